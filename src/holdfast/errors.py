@@ -1,0 +1,90 @@
+"""What can go wrong, as values: one sentence, the facts, what to do, an exit code.
+
+HoldfastError          1
+  Refused              1   the request is understood and not allowed
+    Fenced             1   this session was declared dead or taken over
+    Ambiguous          1   several things fit; the choices are listed
+    Trouble            1   the disk, the network or the system said no
+  WrongUsage           2   wrong arguments or settings
+  NotFound            10
+  Busy                11   somebody else is writing and did not finish in time
+  Damaged             12   what is stored cannot be read
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable
+
+Facts = Iterable[tuple[str, object]]
+
+DONE, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+class HoldfastError(Exception):
+    code = FAILED
+
+    def __init__(self, message: str, facts: Facts = (), hints: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.facts = [(name, str(value)) for name, value in facts]
+        self.hints = list(hints)
+
+    @property
+    def kind(self) -> str:
+        return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in type(self).__name__)[1:]
+
+
+class Refused(HoldfastError):
+    pass
+
+
+class Fenced(Refused):
+    pass
+
+
+class Ambiguous(Refused):
+    """Its facts are the choices: a name each, and what it is."""
+
+
+class Trouble(Refused):
+    pass
+
+
+class WrongUsage(HoldfastError):
+    code = 2
+
+
+class NotFound(HoldfastError):
+    code = 10
+
+
+class Busy(HoldfastError):
+    code = 11
+
+
+class Damaged(HoldfastError):
+    code = 12
+
+
+REMEDIES = {
+    errno.ENOSPC: ("The disk is full", "free some space, then run the command again"),
+    errno.EDQUOT: ("The disk quota is used up", "free some space, then run the command again"),
+    errno.EROFS: ("The file system is read-only", "mount it writable, or work on a copy"),
+    errno.EACCES: ("Permission is denied", "look at the owner and mode of the path with `ls -ld`"),
+    errno.EPERM: ("The system does not allow it", "look at the owner and attributes of the path (`ls -ld`, `lsattr`)"),
+    errno.EMFILE: ("Too many files are open", "raise the limit with `ulimit -n`"),
+    errno.ENFILE: ("Too many files are open on this machine", "close some programs"),
+    errno.EIO: ("The disk reports an error", "look at `dmesg`; keep a copy of what can still be read"),
+    errno.EFBIG: ("The file would be too large", "raise the limit with `ulimit -f`"),
+    errno.ENAMETOOLONG: ("The name is too long", "use a shorter one"),
+    errno.ELOOP: ("The path leads through a symbolic link", "give the real path"),
+    errno.ENOTDIR: ("A part of the path is not a directory", "look at the path with `ls -ld`"),
+}
+
+
+def from_os_error(error: OSError) -> Trouble:
+    """One sentence with path and remedy for a failed system call."""
+    sentence, remedy = REMEDIES.get(error.errno or 0, (error.strerror or "The system call failed", ""))
+    facts = [("path", error.filename)] if error.filename else []
+    return Trouble(sentence, [*facts, ("error", f"errno {error.errno}")], [remedy] if remedy else [])

@@ -1,0 +1,42 @@
+"""Ids: how they are made, told apart, and the one check that an id is safe in a path."""
+
+from __future__ import annotations
+
+import os
+import re
+
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # without i, l, o and u, which people misread
+LENGTH = 10
+SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
+AS_FILE_NAME = re.compile(r"(?!x-)[a-z0-9][a-z0-9._-]{0,127}\Z")
+
+
+def make(prefix: str) -> str:
+    """A new id such as `run-4x9k2m7pq3`: short enough to type, 50 bits of chance."""
+    number = int.from_bytes(os.urandom(7)) & (1 << 5 * LENGTH) - 1
+    return prefix + "-" + "".join(ALPHABET[number >> 5 * i & 31] for i in range(LENGTH))
+
+
+def make_event() -> str:
+    return os.urandom(16).hex()
+
+
+def event_of_call(name: str) -> str:
+    """The id of the event that a kept call becomes: the same call taken in twice is one event."""
+    from hashlib import blake2b
+
+    return blake2b(name.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+
+
+def is_safe(text: str) -> bool:
+    """True for an id that may stand in a command line, a message or an answer as it is."""
+    return SAFE.match(text) is not None
+
+
+def file_name(text: str) -> str:
+    """A file name for any id. Distinct ids never share one, not even where a file system ignores case."""
+    if AS_FILE_NAME.match(text):
+        return text
+    from hashlib import sha256
+
+    return "x-" + sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:40]

@@ -1,0 +1,184 @@
+"""What things are: runs, sessions, events, and the entries a run knows. Values only; nothing here acts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct, field
+
+Body = dict[str, Any]
+
+
+class Status(StrEnum):
+    CREATED = "created"
+    ACTIVE = "active"
+    PAUSED = "paused"
+    INTERRUPTED = "interrupted"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    ABORTED = "aborted"
+    ABANDONED = "abandoned"
+
+    @property
+    def is_open(self) -> bool:
+        return self in OPEN
+
+
+OPEN = frozenset({Status.CREATED, Status.ACTIVE, Status.PAUSED, Status.INTERRUPTED})
+
+
+class Process(Struct, frozen=True):
+    """One process, recognisable for ever: a number alone is used again."""
+
+    pid: int
+    start: str  # since boot, in the kernel's own unit
+    boot: str
+    namespace: str = ""
+    machine: str = ""
+    host: str = ""
+
+
+class Environment(Struct, frozen=True):
+    host: str = ""
+    platform: str = ""
+    directory: str = ""
+    branch: str | None = None
+    commit: str | None = None
+
+
+class Draft(Struct, frozen=True):
+    """An event that has no place in the journal yet."""
+
+    kind: str
+    body: Body = field(default_factory=dict)
+    id: str | None = None
+    time: datetime | None = None
+    session: str | None = None
+    agent: str | None = None
+
+
+class Event(Struct, frozen=True):
+    """One thing that happened. Events are only ever added."""
+
+    run: str
+    seq: int
+    id: str
+    kind: str
+    time: datetime
+    session: str | None
+    agent: str | None
+    body: Body
+
+
+class Session(Struct):
+    """One agent process's stretch of work on a run."""
+
+    id: str
+    run: str
+    opened: datetime
+    agent: str | None = None
+    agent_session: str | None = None
+    process: Process | None = None
+    environment: Environment | None = None
+    epoch: int = 0
+    last_active: datetime | None = None
+    last_action: str | None = None
+    events: int = 0
+    ended: datetime | None = None
+    how: str | None = None  # ended, died, taken_over
+    reason: str | None = None
+    fenced: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        return self.ended is None
+
+
+class Note(Struct):
+    id: str
+    text: str
+    time: datetime
+    pinned: bool = False
+
+
+class Decision(Struct):
+    id: str
+    text: str
+    time: datetime
+    because: str | None = None
+    pinned: bool = False
+    revoked: datetime | None = None
+    revoked_because: str | None = None
+
+
+class Task(Struct):
+    id: str
+    text: str
+    added: datetime
+    done: datetime | None = None
+    outcome: str | None = None
+    files: list[str] = []
+    pinned: bool = False
+
+
+class Prompt(Struct):
+    text: str
+    time: datetime
+
+
+class Action(Struct):
+    text: str
+    time: datetime
+    files: list[str] = []
+
+
+class Run(Struct):
+    """A piece of work that outlives any one agent process: what its events add up to."""
+
+    id: str
+    goal: str = ""
+    name: str | None = None
+    layout: str = "native"
+    status: Status = Status.CREATED
+    worktree: str = ""
+    created: datetime | None = None
+    updated: datetime | None = None
+    seq: int = 0
+    epoch: int = 0
+    status_since: datetime | None = None
+    status_reason: str | None = None
+    evidence: str | None = None
+    tags: list[str] = []
+    agents: list[str] = []
+    decisions: list[Decision] = []
+    tasks: list[Task] = []
+    notes: list[Note] = []
+    prompts: list[Prompt] = []
+    actions: list[Action] = []
+    files: dict[str, datetime] = {}
+    entries: dict[str, int] = {}  # how many entries of each kind were ever made
+    calls: int = 0
+    last_call: str | None = None
+    sessions: int = 0
+    open_sessions: list[str] = []
+    last_session: str | None = None
+    forgotten: list[int] = []
+
+    @property
+    def title(self) -> str:
+        return self.name or self.goal
+
+    @property
+    def open_tasks(self) -> list[Task]:
+        return [task for task in self.tasks if task.done is None]
+
+    @property
+    def standing_decisions(self) -> list[Decision]:
+        return [decision for decision in self.decisions if decision.revoked is None]
+
+    @property
+    def pinnable(self) -> dict[str, Decision | Note | Task]:
+        entries: list[Decision | Note | Task] = [*self.decisions, *self.notes, *self.tasks]
+        return {entry.id: entry for entry in entries}

@@ -1,0 +1,55 @@
+"""Text for eyes and for models: what could act instead of being read is taken out.
+
+Everything that an agent, a repository or another tool wrote passes through `visible` before it reaches a terminal
+or a context. It is not redaction: secrets are another matter.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+# C0 but tab and newline, DEL, C1; zero-width and bidirectional marks; line separators; tag characters;
+# variation selectors' supplement; interlinear annotations; lone surrogates.
+ACTING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U000e0000-\U000e0fff\ud800-\udfff]"
+)
+WHITE = re.compile(r"\s+")
+
+
+def visible(text: str) -> str:
+    """The text without control, bidirectional, zero-width and tag characters; tabs and newlines stay."""
+    return ACTING.sub("", text.replace("\r\n", "\n")) if not text.isascii() or not text.isprintable() else text
+
+
+def one_line(text: str, width: int | None = None) -> str:
+    """The text on one line, cut with an ellipsis where it is longer than width."""
+    line = WHITE.sub(" ", visible(text)).strip()
+    return line if width is None or len(line) <= width else line[: max(0, width - 1)].rstrip() + "…"
+
+
+def sound_text(text: str) -> str:
+    """The text with lone surrogates replaced, so that it can be stored as UTF-8."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def sound(value: object) -> object:
+    """A decoded JSON value, all its texts made sound."""
+    if isinstance(value, str):
+        return sound_text(value)
+    if isinstance(value, list):
+        return [sound(item) for item in value]
+    if isinstance(value, dict):
+        return {sound(key): sound(item) for key, item in value.items()}
+    return value
+
+
+def path_text(path: str | os.PathLike[str]) -> str:
+    """A path as text that can be stored and shown, whatever bytes it is made of."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def count(number: int, noun: str) -> str:
+    """`1 event`, `2 events`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
