@@ -1,0 +1,350 @@
+"""What events add up to: the state of a run and of a session, at any event.
+
+`fold` is a pure function of a prefix of a run's events. An event of an unknown kind, or a step that the lifecycle does
+not allow, counts but changes nothing: one odd event must never make a run unreadable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from functools import partial
+from typing import Any, TypeVar
+
+import msgspec
+
+from holdfast.errors import Refused
+from holdfast.lifecycle import Step, transition
+from holdfast.model import (
+    Action,
+    Body,
+    Decision,
+    Draft,
+    Environment,
+    Event,
+    Note,
+    Process,
+    Prompt,
+    Run,
+    Session,
+    Task,
+)
+from holdfast.text import one_line
+
+T = TypeVar("T")
+
+VERSION = 1  # of what the fold makes of the same events; snapshots of another version are folded anew
+KEPT_PROMPTS, KEPT_ACTIONS, KEPT_FILES = 20, 50, 500
+
+FORGOTTEN = "event.forgotten"
+OPENED = "session.opened"
+ENDED = "session.ended"
+FENCING = {"died", "taken_over"}
+
+STEPS = {
+    "run.resumed": Step.RESUME,
+    "run.paused": Step.PAUSE,
+    "run.interrupted": Step.INTERRUPT,
+    "run.completed": Step.COMPLETE,
+    "run.failed": Step.FAIL,
+    "run.aborted": Step.ABORT,
+    "run.abandoned": Step.ABANDON,
+}
+KIND_OF_STEP = {step: kind for kind, step in STEPS.items()}
+LETTERS = {"note.added": "n", "decision.made": "d", "task.added": "t"}
+
+
+def fold(run: str, events: Iterable[Event]) -> Run:
+    """The state of a run after these events, which start with its first."""
+    listed = list(events)
+    forgotten = {event.body.get("seq") for event in listed if event.kind == FORGOTTEN}
+    state = Run(id=run)
+    for event in listed:
+        apply(state, _blank(event) if event.seq in forgotten else event)
+    return state
+
+
+def apply(run: Run, event: Event) -> None:
+    """Add one event to a state. A `forgotten` event needs a new fold, because it changes what came before it."""
+    run.seq = event.seq
+    run.updated = event.time if run.updated is None else max(run.updated, event.time)
+    if event.agent and event.agent not in run.agents:
+        run.agents.append(event.agent)
+    if handler := HANDLERS.get(event.kind):
+        handler(run, event, event.body)
+
+
+def apply_session(session: Session | None, event: Event) -> Session | None:
+    """Add one event that belongs to a session to that session's record."""
+    if event.kind == OPENED:
+        return _opened_session(event)
+    if session is None:
+        return None
+    if event.kind == ENDED:
+        session.ended = _time(event.body.get("at")) or event.time
+        session.how = _text(event.body.get("how")) or "ended"
+        session.reason = _text(event.body.get("reason")) or None
+        session.fenced = session.how in FENCING
+        return session
+    session.events += 1
+    session.last_active = event.time
+    session.last_action = headline(event)
+    return session
+
+
+def entry_id(run: Run, kind: str) -> str:
+    """The id that the next entry of this kind gets: `d1`, `t2`, `n3`."""
+    letter = LETTERS[kind]
+    return f"{letter}{run.entries.get(letter, 0) + 1}"
+
+
+def status_draft(step: Step, reason: str | None = None, evidence: str | None = None) -> Draft:
+    """The event that records a lifecycle step."""
+    body = {"reason": reason, "evidence": evidence}
+    return Draft(KIND_OF_STEP[step], {key: value for key, value in body.items() if value})
+
+
+def headline(event: Event) -> str:
+    """An event in one line, for a log or a hand-over."""
+    body, kind = event.body, event.kind
+    if teller := HEADLINES.get(kind):
+        return one_line(teller(body), 160)
+    return kind
+
+
+def searchable(event: Event) -> str:
+    """The words by which a run can be found through this event; empty for most."""
+    values = [event.body.get(key) for key in SEARCHED.get(event.kind, ())]
+    return "\n".join(word for value in values for word in _texts(value if isinstance(value, list) else [value]))
+
+
+def _blank(event: Event) -> Event:
+    """A forgotten event: it keeps its place, its time and its author, and says nothing."""
+    return msgspec.structs.replace(event, kind="event.blank", body={})
+
+
+def _step(run: Run, event: Event, step: Step) -> None:
+    try:
+        after = transition(run.status, step).status
+    except Refused:
+        return
+    if after is not run.status:
+        run.status, run.status_since = after, event.time
+        run.status_reason = _text(event.body.get("reason")) or None if event.kind in STEPS else None
+        run.evidence = _text(event.body.get("evidence")) or None
+
+
+def _started(run: Run, event: Event, body: Body) -> None:
+    run.goal = _text(body.get("goal"))
+    run.layout = _text(body.get("layout")) or "native"
+    run.worktree = _text(body.get("worktree"))
+    run.created = run.status_since = event.time
+
+
+def _renamed(run: Run, event: Event, body: Body) -> None:
+    run.name = _text(body.get("name")) or None
+
+
+def _moved(run: Run, event: Event, body: Body) -> None:
+    run.worktree = _text(body.get("worktree")) or run.worktree
+
+
+def _tagged(run: Run, event: Event, body: Body) -> None:
+    removed = set(_texts(body.get("removed")))
+    run.tags = [tag for tag in run.tags if tag not in removed]
+    run.tags += [tag for tag in _texts(body.get("added")) if tag not in run.tags]
+
+
+def _settled(run: Run, event: Event, body: Body) -> None:
+    _step(run, event, STEPS[event.kind])
+
+
+def _opened(run: Run, event: Event, body: Body) -> None:
+    session = event.session or ""
+    run.sessions += 1
+    run.last_session = session
+    run.epoch = max(run.epoch, _number(body.get("epoch")))
+    run.open_sessions = [*(name for name in run.open_sessions if name != session), session]
+    _step(run, event, Step.ACT)
+
+
+def _ended(run: Run, event: Event, body: Body) -> None:
+    run.open_sessions = [name for name in run.open_sessions if name != event.session]
+
+
+def _noted(run: Run, event: Event, body: Body) -> None:
+    run.notes.append(Note(_entry(run, event), _text(body.get("text")), event.time))
+    _step(run, event, Step.TELL)
+
+
+def _decided(run: Run, event: Event, body: Body) -> None:
+    because = _text(body.get("because")) or None
+    run.decisions.append(Decision(_entry(run, event), _text(body.get("decision")), event.time, because))
+    _step(run, event, Step.TELL)
+
+
+def _revoked(run: Run, event: Event, body: Body) -> None:
+    for decision in run.decisions:
+        if decision.id == body.get("entry"):
+            decision.revoked = event.time
+            decision.revoked_because = _text(body.get("because")) or None
+
+
+def _task_added(run: Run, event: Event, body: Body) -> None:
+    run.tasks.append(Task(_entry(run, event), _text(body.get("text")), event.time))
+    _step(run, event, Step.TELL)
+
+
+def _task_done(run: Run, event: Event, body: Body) -> None:
+    for task in run.tasks:
+        if task.id == body.get("entry"):
+            task.done = event.time
+            task.outcome = _text(body.get("outcome")) or None
+            task.files = _texts(body.get("files"))
+    _touch(run, event, _texts(body.get("files")))
+
+
+def _pinned(run: Run, event: Event, body: Body) -> None:
+    if entry := run.pinnable.get(_text(body.get("entry"))):
+        entry.pinned = event.kind == "entry.pinned"
+
+
+def _forgotten(run: Run, event: Event, body: Body) -> None:
+    run.forgotten.append(_number(body.get("seq")))
+
+
+def _prompted(run: Run, event: Event, body: Body) -> None:
+    run.prompts = [*run.prompts, Prompt(_text(body.get("text")), event.time)][-KEPT_PROMPTS:]
+    _step(run, event, Step.ACT)
+
+
+def _acted(run: Run, event: Event, body: Body) -> None:
+    files = _texts(body.get("files"))
+    run.actions = [*run.actions, Action(_text(body.get("text")), event.time, files)][-KEPT_ACTIONS:]
+    _touch(run, event, files)
+    _step(run, event, Step.ACT)
+
+
+def _called(run: Run, event: Event, body: Body) -> None:
+    run.calls += 1
+    run.last_call = headline(event)
+    _step(run, event, Step.ACT)
+
+
+def _touch(run: Run, event: Event, files: list[str]) -> None:
+    for file in files:
+        run.files.pop(file, None)  # so that the newest stands last
+        run.files[file] = event.time
+    while len(run.files) > KEPT_FILES:
+        del run.files[next(iter(run.files))]
+
+
+def _entry(run: Run, event: Event) -> str:
+    """Number the entry. The body names it too; the count is what makes a repeated name impossible."""
+    letter = LETTERS[event.kind]
+    run.entries[letter] = run.entries.get(letter, 0) + 1
+    return _text(event.body.get("entry")) or f"{letter}{run.entries[letter]}"
+
+
+def _opened_session(event: Event) -> Session:
+    body = event.body
+    return Session(
+        id=event.session or "",
+        run=event.run,
+        opened=event.time,
+        agent=event.agent,
+        agent_session=_text(body.get("agent_session")) or None,
+        process=_convert(body.get("process"), Process),
+        environment=_convert(body.get("environment"), Environment),
+        epoch=_number(body.get("epoch")),
+        last_active=event.time,
+    )
+
+
+def _settling(word: str, body: Body) -> str:
+    return ": ".join(filter(None, [word, _text(body.get("reason")), _text(body.get("evidence"))]))
+
+
+def _convert(value: Any, kind: type[T]) -> T | None:
+    try:
+        return msgspec.convert(value, kind) if value is not None else None
+    except msgspec.ValidationError:
+        return None
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: Any) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _time(value: Any) -> datetime | None:
+    return _convert(value, datetime)
+
+
+HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
+    "run.started": _started,
+    "run.renamed": _renamed,
+    "run.moved": _moved,
+    "run.tagged": _tagged,
+    **dict.fromkeys(STEPS, _settled),
+    OPENED: _opened,
+    ENDED: _ended,
+    "note.added": _noted,
+    "decision.made": _decided,
+    "decision.revoked": _revoked,
+    "task.added": _task_added,
+    "task.done": _task_done,
+    "entry.pinned": _pinned,
+    "entry.unpinned": _pinned,
+    FORGOTTEN: _forgotten,
+    "prompt.given": _prompted,
+    "action.taken": _acted,
+    "call.kept": _called,
+}
+
+HEADLINES: dict[str, Callable[[Body], str]] = {
+    "run.started": lambda body: f"started: {_text(body.get('goal'))}",
+    "run.renamed": lambda body: f"renamed to {_text(body.get('name'))}",
+    "run.moved": lambda body: f"moved to {_text(body.get('worktree'))}",
+    "run.tagged": lambda body: " ".join(
+        [
+            "tags:",
+            *(f"+{tag}" for tag in _texts(body.get("added"))),
+            *(f"-{tag}" for tag in _texts(body.get("removed"))),
+        ]
+    ),
+    **{kind: partial(_settling, kind.removeprefix("run.")) for kind in STEPS},
+    OPENED: lambda body: "session opened",
+    ENDED: lambda body: ": ".join(filter(None, [f"session {_text(body.get('how'))}", _text(body.get("reason"))])),
+    "note.added": lambda body: f"note: {_text(body.get('text'))}",
+    "decision.made": lambda body: f"decided: {_text(body.get('decision'))}",
+    "decision.revoked": lambda body: f"revoked {_text(body.get('entry'))}",
+    "task.added": lambda body: f"task {_text(body.get('entry'))}: {_text(body.get('text'))}",
+    "task.done": lambda body: f"done {_text(body.get('entry'))}: {_text(body.get('outcome'))}".rstrip(": "),
+    "entry.pinned": lambda body: f"pinned {_text(body.get('entry'))}",
+    "entry.unpinned": lambda body: f"unpinned {_text(body.get('entry'))}",
+    FORGOTTEN: lambda body: f"forgot event {body.get('seq')}",
+    "prompt.given": lambda body: f"prompt: {_text(body.get('text'))}",
+    "action.taken": lambda body: _text(body.get("text")),
+    "call.kept": lambda body: f"{_text(body.get('agent'))} {_text(body.get('event'))}",
+    "call.late": lambda body: f"late: {_text(body.get('agent'))} {_text(body.get('event'))}",
+}
+
+SEARCHED: dict[str, tuple[str, ...]] = {
+    "run.started": ("goal",),
+    "run.renamed": ("name",),
+    "note.added": ("text",),
+    "decision.made": ("decision", "because"),
+    "task.added": ("text",),
+    "task.done": ("outcome", "files"),
+    "run.tagged": ("added",),
+    "prompt.given": ("text",),
+    "action.taken": ("text", "files"),
+}

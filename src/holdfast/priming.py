@@ -1,0 +1,113 @@
+"""What a new session is told, so that it can go on: the state first, the most important first, within a budget.
+
+`plan_brief` is pure. What does not fit is left out from the end, and the brief says what that was and how to get it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from holdfast.model import Decision, Run, Session, Status
+from holdfast.text import count, one_line, visible
+
+RESERVE = 220  # characters kept free for the line that says what was left out
+LINE = 600
+
+
+class Section(NamedTuple):
+    title: str
+    lines: list[str]
+
+
+class Brief(Struct):
+    run: str
+    text: str
+    made: datetime
+    budget: int
+    left_out: list[str]
+
+
+def plan_brief(run: Run, last: Session | None, now: datetime, budget: int) -> Brief:
+    """The brief of a run in at most `budget` characters."""
+    sections = [
+        Section("", list(_head(run, now))),
+        Section("Where it stopped", list(_stop(run, last))),
+        Section("Open tasks", [f"- {task.id} {_one(task.text)}" for task in run.open_tasks]),
+        Section("Decisions", [_decision(entry.id, entry.text, entry.because) for entry in _pinned_first(run)]),
+        Section("Pinned notes", [f"- {note.id} {_one(note.text)}" for note in run.notes if note.pinned]),
+        Section("Done", [_done(task.id, task.text, task.outcome) for task in reversed(run.tasks) if task.done]),
+        Section("Last prompts", [f"- {_one(prompt.text)}" for prompt in reversed(run.prompts)]),
+        Section("Last actions", [f"- {_one(action.text)}" for action in reversed(run.actions)]),
+        Section("Files touched, newest first", [f"- {_one(file)}" for file in reversed(run.files)]),
+        Section("Notes", [f"- {note.id} {_one(note.text)}" for note in reversed(run.notes) if not note.pinned]),
+    ]
+    text, left_out = _fit([section for section in sections if section.lines], budget)
+    return Brief(run.id, text, now, budget, left_out)
+
+
+def _head(run: Run, now: datetime) -> Iterable[str]:
+    yield f"# Where run {run.id} stands"
+    yield f"Kept by Holdfast, made {now:%Y-%m-%d %H:%M} UTC; it replaces any earlier brief of this run."
+    yield f"Goal: {_one(run.goal)}"
+    if run.name:
+        yield f"Name: {_one(run.name)}"
+    done = len(run.tasks) - len(run.open_tasks)
+    yield f"Status: {run.status}; {count(done, 'task')} done, {len(run.open_tasks)} open; {count(run.seq, 'event')}"
+
+
+def _stop(run: Run, last: Session | None) -> Iterable[str]:
+    if run.status_reason:
+        yield f"- {run.status}: {_one(run.status_reason)}"
+    if run.status is Status.INTERRUPTED and run.evidence:
+        yield f"- interrupted: {_one(run.evidence)}"
+    if last and last.last_action:
+        yield f"- the last session's last action: {_one(last.last_action)}"
+    elif run.last_call:
+        yield f"- the last call that was kept: {_one(run.last_call)}"
+
+
+def _pinned_first(run: Run) -> list[Decision]:
+    newest = list(reversed(run.standing_decisions))
+    return [*(entry for entry in newest if entry.pinned), *(entry for entry in newest if not entry.pinned)]
+
+
+def _decision(name: str, text: str, because: str | None) -> str:
+    return f"- {name} {_one(text)}" + (f" (because {_one(because)})" if because else "")
+
+
+def _done(name: str, text: str, outcome: str | None) -> str:
+    return f"- {name} {_one(text)}" + (f": {_one(outcome)}" if outcome else "")
+
+
+def _one(text: str) -> str:
+    return one_line(text, LINE)
+
+
+def _fit(sections: list[Section], budget: int) -> tuple[str, list[str]]:
+    kept: list[str] = []
+    left_out: list[str] = []
+    room = budget - RESERVE
+    for title, lines in sections:
+        block = [f"\n## {title}"] if title else []
+        room, fitting = _fill(block, lines, room)
+        if fitting:
+            kept += [*block, *lines[:fitting]]
+        if fitting < len(lines):
+            left_out.append(f"{title or 'head'} ({len(lines) - fitting} of {len(lines)})")
+    if left_out:
+        kept.append(f"\nLeft out to stay within {budget:,} characters: {', '.join(left_out)}. See `holdfast show`")
+    return visible("\n".join(kept))[:budget], left_out
+
+
+def _fill(block: list[str], lines: list[str], room: int) -> tuple[int, int]:
+    """How many lines fit below the title, and the room that is left then."""
+    used = sum(len(line) + 1 for line in block)
+    for fitting, line in enumerate(lines):
+        if used + len(line) + 1 > room:
+            return (room - used, fitting) if fitting else (room, 0)
+        used += len(line) + 1
+    return room - used, len(lines)
