@@ -1,0 +1,231 @@
+"""Keep one hook call, unread: what `inbox.py` runs.
+
+The call goes into the store's inbox (temporary name, fsync, rename, fsync of the directory). Nothing of it is
+understood here, so almost nothing is needed: only modules that are built into the interpreter. A hook never creates
+a store, never prints, and never fails, because that would break the agent that called it.
+
+It is not the reader: `intake.py` takes kept calls apart. The rest of Holdfast imports `locate` from here, so that
+the place of a store is decided by one piece of code.
+"""
+
+import posix
+import time
+from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[import-not-found]
+
+LIMIT = 64 * 1024 * 1024
+CHUNK = 1 << 20
+TICK = 0.25  # seconds between two looks at a standard input that nobody closes
+TICKS = 12  # after so many of them the call is kept as far as it came
+SLOT = 128  # bytes of one line in the preallocated trouble file
+ENVIRONMENT = (
+    b"HOLDFAST_SESSION", b"HOLDFAST_RUN", b"CLAUDE_PROJECT_DIR", b"CLAUDE_PID", b"CLAUDECODE",
+    b"CLAUDE_CODE_SESSION_ID", b"CLAUDE_CODE_ENTRYPOINT", b"CLAUDE_PLUGIN_ROOT", b"CLAUDE_ENV_FILE",
+    b"GEMINI_SESSION_ID", b"COPILOT_CLI", b"CURSOR_VERSION",
+)  # fmt: skip
+
+
+class Quiet(Exception):
+    """Standard input is still open, but nothing more is coming."""
+
+
+def locate(start: str) -> tuple[str, str]:
+    """Find (worktree, store) for a directory: the nearest repository's, or a `.holdfast` on the way up.
+
+    The store may not exist. A submodule without a store of its own belongs to the project around it; any other
+    repository is a border, so that a store in somebody's home does not swallow every project below it.
+    """
+    here = start
+    outermost: tuple[str, str] | None = None
+    while True:
+        common = _common_directory(here + "/.git")
+        if common is not None:
+            store = common + "/holdfast"
+            if outermost is None:
+                outermost = (here, store)
+            if _is_directory(store):
+                return here, store
+            if "/.git/modules/" not in common:
+                return outermost
+        elif _is_directory(here + "/.holdfast"):
+            return here, here + "/.holdfast"
+        if here in ("", "/"):
+            return outermost or (start, start + "/.holdfast")
+        here = here[: here.rfind("/")]
+
+
+def _common_directory(git: str) -> str | None:
+    """What `git rev-parse --git-common-dir` would say for this `.git`, or None where it is no repository."""
+    if _is_directory(git):
+        return git if _exists(git + "/HEAD") else None
+    line = _first_line(git)
+    if not line.startswith("gitdir: "):
+        return None
+    directory = _join(git[: git.rfind("/")], line[8:])
+    common = _first_line(directory + "/commondir")
+    return _join(directory, common) if common else directory
+
+
+def _join(base: str, path: str) -> str:
+    parts: list[str] = []
+    for part in (path if path.startswith("/") else base + "/" + path).split("/"):
+        if part == "..":
+            del parts[-1:]
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/" + "/".join(parts)
+
+
+def _exists(path: str) -> bool:
+    try:
+        posix.lstat(path)
+    except OSError:
+        return False
+    return True
+
+
+def _is_directory(path: str) -> bool:
+    try:
+        return posix.lstat(path).st_mode & 0o170000 == 0o040000
+    except OSError:
+        return False
+
+
+def _first_line(path: str) -> str:
+    return _read(path).partition(b"\n")[0].decode("utf-8", "surrogateescape").rstrip("\r")
+
+
+def _read(path: str | bytes) -> bytes:
+    try:
+        file = posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NONBLOCK)
+    except OSError:
+        return b""
+    try:
+        return posix.read(file, 4096)
+    except OSError:
+        return b""
+    finally:
+        posix.close(file)
+
+
+def is_ours(store: str) -> bool:
+    """A directory, not a link, that belongs to us and that nobody else can write into."""
+    try:
+        status = posix.lstat(store)
+    except OSError:
+        return False
+    mode = status.st_mode
+    return mode & 0o170000 == 0o040000 and not mode & 0o022 and status.st_uid == posix.geteuid()
+
+
+def keep(store: str, agent: str, event: str, directory: str) -> None:
+    """Write what stands on standard input into the store's inbox; on disk when this returns."""
+    boot, monotonic = moment()
+    name = f"{monotonic:020d}-{boot[:8] or '0'}-{posix.getpid()}-{posix.urandom(4).hex()}"
+    inbox = store + "/inbox"
+    kept, temporary = inbox + "/" + name, inbox + "/." + name
+    file = posix.open(temporary, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC, 0o600)
+    try:
+        _write(file, _head(agent, event, boot, monotonic, directory))
+        whole = _copy_input(file)
+        posix.fsync(file)
+        posix.rename(temporary, kept if whole else kept + ".cut")
+    except BaseException:
+        posix.unlink(temporary)
+        raise
+    folder = posix.open(inbox, posix.O_RDONLY | posix.O_CLOEXEC)
+    posix.fsync(folder)
+
+
+def moment() -> tuple[str, int]:
+    """The boot we are in and the nanoseconds since it: an order that no clock change can disturb."""
+    boot = _first_line("/proc/sys/kernel/random/boot_id")
+    return boot, time.clock_gettime_ns(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+def _head(agent: str, event: str, boot: str, monotonic: int, directory: str) -> bytes:
+    fields = [
+        b"holdfast-call 1",
+        b"agent=" + agent.encode("utf-8", "surrogateescape"),
+        b"event=" + event.encode("utf-8", "surrogateescape"),
+        b"time=%d" % time.time_ns(),
+        b"boot=" + boot.encode(),
+        b"monotonic=%d" % monotonic,
+        b"pid=%d" % posix.getpid(),
+        b"parent=" + _process(b"%d" % posix.getppid()),
+        b"directory=" + directory.encode("utf-8", "surrogateescape"),
+    ]
+    environ = posix.environ
+    if b"CLAUDE_PID" in environ:
+        fields.append(b"client=" + _process(environ[b"CLAUDE_PID"]))
+    fields += [b"env." + name + b"=" + environ[name] for name in ENVIRONMENT if name in environ]
+    return b"\0".join(fields) + b"\0\0"
+
+
+def _process(pid: bytes) -> bytes:
+    """`PID NAMESPACE STAT`, so that a later reader can tell the same process from one that has its number."""
+    try:
+        namespace = posix.readlink(b"/proc/self/ns/pid")
+    except OSError:
+        namespace = b"-"
+    stat = _read(b"/proc/" + pid + b"/stat") if pid.isdigit() else b""
+    return pid + b" " + namespace + b" " + stat.strip()
+
+
+def _copy_input(file: int) -> bool:
+    """Copy standard input up to the limit; False where it was cut or never ended."""
+    quiet, ticks, fresh, tail = True, 0, False, b""
+
+    def look(_signal: int, _frame: object) -> None:
+        nonlocal ticks, fresh
+        ticks += 1
+        if quiet and (ticks >= TICKS or (not fresh and tail.endswith((b"}", b"}\n")))):
+            raise Quiet
+        fresh = False
+
+    left = LIMIT
+    signal(SIGALRM, look)
+    setitimer(ITIMER_REAL, TICK, TICK)
+    try:
+        while left and (chunk := posix.read(0, min(CHUNK, left))):
+            quiet, fresh, tail = False, True, chunk[-2:]
+            _write(file, chunk)
+            left -= len(chunk)
+            quiet = True
+    except Quiet:
+        return False
+    finally:
+        quiet = False
+        setitimer(ITIMER_REAL, 0)
+    return left > 0
+
+
+def _write(file: int, data: bytes) -> None:
+    while data:
+        data = data[posix.write(file, data) :]
+
+
+def note_trouble(store: str, agent: str, event: str, error: BaseException) -> None:
+    """Leave a line where `status` finds it. The file was allocated with the store, so a full disk has room for it."""
+    line = b"%d %s %s %s" % (time.time(), agent.encode(), event.encode(), str(error).encode())
+    try:
+        file = posix.open(store + "/trouble", posix.O_WRONLY | posix.O_CLOEXEC)
+        slot = time.time_ns() // 1000 % (posix.fstat(file).st_size // SLOT)
+        posix.lseek(file, slot * SLOT, 0)
+        _write(file, line.replace(b"\n", b" ")[: SLOT - 1].ljust(SLOT - 1) + b"\n")
+        posix.fsync(file)
+    except (OSError, ZeroDivisionError, UnicodeError):
+        pass  # nothing more can be done without disturbing the agent
+
+
+def hook(agent: str, event: str) -> None:
+    """One hook call, from finding the place to keeping it."""
+    if posix.environ.get(b"HOLDFAST") == b"0":
+        return
+    directory = posix.environ.get(b"CLAUDE_PROJECT_DIR", b"").decode("utf-8", "surrogateescape") or posix.getcwd()
+    _, store = locate(directory)
+    if not is_ours(store) or _exists(store + "/off"):
+        return
+    try:
+        keep(store, agent, event, directory)
+    except BaseException as error:
+        note_trouble(store, agent, event, error)
