@@ -1,0 +1,22 @@
+"""An agent that nobody knows yet: every call is one plain event with the call as its body."""
+
+from __future__ import annotations
+
+from holdfast.intake import Call
+from holdfast.model import Draft
+from holdfast.text import path_text
+
+
+def read_call(call: Call) -> list[Draft]:
+    body = {
+        "agent": call.agent,
+        "event": call.event,
+        "call": call.payload,
+        "directory": path_text(call.directory),
+        "process": call.client or call.process,
+        "boot": call.boot,
+        "monotonic": call.monotonic,
+    }
+    if call.cut:
+        body["cut"] = True
+    return [Draft("call.kept", body, id=call.id, time=call.time, agent=call.agent or None)]

@@ -1,0 +1,190 @@
+"""Settings: what can be set, where, and what holds now.
+
+Later wins: the default, the user's file, the project's `.holdfast.toml`, `HOLDFAST_…` in the environment. A project's
+file may only set what is harmless; anything that decides trust, paths outside the project or what runs is the user's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from holdfast import files
+from holdfast.errors import HoldfastError, WrongUsage
+from holdfast.text import one_line
+
+PROJECT_FILE = ".holdfast.toml"
+
+
+class Setting(NamedTuple):
+    key: str
+    default: int | float | str
+    about: str
+    least: float = 0
+    most: float = float("inf")
+    by_project: bool = True
+
+    @property
+    def variable(self) -> str:
+        return "HOLDFAST_" + self.key.upper().replace(".", "_")
+
+
+SETTINGS = {
+    setting.key: setting
+    for setting in (
+        Setting("brief.budget", 10_000, "characters of a brief", 500, 1_000_000),
+        Setting("list.limit", 20, "rows of a list before the next page", 1, 10_000),
+        Setting("store.deadline", 10.0, "seconds to wait for another writer", 0.1, 600, by_project=False),
+    )
+}
+
+
+class Value(Struct):
+    """What holds for one setting, and where it comes from."""
+
+    key: str
+    value: int | float | str
+    origin: str
+
+
+class Settings:
+    """The settings that hold in one project."""
+
+    def __init__(self, values: dict[str, Value], warnings: list[str]) -> None:
+        self.values = values
+        self.warnings = warnings
+
+    def number(self, key: str) -> float:
+        value = self.values[key].value
+        assert not isinstance(value, str)
+        return value
+
+    def whole(self, key: str) -> int:
+        return int(self.number(key))
+
+
+def load(user_file: Path, root: Path, environ: Mapping[str, str]) -> Settings:
+    """Read every place. Nonsense of the user's own is refused; a project's is passed over with a warning."""
+    values = {key: Value(key, setting.default, "default") for key, setting in SETTINGS.items()}
+    for key, value in _flatten(_read(user_file)).items():
+        values[key] = Value(key, check(key, value, str(user_file)), str(user_file))
+    project, warnings = _project_values(root / PROJECT_FILE)
+    values |= project
+    for key, setting in SETTINGS.items():
+        if setting.variable in environ:
+            values[key] = Value(key, check(key, environ[setting.variable], setting.variable), setting.variable)
+    return Settings(values, warnings)
+
+
+def _project_values(path: Path) -> tuple[dict[str, Value], list[str]]:
+    """What a repository brings: only what is harmless, and never a reason to fail."""
+    values: dict[str, Value] = {}
+    warnings: list[str] = []
+    try:
+        found = _flatten(_read(path))
+    except HoldfastError as error:
+        return {}, [f"{path}: {error.message}; it is ignored"]
+    for key, value in found.items():
+        if key not in SETTINGS or not SETTINGS[key].by_project:
+            warnings.append(f"{path}: `{one_line(key, 60)}` is not for a project to set; it is ignored")
+            continue
+        try:
+            values[key] = Value(key, check(key, value, str(path)), str(path))
+        except WrongUsage as error:
+            warnings.append(f"{path}: {error.message}; it is ignored")
+    return values, warnings
+
+
+def check(key: str, value: Any, origin: str) -> int | float | str:
+    """The value as the setting's own type and within its bounds."""
+    setting = get_setting(key, origin)
+    kind = type(setting.default)
+    try:
+        if isinstance(value, bool):
+            raise ValueError
+        converted = kind(value)
+    except (TypeError, ValueError):
+        raise _unfit(setting, value, origin) from None
+    if isinstance(converted, (int, float)) and not setting.least <= converted <= setting.most:
+        raise _unfit(setting, value, origin)
+    return converted
+
+
+def get_setting(key: str, origin: str = "the command line") -> Setting:
+    if setting := SETTINGS.get(key):
+        return setting
+    import difflib
+
+    near = difflib.get_close_matches(key, SETTINGS, 1)
+    hints = [f"did you mean `{near[0]}`?"] if near else []
+    raise WrongUsage(f"There is no setting {one_line(key, 60)}", [("in", origin)], [*hints, "`holdfast config list`"])
+
+
+def write(path: Path, key: str, value: str) -> int | float | str:
+    """Set one key in a file and leave the rest of it, with its comments, as it was."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    converted = check(key, value, "the command line")
+    try:
+        document = tomlkit.parse((files.read(path) or b"").decode())
+    except (TOMLKitError, UnicodeDecodeError) as error:
+        raise _unreadable(path, error) from error
+    table, name = key.split(".")
+    document.setdefault(table, tomlkit.table())[name] = converted
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write(path, tomlkit.dumps(document).encode(), None if path.exists() else 0o644)
+    return converted
+
+
+def _unfit(setting: Setting, value: Any, origin: str) -> WrongUsage:
+    kind = {int: "a whole number", float: "a number", str: "a text"}[type(setting.default)]
+    bounds = "" if isinstance(setting.default, str) else f" from {setting.least:g} to {setting.most:g}"
+    return WrongUsage(
+        f"The setting {setting.key} takes {kind}{bounds}",
+        [("in", origin), ("value", one_line(str(value), 60))],
+        [f"`holdfast config set {setting.key} {setting.default}` puts the default back"],
+    )
+
+
+def _unreadable(path: Path, error: Exception) -> WrongUsage:
+    return WrongUsage(
+        "A settings file cannot be read", [("file", path), ("error", one_line(str(error), 200))], ["mend it"]
+    )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    data = files.read(path, 1024 * 1024)
+    if data is None:
+        return {}
+    import tomllib  # costs 5 ms, and most people have no settings file
+
+    try:
+        return tomllib.loads(data.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _flatten(tables: dict[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for table, content in tables.items():
+        if isinstance(content, dict):
+            flat |= {f"{table}.{name}": value for name, value in content.items()}
+        else:
+            flat[table] = content
+    return flat
+
+
+def user_directory(kind: str, environ: Mapping[str, str] = os.environ) -> Path:
+    """The user's own directory for `config` or `state`."""
+    override = environ.get(f"HOLDFAST_{kind.upper()}_DIR")
+    if override:
+        return Path(override)
+    import platformdirs
+
+    directories = {"config": platformdirs.user_config_path, "state": platformdirs.user_state_path}
+    return directories[kind]("holdfast", appauthor=False)

@@ -1,0 +1,283 @@
+"""The one module that writes files: whole or not at all, on disk when it returns.
+
+A file is written under a unique temporary name in its own directory, read back and compared, synced, renamed, and the
+directory synced. Where other programs write the same file, `replace_shared` exchanges it and looks at what came out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import functools
+import os
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from holdfast.errors import Busy, Refused, from_os_error
+
+PRIVATE_FILE, PRIVATE_DIRECTORY = 0o600, 0o700
+GENERATIONS = 2
+READ_LIMIT = 64 * 1024 * 1024
+
+
+@contextlib.contextmanager
+def os_errors(path: Path | str | None = None) -> Iterator[None]:
+    """Turn a failed system call into one sentence with the path and a remedy."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and path is not None:
+            error.filename = str(path)
+        raise from_os_error(error) from error
+
+
+def write(path: Path, data: bytes, mode: int | None = None) -> None:
+    """Replace a file's content atomically; its mode stays, a new file is the user's alone."""
+    with os_errors(path), _temporary(path, data, _mode_of(path, mode)) as temporary:
+        os.rename(temporary, path)
+        sync_directory(path.parent)
+
+
+def replace_shared(path: Path, expected: bytes | None, data: bytes) -> bytes | None:
+    """Replace a file that strangers write too, if it still holds `expected`.
+
+    Returns None when that was so. Otherwise the stranger's bytes come back, and their file stays as it was.
+    """
+    with os_errors(path), _temporary(path, data, _mode_of(path, None)) as temporary:
+        if expected is None:
+            return _create_shared(temporary, path)
+        _exchange(temporary, path)
+        found = read(temporary) or b""
+        if found == expected:
+            sync_directory(path.parent)
+            return None
+        _exchange(temporary, path)
+        sync_directory(path.parent)
+        return found
+
+
+def _create_shared(temporary: Path, path: Path) -> bytes | None:
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return read(path) or b""
+    sync_directory(path.parent)
+    return None
+
+
+@contextlib.contextmanager
+def _temporary(path: Path, data: bytes, mode: int) -> Iterator[Path]:
+    """A synced file beside `path` that holds `data`; gone at the end, if it was not renamed."""
+    temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
+    descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
+    try:
+        with open(descriptor, "r+b", buffering=0) as file:
+            _write_all(file.fileno(), data)
+            os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+            if os.pread(file.fileno(), len(data) + 1, 0) != data:
+                raise OSError(errno.EIO, "what was written does not read back", str(temporary))
+        yield temporary
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(descriptor, left) :]
+
+
+def _mode_of(path: Path, mode: int | None) -> int:
+    if mode is not None:
+        return mode
+    try:
+        return stat.S_IMODE(os.lstat(path).st_mode)
+    except FileNotFoundError:
+        return PRIVATE_FILE
+
+
+def read(path: Path, limit: int = READ_LIMIT) -> bytes | None:
+    """The bytes of a regular file, or None where there is none. Links, pipes, devices and giants are refused."""
+    with os_errors(path):
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except FileNotFoundError:
+            return None
+        with open(descriptor, "rb", buffering=0) as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise Refused("This is not a regular file", [("path", path)])
+            if status.st_size > limit:
+                raise Refused("This file is too large to read", [("path", path), ("bytes", status.st_size)])
+            return file.read(limit + 1)
+
+
+def sync_directory(path: Path) -> None:
+    """Make a rename, link or new file in this directory survive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove(path: Path) -> None:
+    with os_errors(path), contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+        sync_directory(path.parent)
+
+
+def make_private_directory(path: Path) -> None:
+    """A directory of the user's own, under any umask. One that is a link or another's is refused."""
+    with os_errors(path):
+        try:
+            os.mkdir(path, PRIVATE_DIRECTORY)
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.mkdir(path, PRIVATE_DIRECTORY)
+        except FileExistsError:
+            check_private(path)
+            return
+        os.chmod(path, PRIVATE_DIRECTORY)
+        sync_directory(path.parent)
+
+
+def check_private(path: Path) -> None:
+    """Refuse a directory that is a link, belongs to somebody else, or lets others write."""
+    with os_errors(path):
+        status = os.lstat(path)
+    if not stat.S_ISDIR(status.st_mode):
+        raise Refused("The place of the store is not a directory", [("path", path)], ["move it away"])
+    if status.st_uid != os.geteuid():
+        raise Refused(
+            "The store belongs to another user",
+            [("path", path), ("owner", status.st_uid), ("you", os.geteuid())],
+            ["work as that user, or move the directory away"],
+        )
+    if status.st_mode & 0o022:
+        raise Refused(
+            "Others can write into the store",
+            [("path", path), ("mode", oct(stat.S_IMODE(status.st_mode)))],
+            [f"`chmod go-w {path}`"],
+        )
+
+
+@contextlib.contextmanager
+def lock(path: Path, deadline: float) -> Iterator[None]:
+    """Hold a lock file; whoever waits longer than the deadline is told who has it."""
+    with os_errors(path):
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(path, flags, PRIVATE_FILE)
+    try:
+        _wait_for(descriptor, path, time.monotonic() + deadline)
+        os.pwrite(descriptor, b"%-20d\n" % os.getpid(), 0)
+        yield
+    finally:
+        os.close(descriptor)  # and with it the lock
+
+
+def _wait_for(descriptor: int, path: Path, end: float) -> None:
+    pause = 0.0005
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+                raise Busy(
+                    "Another process is writing to the store and does not finish",
+                    [("process", holder or "unknown"), ("lock", path)],
+                    ["run the command again", f"look at it with `ps -p {holder or 'PID'}`"],
+                ) from None
+            time.sleep(pause)
+            pause = min(pause * 1.5, 0.01)
+
+
+class Generations:
+    """The last few good versions of files that others may damage, kept for the user alone."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def keep(self, path: Path, data: bytes) -> None:
+        """Keep this version of `path`; only the newest few stay."""
+        place = self._place(path)
+        make_private_directory(self.directory)
+        make_private_directory(place)
+        numbers = self._numbers(path)
+        if numbers and self._load(place / numbers[-1]) == data:
+            return
+        number = int(numbers[-1].partition("-")[0]) + 1 if numbers else 1
+        write(place / f"{number:08d}-{digest(data)}", data, PRIVATE_FILE)
+        for old in numbers[: 1 - GENERATIONS]:
+            remove(place / old)
+
+    def find(self, path: Path) -> list[bytes]:
+        """The versions that are whole, the newest first. A damaged one is never offered."""
+        found = (self._load(self._place(path) / name) for name in reversed(self._numbers(path)))
+        return [data for data in found if data is not None]
+
+    def _place(self, path: Path) -> Path:
+        return self.directory / digest(os.fsencode(path.absolute()))[:32]
+
+    def _numbers(self, path: Path) -> list[str]:
+        try:
+            return sorted(name for name in os.listdir(self._place(path)) if name[:1].isdigit())
+        except FileNotFoundError:
+            return []
+
+    def _load(self, path: Path) -> bytes | None:
+        data = read(path)
+        return data if data is not None and digest(data) == path.name.partition("-")[2] else None
+
+
+def digest(data: bytes) -> str:
+    from hashlib import sha256  # few commands need it
+
+    return sha256(data).hexdigest()
+
+
+AT_FDCWD, RENAME_EXCHANGE, RENAME_SWAP = -100, 2, 2
+
+
+def _exchange(one: Path, other: Path) -> None:
+    """Let two names change places in one step, so that no reader ever finds neither."""
+    code = _exchange_call()(os.fsencode(one), os.fsencode(other))
+    if code in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
+        _exchange_by_renames(one, other)
+    elif code:
+        raise OSError(code, os.strerror(code), str(other))
+
+
+def _exchange_by_renames(one: Path, other: Path) -> None:
+    """Where the file system cannot exchange: the new file is in place at every moment, the old one is kept."""
+    aside = one.with_name(one.name + ".old")
+    os.link(other, aside)
+    os.rename(one, other)
+    os.rename(aside, one)
+
+
+@functools.cache
+def _exchange_call() -> Callable[[bytes, bytes], int]:
+    """The system's own exchange of two names, answering with an errno or 0."""
+    import ctypes  # costs more to import than all the rest here, and few commands need it
+
+    library = ctypes.CDLL(None, use_errno=True)
+
+    def exchange(one: bytes, other: bytes) -> int:
+        if sys.platform == "darwin":
+            failed = library.renamex_np(one, other, RENAME_SWAP)
+        elif hasattr(library, "renameat2"):
+            failed = library.renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE)
+        else:
+            return errno.ENOSYS
+        return ctypes.get_errno() if failed else 0
+
+    return exchange

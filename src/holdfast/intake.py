@@ -1,0 +1,211 @@
+"""Reading what hooks have kept: which calls wait, in which order, and what each says.
+
+Order is that of the boot clock, which no clock change disturbs; calls of earlier boots come before those of this one.
+Nothing here writes to the journal.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import msgspec
+from msgspec import Struct
+
+from holdfast import clock, files, ids, spool
+from holdfast.errors import Refused, from_os_error
+from holdfast.text import sound
+
+MAGIC = b"holdfast-call 1"
+HEADER_LIMIT = 256 * 1024
+READ_LIMIT = spool.LIMIT + HEADER_LIMIT
+STALE = 3600.0  # seconds after which a temporary file of a hook that was killed is cleared away
+
+_decode = msgspec.json.Decoder().decode
+
+
+class Call(Struct):
+    """One hook call as it was kept."""
+
+    name: str
+    agent: str
+    event: str
+    time: datetime
+    boot: str
+    monotonic: int
+    directory: str
+    environment: dict[str, str]
+    process: str
+    client: str
+    payload: Any
+    cut: bool
+
+    @property
+    def id(self) -> str:
+        return ids.event_of_call(self.name)
+
+
+class NotACall(Exception):
+    """A kept file that cannot be understood. It is set aside and reported, never thrown away."""
+
+
+class Name(NamedTuple):
+    monotonic: int
+    boot: str
+    pid: int
+    name: str
+
+
+def waiting(inbox: Path) -> list[str]:
+    """The names of kept calls, in the order in which they were made."""
+    names = [parsed for name in _listing(inbox) if (parsed := _parse_name(name))]
+    boots = {name.boot for name in names}
+    if len(boots) < 2:
+        return [name.name for name in sorted(names)]
+    rank = _rank_boots(inbox, names)
+    return [name.name for name in sorted(names, key=lambda name: (rank[name.boot], *name))]
+
+
+def read(inbox: Path, name: str) -> Call | None:
+    """One kept call; None where somebody else has taken it in meanwhile."""
+    try:
+        data = files.read(inbox / name, READ_LIMIT)
+    except Refused as error:
+        raise NotACall(error.message) from error
+    if data is None:
+        return None
+    head, separator, _ = data[:HEADER_LIMIT].partition(b"\0\0")
+    fields = head.split(b"\0")
+    if not separator or fields[0] != MAGIC:
+        raise NotACall("it does not begin as a kept call does")
+    return _call(name, _fields(fields[1:]), data[len(head) + 2 :])
+
+
+def set_aside(inbox: Path, name: str) -> None:
+    """Put away what is not a call, beside the inbox."""
+    aside = inbox / "aside"
+    files.make_private_directory(aside)
+    try:
+        os.rename(inbox / name, aside / name)
+        files.sync_directory(aside)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise from_os_error(error) from error
+
+
+def remove(inbox: Path, names: Iterable[str]) -> None:
+    """Unlink calls whose events are committed. Coming back after a power cut, they would be known by their ids."""
+    for name in names:
+        try:
+            os.unlink(inbox / name)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise from_os_error(error) from error
+
+
+def clear_leftovers(inbox: Path, now: float) -> int:
+    """Remove what hooks that were killed in the middle left behind: never acknowledged, never whole."""
+    cleared = 0
+    for name in os.listdir(inbox):
+        parsed = _parse_name(name[1:]) if name.startswith(".") else None
+        if parsed and _is_stale(inbox / name, parsed, now):
+            files.remove(inbox / name)
+            cleared += 1
+    return cleared
+
+
+def aside(inbox: Path) -> list[str]:
+    return sorted(_listing(inbox / "aside"))
+
+
+def troubles(store: Path) -> list[str]:
+    """What hooks wrote down because they could not keep a call, oldest first."""
+    data = files.read(store / "trouble") or b""
+    lines = {line.decode("utf-8", "replace").strip(" \0") for line in data.split(b"\n")}
+    return sorted(line for line in lines if line[:1].isdigit())
+
+
+def _listing(directory: Path) -> list[str]:
+    try:
+        return [name for name in os.listdir(directory) if not name.startswith(".")]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise from_os_error(error) from error
+
+
+def _parse_name(name: str) -> Name | None:
+    parts = name.split("-")
+    if len(parts) == 4 and parts[0].isdecimal() and parts[2].isdecimal():
+        return Name(int(parts[0]), parts[1], int(parts[2]), name)
+    return None
+
+
+def _rank_boots(inbox: Path, names: list[Name]) -> dict[str, float]:
+    """Earlier boots by the time of their first file, since only the wall clock spans boots; this boot last."""
+    first = {name.boot: name for name in sorted(names, reverse=True)}
+    rank = {boot: _changed(inbox / name.name) for boot, name in first.items()}
+    rank[clock.boot()[:8] or "0"] = float("inf")
+    return rank
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _is_stale(path: Path, name: Name, now: float) -> bool:
+    if now - _changed(path) < STALE:
+        return False
+    return name.boot != clock.boot()[:8] or not os.path.exists(f"/proc/{name.pid}")
+
+
+def _fields(parts: list[bytes]) -> dict[str, str]:
+    pairs = (part.decode("utf-8", "surrogateescape").partition("=") for part in parts)
+    return {key: value for key, _, value in pairs}
+
+
+def _call(name: str, fields: dict[str, str], body: bytes) -> Call:
+    return Call(
+        name=name,
+        agent=fields.get("agent", ""),
+        event=fields.get("event", ""),
+        time=clock.from_micros(_integer(fields.get("time")) // 1000),
+        boot=fields.get("boot", ""),
+        monotonic=_integer(fields.get("monotonic")),
+        directory=fields.get("directory", ""),
+        environment={key[4:]: value for key, value in fields.items() if key.startswith("env.")},
+        process=fields.get("parent", ""),
+        client=fields.get("client", ""),
+        payload=parse(body) if body.strip() else None,
+        cut=name.endswith(".cut"),
+    )
+
+
+def _integer(text: str | None) -> int:
+    return int(text) if text and text.isdecimal() and len(text) < 20 else 0
+
+
+def parse(data: bytes) -> Any:
+    """The JSON value in these bytes. Half a character, which some clients write, is replaced instead of refused."""
+    try:
+        return _decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    import json  # slower, and more patient than the decoder above
+
+    try:
+        return sound(json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant))
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise NotACall(f"it is not JSON: {type(error).__name__}") from error
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON")

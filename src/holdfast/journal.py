@@ -1,0 +1,273 @@
+"""The journal: events of all runs, in order, and what they add up to. It stands between the verbs and a store.
+
+One `Journal` lives as long as one transaction. It numbers events, refuses those of a session that was fenced out, folds
+each event into the state of its run and session, and writes the states once, at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import cast
+
+import msgspec
+
+from holdfast import history, ids, packing
+from holdfast.clock import Clock, from_micros, micros
+from holdfast.errors import Damaged, Fenced, NotFound
+from holdfast.model import Body, Draft, Event, Run, Session
+from holdfast.stores.protocol import EventRow, Page, Reader, RunQuery, RunRow, SessionRow, Snapshot, Writer
+from holdfast.text import sound, sound_text
+
+MILESTONE = 256  # events between two snapshots that stay
+
+_encode = msgspec.json.Encoder().encode
+_run_decoder = msgspec.json.Decoder(Run)
+_session_decoder = msgspec.json.Decoder(Session)
+
+
+class Journal:
+    def __init__(self, view: Reader, clock: Clock, session: str | None = None) -> None:
+        self.view = view
+        self.clock = clock
+        self.session = session
+        self._runs: dict[str, Run] = {}
+        self._sessions: dict[str, Session] = {}
+
+    # looking
+
+    def find_run(self, id: str) -> Run | None:
+        if id not in self._runs:
+            row = self.view.find_run(sound_text(id))
+            if row is None:
+                return None
+            self._runs[id] = self._run_of(row)
+        return self._runs[id]
+
+    def get_run(self, id: str) -> Run:
+        if run := self.find_run(id):
+            return run
+        raise NotFound(f"There is no run {id}", [], ["`holdfast runs` lists them"])
+
+    def list_runs(self, query: RunQuery) -> tuple[list[Run], Page]:
+        page = self.view.list_runs(query)
+        return [self._run_of(row) for row in page.rows], page
+
+    def run_at(self, id: str, seq: int) -> Run:
+        """The state of a run after its event `seq`."""
+        self.get_run(id)
+        start = self._nearest_snapshot(id, seq)
+        if start is None:
+            return history.fold(id, self.events(id, until=seq))
+        later = list(self.events(id, after=start.seq, until=seq))
+        if any(event.kind == history.FORGOTTEN for event in later):
+            return history.fold(id, self.events(id, until=seq))
+        run = _run_decoder.decode(start.state)
+        for event in later:
+            history.apply(run, event)
+        return run
+
+    def events(
+        self, run: str, *, after: int = 0, until: int | None = None, newest: int | None = None
+    ) -> Iterator[Event]:
+        for row in self.view.events(run, after=after, until=until, newest=newest):
+            yield event_of(row, self.view.blob)
+
+    def find_session(self, id: str) -> Session | None:
+        if id not in self._sessions:
+            row = self.view.find_session(sound_text(id))
+            if row is None:
+                return None
+            self._sessions[id] = _session_of(row)
+        return self._sessions[id]
+
+    def list_sessions(
+        self, run: str | None = None, *, only_open: bool = False, with_process: bool = False, limit: int | None = None
+    ) -> list[Session]:
+        rows = self.view.list_sessions(run, only_open=only_open, with_process=with_process, limit=limit)
+        return [self._sessions.get(row.id) or _session_of(row) for row in rows]
+
+    # adding
+
+    def start(self, id: str, draft: Draft) -> Run:
+        """Begin a run with its first event."""
+        run = Run(id=id, created=draft.time, updated=draft.time)
+        self._runs[id] = run
+        self._put_run(run)
+        self.append(id, draft)
+        return run
+
+    def append(self, run_id: str, *drafts: Draft) -> list[Event]:
+        """Add events to a run, in this order. One whose id is there already is passed over."""
+        run = self.get_run(run_id)
+        added = []
+        for draft in drafts:
+            event = self._event_from(run, draft)
+            self._check_fence(run, event.session)
+            if self._add(event):
+                self._fold(event)
+                added.append(event)
+        return added
+
+    def point(self, worktree: str, run: str | None) -> None:
+        """Let commands in a worktree mean this run when they name none."""
+        self._writer.point(worktree, run)
+
+    def delete(self, run: str) -> None:
+        """Take a run out of the journal, for good."""
+        self._runs.pop(run, None)
+        self._sessions = {id: session for id, session in self._sessions.items() if session.run != run}
+        self._writer.delete_run(run)
+
+    def flush(self) -> None:
+        """Write the states that have changed. Called once, before the commit."""
+        for run in self._runs.values():
+            self._put_run(run)
+        for session in self._sessions.values():
+            self._writer.put_session(row_of_session(session))
+
+    # inside
+
+    @property
+    def _writer(self) -> Writer:
+        return cast(Writer, self.view)
+
+    def _event_from(self, run: Run, draft: Draft) -> Event:
+        return Event(
+            run=run.id,
+            seq=run.seq + 1,
+            id=draft.id or ids.make_event(),
+            kind=draft.kind,
+            time=draft.time or self.clock.now(),
+            session=sound_text(draft.session or self.session or "") or None,
+            agent=sound_text(draft.agent or "") or None,
+            body=cast(Body, sound(msgspec.to_builtins(draft.body))),
+        )
+
+    def _check_fence(self, run: Run, session_id: str | None) -> None:
+        session = self.find_session(session_id) if session_id else None
+        if session is None or session.run != run.id or not _is_fenced(session, run):
+            return
+        raise Fenced(
+            "This session may not write to its run any more",
+            [("session", session.id), ("run", run.id), ("because", session.reason or "the run was taken over")],
+            [f"`holdfast join {run.id}` begins a new session on it"],
+        )
+
+    def _add(self, event: Event) -> bool:
+        body, blobs = packing.pack(event.body)
+        row = EventRow(
+            event.run,
+            event.seq,
+            bytes.fromhex(event.id),
+            event.kind,
+            micros(event.time),
+            event.session,
+            event.agent,
+            body,
+        )
+        if not self._writer.add_event(row, history.searchable(event)):
+            return False
+        for digest, data in blobs.items():
+            self._writer.put_blob(event.run, digest, data)
+        return True
+
+    def _fold(self, event: Event) -> None:
+        if event.kind == history.FORGOTTEN:
+            self._forget(event)
+        else:
+            history.apply(self._runs[event.run], event)
+            if event.session:
+                self._fold_session(event.session, event)
+        if event.seq % MILESTONE == 0:
+            state = _encode(self._runs[event.run])
+            self._writer.put_snapshot(event.run, Snapshot(event.seq, history.VERSION, state))
+
+    def _fold_session(self, id: str, event: Event) -> None:
+        session = self.find_session(id)
+        if session is not None and session.run != event.run:
+            return
+        after = history.apply_session(session, event)
+        if after is not None:
+            self._sessions[id] = after
+
+    def _forget(self, event: Event) -> None:
+        """Fold anew without the forgotten event, which may have changed anything after it."""
+        seq = event.body.get("seq", 0)
+        self._writer.forget_words(event.run, seq)
+        self._runs[event.run] = history.fold(event.run, self.events(event.run))
+        self._sessions.update(self.fold_sessions(event.run))
+
+    def fold_sessions(self, run: str) -> dict[str, Session]:
+        """The sessions of a run, folded from its events."""
+        forgotten = set(self.get_run(run).forgotten)
+        sessions: dict[str, Session] = {}
+        for event in self.events(run):
+            if event.session and event.seq not in forgotten:
+                after = history.apply_session(sessions.get(event.session), event)
+                if after is not None:
+                    sessions[event.session] = after
+        return sessions
+
+    def _nearest_snapshot(self, id: str, seq: int) -> Snapshot | None:
+        good = [found for found in self.view.snapshots(id, until=seq) if found.fold == history.VERSION]
+        return good[-1] if good else None
+
+    def _put_run(self, run: Run) -> None:
+        self._writer.put_run(row_of_run(run, self.clock.now()))
+
+    def _run_of(self, row: RunRow) -> Run:
+        if row.fold != history.VERSION:
+            return history.fold(row.id, self.events(row.id))
+        try:
+            return _run_decoder.decode(row.state)
+        except msgspec.DecodeError as error:
+            raise Damaged(
+                f"The state of run {row.id} cannot be read", [("error", error)], ["`holdfast verify`"]
+            ) from error
+
+
+def event_of(row: EventRow, fetch: Callable[[bytes], bytes | None]) -> Event:
+    body = packing.unpack(row.body, fetch)
+    return Event(row.run, row.seq, row.id.hex(), row.kind, from_micros(row.time), row.session, row.agent, body)
+
+
+def row_of_run(run: Run, now: datetime) -> RunRow:
+    labels = {f"agent:{agent}" for agent in run.agents} | {f"tag:{tag}" for tag in run.tags}
+    return RunRow(
+        run.id,
+        run.status,
+        run.layout,
+        run.worktree,
+        micros(run.created or now),
+        micros(run.updated or now),
+        run.seq,
+        history.VERSION,
+        _encode(run),
+        frozenset(labels),
+    )
+
+
+def _is_fenced(session: Session, run: Run) -> bool:
+    return session.fenced or (session.is_open and session.epoch < run.epoch)
+
+
+def _session_of(row: SessionRow) -> Session:
+    try:
+        return _session_decoder.decode(row.record)
+    except msgspec.DecodeError as error:
+        raise Damaged(
+            f"The record of session {row.id} cannot be read", [("error", error)], ["`holdfast verify`"]
+        ) from error
+
+
+def row_of_session(session: Session) -> SessionRow:
+    return SessionRow(
+        session.id,
+        session.run,
+        micros(session.opened),
+        session.is_open,
+        session.process is not None,
+        session.agent_session,
+        _encode(session),
+    )

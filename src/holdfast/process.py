@@ -1,0 +1,111 @@
+"""Processes: who they are, whether they live, and starting one that outlives us.
+
+A number alone says nothing, for it is used again. The kernel's start time (since boot), the boot, and the pid
+namespace make it a fact. The start time is read from the kernel itself on Linux: a start time on the wall clock, as
+libraries give it, moves when the clock is set.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from holdfast import clock
+from holdfast.model import Process
+
+GONE_STATES = ("Z", "X", "x")
+
+
+class Here(NamedTuple):
+    """The machine we are on, as far as it can be told apart from others."""
+
+    machine: str
+    host: str
+    boot: str
+    namespace: str
+
+
+class Judgement(NamedTuple):
+    alive: bool | None  # None: it cannot be known from here
+    evidence: str
+
+
+@functools.cache
+def here() -> Here:
+    return Here(_first_line("/etc/machine-id"), os.uname().nodename, clock.boot() or _boot_time(), _namespace())
+
+
+def identify(pid: int) -> Process | None:
+    """The identity of a living process, or None."""
+    found = _look(pid)
+    if found is None or found[0] in GONE_STATES:
+        return None
+    place = here()
+    return Process(pid, found[1], place.boot, place.namespace, place.machine, place.host)
+
+
+def judge(process: Process) -> Judgement:
+    """Whether a process lives, with the evidence. Without evidence nobody is declared dead."""
+    place = here()
+    if process.boot != place.boot:
+        if (process.machine, process.host) == (place.machine, place.host):
+            return Judgement(False, f"the machine was restarted since process {process.pid} ran")
+        return Judgement(None, f"process {process.pid} runs on another machine, {process.host}")
+    if process.namespace != place.namespace:
+        return Judgement(None, f"process {process.pid} runs in another container")
+    found = _look(process.pid)
+    if found is None:
+        return Judgement(False, f"process {process.pid} is gone")
+    state, start = found
+    if start != process.start:
+        return Judgement(False, f"process {process.pid} is gone, its number belongs to another program now")
+    if state in GONE_STATES:
+        return Judgement(False, f"process {process.pid} has ended")
+    return Judgement(True, f"process {process.pid} is running")
+
+
+def parse_stat(text: str) -> tuple[str, str] | None:
+    """State and start time from a line of /proc/PID/stat; the name in it may hold anything, brackets too."""
+    fields = text.rpartition(")")[2].split()
+    return (fields[0], fields[19]) if len(fields) > 19 else None
+
+
+def _look(pid: int) -> tuple[str, str] | None:
+    """State and start time of a process."""
+    if sys.platform == "linux":
+        return parse_stat(_first_line(f"/proc/{pid}/stat"))
+    return _look_with_psutil(pid)
+
+
+def _look_with_psutil(pid: int) -> tuple[str, str] | None:
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        state = "Z" if process.status() == psutil.STATUS_ZOMBIE else "S"
+        return state, f"{process.create_time():.2f}"
+    except psutil.Error:
+        return None
+
+
+def _boot_time() -> str:
+    import psutil
+
+    return f"{psutil.boot_time():.0f}"
+
+
+def _namespace() -> str:
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
+
+
+def _first_line(path: str) -> str:
+    try:
+        return Path(path).read_bytes().decode("utf-8", "replace").partition("\n")[0]
+    except OSError:
+        return ""

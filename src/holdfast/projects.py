@@ -1,0 +1,80 @@
+"""The user's own list of stores: which ones were made here by him, and so may be believed.
+
+A store that came with an archive or a copied directory was made by somebody else, even if it looks like ours: it could
+tell the next agent anything. A store counts as ours while it is the very directory that we made: the same inode, at
+the same path or on the same device. (A device's number alone may change with a restart, a path with a move.)
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from holdfast import files, ids
+from holdfast.errors import Refused
+
+
+class Claim(Struct):
+    """That we made this store, and where."""
+
+    store: str
+    path: str
+    root: str
+    device: int
+    inode: int
+
+
+def claim(directory: Path, store: Path, root: Path) -> None:
+    """Enter a store into the list."""
+    status = os.stat(store)
+    name = _store_id(store)
+    entry = Claim(name, str(store), str(root), status.st_dev, status.st_ino)
+    files.make_private_directory(directory)
+    files.write(directory / ids.file_name(name), msgspec.json.encode(entry), files.PRIVATE_FILE)
+
+
+def check(directory: Path, store: Path, root: Path) -> None:
+    """Refuse a store that we did not make. One that was moved is still the same directory, and is entered anew."""
+    found = _load(directory / ids.file_name(_store_id(store)))
+    if found is None or not _is_same(found, store):
+        raise Refused(
+            "This store was not made here, so nothing in it is believed",
+            [("store", store)],
+            [
+                "`holdfast init --adopt` makes it yours, if you know where it comes from",
+                f"otherwise move it away: `mv {store} {store}.foreign`",
+            ],
+        )
+    if found.path != str(store):
+        claim(directory, store, root)
+
+
+def every(directory: Path) -> list[Claim]:
+    """All stores that are still where we made them."""
+    if not directory.is_dir():
+        return []
+    claims = [_load(directory / name) for name in sorted(os.listdir(directory)) if not name.startswith(".")]
+    return [claim for claim in claims if claim is not None and _is_same(claim, Path(claim.path))]
+
+
+def _is_same(claim: Claim, store: Path) -> bool:
+    try:
+        status = os.stat(store)
+    except OSError:
+        return False
+    return status.st_ino == claim.inode and (str(store) == claim.path or status.st_dev == claim.device)
+
+
+def _store_id(store: Path) -> str:
+    data = files.read(store / "id", 256) or b""
+    return data.decode("utf-8", "replace").strip()
+
+
+def _load(path: Path) -> Claim | None:
+    try:
+        return msgspec.json.decode(files.read(path) or b"", type=Claim)
+    except (msgspec.DecodeError, Refused):
+        return None

@@ -1,0 +1,1 @@
+"""Where the journal lives. One protocol, one contract suite, a thin implementation for each database."""

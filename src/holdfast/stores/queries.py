@@ -1,0 +1,25 @@
+"""Turning what people type into what a database can be asked, without letting them speak SQL."""
+
+from __future__ import annotations
+
+import re
+
+WORD = re.compile(r'"([^"]*)"?|(\S+)')
+
+
+def match_expression(text: str) -> str:
+    """A full-text query: words must all be there, `"a phrase"` in that order, `begin*` as a beginning.
+
+    Everything is quoted, so that no character of the text has a meaning of its own.
+    """
+    terms = []
+    for phrase, word in WORD.findall(text.replace("\0", " ")):
+        plain = phrase or word.rstrip("*")
+        if any(letter.isalnum() for letter in plain):
+            terms.append('"' + plain.replace('"', "") + '"' + ("*" if word.endswith("*") else ""))
+    return " ".join(terms)
+
+
+def like_fragment(fragment: str) -> str:
+    """A fragment of an id for LIKE, with its wildcards made harmless (escape character: backslash)."""
+    return re.sub(r"([\\%_])", r"\\\1", fragment)
