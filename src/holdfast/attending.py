@@ -1,0 +1,39 @@
+"""Sessions: opening one for a process, and ending it from outside."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from holdfast import history, ids, process
+from holdfast.errors import NotFound
+from holdfast.journal import Journal
+from holdfast.model import Draft, Environment, Process, Run, Session
+
+
+def attend(journal: Journal, run: Run, pid: int | None, agent: str | None, *, epoch: int | None = None) -> Session:
+    """Open a session on a run; with a pid, one that is found dead when that process is gone."""
+    body = {
+        "process": _identified(pid) if pid is not None else None,
+        "environment": Environment(process.here().host, sys.platform, os.getcwd()),
+        "epoch": run.epoch if epoch is None else epoch,
+    }
+    id = ids.make("ses")
+    journal.append(run.id, Draft(history.OPENED, body, session=id, agent=agent))
+    session = journal.find_session(id)
+    assert session is not None
+    return session
+
+
+def dismiss(journal: Journal, session: Session, why: str) -> Session:
+    """End a session whose run somebody else takes over; it cannot write any more."""
+    body = {"how": "taken_over", "reason": why, "at": session.last_active}
+    journal.append(session.run, Draft(history.ENDED, body, session=session.id, agent=session.agent))
+    return session
+
+
+def _identified(pid: int) -> Process:
+    found = process.identify(pid)
+    if found is None:
+        raise NotFound(f"No process {pid} is running", [], ["`ps` lists them"])
+    return found

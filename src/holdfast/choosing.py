@@ -1,0 +1,145 @@
+"""Which run, session or event somebody means.
+
+A name may be shortened to any beginning or end that only one thing has; a number is a row of the last list. Where
+several things fit, the choices are listed; nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from holdfast import files, ids
+from holdfast.errors import Ambiguous, NotFound, WrongUsage
+from holdfast.journal import Journal
+from holdfast.model import OPEN, Run, Session
+from holdfast.stores.protocol import RunQuery
+from holdfast.text import one_line
+from holdfast.workspace import Workspace
+
+SHOWN = 10
+OPEN_STATUSES = frozenset(status.value for status in OPEN)
+
+
+def get_run(workspace: Workspace, journal: Journal, name: str | None, *, only_open: bool = False) -> Run:
+    """The run that is meant: by name, by this session, by this worktree, or because it is the only open one."""
+    named = name or workspace.environ.get("HOLDFAST_RUN") or None
+    if named:
+        return find_by_name(workspace, journal, named)
+    session = journal.find_session(workspace.session or "")
+    if session and (run := journal.find_run(session.run)):
+        return run
+    worktree = workspace.worktree
+    if run := current_run(journal, worktree):
+        return run
+    open_here, _ = journal.list_runs(RunQuery(worktree=worktree, statuses=OPEN_STATUSES, limit=SHOWN + 1))
+    if len(open_here) == 1:
+        return journal.get_run(open_here[0].id)
+    if open_here:
+        raise several("Several runs are open here", open_here)
+    if not only_open and (run := newest_run(journal, worktree)):
+        return run
+    raise NotFound("No run is open here", [("worktree", worktree)], ['`holdfast start "GOAL"`', "`holdfast runs`"])
+
+
+def current_run(journal: Journal, worktree: str) -> Run | None:
+    """The open run that a worktree points at."""
+    run = journal.find_run(journal.view.pointer(worktree) or "")
+    return run if run and run.status.is_open else None
+
+
+def newest_run(journal: Journal, worktree: str) -> Run | None:
+    """The run of a worktree that was worked on last; an open one before any other."""
+    for statuses in (OPEN_STATUSES, frozenset[str]()):
+        runs, _ = journal.list_runs(RunQuery(worktree=worktree, statuses=statuses, limit=1))
+        if runs:
+            return journal.get_run(runs[0].id)
+    return None
+
+
+def find_by_name(workspace: Workspace, journal: Journal, name: str) -> Run:
+    if run := journal.find_run(name):
+        return run
+    found = _matching(workspace, journal, "run", name)
+    if len(found) > 1:
+        raise several(f'Several runs fit "{one_line(name, 40)}"', [journal.get_run(id) for id in found])
+    if not found:
+        raise _not_found("run", name, _near(name, journal), "`holdfast runs` lists them")
+    return journal.get_run(found[0])
+
+
+def get_session(workspace: Workspace, journal: Journal, name: str) -> Session:
+    found = [name] if journal.find_session(name) else _matching(workspace, journal, "session", name)
+    session = journal.find_session(found[0]) if len(found) == 1 else None
+    if len(found) > 1:
+        raise Ambiguous(
+            f'Several sessions fit "{one_line(name, 40)}"',
+            [("session", id) for id in found],
+            ["give more letters of one"],
+        )
+    if session is None:
+        raise _not_found("session", name, [], "`holdfast sessions` lists them")
+    return session
+
+
+def get_entry(entries: Iterable[str], name: str, letter: str, noun: str) -> str:
+    """The id of a decision, task or note: `d3`, or just 3."""
+    wanted = name if name[:1].isalpha() else letter + name
+    known = list(entries)
+    if wanted in known:
+        return wanted
+    listed = ", ".join(known[-SHOWN:]) or "none"
+    raise NotFound(f'There is no {noun} "{one_line(name, 40)}"', [("known", listed)], ["`holdfast show` lists them"])
+
+
+def get_seq(run: Run, name: str) -> int:
+    """The number of an event in its run: `42` or `#42`."""
+    digits = name.lstrip("#")
+    if not digits.isdecimal() or len(digits) > 15:
+        raise WrongUsage(f'"{one_line(name, 40)}" is not the number of an event', [], ["`holdfast log` shows them"])
+    seq = int(digits)
+    if not 1 <= seq <= run.seq:
+        raise NotFound(f"Run {run.id} has no event {seq}", [("events", f"1 to {run.seq}")], ["`holdfast log`"])
+    return seq
+
+
+def remember(workspace: Workspace, kind: str, shown: list[str]) -> None:
+    """Keep what was listed, so that a number can name a row of it."""
+    lists = _lists(workspace) | {kind: shown}
+    files.write(workspace.place / "listed.json", msgspec.json.encode(lists), files.PRIVATE_FILE)
+
+
+def several(message: str, runs: list[Run]) -> Ambiguous:
+    facts = [(run.id, f"{run.status}, {one_line(run.title, 60)}") for run in runs[:SHOWN]]
+    return Ambiguous(
+        message, facts, ["name one with `--run RUN`", "`holdfast switch RUN` chooses one for this worktree"]
+    )
+
+
+def _lists(workspace: Workspace) -> dict[str, list[str]]:
+    try:
+        return msgspec.json.decode(files.read(workspace.place / "listed.json") or b"{}", type=dict[str, list[str]])
+    except msgspec.DecodeError:
+        return {}
+
+
+def _matching(workspace: Workspace, journal: Journal, kind: str, name: str) -> list[str]:
+    if name.isdecimal() and len(name) < 6:
+        row = int(name) - 1
+        shown = _lists(workspace).get(kind, [])
+        if 0 <= row < len(shown):
+            return [shown[row]]
+    return journal.view.find_ids(kind, name, SHOWN + 1) if ids.is_safe(name) else []
+
+
+def _near(name: str, journal: Journal) -> list[str]:
+    from difflib import get_close_matches
+
+    newest, _ = journal.list_runs(RunQuery(limit=200))
+    return get_close_matches(one_line(name, 60), [run.id for run in newest], 1, 0.8)
+
+
+def _not_found(noun: str, name: str, near: list[str], hint: str) -> NotFound:
+    hints = [f"did you mean `{near[0]}`?"] if near else []
+    return NotFound(f'There is no {noun} "{one_line(name, 60)}"', [], [*hints, hint])

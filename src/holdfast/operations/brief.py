@@ -1,0 +1,17 @@
+"""What the next session would be told, exactly."""
+
+from __future__ import annotations
+
+from holdfast import choosing
+from holdfast.priming import Brief, plan_brief
+from holdfast.verbs import verb
+from holdfast.workspace import Workspace
+
+
+@verb
+def brief(workspace: Workspace, *, run: str | None = None, budget: int | None = None) -> Brief:
+    """The brief of a run, within a budget of characters."""
+    with workspace.reading() as journal:
+        found = choosing.get_run(workspace, journal, run)
+        last = journal.find_session(found.last_session or "")
+    return plan_brief(found, last, workspace.clock.now(), budget or workspace.settings.whole("brief.budget"))

@@ -1,0 +1,40 @@
+"""Look at settings and change them."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from holdfast import config
+from holdfast.config import Value
+from holdfast.errors import Refused
+from holdfast.workspace import Workspace
+
+
+class Configured(Struct):
+    settings: list[Value]
+    warnings: list[str]
+
+
+class Set(Struct):
+    key: str
+    value: int | float | str
+    file: str
+
+
+def config_list(workspace: Workspace) -> Configured:
+    """Every setting with its value and where it comes from."""
+    return Configured([workspace.settings.values[key] for key in sorted(config.SETTINGS)], workspace.warnings)
+
+
+def config_get(workspace: Workspace, key: str) -> Value:
+    """One setting."""
+    return workspace.settings.values[config.get_setting(key).key]
+
+
+def config_set(workspace: Workspace, key: str, value: str, *, for_project: bool = False) -> Set:
+    """Set one setting in the user's file, or in the project's where it is harmless."""
+    if for_project and not config.get_setting(key).by_project:
+        raise Refused(f"The setting {key} is the user's alone", [], [f"`holdfast config set {key} {value}`"])
+    user_file = workspace.user_directory("config") / "config.toml"
+    path = workspace.root / config.PROJECT_FILE if for_project else user_file
+    return Set(key, config.write(path, key, value), str(path))

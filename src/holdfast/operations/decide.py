@@ -1,0 +1,47 @@
+"""Decisions: what was decided and why, and taking one back."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from holdfast import choosing, history
+from holdfast.model import Draft
+from holdfast.verbs import verb
+from holdfast.wording import checked
+from holdfast.workspace import Workspace
+
+
+class Decided(Struct):
+    run: str
+    entry: str
+    seq: int
+
+
+class Revoked(Struct):
+    run: str
+    entry: str
+    changed: bool
+
+
+@verb
+def decide(workspace: Workspace, text: str, *, because: str | None = None, run: str | None = None) -> Decided:
+    """Record a decision and its reason."""
+    checked(text, "decision")
+    with workspace.writing() as journal:
+        found = choosing.get_run(workspace, journal, run)
+        entry = history.entry_id(found, "decision.made")
+        body = {"entry": entry, "decision": text, "because": because}
+        (event,) = journal.append(found.id, Draft("decision.made", body))
+        return Decided(found.id, entry, event.seq)
+
+
+@verb
+def revoke(workspace: Workspace, decision: str, *, because: str | None = None, run: str | None = None) -> Revoked:
+    """Take a decision back. It stays in the history, and no brief names it any more."""
+    with workspace.writing() as journal:
+        found = choosing.get_run(workspace, journal, run)
+        entry = choosing.get_entry([known.id for known in found.decisions], decision, "d", "decision")
+        standing = entry in {known.id for known in found.standing_decisions}
+        if standing:
+            journal.append(found.id, Draft("decision.revoked", {"entry": entry, "because": because}))
+        return Revoked(found.id, entry, standing)

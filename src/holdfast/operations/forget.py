@@ -1,0 +1,36 @@
+"""Make a run forget one event: it keeps its place in the journal, and nothing that is told or searched knows it."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from holdfast import choosing, history
+from holdfast.errors import Refused
+from holdfast.model import Draft
+from holdfast.verbs import verb
+from holdfast.workspace import Workspace
+
+
+class Forgotten(Struct):
+    run: str
+    seq: int
+    changed: bool
+
+
+@verb
+def forget(workspace: Workspace, event: str, *, run: str | None = None) -> Forgotten:
+    """Forget an event. The state is folded as if it had said nothing."""
+    with workspace.writing() as journal:
+        found = choosing.get_run(workspace, journal, run)
+        seq = choosing.get_seq(found, event)
+        (target,) = journal.events(found.id, after=seq - 1, until=seq)
+        if target.kind.startswith(("run.", "session.", "event.")):
+            raise Refused(
+                "This event holds the run together and cannot be forgotten",
+                [("event", f"{seq}, {target.kind}")],
+                ["`holdfast rename` changes what a run is called", "`holdfast delete` removes the whole run"],
+            )
+        changed = seq not in found.forgotten
+        if changed:
+            journal.append(found.id, Draft(history.FORGOTTEN, {"seq": seq}))
+        return Forgotten(found.id, seq, changed)

@@ -1,0 +1,50 @@
+"""Prepare a project, and switch recording off and on."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from holdfast import files
+from holdfast.errors import NotFound
+from holdfast.workspace import Workspace
+
+
+class Initialised(Struct):
+    worktree: str
+    store: str
+    created: bool
+
+
+class Switched(Struct):
+    store: str
+    off: bool
+    changed: bool
+
+
+def init(workspace: Workspace, *, adopt: bool = False) -> Initialised:
+    """Make the store of this project. With `adopt`, believe one that came from elsewhere."""
+    with files.os_errors():
+        created = workspace.create(adopt)
+    return Initialised(workspace.worktree, str(workspace.place), created)
+
+
+def off(workspace: Workspace) -> Switched:
+    """Record nothing in this project until `on`."""
+    return _switch(workspace, True)
+
+
+def on(workspace: Workspace) -> Switched:
+    """Record again."""
+    return _switch(workspace, False)
+
+
+def _switch(workspace: Workspace, off: bool) -> Switched:
+    if not workspace.exists:
+        raise NotFound("There is no Holdfast store here", [("looked at", workspace.place)], ['`holdfast start "GOAL"`'])
+    marker = workspace.place / "off"
+    changed = marker.exists() != off
+    if changed and off:
+        files.write(marker, b"")
+    elif changed:
+        files.remove(marker)
+    return Switched(str(workspace.place), off, changed)

@@ -1,0 +1,46 @@
+"""Open a session on a run that is there: together with those who work on it, or in their place."""
+
+from __future__ import annotations
+
+import os
+
+from msgspec import Struct
+
+from holdfast import choosing, history, process
+from holdfast.attending import attend, dismiss
+from holdfast.lifecycle import Step, transition
+from holdfast.model import Run, Session
+from holdfast.verbs import verb
+from holdfast.workspace import Workspace
+
+
+class Joined(Struct):
+    run: Run
+    session: Session
+    taken_from: list[Session]
+    others: list[Session]
+
+
+@verb
+def join(
+    workspace: Workspace,
+    run: str | None = None,
+    *,
+    pid: int | None = None,
+    agent: str | None = None,
+    take_over: bool = False,
+) -> Joined:
+    """Open a session on a run. With `pid` it lives and dies with that process; without, it is never found dead.
+
+    With `take_over`, the sessions that are open on it are fenced: what they still write is refused.
+    """
+    with workspace.writing(for_session=False) as journal:
+        found = choosing.get_run(workspace, journal, run)
+        transition(found.status, Step.RESUME)
+        others = journal.list_sessions(found.id, only_open=True)
+        who = f"taken over from {process.here().host}, process {pid or os.getpid()}"
+        taken = [dismiss(journal, session, who) for session in others] if take_over else []
+        journal.append(found.id, history.status_draft(Step.RESUME))
+        session = attend(journal, found, pid, agent, epoch=found.epoch + 1 if take_over else found.epoch)
+        journal.point(workspace.worktree, found.id)
+        return Joined(journal.get_run(found.id), session, taken, [] if take_over else others)

@@ -1,0 +1,39 @@
+"""What an agent did and was asked, for programs that tell us themselves instead of through hooks."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from holdfast import choosing
+from holdfast.model import Draft
+from holdfast.verbs import verb
+from holdfast.wording import checked
+from holdfast.workspace import Workspace
+
+PROMPT_LIMIT = 1_000_000
+
+
+class Recorded(Struct):
+    run: str
+    seq: int
+
+
+@verb
+def action(workspace: Workspace, text: str, *, files: tuple[str, ...] = (), run: str | None = None) -> Recorded:
+    """Record something that was done, and the files it touched."""
+    checked(text, "action")
+    return _record(workspace, run, Draft("action.taken", {"text": text, "files": list(files)}))
+
+
+@verb
+def prompt(workspace: Workspace, text: str, *, run: str | None = None) -> Recorded:
+    """Record what the agent was asked."""
+    checked(text, "prompt", PROMPT_LIMIT)
+    return _record(workspace, run, Draft("prompt.given", {"text": text}))
+
+
+def _record(workspace: Workspace, run: str | None, draft: Draft) -> Recorded:
+    with workspace.writing() as journal:
+        found = choosing.get_run(workspace, journal, run)
+        (event,) = journal.append(found.id, draft)
+        return Recorded(found.id, event.seq)

@@ -1,0 +1,49 @@
+"""Names and tags: how people call a run."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from holdfast import choosing
+from holdfast.errors import WrongUsage
+from holdfast.model import Draft, Run
+from holdfast.verbs import verb
+from holdfast.wording import checked
+from holdfast.workspace import Workspace
+
+TAG_LIMIT = 64
+
+
+class Renamed(Struct):
+    run: Run
+
+
+class Tagged(Struct):
+    run: Run
+
+
+@verb
+def rename(workspace: Workspace, name: str, *, run: str | None = None) -> Renamed:
+    """Give a run a name."""
+    checked(name, "name", 200)
+    with workspace.writing() as journal:
+        found = choosing.get_run(workspace, journal, run)
+        if found.name != name:
+            journal.append(found.id, Draft("run.renamed", {"name": name}))
+        return Renamed(journal.get_run(found.id))
+
+
+@verb
+def tag(workspace: Workspace, add: tuple[str, ...], *, remove: tuple[str, ...] = (), run: str | None = None) -> Tagged:
+    """Add tags to a run, and take some off."""
+    for word in (*add, *remove):
+        checked(word, "tag", TAG_LIMIT)
+        if any(letter.isspace() or letter == "," for letter in word):
+            raise WrongUsage("A tag is one word", [("tag", word)], ["use a dash: `in-review`"])
+    with workspace.writing() as journal:
+        found = choosing.get_run(workspace, journal, run)
+        added = [word for word in dict.fromkeys(add) if word not in found.tags]
+        removed = [word for word in dict.fromkeys(remove) if word in found.tags]
+        if added or removed:
+            journal.append(found.id, Draft("run.tagged", {"added": added, "removed": removed}))
+        return Tagged(journal.get_run(found.id))

@@ -1,0 +1,56 @@
+"""Begin a run. The one that was open here before is paused and stays."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from holdfast import choosing, history, ids
+from holdfast.attending import attend
+from holdfast.errors import WrongUsage
+from holdfast.journal import Journal
+from holdfast.lifecycle import Step
+from holdfast.model import Draft, Run, Session, Status
+from holdfast.stores.protocol import RunQuery
+from holdfast.verbs import verb
+from holdfast.workspace import Workspace
+
+GOAL_LIMIT = 20_000
+
+
+class Started(Struct):
+    run: Run
+    session: Session | None
+    paused: list[str]
+    resumable: list[Run]
+
+
+@verb
+def start(workspace: Workspace, goal: str, *, pid: int | None = None, agent: str | None = None) -> Started:
+    """Begin a run in this worktree, and make it the one that commands here mean.
+
+    With `pid`, a session that lives and dies with that process is opened on it.
+    """
+    if not goal.strip():
+        raise WrongUsage("A run needs a goal", [], ['`holdfast start "Add retries to the client"`'])
+    if len(goal) > GOAL_LIMIT:
+        raise WrongUsage("The goal is too long", [("characters", len(goal)), ("limit", GOAL_LIMIT)], ["shorten it"])
+    workspace.create()
+    worktree = workspace.worktree
+    with workspace.writing() as journal:
+        paused = _pause_earlier(journal, worktree)
+        resumable, _ = journal.list_runs(RunQuery(worktree=worktree, statuses=choosing.OPEN_STATUSES, limit=5))
+        body = {"goal": goal, "layout": "native", "worktree": worktree}
+        run = journal.start(ids.make("run"), Draft("run.started", body, time=workspace.clock.now()))
+        journal.point(worktree, run.id)
+        session = attend(journal, run, pid, agent) if pid is not None else None
+        return Started(run, session, paused, resumable)
+
+
+def _pause_earlier(journal: Journal, worktree: str) -> list[str]:
+    """Pause the runs that are active here, except those on which somebody is at work."""
+    statuses = frozenset({Status.ACTIVE.value, Status.CREATED.value})
+    runs, _ = journal.list_runs(RunQuery(worktree=worktree, statuses=statuses, limit=1000))
+    paused = [run.id for run in runs if not run.open_sessions]
+    for id in paused:
+        journal.append(id, history.status_draft(Step.PAUSE, "another run was started"))
+    return paused

@@ -1,0 +1,68 @@
+"""Where we are: the run, who works on it, what else is open, and what went wrong unseen."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from holdfast import choosing, intake, process
+from holdfast.errors import Ambiguous, NotFound
+from holdfast.journal import Journal
+from holdfast.model import Run, Session
+from holdfast.stores.protocol import RunQuery
+from holdfast.verbs import verb
+from holdfast.workspace import Workspace
+
+
+class Presence(Struct):
+    """A session that is open, and what can be known of its process."""
+
+    session: Session
+    alive: bool | None
+    evidence: str
+
+
+class Status(Struct):
+    worktree: str
+    store: str | None
+    off: bool
+    run: Run | None = None
+    last_session: Session | None = None
+    present: list[Presence] = []
+    others: list[Run] = []
+    troubles: list[str] = []
+    set_aside: list[str] = []
+    warnings: list[str] = []
+
+
+@verb
+def status(workspace: Workspace, *, run: str | None = None) -> Status:
+    """Where the run stands. Without a run, or a store, it says so."""
+    if not workspace.exists:
+        return Status(workspace.worktree, None, workspace.is_off)
+    result = Status(workspace.worktree, str(workspace.place), workspace.is_off)
+    with workspace.reading() as journal:
+        _fill_in(workspace, journal, result, run)
+    result.troubles = intake.troubles(workspace.place)
+    result.set_aside = intake.aside(workspace.inbox)
+    result.warnings = workspace.warnings
+    return result
+
+
+def _fill_in(workspace: Workspace, journal: Journal, result: Status, name: str | None) -> None:
+    try:
+        result.run = choosing.get_run(workspace, journal, name)
+    except (Ambiguous, NotFound):
+        if name:
+            raise
+    here, _ = journal.list_runs(RunQuery(worktree=workspace.worktree, statuses=choosing.OPEN_STATUSES, limit=10))
+    result.others = [found for found in here if result.run is None or found.id != result.run.id]
+    if result.run is not None:
+        result.last_session = journal.find_session(result.run.last_session or "")
+        result.present = [_presence(found) for found in journal.list_sessions(result.run.id, only_open=True, limit=20)]
+
+
+def _presence(session: Session) -> Presence:
+    if session.process is None:
+        return Presence(session, None, "no process is known")
+    judgement = process.judge(session.process)
+    return Presence(session, judgement.alive, judgement.evidence)

@@ -1,0 +1,20 @@
+"""Bring the journal up to date, and say what that found."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from holdfast import catchup
+from holdfast.workspace import Workspace
+
+
+class Swept(Struct):
+    taken_in: int
+    set_aside: int
+    interrupted: list[str]
+
+
+def sweep(workspace: Workspace) -> Swept:
+    """Take in what hooks have kept, and mark as interrupted what died. Every verb does this first; here it is all."""
+    found = catchup.catch_up(workspace)
+    return Swept(found.taken_in, found.set_aside, found.interrupted)

@@ -1,0 +1,32 @@
+"""Choose the run that commands in this worktree mean."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from holdfast import choosing
+from holdfast.lifecycle import Step, transition
+from holdfast.model import Draft, Run
+from holdfast.verbs import verb
+from holdfast.workspace import Workspace
+
+
+class Switched(Struct):
+    run: Run
+    moved_from: str | None
+
+
+@verb
+def switch(workspace: Workspace, run: str) -> Switched:
+    """Point this worktree at an open run. One that was started in another worktree moves here."""
+    worktree = workspace.worktree
+    with workspace.writing() as journal:
+        found = choosing.find_by_name(workspace, journal, run)
+        transition(found.status, Step.RESUME)  # refuses what has ended
+        before = found.worktree
+        if before != worktree:
+            journal.append(found.id, Draft("run.moved", {"worktree": worktree}))
+            if journal.view.pointer(before) == found.id:
+                journal.point(before, None)
+        journal.point(worktree, found.id)
+        return Switched(journal.get_run(found.id), before if before != worktree else None)

@@ -1,0 +1,62 @@
+"""Tasks of a run: add one, finish one, list them."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from holdfast import choosing, history
+from holdfast.model import Draft, Task
+from holdfast.verbs import verb
+from holdfast.wording import checked
+from holdfast.workspace import Workspace
+
+
+class TaskAdded(Struct):
+    run: str
+    entry: str
+    seq: int
+
+
+class TaskDone(Struct):
+    run: str
+    entry: str
+    changed: bool
+
+
+class TasksListed(Struct):
+    run: str
+    tasks: list[Task]
+
+
+@verb
+def add_task(workspace: Workspace, text: str, *, run: str | None = None) -> TaskAdded:
+    """Add a task to a run."""
+    checked(text, "task")
+    with workspace.writing() as journal:
+        found = choosing.get_run(workspace, journal, run)
+        entry = history.entry_id(found, "task.added")
+        (event,) = journal.append(found.id, Draft("task.added", {"entry": entry, "text": text}))
+        return TaskAdded(found.id, entry, event.seq)
+
+
+@verb
+def finish_task(
+    workspace: Workspace, task: str, *, outcome: str | None = None, files: tuple[str, ...] = (), run: str | None = None
+) -> TaskDone:
+    """Mark a task as done, with what came of it and the files it changed."""
+    with workspace.writing() as journal:
+        found = choosing.get_run(workspace, journal, run)
+        entry = choosing.get_entry([known.id for known in found.tasks], task, "t", "task")
+        is_open = entry in {known.id for known in found.open_tasks}
+        if is_open or outcome or files:
+            body = {"entry": entry, "outcome": outcome, "files": list(files)}
+            journal.append(found.id, Draft("task.done", body))
+        return TaskDone(found.id, entry, is_open)
+
+
+@verb
+def list_tasks(workspace: Workspace, *, run: str | None = None) -> TasksListed:
+    """The tasks of a run, open and done."""
+    with workspace.reading() as journal:
+        found = choosing.get_run(workspace, journal, run)
+        return TasksListed(found.id, found.tasks)

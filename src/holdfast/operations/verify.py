@@ -1,0 +1,99 @@
+"""Prove that the store is whole: every reference, every value, every fold against what is stored of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+from msgspec import Struct
+
+from holdfast import history, intake, packing
+from holdfast.errors import Damaged
+from holdfast.journal import Journal, event_of, row_of_run, row_of_session
+from holdfast.model import Run
+from holdfast.verbs import verb
+from holdfast.workspace import Workspace
+
+encode = msgspec.json.Encoder().encode
+
+
+class Problem(Struct):
+    where: str
+    what: str
+
+
+class Verified(Struct):
+    runs: int
+    events: int
+    problems: list[Problem]
+    set_aside: int
+
+
+@verb
+def verify(workspace: Workspace) -> Verified:
+    """Look at everything that is stored. It changes nothing."""
+    result = Verified(0, 0, [], len(intake.aside(workspace.inbox)))
+    with workspace.reading() as journal:
+        result.problems += [Problem("database", text) for text in journal.view.problems()]
+        names = journal.view.all_run_ids()
+        for number, id in enumerate(names, 1):
+            result.runs += 1
+            try:
+                result.events += _check_run(journal, id, result.problems)
+            except Damaged as error:
+                result.problems.append(Problem(id, error.message))
+            workspace.progress("verifying runs", number, len(names))
+        result.problems += _check_pointers(journal)
+    return result
+
+
+def _check_run(journal: Journal, id: str, problems: list[Problem]) -> int:
+    """Fold a run from its first event and compare with all that is stored about it. Answers with its events."""
+    snapshots = {found.seq: found for found in journal.view.snapshots(id)}
+    uses: set[bytes] = set()
+    run = Run(id=id)
+    count = 0
+    for row in journal.view.events(id):
+        count += 1
+        if row.seq != count:
+            problems.append(Problem(id, f"event {count} is missing"))
+            return count
+        event = event_of(row, lambda digest: _sound_blob(journal, digest))
+        uses |= packing.blobs_in(row.body)
+        if event.kind == history.FORGOTTEN:
+            run = history.fold(id, journal.events(id, until=count))
+        else:
+            history.apply(run, event)
+        found = snapshots.get(count)
+        if found and found.fold == history.VERSION and found.state != encode(run):
+            problems.append(Problem(id, f"the snapshot at event {count} is not what the events add up to"))
+    problems += _compare(journal, run, uses)
+    return count
+
+
+def _compare(journal: Journal, run: Run, uses: set[bytes]) -> Iterator[Problem]:
+    stored = journal.view.find_run(run.id)
+    if stored and stored.fold == history.VERSION:
+        for name, expected in row_of_run(run, journal.clock.now())._asdict().items():
+            if name != "key" and getattr(stored, name) != expected:
+                yield Problem(run.id, f"the stored {name} is not what the events add up to")
+    if uses != journal.view.blob_uses(run.id):
+        yield Problem(run.id, "the list of large values is not what the events refer to")
+    folded = {session.id: row_of_session(session) for session in journal.fold_sessions(run.id).values()}
+    rows = {row.id: row for row in journal.view.list_sessions(run.id)}
+    for id in folded.keys() | rows.keys():
+        if folded.get(id) != rows.get(id):
+            yield Problem(id, "the stored session is not what the events add up to")
+
+
+def _sound_blob(journal: Journal, digest: bytes) -> bytes | None:
+    data = journal.view.blob(digest)
+    if data is not None and packing.digest_of(data) != digest:
+        raise Damaged("A stored value has changed", [("hash", digest.hex())])
+    return data
+
+
+def _check_pointers(journal: Journal) -> Iterator[Problem]:
+    for worktree, run in journal.view.pointers().items():
+        if journal.find_run(run) is None:
+            yield Problem(worktree, f"it points at run {run}, which is not there")

@@ -1,0 +1,30 @@
+"""What makes a function a verb: it starts from what is true now.
+
+Before each verb, what hooks have kept is taken in and the dead are noticed, so that nobody ever looks at stale state.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Concatenate, ParamSpec, TypeVar
+
+from holdfast import files
+from holdfast.catchup import catch_up
+from holdfast.workspace import Workspace
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def verb(function: Callable[Concatenate[Workspace, P], R]) -> Callable[Concatenate[Workspace, P], R]:
+    """Mark something one can do with a workspace."""
+
+    @functools.wraps(function)
+    def call(workspace: Workspace, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with files.os_errors():
+            if workspace.exists and not workspace.is_off:
+                catch_up(workspace)
+            return function(workspace, *args, **kwargs)
+
+    return call
