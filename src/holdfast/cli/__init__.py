@@ -1,0 +1,1 @@
+"""The command line: it turns arguments into a verb and a result into words, and nothing else."""

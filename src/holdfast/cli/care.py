@@ -1,0 +1,46 @@
+"""Look after it: sweep, verify, delete."""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.cli.command import Said, complete_run, confirm, verb, yes_option
+from holdfast.cli.words import Line
+from holdfast.errors import Damaged
+from holdfast.operations import delete as deleting
+from holdfast.operations import sweep as sweeping
+from holdfast.operations import verify as verifying
+from holdfast.text import count, one_line
+from holdfast.workspace import Workspace
+
+
+@verb("holdfast sweep")
+def sweep(workspace: Workspace) -> Said:
+    """Take in what hooks have kept, and mark as interrupted what died."""
+    found = sweeping.sweep(workspace)
+    talk: list[Line] = [f"Took in {count(found.taken_in, 'call')}"]
+    if found.set_aside:
+        talk.append(("warn", f"{count(found.set_aside, 'call')} could not be read and went to inbox/aside"))
+    return Said(found, found.interrupted, [*talk, f"{count(len(found.interrupted), 'run')} found interrupted"])
+
+
+@verb("holdfast verify")
+def verify(workspace: Workspace) -> Said:
+    """Prove that the store is whole. It changes nothing; exit code 12 says that something is damaged."""
+    found = verifying.verify(workspace)
+    seen = f"{count(found.runs, 'run')}, {count(found.events, 'event')}"
+    if found.problems:
+        data: list[Line] = [f"{problem.where}: {one_line(problem.what)}" for problem in found.problems]
+        return Said(found, data, [("bad", f"Damaged: {count(len(found.problems), 'problem')} in {seen}")], Damaged.code)
+    aside = [f"{count(found.set_aside, 'call')} that could not be read lie in inbox/aside"] if found.set_aside else []
+    return Said(found, [f"Whole: {seen}"], aside)
+
+
+@verb("holdfast delete run-4x9k2m7pq3 --yes")
+@click.argument("run", shell_complete=complete_run)
+@yes_option
+def delete(workspace: Workspace, run: str, yes: bool) -> Said:
+    """Remove a run with all its events, for good."""
+    confirm(f"Delete run {one_line(run, 60)} for good?", yes, f"holdfast delete {one_line(run, 60)}")
+    found = deleting.delete(workspace, run)
+    return Said(found, [found.run], [f"Deleted {count(found.events, 'event')}: {one_line(found.goal, 80)}"])

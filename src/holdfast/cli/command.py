@@ -1,0 +1,133 @@
+"""What every command has: --json, -q, -v, an example, a workspace, and one way to say its result."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeVar
+
+import click
+
+from holdfast.cli import words
+from holdfast.cli.progress import Reporter
+from holdfast.cli.words import Line
+from holdfast.errors import Ambiguous, Refused
+from holdfast.workspace import Workspace, open_workspace
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Said(NamedTuple):
+    """A result in every form: the value for --json, the data for stdout, the talk for stderr."""
+
+    result: Any
+    data: Iterable[Line] | Callable[[], None] = ()
+    talk: Iterable[Line] = ()
+    code: int = 0
+
+
+class VerbCommand(click.Command):
+    """A command that opens the workspace, calls its verb and says the result."""
+
+    def __init__(self, *args: Any, example: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.example = example
+        self.params += [
+            click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object and nothing else."),
+            click.Option(["-q", "--quiet"], is_flag=True, help="Print data only, no talk."),
+            click.Option(["-v", "--verbose"], is_flag=True, help="Say more about what happens."),
+        ]
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Example"):
+            formatter.write_text(self.example)
+
+    def invoke(self, ctx: click.Context) -> int:
+        as_json, quiet, verbose = (ctx.params.pop(name) for name in ("as_json", "quiet", "verbose"))
+        progress = Reporter(shown=not as_json and not quiet)
+        with open_workspace(progress=progress) as workspace:
+            said = self._call(ctx, workspace)
+            progress.close()
+            if as_json:
+                print_json(said.result)
+                return said.code
+            if not quiet:
+                words.emit((("warn", f"holdfast: {warning}") for warning in workspace.warnings), sys.stderr)
+                words.emit(said.talk, sys.stderr)
+            if verbose:
+                words.emit([("dim", f"store: {workspace.place}"), ("dim", f"worktree: {workspace.root}")], sys.stderr)
+        if callable(said.data):
+            said.data()
+        else:
+            words.emit(said.data)
+        return said.code
+
+    def _call(self, ctx: click.Context, workspace: Workspace) -> Said:
+        callback = functools.partial(self.callback or _nothing, workspace)
+        try:
+            return callback(**ctx.params)
+        except Ambiguous as error:
+            if "run" not in ctx.params or not sys.stdin.isatty() or os.environ.get("HOLDFAST_RUN"):
+                raise
+            return callback(**(ctx.params | {"run": _pick(error)}))
+
+
+def _nothing(*_: object) -> Said:
+    return Said(None)
+
+
+def verb(example: str, name: str | None = None, parent: click.Group | None = None) -> Callable[[F], click.Command]:
+    """Make a function `(workspace, **arguments) -> Said` a command."""
+    maker = parent.command if parent is not None else click.command
+    return maker(name, cls=VerbCommand, example=example)
+
+
+def print_json(value: Any) -> None:
+    import msgspec
+
+    sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+    sys.stdout.flush()
+
+
+def _pick(error: Ambiguous) -> str:
+    words.emit([f"{error.message}:"], sys.stderr)
+    words.emit([f"  {number}  {name}  {about}" for number, (name, about) in enumerate(error.facts, 1)], sys.stderr)
+    number = click.prompt("Which one", type=click.IntRange(1, len(error.facts)), err=True)
+    return error.facts[number - 1][0]
+
+
+def confirm(question: str, yes: bool, hint: str) -> None:
+    """Ask before something cannot be taken back. Where nobody can answer, the answer is no."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise Refused(f"{question} Nobody is here to say yes", [], [f"`{hint} --yes`"])
+    if not click.confirm(question, err=True):
+        raise Refused("Nothing was changed")
+
+
+def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    """Ids of runs for a shell's completion. It may find nothing, and never fails."""
+    from click.shell_completion import CompletionItem
+
+    from holdfast.operations.look import runs
+    from holdfast.text import one_line
+
+    try:
+        with open_workspace() as workspace:
+            found = runs(workspace, limit=100).runs
+    except Exception:  # a completion that fails would spoil the line somebody is typing
+        return []
+    return [CompletionItem(run.id, help=one_line(run.title, 60)) for run in found if incomplete in run.id]
+
+
+def run_option(function: F) -> F:
+    return click.option("--run", metavar="RUN", shell_complete=complete_run, help="The run; else the current one.")(
+        function
+    )
+
+
+def yes_option(function: F) -> F:
+    return click.option("--yes", is_flag=True, help="Do not ask.")(function)

@@ -1,0 +1,74 @@
+"""Go on: start, switch, join, leave."""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.cli.command import Said, complete_run, verb
+from holdfast.cli.words import Line
+from holdfast.model import Session
+from holdfast.operations import join as joining
+from holdfast.operations import leave as leaving
+from holdfast.operations import start as starting
+from holdfast.operations import switch as switching
+from holdfast.text import one_line
+from holdfast.workspace import Workspace
+
+PID = click.option(
+    "--pid", type=click.IntRange(1), metavar="PID", help="The process that the session lives and dies with."
+)
+AGENT = click.option("--agent", metavar="NAME", help="The agent that works on it.")
+
+
+@verb('holdfast start "Add retries to the client"')
+@click.argument("goal")
+@PID
+@AGENT
+def start(workspace: Workspace, goal: str, pid: int | None, agent: str | None) -> Said:
+    """Begin a run. Prints its id; shows what could be resumed instead."""
+    found = starting.start(workspace, goal, pid=pid, agent=agent)
+    talk: list[Line] = [f"Started {found.run.id}: {one_line(found.run.goal, 80)}"]
+    talk += [f"Paused {id}" for id in found.paused]
+    talk += [
+        f"Could be resumed instead: `holdfast switch {run.id}`  {run.status}, {one_line(run.title, 60)}"
+        for run in found.resumable
+    ]
+    if found.session:
+        talk.append(_export(found.session))
+    return Said(found, [found.run.id], talk)
+
+
+@verb("holdfast switch run-4x9k2m7pq3")
+@click.argument("run", shell_complete=complete_run)
+def switch(workspace: Workspace, run: str) -> Said:
+    """Choose the run that commands in this worktree mean."""
+    found = switching.switch(workspace, run)
+    moved = [f"It moved here from {found.moved_from}"] if found.moved_from else []
+    return Said(found, [found.run.id], [f"Now on {found.run.id}: {one_line(found.run.title, 80)}", *moved])
+
+
+@verb("holdfast join run-4x9k2m7pq3 --pid $$")
+@click.argument("run", required=False, shell_complete=complete_run)
+@PID
+@AGENT
+@click.option("--take-over", is_flag=True, help="Fence the sessions that are on it: they cannot write any more.")
+def join(workspace: Workspace, run: str | None, pid: int | None, agent: str | None, take_over: bool) -> Said:
+    """Open a session on a run, together with those who work on it or in their place. Prints its id."""
+    found = joining.join(workspace, run, pid=pid, agent=agent, take_over=take_over)
+    talk: list[Line] = [f"Joined {found.run.id}: {one_line(found.run.title, 80)}", _export(found.session)]
+    talk += [f"Taken over from {session.id}" for session in found.taken_from]
+    talk += [f"Also on it: {session.id}" for session in found.others]
+    return Said(found, [found.session.id], talk)
+
+
+@verb("holdfast leave ses-7pq34x9k2m")
+@click.argument("session", envvar="HOLDFAST_SESSION")
+@click.option("--reason", metavar="TEXT", help="Why.")
+def leave(workspace: Workspace, session: str, reason: str | None) -> Said:
+    """End a session; its run stays as it is. Without a name: the session of this shell."""
+    found = leaving.leave(workspace, session, reason=reason)
+    return Said(found, [found.session.id], [f"Ended {found.session.id}"])
+
+
+def _export(session: Session) -> str:
+    return f"Its session is {session.id}; hand it on with `export HOLDFAST_SESSION={session.id}`"

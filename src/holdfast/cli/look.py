@@ -1,0 +1,175 @@
+"""Look: runs, show, sessions, log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+import click
+
+from holdfast import history
+from holdfast.cli import words
+from holdfast.cli.command import Said, complete_run, run_option, verb
+from holdfast.cli.words import Line, ago, by, when
+from holdfast.model import Event, Run
+from holdfast.operations import look
+from holdfast.text import one_line
+from holdfast.workspace import Workspace
+
+FOLLOW = 0.3  # seconds between two looks at the journal
+
+
+@verb('holdfast runs --status open --search "retry OR backoff"')
+@click.option("--status", multiple=True, metavar="STATUS", help="Only this status, or `open`. Can be repeated.")
+@click.option("--layout", multiple=True, metavar="LAYOUT", help="Only runs of this layout.")
+@click.option("--agent", metavar="NAME", help="Only runs that this agent worked on.")
+@click.option("--tag", metavar="TAG", help="Only runs with this tag.")
+@click.option("--since", metavar="WHEN", help="Worked on since: 2026-11-01, or 3d, 12h, 30m.")
+@click.option("--until", metavar="WHEN", help="Worked on before.")
+@click.option("--search", metavar="TEXT", help='Words in goals, prompts, decisions, files; `begin*`, "a phrase".')
+@click.option("--here", is_flag=True, help="Only runs of this worktree.")
+@click.option("--limit", type=click.IntRange(1, 10_000), metavar="N", help="At most N rows.")
+@click.option("--after", metavar="KEY", help="The page after this key.")
+def runs(workspace: Workspace, since: str | None, until: str | None, **filters: object) -> Said:
+    """Runs of this project, newest first. A row's number names its run in the next command."""
+    found = look.runs(workspace, since=moment(since), until=moment(until), **filters)  # type: ignore[arg-type]
+    if not found.runs:
+        return Said(found, talk=["No run fits."])
+    rows = [
+        [str(number), run.id, run.status, ago(run.updated) if run.updated else "-", one_line(run.title, 80)]
+        for number, run in enumerate(found.runs, 1)
+    ]
+    talk = [f"More: `holdfast runs --after {found.next}` (with the same filters)"] if found.next else []
+    return Said(found, lambda: words.table(["#", "run", "status", "last", "goal"], rows), talk)
+
+
+def moment(text: str | None) -> datetime | None:
+    """A point in time: a date, a date with time, or how long ago."""
+    if text is None:
+        return None
+    unit = {"d": "days", "h": "hours", "m": "minutes"}.get(text[-1:])
+    if unit and text[:-1].isdecimal() and len(text) < 8:
+        return datetime.now().astimezone() - timedelta(**{unit: int(text[:-1])})
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        raise click.UsageError(f'"{one_line(text, 40)}" is not a time; 2026-11-01, 3d, 12h or 30m are') from None
+
+
+@verb("holdfast show run-4x9k2m7pq3 --at 12")
+@click.argument("name", metavar="[RUN|SESSION]", required=False, shell_complete=complete_run)
+@click.option("--at", metavar="EVENT", help="As it was after this event.")
+def show(workspace: Workspace, name: str | None, at: str | None) -> Said:
+    """A run, as it is or as it was; or a session with its events."""
+    found = look.show(workspace, name, at=at)
+    if isinstance(found, look.SessionShown):
+        return Said(found, list(_session(found)))
+    return Said(found, list(_run(found)))
+
+
+def _run(found: look.RunShown) -> Iterator[Line]:
+    run = found.run
+    yield ("title", one_line(run.title, 200))
+    yield f"{run.id}  {run.status}" + (f"  as it was after event {found.at}" if found.at else "")
+    if run.name:
+        yield f"goal       {one_line(run.goal, 200)}"
+    yield f"started    {when(run.created)}"
+    yield f"last       {when(run.updated)}"
+    yield f"worktree   {one_line(run.worktree)}"
+    for name, values in (("tags", run.tags), ("agents", run.agents)):
+        if values:
+            yield f"{name.ljust(9)}  {', '.join(one_line(value, 60) for value in values)}"
+    for reason in filter(None, (run.status_reason, run.evidence)):
+        yield f"because    {one_line(reason, 200)}"
+    yield from _entries(run)
+    for session in found.sessions:
+        yield f"session    {session.id}{by(session)}  {when(session.opened)}  {session.how or 'open'}"
+
+
+def _entries(run: Run) -> Iterator[Line]:
+    for task in run.tasks:
+        outcome = f": {one_line(task.outcome, 120)}" if task.outcome else ""
+        yield f"{'done' if task.done else 'task'}       {_entry(task.id, task.pinned, task.text)}{outcome}"
+    for decision in run.decisions:
+        because = f" (because {one_line(decision.because, 200)})" if decision.because else ""
+        word = "revoked" if decision.revoked else "decided"
+        yield f"{word}    {_entry(decision.id, decision.pinned, decision.text)}{because}"
+    for note in run.notes:
+        yield f"note       {_entry(note.id, note.pinned, note.text)}"
+    for prompt in run.prompts[-5:]:
+        yield f"prompt     {one_line(prompt.text, 200)}"
+    for action in run.actions[-10:]:
+        yield f"action     {one_line(action.text, 200)}"
+    for file in list(run.files)[-10:]:
+        yield f"file       {one_line(file, 200)}"
+    if run.last_call:
+        yield f"calls      {run.calls:,}, the last: {one_line(run.last_call, 120)}"
+
+
+def _entry(id: str, pinned: bool, text: str) -> str:
+    return f"{id}{' (pinned)' if pinned else ''}  {one_line(text, 400)}"
+
+
+def _session(found: look.SessionShown) -> Iterator[Line]:
+    session = found.session
+    yield ("title", f"{session.id}{by(session)} on {found.run.id}")
+    yield f"goal       {one_line(found.run.title, 200)}"
+    yield f"opened     {when(session.opened)}"
+    yield f"ended      {when(session.ended)}" if session.ended else "ended      no"
+    if session.how:
+        yield f"how        {session.how}" + (f": {one_line(session.reason, 200)}" if session.reason else "")
+    if session.process:
+        yield f"process    {session.process.pid} on {one_line(session.process.host, 60)}"
+    for event in found.events:
+        yield _event(event)
+
+
+@verb("holdfast sessions --all")
+@run_option
+@click.option("--all", "every", is_flag=True, help="Of the whole project.")
+@click.option("--limit", type=click.IntRange(1, 10_000), metavar="N", help="At most N rows.")
+def sessions(workspace: Workspace, run: str | None, every: bool, limit: int | None) -> Said:
+    """Who worked on a run, and how it ended."""
+    found = look.sessions(workspace, run=run, every=every, limit=limit)
+    if not found.sessions:
+        return Said(found, talk=["No session yet."])
+    rows = [
+        [
+            str(number),
+            session.id,
+            session.agent or "-",
+            ago(session.opened),
+            session.how or "open",
+            session.reason or "",
+        ]
+        for number, session in enumerate(found.sessions, 1)
+    ]
+    return Said(found, lambda: words.table(["#", "session", "agent", "opened", "how", "what"], rows))
+
+
+@verb("holdfast log -n 20 -f")
+@run_option
+@click.option("-n", "newest", type=click.IntRange(1), metavar="N", help="Only the newest N.")
+@click.option("-f", "--follow", is_flag=True, help="Stay, and print events as they come.")
+def log(workspace: Workspace, run: str | None, newest: int | None, follow: bool) -> Said:
+    """The events of a run, oldest first."""
+    found = look.log(workspace, run=run, newest=newest)
+    if not follow:
+        return Said(found, [_event(event) for event in found.events])
+    return Said(found, lambda: _follow(workspace, found))
+
+
+def _follow(workspace: Workspace, found: look.Logged) -> None:
+    """Print events until somebody presses Ctrl-C."""
+    seen = 0
+    while True:
+        for event in found.events:
+            words.emit([_event(event)])
+            seen = event.seq
+        time.sleep(FOLLOW)
+        found = look.log(workspace, run=found.run, after=seen)
+
+
+def _event(event: Event) -> str:
+    return f"#{event.seq:<5} {event.time.astimezone():%Y-%m-%d %H:%M:%S}  {history.headline(event)}"

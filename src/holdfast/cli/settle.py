@@ -1,0 +1,36 @@
+"""Pause, complete, fail, abort, abandon: five words for how a run rests or ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+
+from holdfast.cli.command import Said, run_option, verb
+from holdfast.operations import settle
+from holdfast.text import one_line
+from holdfast.workspace import Workspace
+
+
+def _command(word: str, act: Callable[..., settle.Settled], example: str) -> click.Command:
+    @verb(example, word)
+    @run_option
+    @click.option("--reason", metavar="TEXT", help="Why, in a sentence.")
+    def command(workspace: Workspace, run: str | None, reason: str | None) -> Said:
+        found = act(workspace, run, reason=reason)
+        now = (
+            f"{found.run.id} is {found.run.status}"
+            if found.changed
+            else f"{found.run.id} was {found.run.status} already"
+        )
+        return Said(found, [found.run.id], [f"{now}: {one_line(found.run.title, 80)}"])
+
+    command.help = act.__doc__
+    return command
+
+
+pause = _command("pause", settle.pause, 'holdfast pause --reason "waiting for the review"')
+complete = _command("complete", settle.complete, 'holdfast complete --reason "merged"')
+fail = _command("fail", settle.fail, 'holdfast fail --reason "the API is gone"')
+abort = _command("abort", settle.abort, "holdfast abort --run run-4x9k2m7pq3")
+abandon = _command("abandon", settle.abandon, "holdfast abandon --run run-4x9k2m7pq3")

@@ -1,0 +1,74 @@
+"""Where we are, as a good colleague would say it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from holdfast.cli import words
+from holdfast.cli.command import Said, run_option, verb
+from holdfast.cli.words import Line, ago, by, when
+from holdfast.model import Run
+from holdfast.operations import status as standing
+from holdfast.text import count, one_line
+from holdfast.workspace import Workspace
+
+
+@verb("holdfast status")
+@run_option
+def status(workspace: Workspace, run: str | None) -> Said:
+    """Where we are: the run, who works on it, what is next, and what went wrong unseen."""
+    found = standing.status(workspace, run=run)
+    return Said(found, list(_status(found)))
+
+
+def _status(found: standing.Status) -> Iterator[Line]:
+    if found.store is None:
+        yield "No run here yet."
+        yield '`holdfast start "GOAL"` begins one.'
+        return
+    if found.off:
+        yield ("warn", "Holdfast is off here: nothing is recorded. `holdfast on` changes that.")
+    if found.run is None:
+        yield (
+            "No run here yet." if not found.others else "Several runs are open here; `holdfast switch RUN` chooses one:"
+        )
+    else:
+        yield from _where(found.run, found)
+    for other in found.others:
+        yield f"Also open: {other.id}  {other.status}  {one_line(other.title, 60)}"
+    yield from _went_wrong(found)
+
+
+def _where(run: Run, found: standing.Status) -> Iterator[Line]:
+    yield ("title", one_line(run.title, 200))
+    yield (words.STATUS_STYLE.get(run.status, ""), f"{run.id}  {run.status} since {when(run.status_since)}")
+    if run.status_reason:
+        yield f"  reason: {one_line(run.status_reason, 200)}"
+    if run.evidence:
+        yield f"  evidence: {one_line(run.evidence, 200)}"
+    for presence in found.present:
+        yield f"Session {presence.session.id}{by(presence.session)}: {presence.evidence}"
+    if not found.present and found.last_session:
+        last = found.last_session
+        yield f"Last session {last.id}{by(last)}: {last.how}" + (
+            f", {one_line(last.reason, 120)}" if last.reason else ""
+        )
+        if last.last_action:
+            yield f"  its last action: {one_line(last.last_action, 160)}"
+    for task in run.open_tasks[:5]:
+        yield f"Next: {task.id}  {one_line(task.text, 120)}"
+    if len(run.open_tasks) > 5:
+        yield f"      and {len(run.open_tasks) - 5} more tasks"
+    for decision in run.standing_decisions[-3:]:
+        yield f"Decided: {decision.id}  {one_line(decision.text, 120)}"
+    yield ("dim", f"{count(run.seq, 'event')}, last {ago(run.updated) if run.updated else 'never'}")
+
+
+def _went_wrong(found: standing.Status) -> Iterator[Line]:
+    for trouble in found.troubles:
+        stamp, _, rest = trouble.partition(" ")
+        moment = datetime.fromtimestamp(int(stamp)).astimezone() if len(stamp) < 12 else None
+        yield ("warn", f"A hook could not keep a call: {when(moment)}: {one_line(rest, 120)}")
+    if found.set_aside:
+        yield ("warn", f"{count(len(found.set_aside), 'call')} could not be read and was set aside in inbox/aside")

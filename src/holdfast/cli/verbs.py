@@ -1,0 +1,60 @@
+"""Every verb of the command line: where it is defined, in which group of the help it stands, what it does in a line.
+
+Only the module of the verb that is called gets loaded.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+DAILY = ("status", "brief", "start", "decide", "task", "runs")
+GROUPS = {
+    "see": "See where I am",
+    "go": "Go on",
+    "tell": "Tell it something",
+    "setup": "Set up",
+    "care": "Look after it",
+}
+
+
+class Verb(NamedTuple):
+    module: str
+    group: str
+    about: str
+
+
+VERBS = {
+    "status": Verb("status", "see", "where we are"),
+    "brief": Verb("brief", "see", "what the next session would be told, exactly"),
+    "runs": Verb("look", "see", "runs of this project, newest first; search them"),
+    "show": Verb("look", "see", "a run or a session, also as it was earlier"),
+    "sessions": Verb("look", "see", "who worked on a run, and how it ended"),
+    "log": Verb("look", "see", "the events of a run; follow them with -f"),
+    "start": Verb("go", "go", "begin a run"),
+    "switch": Verb("go", "go", "choose the run that commands here mean"),
+    "join": Verb("go", "go", "open a session on a run, or take it over"),
+    "leave": Verb("go", "go", "end a session"),
+    "pause": Verb("settle", "go", "put a run to rest; it stays open"),
+    "complete": Verb("settle", "go", "a run has reached its goal"),
+    "fail": Verb("settle", "go", "a run cannot reach its goal"),
+    "abort": Verb("settle", "go", "stop a run on purpose"),
+    "abandon": Verb("settle", "go", "give a run up"),
+    "note": Verb("tell", "tell", "write something down"),
+    "decide": Verb("tell", "tell", "record a decision and its reason"),
+    "revoke": Verb("tell", "tell", "take a decision back"),
+    "task": Verb("tell", "tell", "add a task, finish one, list them"),
+    "done": Verb("tell", "tell", "finish a task (the same as `task done`)"),
+    "action": Verb("tell", "tell", "record something that was done"),
+    "pin": Verb("tell", "tell", "let every brief carry an entry"),
+    "forget": Verb("tell", "tell", "make a run forget one event"),
+    "rename": Verb("tell", "tell", "give a run a name"),
+    "tag": Verb("tell", "tell", "add tags to a run, or take them off"),
+    "init": Verb("setup", "setup", "prepare this project"),
+    "on": Verb("setup", "setup", "record in this project again"),
+    "off": Verb("setup", "setup", "record nothing in this project"),
+    "config": Verb("setup", "setup", "look at settings and change them"),
+    "completion": Verb("setup", "setup", "print the completion script of a shell"),
+    "sweep": Verb("care", "care", "take in what hooks kept, and notice who died"),
+    "verify": Verb("care", "care", "prove that the store is whole"),
+    "delete": Verb("care", "care", "remove a run for good"),
+}

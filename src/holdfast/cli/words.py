@@ -1,0 +1,95 @@
+"""Words for people: lines, tables, times. The one place where text reaches a terminal, made harmless on the way."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import IO
+
+import click
+
+from holdfast.model import Session
+from holdfast.text import one_line, visible
+
+Line = str | tuple[str, str]  # a text, or a style and a text
+
+STYLES: dict[str, dict[str, bool | str]] = {
+    "title": {"bold": True},
+    "dim": {"dim": True},
+    "good": {"fg": "green"},
+    "warn": {"fg": "yellow"},
+    "bad": {"fg": "red", "bold": True},
+}
+STATUS_STYLE = {"active": "good", "interrupted": "bad", "failed": "bad", "paused": "warn"}
+
+
+def emit(lines: Iterable[Line], stream: IO[str] | None = None) -> None:
+    """Print lines, without anything in them that a terminal would act upon."""
+    out = stream or sys.stdout
+    for line in lines:
+        style, text = line if isinstance(line, tuple) else ("", line)
+        clean = visible(text)
+        out.write((click.style(clean, **STYLES[style]) if style and _has_colour(out) else clean) + "\n")  # type: ignore[arg-type]
+    out.flush()
+
+
+def _has_colour(stream: IO[str]) -> bool:
+    import os
+
+    return stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], stream: IO[str] | None = None) -> None:
+    """A table: drawn on a terminal, aligned by spaces elsewhere. Cells are one line each."""
+    out = stream or sys.stdout
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    if _has_colour(out):
+        _drawn(columns, cells, out)
+        return
+    widths = [max(len(cell) for cell in column) for column in zip(columns, *cells, strict=True)]
+    for row in (columns, *cells):
+        padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        out.write("  ".join(padded).rstrip() + "\n")
+    out.flush()
+
+
+def _drawn(columns: Sequence[str], cells: list[list[str]], out: IO[str]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        drawn.add_column(column, overflow="fold" if column in ("goal", "what") else "ellipsis")
+    for row in cells:
+        drawn.add_row(*(Text(cell, style=_rich_style(cell)) for cell in row))
+    Console(file=out).print(drawn)
+
+
+def _rich_style(cell: str) -> str:
+    return {"good": "green", "bad": "bold red", "warn": "yellow"}.get(STATUS_STYLE.get(cell, ""), "")
+
+
+def by(session: Session) -> str:
+    """Who works in a session, in brackets; nothing where nobody knows."""
+    return f" ({one_line(session.agent, 40)})" if session.agent else ""
+
+
+def when(moment: datetime | None, now: datetime | None = None) -> str:
+    """A time for people: local, with how long ago it was."""
+    if moment is None:
+        return "-"
+    return f"{moment.astimezone():%Y-%m-%d %H:%M} ({ago(moment, now)})"
+
+
+def ago(moment: datetime, now: datetime | None = None) -> str:
+    seconds = int(((now or datetime.now(UTC)) - moment).total_seconds())
+    if seconds < -60:
+        return "in the future: a clock was wrong"
+    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            number = seconds // size
+            return f"{number} {unit}{'' if number == 1 else 's'} ago"
+    return "just now"
