@@ -126,7 +126,9 @@ if TYPE_CHECKING:
     from holdfast.operations.task import list_tasks as list_tasks
     from holdfast.operations.verify import verify as verify
     from holdfast.workspace import Workspace as Workspace
-    from holdfast.workspace import open_workspace as open  # noqa: F401
+    from holdfast.workspace import open_workspace as open_workspace
+
+    open = open_workspace
 
 HOMES = {
     "errors": "Ambiguous Busy Damaged Fenced HoldfastError NotFound Refused Trouble WrongUsage",

@@ -9,10 +9,16 @@ from holdfast import history, ids, process
 from holdfast.errors import NotFound
 from holdfast.journal import Journal
 from holdfast.model import Draft, Environment, Process, Run, Session
+from holdfast.workspace import Workspace
 
 
-def attend(journal: Journal, run: Run, pid: int | None, agent: str | None, *, epoch: int | None = None) -> Session:
-    """Open a session on a run; with a pid, one that is found dead when that process is gone."""
+def attend(
+    workspace: Workspace, journal: Journal, run: Run, pid: int | None, agent: str | None, *, epoch: int | None = None
+) -> Session:
+    """Open a session on a run; with a pid, one that is found dead when that process is gone.
+
+    A program that opens one for itself works in it from then on.
+    """
     body = {
         "process": _identified(pid) if pid is not None else None,
         "environment": Environment(process.here().host, sys.platform, os.getcwd()),
@@ -22,6 +28,8 @@ def attend(journal: Journal, run: Run, pid: int | None, agent: str | None, *, ep
     journal.append(run.id, Draft(history.OPENED, body, session=id, agent=agent))
     session = journal.find_session(id)
     assert session is not None
+    if pid == os.getpid():
+        workspace.session = id
     return session
 
 

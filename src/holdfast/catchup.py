@@ -80,7 +80,7 @@ def _take_batch(workspace: Workspace, journal: Journal) -> tuple[list[str], list
             strange.append(name)
             continue
         if call is not None:
-            added += _append_call(workspace, journal, call)
+            added += _append_call(journal, call)
             done.append(name)
             size += (workspace.inbox / name).stat().st_size
         if len(done) >= BATCH_CALLS or size >= BATCH_BYTES:
@@ -88,28 +88,29 @@ def _take_batch(workspace: Workspace, journal: Journal) -> tuple[list[str], list
     return done, strange, added
 
 
-def _append_call(workspace: Workspace, journal: Journal, call: Call) -> int:
+def _append_call(journal: Journal, call: Call) -> int:
     drafts = find_agent(call.agent).read_call(call)
     session = journal.find_session(call.environment.get("HOLDFAST_SESSION", ""))
     if session is not None and session.fenced:
         drafts, session = [structs.replace(draft, kind="call.late") for draft in drafts], None
-    run = _run_of_call(workspace, journal, call, session)
+    run = _run_of_call(journal, call, session)
     drafts = [structs.replace(draft, session=session.id if session else None) for draft in drafts]
     return len(journal.append(run.id, *drafts))
 
 
-def _run_of_call(workspace: Workspace, journal: Journal, call: Call, session: Session | None) -> Run:
+def _run_of_call(journal: Journal, call: Call, session: Session | None) -> Run:
     """The run that the call names, else the worktree's open one, else its last one, else a new one."""
     named = session.run if session else call.environment.get("HOLDFAST_RUN", "")
     if run := journal.find_run(named):
         return run
-    worktree = path_text(spool.locate(call.directory)[0]) if call.directory else workspace.worktree
+    worktree = path_text(spool.worktree_name(spool.locate(call.directory)[0]))
     return current_run(journal, worktree) or newest_run(journal, worktree) or _start_for_call(journal, call, worktree)
 
 
 def _start_for_call(journal: Journal, call: Call, worktree: str) -> Run:
-    body = {"goal": f"Work of {call.agent or 'an agent'}", "layout": "native", "worktree": worktree, "unasked": True}
-    run = journal.start(ids.make("run"), Draft("run.started", body, time=call.time))
+    goal = f"Work of {call.agent or 'an agent'}"
+    body = {"goal": goal, "layout": "native", "worktree": worktree, "directory": path_text(call.directory)}
+    run = journal.start(ids.make("run"), Draft("run.started", {**body, "unasked": True}, time=call.time))
     journal.point(worktree, run.id)
     return run
 

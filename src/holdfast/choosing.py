@@ -15,7 +15,7 @@ from holdfast.errors import Ambiguous, NotFound, WrongUsage
 from holdfast.journal import Journal
 from holdfast.model import OPEN, Run, Session
 from holdfast.stores.protocol import RunQuery
-from holdfast.text import one_line
+from holdfast.text import one_line, path_text
 from holdfast.workspace import Workspace
 
 SHOWN = 10
@@ -40,7 +40,11 @@ def get_run(workspace: Workspace, journal: Journal, name: str | None, *, only_op
         raise several("Several runs are open here", open_here)
     if not only_open and (run := newest_run(journal, worktree)):
         return run
-    raise NotFound("No run is open here", [("worktree", worktree)], ['`holdfast start "GOAL"`', "`holdfast runs`"])
+    raise NotFound(
+        "No run is open here",
+        [("directory", path_text(workspace.root))],
+        ['`holdfast start "GOAL"`', "`holdfast runs`"],
+    )
 
 
 def current_run(journal: Journal, worktree: str) -> Run | None:

@@ -137,7 +137,7 @@ def _step(run: Run, event: Event, step: Step) -> None:
 def _started(run: Run, event: Event, body: Body) -> None:
     run.goal = _text(body.get("goal"))
     run.layout = _text(body.get("layout")) or "native"
-    run.worktree = _text(body.get("worktree"))
+    _moved(run, event, body)
     run.created = run.status_since = event.time
 
 
@@ -147,6 +147,7 @@ def _renamed(run: Run, event: Event, body: Body) -> None:
 
 def _moved(run: Run, event: Event, body: Body) -> None:
     run.worktree = _text(body.get("worktree")) or run.worktree
+    run.directory = _text(body.get("directory")) or run.directory
 
 
 def _tagged(run: Run, event: Event, body: Body) -> None:

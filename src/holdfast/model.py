@@ -142,7 +142,8 @@ class Run(Struct):
     name: str | None = None
     layout: str = "native"
     status: Status = Status.CREATED
-    worktree: str = ""
+    worktree: str = "."  # git's name for it; a dot for the main one
+    directory: str = ""  # where that was at the time
     created: datetime | None = None
     updated: datetime | None = None
     seq: int = 0

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from holdfast import files, ids
 from holdfast.errors import Refused
+from holdfast.text import path_text
 
 
 class Claim(Struct):
@@ -27,18 +28,18 @@ class Claim(Struct):
     inode: int
 
 
-def claim(directory: Path, store: Path, root: Path) -> None:
+def claim(directory: Path, id: str, store: Path, root: Path) -> None:
     """Enter a store into the list."""
     status = os.stat(store)
-    name = _store_id(store)
-    entry = Claim(name, str(store), str(root), status.st_dev, status.st_ino)
+    entry = Claim(id, path_text(store), path_text(root), status.st_dev, status.st_ino)
     files.make_private_directory(directory)
-    files.write(directory / ids.file_name(name), msgspec.json.encode(entry), files.PRIVATE_FILE)
+    files.write(directory / ids.file_name(id), msgspec.json.encode(entry), files.PRIVATE_FILE)
 
 
 def check(directory: Path, store: Path, root: Path) -> None:
     """Refuse a store that we did not make. One that was moved is still the same directory, and is entered anew."""
-    found = _load(directory / ids.file_name(_store_id(store)))
+    id = store_id(store)
+    found = _load(directory / ids.file_name(id))
     if found is None or not _is_same(found, store):
         raise Refused(
             "This store was not made here, so nothing in it is believed",
@@ -48,8 +49,8 @@ def check(directory: Path, store: Path, root: Path) -> None:
                 f"otherwise move it away: `mv {store} {store}.foreign`",
             ],
         )
-    if found.path != str(store):
-        claim(directory, store, root)
+    if found.path != path_text(store):
+        claim(directory, id, store, root)
 
 
 def every(directory: Path) -> list[Claim]:
@@ -65,10 +66,11 @@ def _is_same(claim: Claim, store: Path) -> bool:
         status = os.stat(store)
     except OSError:
         return False
-    return status.st_ino == claim.inode and (str(store) == claim.path or status.st_dev == claim.device)
+    return status.st_ino == claim.inode and (path_text(store) == claim.path or status.st_dev == claim.device)
 
 
-def _store_id(store: Path) -> str:
+def store_id(store: Path) -> str:
+    """The name that a store was given when it was made; empty where it has none yet."""
     data = files.read(store / "id", 256) or b""
     return data.decode("utf-8", "replace").strip()
 

@@ -65,6 +65,13 @@ def _common_directory(git: str) -> str | None:
     return _join(directory, common) if common else directory
 
 
+def worktree_name(root: str) -> str:
+    """What git calls this worktree: the name of a linked one, a dot for the main one. A moved directory keeps it."""
+    line = _first_line(root + "/.git")
+    directory = _join(root, line[8:]) if line.startswith("gitdir: ") else ""
+    return directory[directory.rfind("/") + 1 :] if _exists(directory + "/commondir") else "."
+
+
 def _join(base: str, path: str) -> str:
     parts: list[str] = []
     for part in (path if path.startswith("/") else base + "/" + path).split("/"):

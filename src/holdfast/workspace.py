@@ -47,6 +47,7 @@ class Workspace:
         self.clock = clock or SystemClock()
         self.environ = os.environ if environ is None else environ
         self.progress = progress
+        self.session = self.environ.get("HOLDFAST_SESSION") or None  # whose work ours is
         self.warnings: list[str] = []
         self._store: Store | None = None
 
@@ -54,10 +55,10 @@ class Workspace:
     def inbox(self) -> Path:
         return self.place / "inbox"
 
-    @property
+    @functools.cached_property
     def worktree(self) -> str:
-        """The worktree's name in the journal."""
-        return path_text(self.root)
+        """The worktree's name in the journal, which stays when its directory is moved."""
+        return path_text(spool.worktree_name(str(self.root)))
 
     @property
     def exists(self) -> bool:
@@ -66,10 +67,6 @@ class Workspace:
     @property
     def is_off(self) -> bool:
         return self.environ.get("HOLDFAST") == "0" or (self.place / "off").exists()
-
-    @property
-    def session(self) -> str | None:
-        return self.environ.get("HOLDFAST_SESSION") or None
 
     @functools.cached_property
     def settings(self) -> config.Settings:
@@ -111,29 +108,35 @@ class Workspace:
                 ['`holdfast start "GOAL"` makes one and begins a run'],
             )
         files.check_private(self.place)
-        projects.check(self.user_directory("state") / "stores", self.place, self.root)
+        projects.check(self._claims, self.place, self.root)
         return SqliteStore(self.place / "journal.db", self.settings.number("store.deadline"))
 
     def create(self, adopt: bool = False) -> bool:
-        """Make the store, or finish one that was left half made; False where there was one already."""
-        stores = self.user_directory("state") / "stores"
+        """Make the store, or finish one that was left half made; False where there was one already.
+
+        Its id comes last: until then it does not exist, and once it does, it is known to be ours.
+        """
         if self.exists and not adopt:
             self.store  # noqa: B018 - refuses what is not ours
             return False
-        if not self.place.parent.exists() and self.place.name != ".holdfast":
+        if not self.place.parent.exists():
             raise Refused("The repository's directory is not there", [("path", self.place.parent)], ["`git status`"])
-        files.make_private_directory(stores.parent)
-        files.make_private_directory(self.place)
-        files.make_private_directory(self.inbox)
+        for directory in (self.user_directory("state"), self.place, self.inbox):
+            files.make_private_directory(directory)
         if not (self.place / "trouble").exists():
             files.write(self.place / "trouble", b" " * TROUBLE_SIZE)
+        if self.place.name == ".holdfast":
+            files.write(self.place / ".gitignore", b"*\n")
+        id = projects.store_id(self.place) or ids.make("store")
+        projects.claim(self._claims, id, self.place, self.root)
         if not self.exists:
-            if self.place.name == ".holdfast":
-                files.write(self.place / ".gitignore", b"*\n")
-            files.write(self.place / "id", ids.make("store").encode() + b"\n")
-        projects.claim(stores, self.place, self.root)
+            files.write(self.place / "id", f"{id}\n".encode())
         self.store  # noqa: B018 - makes the database
         return True
+
+    @property
+    def _claims(self) -> Path:
+        return self.user_directory("state") / "stores"
 
     def close(self) -> None:
         if self._store is not None:

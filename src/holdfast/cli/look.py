@@ -76,7 +76,7 @@ def _run(found: look.RunShown) -> Iterator[Line]:
         yield f"goal       {one_line(run.goal, 200)}"
     yield f"started    {when(run.created)}"
     yield f"last       {when(run.updated)}"
-    yield f"worktree   {one_line(run.worktree)}"
+    yield f"directory  {one_line(run.directory)}"
     for name, values in (("tags", run.tags), ("agents", run.agents)):
         if values:
             yield f"{name.ljust(9)}  {', '.join(one_line(value, 60) for value in values)}"

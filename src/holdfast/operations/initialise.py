@@ -6,11 +6,12 @@ from msgspec import Struct
 
 from holdfast import files
 from holdfast.errors import NotFound
+from holdfast.text import path_text
 from holdfast.workspace import Workspace
 
 
 class Initialised(Struct):
-    worktree: str
+    directory: str
     store: str
     created: bool
 
@@ -25,7 +26,7 @@ def init(workspace: Workspace, *, adopt: bool = False) -> Initialised:
     """Make the store of this project. With `adopt`, believe one that came from elsewhere."""
     with files.os_errors():
         created = workspace.create(adopt)
-    return Initialised(workspace.worktree, str(workspace.place), created)
+    return Initialised(path_text(workspace.root), str(workspace.place), created)
 
 
 def off(workspace: Workspace) -> Switched:

@@ -41,6 +41,6 @@ def join(
         who = f"taken over from {process.here().host}, process {pid or os.getpid()}"
         taken = [dismiss(journal, session, who) for session in others] if take_over else []
         journal.append(found.id, history.status_draft(Step.RESUME))
-        session = attend(journal, found, pid, agent, epoch=found.epoch + 1 if take_over else found.epoch)
+        session = attend(workspace, journal, found, pid, agent, epoch=found.epoch + 1 if take_over else found.epoch)
         journal.point(workspace.worktree, found.id)
         return Joined(journal.get_run(found.id), session, taken, [] if take_over else others)

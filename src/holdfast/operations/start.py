@@ -11,6 +11,7 @@ from holdfast.journal import Journal
 from holdfast.lifecycle import Step
 from holdfast.model import Draft, Run, Session, Status
 from holdfast.stores.protocol import RunQuery
+from holdfast.text import path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
@@ -39,10 +40,10 @@ def start(workspace: Workspace, goal: str, *, pid: int | None = None, agent: str
     with workspace.writing() as journal:
         paused = _pause_earlier(journal, worktree)
         resumable, _ = journal.list_runs(RunQuery(worktree=worktree, statuses=choosing.OPEN_STATUSES, limit=5))
-        body = {"goal": goal, "layout": "native", "worktree": worktree}
+        body = {"goal": goal, "layout": "native", "worktree": worktree, "directory": path_text(workspace.root)}
         run = journal.start(ids.make("run"), Draft("run.started", body, time=workspace.clock.now()))
         journal.point(worktree, run.id)
-        session = attend(journal, run, pid, agent) if pid is not None else None
+        session = attend(workspace, journal, run, pid, agent) if pid is not None else None
         return Started(run, session, paused, resumable)
 
 

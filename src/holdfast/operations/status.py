@@ -9,6 +9,7 @@ from holdfast.errors import Ambiguous, NotFound
 from holdfast.journal import Journal
 from holdfast.model import Run, Session
 from holdfast.stores.protocol import RunQuery
+from holdfast.text import path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
@@ -22,7 +23,7 @@ class Presence(Struct):
 
 
 class Status(Struct):
-    worktree: str
+    directory: str
     store: str | None
     off: bool
     run: Run | None = None
@@ -38,8 +39,8 @@ class Status(Struct):
 def status(workspace: Workspace, *, run: str | None = None) -> Status:
     """Where the run stands. Without a run, or a store, it says so."""
     if not workspace.exists:
-        return Status(workspace.worktree, None, workspace.is_off)
-    result = Status(workspace.worktree, str(workspace.place), workspace.is_off)
+        return Status(path_text(workspace.root), None, workspace.is_off)
+    result = Status(path_text(workspace.root), str(workspace.place), workspace.is_off)
     with workspace.reading() as journal:
         _fill_in(workspace, journal, result, run)
     result.troubles = intake.troubles(workspace.place)

@@ -7,6 +7,7 @@ from msgspec import Struct
 from holdfast import choosing
 from holdfast.lifecycle import Step, transition
 from holdfast.model import Draft, Run
+from holdfast.text import path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
@@ -23,10 +24,11 @@ def switch(workspace: Workspace, run: str) -> Switched:
     with workspace.writing() as journal:
         found = choosing.find_by_name(workspace, journal, run)
         transition(found.status, Step.RESUME)  # refuses what has ended
-        before = found.worktree
+        before, directory = found.worktree, found.directory
         if before != worktree:
-            journal.append(found.id, Draft("run.moved", {"worktree": worktree}))
+            body = {"worktree": worktree, "directory": path_text(workspace.root)}
+            journal.append(found.id, Draft("run.moved", body))
             if journal.view.pointer(before) == found.id:
                 journal.point(before, None)
         journal.point(worktree, found.id)
-        return Switched(journal.get_run(found.id), before if before != worktree else None)
+        return Switched(journal.get_run(found.id), directory if before != worktree else None)
