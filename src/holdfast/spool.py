@@ -35,21 +35,21 @@ def locate(start: str) -> tuple[str, str]:
     repository is a border, so that a store in somebody's home does not swallow every project below it.
     """
     here = start
-    outermost: tuple[str, str] | None = None
+    nearest: tuple[str, str] | None = None
     while True:
         common = _common_directory(here + "/.git")
         if common is not None:
             store = common + "/holdfast"
-            if outermost is None:
-                outermost = (here, store)
+            if nearest is None:
+                nearest = (here, store)
             if _is_directory(store):
                 return here, store
             if "/.git/modules/" not in common:
-                return outermost
+                return nearest
         elif _is_directory(here + "/.holdfast"):
             return here, here + "/.holdfast"
         if here in ("", "/"):
-            return outermost or (start, start + "/.holdfast")
+            return nearest or (start, start + "/.holdfast")
         here = here[: here.rfind("/")]
 
 

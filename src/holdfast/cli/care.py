@@ -7,9 +7,7 @@ import click
 from holdfast.cli.command import Said, complete_run, confirm, verb, yes_option
 from holdfast.cli.words import Line
 from holdfast.errors import Damaged
-from holdfast.operations import delete as deleting
-from holdfast.operations import sweep as sweeping
-from holdfast.operations import verify as verifying
+from holdfast.operations import delete as deleting, sweep as sweeping, verify as verifying
 from holdfast.text import count, one_line
 from holdfast.workspace import Workspace
 

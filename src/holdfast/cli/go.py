@@ -7,10 +7,7 @@ import click
 from holdfast.cli.command import Said, complete_run, verb
 from holdfast.cli.words import Line
 from holdfast.model import Session
-from holdfast.operations import join as joining
-from holdfast.operations import leave as leaving
-from holdfast.operations import start as starting
-from holdfast.operations import switch as switching
+from holdfast.operations import join as joining, leave as leaving, start as starting, switch as switching
 from holdfast.text import one_line
 from holdfast.workspace import Workspace
 

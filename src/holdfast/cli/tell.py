@@ -8,13 +8,15 @@ import click
 
 from holdfast.cli import words
 from holdfast.cli.command import Said, confirm, run_option, verb, yes_option
-from holdfast.operations import decide as deciding
-from holdfast.operations import forget as forgetting
-from holdfast.operations import note as noting
-from holdfast.operations import pin as pinning
-from holdfast.operations import record
-from holdfast.operations import rename as naming
-from holdfast.operations import task as tasks
+from holdfast.operations import (
+    decide as deciding,
+    forget as forgetting,
+    note as noting,
+    pin as pinning,
+    record,
+    rename as naming,
+    task as tasks,
+)
 from holdfast.text import one_line
 from holdfast.workspace import Workspace
 
