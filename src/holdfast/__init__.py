@@ -69,9 +69,9 @@ if TYPE_CHECKING:
     from holdfast.operations.switch import switch as switch
     from holdfast.operations.task import add_task as add_task, finish_task as finish_task, list_tasks as list_tasks
     from holdfast.operations.verify import verify as verify
-    from holdfast.workspace import Workspace as Workspace, open_workspace as open_workspace
+    from holdfast.workspace import Workspace as Workspace, open_workspace as _open
 
-    open = open_workspace
+    open = _open
 
 HOMES = {
     "errors": "Ambiguous Busy Damaged Fenced HoldfastError NotFound Refused Trouble WrongUsage",
@@ -102,15 +102,17 @@ _HOME = {name: module for module, names in HOMES.items() for name in names.split
 __all__ = sorted([*(name for name in _HOME if name != "open_workspace"), "open", "__version__"])
 
 
-def __getattr__(name: str) -> object:
-    from importlib import import_module
+if not TYPE_CHECKING:  # or a type checker would believe in every name
 
-    if name not in _HOME:
-        raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
-    actual = "open_workspace" if name == "open" else name
-    value = getattr(import_module(f"holdfast.{_HOME[name]}"), actual)
-    globals()[name] = value
-    return value
+    def __getattr__(name):
+        from importlib import import_module
+
+        if name not in _HOME:
+            raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
+        actual = "open_workspace" if name == "open" else name
+        value = getattr(import_module(f"holdfast.{_HOME[name]}"), actual)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -29,7 +29,7 @@ def attend(
     session = journal.find_session(id)
     assert session is not None
     if pid == os.getpid():
-        workspace.session = id
+        workspace.session, workspace.owns_session = id, True
     return session
 
 

@@ -6,6 +6,7 @@ several things fit, the choices are listed; nothing is guessed.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
 import msgspec
@@ -19,26 +20,31 @@ from holdfast.text import one_line, path_text
 from holdfast.workspace import Workspace
 
 SHOWN = 10
+TERMINALS = 50  # lists that are remembered
 OPEN_STATUSES = frozenset(status.value for status in OPEN)
 
 
-def get_run(workspace: Workspace, journal: Journal, name: str | None, *, only_open: bool = False) -> Run:
-    """The run that is meant: by name, by this session, by this worktree, or because it is the only open one."""
-    named = name or workspace.environ.get("HOLDFAST_RUN") or None
-    if named:
+def get_run(workspace: Workspace, journal: Journal, name: str | None, *, ended_too: bool = False) -> Run:
+    """The run that is meant: by name, by this session, by this worktree, or because it is the only open one.
+
+    With `ended_too`, the worktree's run is meant also after its end, so that ending it twice ends no other.
+    """
+    named = workspace.environ.get("HOLDFAST_RUN") or None if name is None else name
+    if named is not None:
         return find_by_name(workspace, journal, named)
     session = journal.find_session(workspace.session or "")
-    if session and (run := journal.find_run(session.run)):
+    if session and (session.is_open or session.fenced) and (run := journal.find_run(session.run)):
         return run
     worktree = workspace.worktree
-    if run := current_run(journal, worktree):
-        return run
+    pointed = journal.find_run(journal.view.pointer(worktree) or "")
+    if pointed and (pointed.status.is_open or ended_too):
+        return pointed
     open_here, _ = journal.list_runs(RunQuery(worktree=worktree, statuses=OPEN_STATUSES, limit=SHOWN + 1))
     if len(open_here) == 1:
         return journal.get_run(open_here[0].id)
     if open_here:
         raise several("Several runs are open here", open_here)
-    if not only_open and (run := newest_run(journal, worktree)):
+    if run := newest_run(journal, worktree):
         return run
     raise NotFound(
         "No run is open here",
@@ -110,15 +116,21 @@ def get_seq(run: Run, name: str) -> int:
 
 def remember(workspace: Workspace, kind: str, shown: list[str]) -> None:
     """Keep what was listed, so that a number can name a row of it."""
-    lists = _lists(workspace) | {kind: shown}
-    files.write(workspace.place / "listed.json", msgspec.json.encode(lists), files.PRIVATE_FILE)
+    lists = _lists(workspace)
+    lists.pop(_terminal() + kind, None)
+    lists[_terminal() + kind] = shown
+    newest = dict(list(lists.items())[-TERMINALS:])
+    files.write(workspace.place / "listed.json", msgspec.json.encode(newest), files.PRIVATE_FILE)
 
 
 def several(message: str, runs: list[Run]) -> Ambiguous:
     facts = [(run.id, f"{run.status}, {one_line(run.title, 60)}") for run in runs[:SHOWN]]
-    return Ambiguous(
-        message, facts, ["name one with `--run RUN`", "`holdfast switch RUN` chooses one for this worktree"]
-    )
+    return Ambiguous(message, facts, ["name one of them", "`holdfast switch RUN` chooses one for this worktree"])
+
+
+def _terminal() -> str:
+    """Whose list it is: another terminal's must not change what a number means in this one."""
+    return f"{os.getsid(0)} "
 
 
 def _lists(workspace: Workspace) -> dict[str, list[str]]:
@@ -131,7 +143,7 @@ def _lists(workspace: Workspace) -> dict[str, list[str]]:
 def _matching(workspace: Workspace, journal: Journal, kind: str, name: str) -> list[str]:
     if name.isdecimal() and len(name) < 6:
         row = int(name) - 1
-        shown = _lists(workspace).get(kind, [])
+        shown = _lists(workspace).get(_terminal() + kind, [])
         if 0 <= row < len(shown):
             return [shown[row]]
     return journal.view.find_ids(kind, name, SHOWN + 1) if ids.is_safe(name) else []

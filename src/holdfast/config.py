@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from holdfast import files
-from holdfast.errors import HoldfastError, WrongUsage
+from holdfast.errors import Busy, HoldfastError, WrongUsage
 from holdfast.text import one_line
 
 PROJECT_FILE = ".holdfast.toml"
@@ -104,10 +104,10 @@ def check(key: str, value: Any, origin: str) -> int | float | str:
     setting = get_setting(key, origin)
     kind = type(setting.default)
     try:
-        if isinstance(value, bool):
+        if isinstance(value, bool) or (kind is int and isinstance(value, float) and not value.is_integer()):
             raise ValueError
         converted = kind(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise _unfit(setting, value, origin) from None
     if isinstance(converted, (int, float)) and not setting.least <= converted <= setting.most:
         raise _unfit(setting, value, origin)
@@ -124,26 +124,35 @@ def get_setting(key: str, origin: str = "the command line") -> Setting:
     raise WrongUsage(f"There is no setting {one_line(key, 60)}", [("in", origin)], [*hints, "`holdfast config list`"])
 
 
-def write(path: Path, key: str, value: str) -> int | float | str:
-    """Set one key in a file and leave the rest of it, with its comments, as it was."""
+def write(path: Path, key: str, value: str, generations: files.Generations | None = None) -> int | float | str:
+    """Set one key in a file and leave the rest of it, with its comments, as it was. The last versions are kept."""
+    import tomllib
+
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
     converted = check(key, value, "the command line")
-    try:
-        document = tomlkit.parse((files.read(path) or b"").decode())
-    except (TOMLKitError, UnicodeDecodeError) as error:
-        raise _unreadable(path, error) from error
+    before = files.read(path)
     table, name = key.split(".")
-    document.setdefault(table, tomlkit.table())[name] = converted
+    try:
+        document = tomlkit.parse((before or b"").decode())
+        document.setdefault(table, tomlkit.table())[name] = converted
+        text = tomlkit.dumps(document)
+        if _flatten(tomllib.loads(text)).get(key) != converted:
+            raise ValueError(f"{table} is not a table")
+    except (TOMLKitError, ValueError, TypeError, RecursionError, AttributeError) as error:
+        raise _unreadable(path, error) from error
     path.parent.mkdir(parents=True, exist_ok=True)
-    files.write(path, tomlkit.dumps(document).encode(), None if path.exists() else 0o644)
+    if before is not None and generations is not None:
+        generations.keep(path, before)
+    if files.replace_shared(path, before, text.encode()) is not None:
+        raise Busy("Somebody else changed the settings at the same moment", [("file", path)], ["run the command again"])
     return converted
 
 
 def _unfit(setting: Setting, value: Any, origin: str) -> WrongUsage:
     kind = {int: "a whole number", float: "a number", str: "a text"}[type(setting.default)]
-    bounds = "" if isinstance(setting.default, str) else f" from {setting.least:g} to {setting.most:g}"
+    bounds = "" if isinstance(setting.default, str) else f" from {setting.least:,.12g} to {setting.most:,.12g}"
     return WrongUsage(
         f"The setting {setting.key} takes {kind}{bounds}",
         [("in", origin), ("value", one_line(str(value), 60))],
@@ -165,7 +174,7 @@ def _read(path: Path) -> dict[str, Any]:
 
     try:
         return tomllib.loads(data.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise _unreadable(path, error) from error
 
 

@@ -6,6 +6,7 @@ HoldfastError          1
     Ambiguous          1   several things fit; the choices are listed
     Trouble            1   the disk, the network or the system said no
   WrongUsage           2   wrong arguments or settings
+  Bug                  3   a defect of ours
   NotFound            10
   Busy                11   somebody else is writing and did not finish in time
   Damaged             12   what is stored cannot be read
@@ -18,7 +19,7 @@ from collections.abc import Iterable
 
 Facts = Iterable[tuple[str, object]]
 
-DONE, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
+DONE, FAILED, INTERRUPTED = 0, 1, 130
 
 
 class HoldfastError(Exception):
@@ -27,12 +28,17 @@ class HoldfastError(Exception):
     def __init__(self, message: str, facts: Facts = (), hints: Iterable[str] = ()) -> None:
         super().__init__(message)
         self.message = message
-        self.facts = [(name, str(value)) for name, value in facts]
+        self.facts = [(name, _sayable(value)) for name, value in facts]
         self.hints = list(hints)
 
     @property
     def kind(self) -> str:
         return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in type(self).__name__)[1:]
+
+
+def _sayable(value: object) -> str:
+    """A fact in characters that every surface can carry; a path may be made of any bytes."""
+    return str(value).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 class Refused(HoldfastError):
@@ -53,6 +59,10 @@ class Trouble(Refused):
 
 class WrongUsage(HoldfastError):
     code = 2
+
+
+class Bug(HoldfastError):
+    code = 3
 
 
 class NotFound(HoldfastError):

@@ -107,7 +107,7 @@ def read(path: Path, limit: int = READ_LIMIT) -> bytes | None:
     with os_errors(path):
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         with open(descriptor, "rb", buffering=0) as file:
             status = os.fstat(descriptor)

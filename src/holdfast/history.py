@@ -6,9 +6,8 @@ not allow, counts but changes nothing: one odd event must never make a run unrea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
 from datetime import datetime
-from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -29,7 +28,7 @@ from holdfast.model import (
     Session,
     Task,
 )
-from holdfast.text import one_line
+from holdfast.narration import headline
 
 T = TypeVar("T")
 
@@ -37,6 +36,7 @@ VERSION = 1  # of what the fold makes of the same events; snapshots of another v
 KEPT_PROMPTS, KEPT_ACTIONS, KEPT_FILES = 20, 50, 500
 
 FORGOTTEN = "event.forgotten"
+BLANK = "event.blank"
 OPENED = "session.opened"
 ENDED = "session.ended"
 FENCING = {"died", "taken_over"}
@@ -54,14 +54,20 @@ KIND_OF_STEP = {step: kind for kind, step in STEPS.items()}
 LETTERS = {"note.added": "n", "decision.made": "d", "task.added": "t"}
 
 
-def fold(run: str, events: Iterable[Event]) -> Run:
-    """The state of a run after these events, which start with its first."""
+def fold(run: str, events: Iterable[Event], forgotten: Iterable[int] = ()) -> Run:
+    """The state of a run after these events, which start with its first; without those forgotten now or by them."""
     listed = list(events)
-    forgotten = {event.body.get("seq") for event in listed if event.kind == FORGOTTEN}
     state = Run(id=run)
-    for event in listed:
-        apply(state, _blank(event) if event.seq in forgotten else event)
+    for event in without(listed, {*forgotten, *(_number(e.body.get("seq")) for e in listed if e.kind == FORGOTTEN)}):
+        apply(state, event)
     return state
+
+
+def without(events: Iterable[Event], forgotten: Container[int]) -> Iterator[Event]:
+    """The events, with nothing in those that were forgotten but what kind they were."""
+    for event in events:
+        known = event.seq not in forgotten
+        yield event if known else msgspec.structs.replace(event, kind=BLANK, body={"kind": event.kind})
 
 
 def apply(run: Run, event: Event) -> None:
@@ -104,23 +110,10 @@ def status_draft(step: Step, reason: str | None = None, evidence: str | None = N
     return Draft(KIND_OF_STEP[step], {key: value for key, value in body.items() if value})
 
 
-def headline(event: Event) -> str:
-    """An event in one line, for a log or a hand-over."""
-    body, kind = event.body, event.kind
-    if teller := HEADLINES.get(kind):
-        return one_line(teller(body), 160)
-    return kind
-
-
-def searchable(event: Event) -> str:
-    """The words by which a run can be found through this event; empty for most."""
-    values = [event.body.get(key) for key in SEARCHED.get(event.kind, ())]
-    return "\n".join(word for value in values for word in _texts(value if isinstance(value, list) else [value]))
-
-
-def _blank(event: Event) -> Event:
-    """A forgotten event: it keeps its place, its time and its author, and says nothing."""
-    return msgspec.structs.replace(event, kind="event.blank", body={})
+def _blanked(run: Run, event: Event, body: Body) -> None:
+    """The name of a forgotten entry is not given again."""
+    if letter := LETTERS.get(_text(body.get("kind"))):
+        run.entries[letter] = run.entries.get(letter, 0) + 1
 
 
 def _step(run: Run, event: Event, step: Step) -> None:
@@ -153,7 +146,7 @@ def _moved(run: Run, event: Event, body: Body) -> None:
 def _tagged(run: Run, event: Event, body: Body) -> None:
     removed = set(_texts(body.get("removed")))
     run.tags = [tag for tag in run.tags if tag not in removed]
-    run.tags += [tag for tag in _texts(body.get("added")) if tag not in run.tags]
+    run.tags += [tag for tag in dict.fromkeys(_texts(body.get("added"))) if tag not in run.tags]
 
 
 def _settled(run: Run, event: Event, body: Body) -> None:
@@ -244,7 +237,7 @@ def _entry(run: Run, event: Event) -> str:
     """Number the entry. The body names it too; the count is what makes a repeated name impossible."""
     letter = LETTERS[event.kind]
     run.entries[letter] = run.entries.get(letter, 0) + 1
-    return _text(event.body.get("entry")) or f"{letter}{run.entries[letter]}"
+    return f"{letter}{run.entries[letter]}"
 
 
 def _opened_session(event: Event) -> Session:
@@ -260,10 +253,6 @@ def _opened_session(event: Event) -> Session:
         epoch=_number(body.get("epoch")),
         last_active=event.time,
     )
-
-
-def _settling(word: str, body: Body) -> str:
-    return ": ".join(filter(None, [word, _text(body.get("reason")), _text(body.get("evidence"))]))
 
 
 def _convert(value: Any, kind: type[T]) -> T | None:
@@ -305,47 +294,8 @@ HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     "entry.pinned": _pinned,
     "entry.unpinned": _pinned,
     FORGOTTEN: _forgotten,
+    BLANK: _blanked,
     "prompt.given": _prompted,
     "action.taken": _acted,
     "call.kept": _called,
-}
-
-HEADLINES: dict[str, Callable[[Body], str]] = {
-    "run.started": lambda body: f"started: {_text(body.get('goal'))}",
-    "run.renamed": lambda body: f"renamed to {_text(body.get('name'))}",
-    "run.moved": lambda body: f"moved to {_text(body.get('worktree'))}",
-    "run.tagged": lambda body: " ".join(
-        [
-            "tags:",
-            *(f"+{tag}" for tag in _texts(body.get("added"))),
-            *(f"-{tag}" for tag in _texts(body.get("removed"))),
-        ]
-    ),
-    **{kind: partial(_settling, kind.removeprefix("run.")) for kind in STEPS},
-    OPENED: lambda body: "session opened",
-    ENDED: lambda body: ": ".join(filter(None, [f"session {_text(body.get('how'))}", _text(body.get("reason"))])),
-    "note.added": lambda body: f"note: {_text(body.get('text'))}",
-    "decision.made": lambda body: f"decided: {_text(body.get('decision'))}",
-    "decision.revoked": lambda body: f"revoked {_text(body.get('entry'))}",
-    "task.added": lambda body: f"task {_text(body.get('entry'))}: {_text(body.get('text'))}",
-    "task.done": lambda body: f"done {_text(body.get('entry'))}: {_text(body.get('outcome'))}".rstrip(": "),
-    "entry.pinned": lambda body: f"pinned {_text(body.get('entry'))}",
-    "entry.unpinned": lambda body: f"unpinned {_text(body.get('entry'))}",
-    FORGOTTEN: lambda body: f"forgot event {body.get('seq')}",
-    "prompt.given": lambda body: f"prompt: {_text(body.get('text'))}",
-    "action.taken": lambda body: _text(body.get("text")),
-    "call.kept": lambda body: f"{_text(body.get('agent'))} {_text(body.get('event'))}",
-    "call.late": lambda body: f"late: {_text(body.get('agent'))} {_text(body.get('event'))}",
-}
-
-SEARCHED: dict[str, tuple[str, ...]] = {
-    "run.started": ("goal",),
-    "run.renamed": ("name",),
-    "note.added": ("text",),
-    "decision.made": ("decision", "because"),
-    "task.added": ("text",),
-    "task.done": ("outcome", "files"),
-    "run.tagged": ("added",),
-    "prompt.given": ("text",),
-    "action.taken": ("text", "files"),
 }

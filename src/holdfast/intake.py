@@ -17,11 +17,14 @@ from msgspec import Struct
 
 from holdfast import clock, files, ids, spool
 from holdfast.errors import Refused, from_os_error
+from holdfast.model import Process
+from holdfast.process import parse_stat
 from holdfast.text import sound
 
 MAGIC = b"holdfast-call 1"
 HEADER_LIMIT = 256 * 1024
 READ_LIMIT = spool.LIMIT + HEADER_LIMIT
+DEPTH = 100
 STALE = 3600.0  # seconds after which a temporary file of a hook that was killed is cleared away
 
 _decode = msgspec.json.Decoder().decode
@@ -38,10 +41,8 @@ class Call(Struct):
     monotonic: int
     directory: str
     environment: dict[str, str]
-    process: str
-    client: str
+    process: Process | None  # the client's own, where it told, else the hook's parent
     payload: Any
-    cut: bool
 
     @property
     def id(self) -> str:
@@ -182,11 +183,17 @@ def _call(name: str, fields: dict[str, str], body: bytes) -> Call:
         monotonic=_integer(fields.get("monotonic")),
         directory=fields.get("directory", ""),
         environment={key[4:]: value for key, value in fields.items() if key.startswith("env.")},
-        process=fields.get("parent", ""),
-        client=fields.get("client", ""),
+        process=_process(fields.get("client") or fields.get("parent", ""), fields.get("boot", "")),
         payload=parse(body) if body.strip() else None,
-        cut=name.endswith(".cut"),
     )
+
+
+def _process(text: str, boot: str) -> Process | None:
+    """From `PID NAMESPACE STAT`, as the hook found it."""
+    pid, _, rest = text.partition(" ")
+    namespace, _, stat = rest.partition(" ")
+    found = parse_stat(stat)
+    return Process(_integer(pid), found[1], boot, namespace) if found else None
 
 
 def _integer(text: str | None) -> int:
@@ -194,7 +201,15 @@ def _integer(text: str | None) -> int:
 
 
 def parse(data: bytes) -> Any:
-    """The JSON value in these bytes. Half a character, which some clients write, is replaced instead of refused."""
+    """The JSON value in these bytes; one that is nested too deeply to be walked through stays a text.
+
+    Half a character, which some clients write, is replaced instead of refused.
+    """
+    value = _parse(data)
+    return data.decode("utf-8", "replace") if _is_deeper(value, DEPTH) else value
+
+
+def _parse(data: bytes) -> Any:
     try:
         return _decode(data)
     except (msgspec.DecodeError, RecursionError):
@@ -205,6 +220,11 @@ def parse(data: bytes) -> Any:
         return sound(json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant))
     except (ValueError, RecursionError, MemoryError) as error:
         raise NotACall(f"it is not JSON: {type(error).__name__}") from error
+
+
+def _is_deeper(value: Any, depth: int) -> bool:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return depth == 0 or any(_is_deeper(item, depth - 1) for item in inside if isinstance(item, (dict, list)))
 
 
 def _refuse_constant(word: str) -> NoReturn:

@@ -16,6 +16,7 @@ from holdfast import history, ids, packing
 from holdfast.clock import Clock, from_micros, micros
 from holdfast.errors import Damaged, Fenced, NotFound
 from holdfast.model import Body, Draft, Event, Run, Session
+from holdfast.narration import searchable
 from holdfast.stores.protocol import EventRow, Page, Reader, RunQuery, RunRow, SessionRow, Snapshot, Writer
 from holdfast.text import sound, sound_text
 
@@ -54,16 +55,13 @@ class Journal:
         return [self._run_of(row) for row in page.rows], page
 
     def run_at(self, id: str, seq: int) -> Run:
-        """The state of a run after its event `seq`."""
-        self.get_run(id)
+        """The state of a run after its event `seq`. What was forgotten since is not known then either."""
+        forgotten = self.get_run(id).forgotten
         start = self._nearest_snapshot(id, seq)
-        if start is None:
-            return history.fold(id, self.events(id, until=seq))
-        later = list(self.events(id, after=start.seq, until=seq))
-        if any(event.kind == history.FORGOTTEN for event in later):
-            return history.fold(id, self.events(id, until=seq))
+        if start is None or forgotten:
+            return history.fold(id, self.events(id, until=seq), forgotten)
         run = _run_decoder.decode(start.state)
-        for event in later:
+        for event in self.events(id, after=start.seq, until=seq):
             history.apply(run, event)
         return run
 
@@ -109,6 +107,15 @@ class Journal:
                 added.append(event)
         return added
 
+    def end_session(self, id: str, reason: str | None) -> bool:
+        """End a session in good order; False where it had ended already."""
+        session = self.find_session(id)
+        if session is None or not session.is_open:
+            return False
+        body = {"how": "ended", "reason": reason}
+        self.append(session.run, Draft(history.ENDED, body, session=id, agent=session.agent))
+        return True
+
     def point(self, worktree: str, run: str | None) -> None:
         """Let commands in a worktree mean this run when they name none."""
         self._writer.point(worktree, run)
@@ -139,10 +146,15 @@ class Journal:
             id=draft.id or ids.make_event(),
             kind=draft.kind,
             time=draft.time or self.clock.now(),
-            session=sound_text(draft.session or self.session or "") or None,
+            session=sound_text(draft.session or self._own_session(run) or "") or None,
             agent=sound_text(draft.agent or "") or None,
             body=cast(Body, sound(msgspec.to_builtins(draft.body))),
         )
+
+    def _own_session(self, run: Run) -> str | None:
+        """The session we work in, unless it has ended by itself or belongs to another run."""
+        session = self.find_session(self.session) if self.session else None
+        return session.id if session and session.run == run.id and (session.is_open or session.fenced) else None
 
     def _check_fence(self, run: Run, session_id: str | None) -> None:
         session = self.find_session(session_id) if session_id else None
@@ -166,7 +178,7 @@ class Journal:
             event.agent,
             body,
         )
-        if not self._writer.add_event(row, history.searchable(event)):
+        if not self._writer.add_event(row, searchable(event)):
             return False
         for digest, data in blobs.items():
             self._writer.put_blob(event.run, digest, data)
@@ -202,8 +214,8 @@ class Journal:
         """The sessions of a run, folded from its events."""
         forgotten = set(self.get_run(run).forgotten)
         sessions: dict[str, Session] = {}
-        for event in self.events(run):
-            if event.session and event.seq not in forgotten:
+        for event in history.without(self.events(run), forgotten):
+            if event.session:
                 after = history.apply_session(sessions.get(event.session), event)
                 if after is not None:
                     sessions[event.session] = after

@@ -28,8 +28,6 @@ class Step(StrEnum):
 class Effect(StrEnum):
     CHANGED = "changed"
     END_SESSIONS = "end_sessions"
-    LEAVE_WORKTREE = "leave_worktree"
-    POINT_HERE = "point_here"
 
 
 class Transition(NamedTuple):
@@ -43,18 +41,17 @@ ENDINGS = {
     Step.ABORT: Status.ABORTED,
     Step.ABANDON: Status.ABANDONED,
 }
-ENDED = frozenset({Effect.CHANGED, Effect.END_SESSIONS, Effect.LEAVE_WORKTREE})
+ENDED = frozenset({Effect.CHANGED, Effect.END_SESSIONS})
 MOVED = frozenset({Effect.CHANGED})
-RESUMED = frozenset({Effect.CHANGED, Effect.POINT_HERE})
 
 TABLE: dict[tuple[Status, Step], Transition] = {
     (Status.CREATED, Step.TELL): Transition(Status.ACTIVE, MOVED),
     (Status.CREATED, Step.ACT): Transition(Status.ACTIVE, MOVED),
     (Status.PAUSED, Step.ACT): Transition(Status.ACTIVE, MOVED),
     (Status.INTERRUPTED, Step.ACT): Transition(Status.ACTIVE, MOVED),
-    (Status.CREATED, Step.RESUME): Transition(Status.ACTIVE, RESUMED),
-    (Status.PAUSED, Step.RESUME): Transition(Status.ACTIVE, RESUMED),
-    (Status.INTERRUPTED, Step.RESUME): Transition(Status.ACTIVE, RESUMED),
+    (Status.CREATED, Step.RESUME): Transition(Status.ACTIVE, MOVED),
+    (Status.PAUSED, Step.RESUME): Transition(Status.ACTIVE, MOVED),
+    (Status.INTERRUPTED, Step.RESUME): Transition(Status.ACTIVE, MOVED),
     (Status.CREATED, Step.PAUSE): Transition(Status.PAUSED, MOVED),
     (Status.ACTIVE, Step.PAUSE): Transition(Status.PAUSED, MOVED),
     (Status.INTERRUPTED, Step.PAUSE): Transition(Status.PAUSED, MOVED),

@@ -33,9 +33,11 @@ def unpack(data: bytes, fetch: Callable[[bytes], bytes | None]) -> Body:
     """The body again; `fetch` finds a large value by its hash."""
     try:
         body = _put_back(decode(expand(data)), fetch)
-    except (msgspec.DecodeError, ValueError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise Damaged("The body of an event cannot be read", [("error", error)], ["`holdfast verify`"]) from error
-    return body if isinstance(body, dict) else {}
+    if not isinstance(body, dict):
+        raise Damaged("The body of an event is not an object", [], ["`holdfast verify`"])
+    return body
 
 
 def blobs_in(data: bytes) -> set[bytes]:

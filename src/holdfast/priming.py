@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from holdfast.model import Decision, Run, Session, Status
+from holdfast.model import Decision, Run, Session, Status, Task
 from holdfast.text import count, one_line, visible
 
 RESERVE = 220  # characters kept free for the line that says what was left out
@@ -36,10 +36,10 @@ def plan_brief(run: Run, last: Session | None, now: datetime, budget: int) -> Br
     sections = [
         Section("", list(_head(run, now))),
         Section("Where it stopped", list(_stop(run, last))),
-        Section("Open tasks", [f"- {task.id} {_one(task.text)}" for task in run.open_tasks]),
-        Section("Decisions", [_decision(entry.id, entry.text, entry.because) for entry in _pinned_first(run)]),
-        Section("Pinned notes", [f"- {note.id} {_one(note.text)}" for note in run.notes if note.pinned]),
-        Section("Done", [_done(task.id, task.text, task.outcome) for task in reversed(run.tasks) if task.done]),
+        Section("Pinned", list(_pinned(run))),
+        Section("Open tasks", [f"- {task.id} {_one(task.text)}" for task in run.open_tasks if not task.pinned]),
+        Section("Decisions", [_decision(entry) for entry in reversed(run.standing_decisions) if not entry.pinned]),
+        Section("Done", [_done(task) for task in reversed(run.tasks) if task.done and not task.pinned]),
         Section("Last prompts", [f"- {_one(prompt.text)}" for prompt in reversed(run.prompts)]),
         Section("Last actions", [f"- {_one(action.text)}" for action in reversed(run.actions)]),
         Section("Files touched, newest first", [f"- {_one(file)}" for file in reversed(run.files)]),
@@ -70,17 +70,19 @@ def _stop(run: Run, last: Session | None) -> Iterable[str]:
         yield f"- the last call that was kept: {_one(run.last_call)}"
 
 
-def _pinned_first(run: Run) -> list[Decision]:
-    newest = list(reversed(run.standing_decisions))
-    return [*(entry for entry in newest if entry.pinned), *(entry for entry in newest if not entry.pinned)]
+def _pinned(run: Run) -> Iterable[str]:
+    """What every brief carries, before anything that could crowd it out."""
+    yield from (_decision(entry) for entry in reversed(run.standing_decisions) if entry.pinned)
+    yield from (_done(task) for task in run.tasks if task.pinned)
+    yield from (f"- {note.id} {_one(note.text)}" for note in run.notes if note.pinned)
 
 
-def _decision(name: str, text: str, because: str | None) -> str:
-    return f"- {name} {_one(text)}" + (f" (because {_one(because)})" if because else "")
+def _decision(entry: Decision) -> str:
+    return f"- {entry.id} {_one(entry.text)}" + (f" (because {_one(entry.because)})" if entry.because else "")
 
 
-def _done(name: str, text: str, outcome: str | None) -> str:
-    return f"- {name} {_one(text)}" + (f": {_one(outcome)}" if outcome else "")
+def _done(task: Task) -> str:
+    return f"- {task.id} {_one(task.text)}" + (f": {_one(task.outcome)}" if task.outcome else "")
 
 
 def _one(text: str) -> str:
@@ -90,7 +92,9 @@ def _one(text: str) -> str:
 def _fit(sections: list[Section], budget: int) -> tuple[str, list[str]]:
     kept: list[str] = []
     left_out: list[str] = []
-    room = budget - RESERVE
+    total = sum(len(line) + 1 for title, lines in sections for line in [f"## {title}", "", *lines])
+    worst = _missing([f"{title or 'head'} ({len(lines)} of {len(lines)})" for title, lines in sections], budget)
+    room = budget - (len(worst) + 1 if total > budget else 0)
     for title, lines in sections:
         block = [f"\n## {title}"] if title else []
         room, fitting = _fill(block, lines, room)
@@ -99,8 +103,12 @@ def _fit(sections: list[Section], budget: int) -> tuple[str, list[str]]:
         if fitting < len(lines):
             left_out.append(f"{title or 'head'} ({len(lines) - fitting} of {len(lines)})")
     if left_out:
-        kept.append(f"\nLeft out to stay within {budget:,} characters: {', '.join(left_out)}. See `holdfast show`")
+        kept.append(_missing(left_out, budget))
     return visible("\n".join(kept))[:budget], left_out
+
+
+def _missing(left_out: list[str], budget: int) -> str:
+    return f"\nLeft out to stay within {budget:,} characters: {', '.join(left_out)}. See `holdfast show`"
 
 
 def _fill(block: list[str], lines: list[str], room: int) -> tuple[int, int]:

@@ -44,12 +44,12 @@ def locate(start: str) -> tuple[str, str]:
                 nearest = (here, store)
             if _is_directory(store):
                 return here, store
-            if "/.git/modules/" not in common:
+            if "/modules/" not in common[common.find("/.git/") + 1 :]:
                 return nearest
         elif _is_directory(here + "/.holdfast"):
             return here, here + "/.holdfast"
         if here in ("", "/"):
-            return nearest or (start, start + "/.holdfast")
+            return nearest or (start, start.rstrip("/") + "/.holdfast")
         here = here[: here.rfind("/")]
 
 

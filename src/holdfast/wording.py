@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from holdfast.errors import WrongUsage
 from holdfast.text import visible
 
 LIMIT = 20_000
+
+
+def as_tuple(words: Sequence[str]) -> tuple[str, ...]:
+    """Several words, or just one, which is easily given without the brackets."""
+    return (words,) if isinstance(words, str) else tuple(words)
 
 
 def checked(text: str, noun: str, limit: int = LIMIT) -> str:

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from holdfast import config, files, ids, projects, spool
 from holdfast.clock import Clock, SystemClock
-from holdfast.errors import NotFound, Refused
+from holdfast.errors import HoldfastError, NotFound, Refused
 from holdfast.journal import Journal
 from holdfast.stores.protocol import Store
 from holdfast.text import path_text
@@ -48,6 +48,7 @@ class Workspace:
         self.environ = os.environ if environ is None else environ
         self.progress = progress
         self.session = self.environ.get("HOLDFAST_SESSION") or None  # whose work ours is
+        self.owns_session = False  # opened for this very process, so that leaving the workspace ends it
         self.warnings: list[str] = []
         self._store: Store | None = None
 
@@ -86,7 +87,8 @@ class Workspace:
     def writing(self, *, for_session: bool = True) -> Iterator[Journal]:
         """All that is appended inside becomes one commit, or nothing does. It is our session's, if we have one."""
         if self.is_off:
-            raise Refused("Holdfast is off here, so nothing is recorded", [("store", self.place)], ["`holdfast on`"])
+            way = "`unset HOLDFAST`" if self.environ.get("HOLDFAST") == "0" else "`holdfast on`"
+            raise Refused("Holdfast is off here, so nothing is recorded", [("store", self.place)], [way])
         with self.store.writing() as view:
             journal = Journal(view, self.clock, self.session if for_session else None)
             yield journal
@@ -109,6 +111,8 @@ class Workspace:
             )
         files.check_private(self.place)
         projects.check(self._claims, self.place, self.root)
+        if not self.inbox.exists():
+            files.make_private_directory(self.inbox)
         return SqliteStore(self.place / "journal.db", self.settings.number("store.deadline"))
 
     def create(self, adopt: bool = False) -> bool:
@@ -124,15 +128,18 @@ class Workspace:
         for directory in (self.user_directory("state"), self.place, self.inbox):
             files.make_private_directory(directory)
         if not (self.place / "trouble").exists():
-            files.write(self.place / "trouble", b" " * TROUBLE_SIZE)
+            self.reset_troubles()
         if self.place.name == ".holdfast":
             files.write(self.place / ".gitignore", b"*\n")
-        id = projects.store_id(self.place) or ids.make("store")
+        id = ids.make("store")  # a new one for a copy too, or it would take the claim of what it was copied from
         projects.claim(self._claims, id, self.place, self.root)
-        if not self.exists:
-            files.write(self.place / "id", f"{id}\n".encode())
+        files.write(self.place / "id", f"{id}\n".encode())
         self.store  # noqa: B018 - makes the database
         return True
+
+    def reset_troubles(self) -> None:
+        """Room for hooks to say that they could not keep a call, allocated while there is room."""
+        files.write(self.place / "trouble", b" " * TROUBLE_SIZE)
 
     @property
     def _claims(self) -> Path:
@@ -146,8 +153,15 @@ class Workspace:
     def __enter__(self) -> Workspace:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if self.owns_session and self.session and not self.is_off:
+                with self.writing() as journal:
+                    journal.end_session(self.session, f"left by {kind.__name__}" if kind else None)
+        except HoldfastError:  # taken over meanwhile, or the disk is full: the process is gone soon, and that is found
+            self.warnings.append("the session could not be ended")
+        finally:
+            self.close()
 
 
 def open_workspace(

@@ -13,10 +13,8 @@ def read_call(call: Call) -> list[Draft]:
         "event": call.event,
         "call": call.payload,
         "directory": path_text(call.directory),
-        "process": call.client or call.process,
+        "process": call.process,
         "boot": call.boot,
         "monotonic": call.monotonic,
     }
-    if call.cut:
-        body["cut"] = True
     return [Draft("call.kept", body, id=call.id, time=call.time, agent=call.agent or None)]

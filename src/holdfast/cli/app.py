@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import time
@@ -13,7 +14,7 @@ from holdfast import __version__
 from holdfast.cli import words
 from holdfast.cli.command import print_json
 from holdfast.cli.verbs import DAILY, GROUPS, VERBS
-from holdfast.errors import BUG, DONE, INTERRUPTED, USAGE, HoldfastError, WrongUsage, from_os_error
+from holdfast.errors import DONE, FAILED, INTERRUPTED, Bug, HoldfastError, WrongUsage, from_os_error
 from holdfast.text import one_line
 
 
@@ -70,10 +71,29 @@ def holdfast(ctx: click.Context) -> int:
 def run(arguments: list[str]) -> int:
     """Run one command; answers with the exit code. Nothing that goes wrong leaves this function unspoken."""
     begun = time.monotonic()
-    code = _guarded(arguments)
+    _prepare_streams()
+    try:
+        code = _guarded([_as_utf8(argument) for argument in arguments])
+    except OSError:  # the words for what went wrong could not be written either
+        code = FAILED
     if log := os.environ.get("HOLDFAST_LOG"):
         _log(log, arguments, code, time.monotonic() - begun)
     return code
+
+
+def _prepare_streams() -> None:
+    """Standard streams that may be closed, or too narrow for the text, are no reason to fail."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _as_utf8(argument: str) -> str:
+    """What was typed, also where the locale made Python read it as something else."""
+    return os.fsencode(argument).decode("utf-8", "surrogateescape")
 
 
 def _guarded(arguments: list[str]) -> int:
@@ -84,6 +104,9 @@ def _guarded(arguments: list[str]) -> int:
         return result if isinstance(result, int) else DONE
     except HoldfastError as error:
         return say_error(error, as_json)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return DONE
     except click.UsageError as error:
         return say_error(_usage(error), as_json)
     except (KeyboardInterrupt, click.Abort):
@@ -137,9 +160,9 @@ def _say_bug(error: Exception, arguments: list[str], as_json: bool) -> int:
         ("error", f"{type(error).__name__}: {one_line(str(error), 300)}"),
         ("where", " > ".join(frames[-6:])),
     ]
-    bug = HoldfastError("This is a bug in Holdfast; what was acknowledged is kept", facts, ["report the lines above"])
-    say_error(bug, as_json)
-    return BUG
+    return say_error(
+        Bug("This is a bug in Holdfast; what was acknowledged is kept", facts, ["report these lines"]), as_json
+    )
 
 
 def _log(path: str, arguments: list[str], code: int, seconds: float) -> None:
@@ -151,6 +174,3 @@ def _log(path: str, arguments: list[str], code: int, seconds: float) -> None:
             )
     except OSError as error:
         words.emit([("warn", f"holdfast: the log cannot be written: {error}")], sys.stderr)
-
-
-__all__ = ["USAGE", "holdfast", "run"]

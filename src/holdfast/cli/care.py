@@ -7,7 +7,7 @@ import click
 from holdfast.cli.command import Said, complete_run, confirm, verb, yes_option
 from holdfast.cli.words import Line
 from holdfast.errors import Damaged
-from holdfast.operations import delete as deleting, sweep as sweeping, verify as verifying
+from holdfast.operations import delete as deleting, look, sweep as sweeping, verify as verifying
 from holdfast.text import count, one_line
 from holdfast.workspace import Workspace
 
@@ -19,6 +19,7 @@ def sweep(workspace: Workspace) -> Said:
     talk: list[Line] = [f"Took in {count(found.taken_in, 'call')}"]
     if found.set_aside:
         talk.append(("warn", f"{count(found.set_aside, 'call')} could not be read and went to inbox/aside"))
+    talk += [("warn", f"A hook could not keep a call: {one_line(trouble, 120)}") for trouble in found.troubles]
     return Said(found, found.interrupted, [*talk, f"{count(len(found.interrupted), 'run')} found interrupted"])
 
 
@@ -39,6 +40,9 @@ def verify(workspace: Workspace) -> Said:
 @yes_option
 def delete(workspace: Workspace, run: str, yes: bool) -> Said:
     """Remove a run with all its events, for good."""
-    confirm(f"Delete run {one_line(run, 60)} for good?", yes, f"holdfast delete {one_line(run, 60)}")
+    if not yes:
+        found_run = look.show(workspace, run).run
+        question = f"Delete {found_run.id} ({one_line(found_run.title, 60)}) for good?"
+        confirm(question, yes, f"holdfast delete {found_run.id}")
     found = deleting.delete(workspace, run)
     return Said(found, [found.run], [f"Deleted {count(found.events, 'event')}: {one_line(found.goal, 80)}"])

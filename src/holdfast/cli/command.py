@@ -26,6 +26,7 @@ class Said(NamedTuple):
     data: Iterable[Line] | Callable[[], None] = ()
     talk: Iterable[Line] = ()
     code: int = 0
+    stream: Callable[[bool], None] | None = None  # for what has no end: told whether it speaks JSON
 
 
 class VerbCommand(click.Command):
@@ -50,6 +51,8 @@ class VerbCommand(click.Command):
         with open_workspace(progress=progress) as workspace:
             said = self._call(ctx, workspace)
             progress.close()
+            if said.stream:
+                said.stream(as_json)
             if as_json:
                 print_json(said.result)
                 return said.code

@@ -27,7 +27,7 @@ def start(workspace: Workspace, goal: str, pid: int | None, agent: str | None) -
     talk: list[Line] = [f"Started {found.run.id}: {one_line(found.run.goal, 80)}"]
     talk += [f"Paused {id}" for id in found.paused]
     talk += [
-        f"Could be resumed instead: `holdfast switch {run.id}`  {run.status}, {one_line(run.title, 60)}"
+        f"Could go on instead: `holdfast switch {run.id}`  {run.status}, {one_line(run.title, 60)}"
         for run in found.resumable
     ]
     if found.session:
@@ -64,7 +64,7 @@ def join(workspace: Workspace, run: str | None, pid: int | None, agent: str | No
 def leave(workspace: Workspace, session: str, reason: str | None) -> Said:
     """End a session; its run stays as it is. Without a name: the session of this shell."""
     found = leaving.leave(workspace, session, reason=reason)
-    return Said(found, [found.session.id], [f"Ended {found.session.id}"])
+    return Said(found, [found.session.id], [f"Ended {found.session.id}" if found.changed else "It had ended already"])
 
 
 def _export(session: Session) -> str:

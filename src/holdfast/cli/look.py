@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import click
 
-from holdfast import history
 from holdfast.cli import words
-from holdfast.cli.command import Said, complete_run, run_option, verb
+from holdfast.cli.command import Said, complete_run, print_json, run_option, verb
 from holdfast.cli.words import Line, ago, by, when
 from holdfast.model import Event, Run
+from holdfast.narration import headline
 from holdfast.operations import look
 from holdfast.text import one_line
 from holdfast.workspace import Workspace
@@ -20,7 +20,7 @@ from holdfast.workspace import Workspace
 FOLLOW = 0.3  # seconds between two looks at the journal
 
 
-@verb('holdfast runs --status open --search "retry OR backoff"')
+@verb('holdfast runs --status open --search "retry back*"')
 @click.option("--status", multiple=True, metavar="STATUS", help="Only this status, or `open`. Can be repeated.")
 @click.option("--layout", multiple=True, metavar="LAYOUT", help="Only runs of this layout.")
 @click.option("--agent", metavar="NAME", help="Only runs that this agent worked on.")
@@ -50,11 +50,19 @@ def moment(text: str | None) -> datetime | None:
         return None
     unit = {"d": "days", "h": "hours", "m": "minutes"}.get(text[-1:])
     if unit and text[:-1].isdecimal() and len(text) < 8:
-        return datetime.now().astimezone() - timedelta(**{unit: int(text[:-1])})
+        return _long_ago(unit, int(text[:-1]))
     try:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
-        raise click.UsageError(f'"{one_line(text, 40)}" is not a time; 2026-11-01, 3d, 12h or 30m are') from None
+        sentence = f'"{one_line(text, 40)}" is not a time; 2026-11-01, 3d, 12h or 30m are'
+        raise click.UsageError(sentence, click.get_current_context(silent=True)) from None
+
+
+def _long_ago(unit: str, number: int) -> datetime:
+    try:
+        return datetime.now(UTC) - timedelta(**{unit: number})
+    except OverflowError:
+        return datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @verb("holdfast show run-4x9k2m7pq3 --at 12")
@@ -153,23 +161,23 @@ def sessions(workspace: Workspace, run: str | None, every: bool, limit: int | No
 @click.option("-n", "newest", type=click.IntRange(1), metavar="N", help="Only the newest N.")
 @click.option("-f", "--follow", is_flag=True, help="Stay, and print events as they come.")
 def log(workspace: Workspace, run: str | None, newest: int | None, follow: bool) -> Said:
-    """The events of a run, oldest first."""
+    """The events of a run, oldest first. With -f and --json, one object a line."""
     found = look.log(workspace, run=run, newest=newest)
     if not follow:
         return Said(found, [_event(event) for event in found.events])
-    return Said(found, lambda: _follow(workspace, found))
+    return Said(found, stream=lambda as_json: _follow(workspace, found, as_json))
 
 
-def _follow(workspace: Workspace, found: look.Logged) -> None:
-    """Print events until somebody presses Ctrl-C."""
+def _follow(workspace: Workspace, found: look.Logged, as_json: bool) -> None:
+    """Print events until somebody presses Ctrl-C; with --json one object a line."""
     seen = 0
     while True:
         for event in found.events:
-            words.emit([_event(event)])
+            print_json(event) if as_json else words.emit([_event(event)])
             seen = event.seq
         time.sleep(FOLLOW)
         found = look.log(workspace, run=found.run, after=seen)
 
 
 def _event(event: Event) -> str:
-    return f"#{event.seq:<5} {event.time.astimezone():%Y-%m-%d %H:%M:%S}  {history.headline(event)}"
+    return f"#{event.seq:<5} {event.time.astimezone():%Y-%m-%d %H:%M:%S}  {headline(event)}"

@@ -17,7 +17,8 @@ from holdfast.workspace import Workspace
 def init(workspace: Workspace, adopt: bool) -> Said:
     """Prepare this project: make its store."""
     found = initialise.init(workspace, adopt=adopt)
-    return Said(found, [found.store], ["Ready." if found.created else "It was ready already."])
+    hook = f"Any agent's hook can call: {sys.executable} -I -S {found.hook} AGENT EVENT"
+    return Said(found, [found.store], ["Ready." if found.created else "It was ready already.", hook])
 
 
 @verb("holdfast off")
@@ -76,8 +77,7 @@ def completion(shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
-    from holdfast.cli.app import holdfast
-
     maker = get_completion_class(shell)
     assert maker is not None
-    sys.stdout.write(maker(holdfast, {}, "holdfast", "_HOLDFAST_COMPLETE").source() + "\n")
+    root = click.get_current_context().find_root().command
+    sys.stdout.write(maker(root, {}, "holdfast", "_HOLDFAST_COMPLETE").source() + "\n")

@@ -71,4 +71,5 @@ def _went_wrong(found: standing.Status) -> Iterator[Line]:
         moment = datetime.fromtimestamp(int(stamp)).astimezone() if len(stamp) < 12 else None
         yield ("warn", f"A hook could not keep a call: {when(moment)}: {one_line(rest, 120)}")
     if found.set_aside:
-        yield ("warn", f"{count(len(found.set_aside), 'call')} could not be read and was set aside in inbox/aside")
+        aside = f"{found.store}/inbox/aside"
+        yield ("warn", f"Set aside, because it could not be read: {count(len(found.set_aside), 'call')} in {aside}")

@@ -17,7 +17,7 @@ from holdfast.operations import (
     rename as naming,
     task as tasks,
 )
-from holdfast.text import one_line
+from holdfast.text import count, one_line
 from holdfast.workspace import Workspace
 
 OUTCOME = click.option("--outcome", metavar="TEXT", help="What came of it.")
@@ -123,7 +123,7 @@ def pin(workspace: Workspace, entry: str, off: bool, run: str | None) -> Said:
 @run_option
 @yes_option
 def forget(workspace: Workspace, event: str, run: str | None, yes: bool) -> Said:
-    """Make a run forget one event: no brief, list or search knows it any more. Its place in the journal stays."""
+    """Make a run forget one event: nothing that is shown, told or searched knows it any more. Its place stays."""
     confirm(f"Forget event {one_line(event, 20)}?", yes, f"holdfast forget {one_line(event, 20)}")
     found = forgetting.forget(workspace, event, run=run)
     return Said(found, [str(found.seq)], [f"{found.run} has forgotten event {found.seq}"])
@@ -145,4 +145,4 @@ def rename(workspace: Workspace, name: str, run: str | None) -> Said:
 def tag(workspace: Workspace, tags: tuple[str, ...], remove: tuple[str, ...], run: str | None) -> Said:
     """Add tags to a run, or take them off. Prints all its tags."""
     found = naming.tag(workspace, tags, remove=remove, run=run)
-    return Said(found, found.run.tags, [f"{found.run.id} has {len(found.run.tags)} tags"])
+    return Said(found, found.run.tags, [f"{found.run.id} has {count(len(found.run.tags), 'tag')}"])

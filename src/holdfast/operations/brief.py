@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast import choosing
+from holdfast import choosing, config
 from holdfast.priming import Brief, plan_brief
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
@@ -11,6 +11,8 @@ from holdfast.workspace import Workspace
 @verb
 def brief(workspace: Workspace, *, run: str | None = None, budget: int | None = None) -> Brief:
     """The brief of a run, within a budget of characters."""
+    if budget is not None:
+        config.check("brief.budget", budget, "the budget")
     with workspace.reading() as journal:
         found = choosing.get_run(workspace, journal, run)
         last = journal.find_session(found.last_session or "")

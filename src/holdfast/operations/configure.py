@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from holdfast import config
+from holdfast import config, files
 from holdfast.config import Value
 from holdfast.errors import Refused
+from holdfast.text import path_text
 from holdfast.workspace import Workspace
 
 
@@ -37,4 +38,6 @@ def config_set(workspace: Workspace, key: str, value: str, *, for_project: bool 
         raise Refused(f"The setting {key} is the user's alone", [], [f"`holdfast config set {key} {value}`"])
     user_file = workspace.user_directory("config") / "config.toml"
     path = workspace.root / config.PROJECT_FILE if for_project else user_file
-    return Set(key, config.write(path, key, value), str(path))
+    files.make_private_directory(workspace.user_directory("state"))
+    generations = files.Generations(workspace.user_directory("state") / "generations")
+    return Set(key, config.write(path, key, value, generations), path_text(path))

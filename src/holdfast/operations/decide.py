@@ -27,6 +27,8 @@ class Revoked(Struct):
 def decide(workspace: Workspace, text: str, *, because: str | None = None, run: str | None = None) -> Decided:
     """Record a decision and its reason."""
     checked(text, "decision")
+    if because is not None:
+        checked(because, "reason")
     with workspace.writing() as journal:
         found = choosing.get_run(workspace, journal, run)
         entry = history.entry_id(found, "decision.made")

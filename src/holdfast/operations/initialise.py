@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from msgspec import Struct
 
-from holdfast import files
+from holdfast import files, spool
 from holdfast.errors import NotFound
 from holdfast.text import path_text
 from holdfast.workspace import Workspace
@@ -14,6 +16,7 @@ class Initialised(Struct):
     directory: str
     store: str
     created: bool
+    hook: str  # the program that an agent's hook runs
 
 
 class Switched(Struct):
@@ -26,7 +29,9 @@ def init(workspace: Workspace, *, adopt: bool = False) -> Initialised:
     """Make the store of this project. With `adopt`, believe one that came from elsewhere."""
     with files.os_errors():
         created = workspace.create(adopt)
-    return Initialised(path_text(workspace.root), str(workspace.place), created)
+    return Initialised(
+        path_text(workspace.root), path_text(workspace.place), created, str(Path(spool.__file__).with_name("inbox.py"))
+    )
 
 
 def off(workspace: Workspace) -> Switched:
@@ -48,4 +53,4 @@ def _switch(workspace: Workspace, off: bool) -> Switched:
         files.write(marker, b"")
     elif changed:
         files.remove(marker)
-    return Switched(str(workspace.place), off, changed)
+    return Switched(path_text(workspace.place), off, changed)

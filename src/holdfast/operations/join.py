@@ -38,7 +38,7 @@ def join(
         found = choosing.get_run(workspace, journal, run)
         transition(found.status, Step.RESUME)
         others = journal.list_sessions(found.id, only_open=True)
-        who = f"taken over from {process.here().host}, process {pid or os.getpid()}"
+        who = f"taken over by process {pid or os.getpid()} on {process.here().host}"
         taken = [dismiss(journal, session, who) for session in others] if take_over else []
         journal.append(found.id, history.status_draft(Step.RESUME))
         session = attend(workspace, journal, found, pid, agent, epoch=found.epoch + 1 if take_over else found.epoch)

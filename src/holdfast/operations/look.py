@@ -6,7 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from holdfast import choosing
+from holdfast import choosing, history
 from holdfast.clock import micros
 from holdfast.errors import WrongUsage
 from holdfast.model import Event, Run, Session, Status
@@ -51,8 +51,9 @@ def show(workspace: Workspace, name: str | None = None, *, at: str | None = None
     with workspace.reading() as journal:
         if name and name.startswith("ses-"):
             session = choosing.get_session(workspace, journal, name)
-            events = [event for event in journal.events(session.run) if event.session == session.id]
-            return SessionShown(session, journal.get_run(session.run), events)
+            run_of = journal.get_run(session.run)
+            events = history.without(journal.events(session.run), run_of.forgotten)
+            return SessionShown(session, run_of, [event for event in events if event.session == session.id])
         run = choosing.get_run(workspace, journal, name)
         sessions = journal.list_sessions(run.id, limit=20)
         if at is None:
@@ -82,10 +83,10 @@ def runs(
         layouts=frozenset(layout),
         labels=frozenset(label for label in (agent and f"agent:{agent}", tag and f"tag:{tag}") if label),
         worktree=workspace.worktree if here else None,
-        since=micros(since) if since else None,
-        until=micros(until) if until else None,
+        since=micros(since.astimezone()) if since else None,
+        until=micros(until.astimezone()) if until else None,
         search=search,
-        limit=limit or workspace.settings.whole("list.limit"),
+        limit=_limit(workspace, limit),
         after=_page_key(after),
     )
     with workspace.reading() as journal:
@@ -101,7 +102,7 @@ def sessions(
     """Sessions of a run, or of the whole project; newest first."""
     with workspace.reading() as journal:
         id = None if every else choosing.get_run(workspace, journal, run).id
-        found = journal.list_sessions(id, limit=limit or workspace.settings.whole("list.limit"))
+        found = journal.list_sessions(id, limit=_limit(workspace, limit))
     choosing.remember(workspace, "session", [session.id for session in found])
     return SessionsListed(id, found)
 
@@ -110,8 +111,15 @@ def sessions(
 def log(workspace: Workspace, *, run: str | None = None, newest: int | None = None, after: int = 0) -> Logged:
     """The events of a run, in order; only the newest of them, or those after one."""
     with workspace.reading() as journal:
-        id = choosing.get_run(workspace, journal, run).id
-        return Logged(id, list(journal.events(id, after=after, newest=newest)))
+        found = choosing.get_run(workspace, journal, run)
+        events = journal.events(found.id, after=after, newest=newest)
+        return Logged(found.id, list(history.without(events, found.forgotten)))
+
+
+def _limit(workspace: Workspace, limit: int | None) -> int:
+    if limit is not None and limit < 1:
+        raise WrongUsage("A list has at least one row", [("limit", limit)])
+    return limit or workspace.settings.whole("list.limit")
 
 
 def _statuses(words: tuple[str, ...]) -> frozenset[str]:

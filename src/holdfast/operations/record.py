@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from holdfast import choosing
 from holdfast.model import Draft
 from holdfast.verbs import verb
-from holdfast.wording import checked
+from holdfast.wording import as_tuple, checked
 from holdfast.workspace import Workspace
 
 PROMPT_LIMIT = 1_000_000
@@ -19,10 +21,10 @@ class Recorded(Struct):
 
 
 @verb
-def action(workspace: Workspace, text: str, *, files: tuple[str, ...] = (), run: str | None = None) -> Recorded:
+def action(workspace: Workspace, text: str, *, files: Sequence[str] = (), run: str | None = None) -> Recorded:
     """Record something that was done, and the files it touched."""
     checked(text, "action")
-    return _record(workspace, run, Draft("action.taken", {"text": text, "files": list(files)}))
+    return _record(workspace, run, Draft("action.taken", {"text": text, "files": list(as_tuple(files))}))
 
 
 @verb

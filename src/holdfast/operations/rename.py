@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from holdfast import choosing
 from holdfast.errors import WrongUsage
 from holdfast.model import Draft, Run
 from holdfast.verbs import verb
-from holdfast.wording import checked
+from holdfast.wording import as_tuple, checked
 from holdfast.workspace import Workspace
 
 TAG_LIMIT = 64
@@ -34,8 +36,9 @@ def rename(workspace: Workspace, name: str, *, run: str | None = None) -> Rename
 
 
 @verb
-def tag(workspace: Workspace, add: tuple[str, ...], *, remove: tuple[str, ...] = (), run: str | None = None) -> Tagged:
+def tag(workspace: Workspace, add: Sequence[str], *, remove: Sequence[str] = (), run: str | None = None) -> Tagged:
     """Add tags to a run, and take some off."""
+    add, remove = as_tuple(add), as_tuple(remove)
     for word in (*add, *remove):
         checked(word, "tag", TAG_LIMIT)
         if any(letter.isspace() or letter == "," for letter in word):

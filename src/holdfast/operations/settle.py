@@ -1,4 +1,4 @@
-"""Pause, resume from pause, complete, fail, abort, abandon: the lifecycle, one verb a word."""
+"""Pause, complete, fail, abort, abandon: the lifecycle, one verb a word."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from msgspec import Struct
 from holdfast import choosing, history
 from holdfast.journal import Journal
 from holdfast.lifecycle import Effect, Step, transition
-from holdfast.model import Draft, Run
+from holdfast.model import Run
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
@@ -49,18 +49,15 @@ def abandon(workspace: Workspace, run: str | None = None, *, reason: str | None 
 
 def _settle(workspace: Workspace, name: str | None, step: Step, reason: str | None) -> Settled:
     with workspace.writing() as journal:
-        run = choosing.get_run(workspace, journal, name)
+        run = choosing.get_run(workspace, journal, name, ended_too=True)
         effects = transition(run.status, step).effects
         if Effect.CHANGED in effects:
             journal.append(run.id, history.status_draft(step, reason))
         if Effect.END_SESSIONS in effects:
             _end_sessions(journal, run, step)
-        if Effect.LEAVE_WORKTREE in effects and journal.view.pointer(run.worktree) == run.id:
-            journal.point(run.worktree, None)
         return Settled(journal.get_run(run.id), Effect.CHANGED in effects)
 
 
 def _end_sessions(journal: Journal, run: Run, step: Step) -> None:
     for session in journal.list_sessions(run.id, only_open=True):
-        body = {"how": "ended", "reason": f"the run was settled: {step}"}
-        journal.append(run.id, Draft(history.ENDED, body, session=session.id, agent=session.agent))
+        journal.end_session(session.id, f"the run was settled: {step}")

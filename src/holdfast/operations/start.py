@@ -6,16 +6,14 @@ from msgspec import Struct
 
 from holdfast import choosing, history, ids
 from holdfast.attending import attend
-from holdfast.errors import WrongUsage
 from holdfast.journal import Journal
 from holdfast.lifecycle import Step
 from holdfast.model import Draft, Run, Session, Status
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import path_text
 from holdfast.verbs import verb
+from holdfast.wording import checked
 from holdfast.workspace import Workspace
-
-GOAL_LIMIT = 20_000
 
 
 class Started(Struct):
@@ -31,10 +29,7 @@ def start(workspace: Workspace, goal: str, *, pid: int | None = None, agent: str
 
     With `pid`, a session that lives and dies with that process is opened on it.
     """
-    if not goal.strip():
-        raise WrongUsage("A run needs a goal", [], ['`holdfast start "Add retries to the client"`'])
-    if len(goal) > GOAL_LIMIT:
-        raise WrongUsage("The goal is too long", [("characters", len(goal)), ("limit", GOAL_LIMIT)], ["shorten it"])
+    checked(goal, "goal")
     workspace.create()
     worktree = workspace.worktree
     with workspace.writing() as journal:

@@ -40,7 +40,7 @@ def status(workspace: Workspace, *, run: str | None = None) -> Status:
     """Where the run stands. Without a run, or a store, it says so."""
     if not workspace.exists:
         return Status(path_text(workspace.root), None, workspace.is_off)
-    result = Status(path_text(workspace.root), str(workspace.place), workspace.is_off)
+    result = Status(path_text(workspace.root), path_text(workspace.place), workspace.is_off)
     with workspace.reading() as journal:
         _fill_in(workspace, journal, result, run)
     result.troubles = intake.troubles(workspace.place)
@@ -53,8 +53,11 @@ def _fill_in(workspace: Workspace, journal: Journal, result: Status, name: str |
     try:
         result.run = choosing.get_run(workspace, journal, name)
     except (Ambiguous, NotFound):
-        if name:
+        if name is not None or workspace.environ.get("HOLDFAST_RUN"):
             raise
+    ours = journal.find_session(workspace.session or "")
+    if ours and ours.fenced:
+        workspace.warnings.append(f"this session, {ours.id}, may not write any more: {ours.reason}")
     here, _ = journal.list_runs(RunQuery(worktree=workspace.worktree, statuses=choosing.OPEN_STATUSES, limit=10))
     result.others = [found for found in here if result.run is None or found.id != result.run.id]
     if result.run is not None:

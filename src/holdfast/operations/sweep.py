@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from holdfast import catchup
+from holdfast import catchup, intake
 from holdfast.workspace import Workspace
 
 
@@ -12,9 +12,16 @@ class Swept(Struct):
     taken_in: int
     set_aside: int
     interrupted: list[str]
+    troubles: list[str]
 
 
 def sweep(workspace: Workspace) -> Swept:
-    """Take in what hooks have kept, and mark as interrupted what died. Every verb does this first; here it is all."""
+    """Take in what hooks have kept, and mark as interrupted what died. Every verb does this first; here it is all.
+
+    What hooks could not keep is told once more, and then no longer.
+    """
     found = catchup.catch_up(workspace)
-    return Swept(found.taken_in, found.set_aside, found.interrupted)
+    troubles = intake.troubles(workspace.place)
+    if troubles:
+        workspace.reset_troubles()
+    return Swept(found.taken_in, found.set_aside, found.interrupted, troubles)

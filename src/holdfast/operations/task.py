@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from holdfast import choosing, history
 from holdfast.model import Draft, Task
 from holdfast.verbs import verb
-from holdfast.wording import checked
+from holdfast.wording import as_tuple, checked
 from holdfast.workspace import Workspace
 
 
@@ -41,7 +43,7 @@ def add_task(workspace: Workspace, text: str, *, run: str | None = None) -> Task
 
 @verb
 def finish_task(
-    workspace: Workspace, task: str, *, outcome: str | None = None, files: tuple[str, ...] = (), run: str | None = None
+    workspace: Workspace, task: str, *, outcome: str | None = None, files: Sequence[str] = (), run: str | None = None
 ) -> TaskDone:
     """Mark a task as done, with what came of it and the files it changed."""
     with workspace.writing() as journal:
@@ -49,7 +51,7 @@ def finish_task(
         entry = choosing.get_entry([known.id for known in found.tasks], task, "t", "task")
         is_open = entry in {known.id for known in found.open_tasks}
         if is_open or outcome or files:
-            body = {"entry": entry, "outcome": outcome, "files": list(files)}
+            body = {"entry": entry, "outcome": outcome, "files": list(as_tuple(files))}
             journal.append(found.id, Draft("task.done", body))
         return TaskDone(found.id, entry, is_open)
 

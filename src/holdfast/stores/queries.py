@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from holdfast.text import sound_text
+
 WORD = re.compile(r'"([^"]*)"?|(\S+)')
 
 
@@ -13,7 +15,7 @@ def match_expression(text: str) -> str:
     Everything is quoted, so that no character of the text has a meaning of its own.
     """
     terms = []
-    for phrase, word in WORD.findall(text.replace("\0", " ")):
+    for phrase, word in WORD.findall(sound_text(text).replace("\0", " ")):
         plain = phrase or word.rstrip("*")
         if any(letter.isalnum() for letter in plain):
             terms.append('"' + plain.replace('"', "") + '"' + ("*" if word.endswith("*") else ""))

@@ -1,0 +1,83 @@
+"""Events in words: one line for a log or a hand-over, and the words by which a run is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from holdfast.model import Body, Event
+from holdfast.text import one_line
+
+WIDTH = 160
+
+
+def headline(event: Event) -> str:
+    """An event in one line, for a log or a hand-over."""
+    body, kind = event.body, event.kind
+    if teller := HEADLINES.get(kind):
+        return one_line(teller(body), WIDTH)
+    return one_line(kind, WIDTH)
+
+
+def searchable(event: Event) -> str:
+    """The words by which a run can be found through this event; empty for most."""
+    values = [event.body.get(key) for key in SEARCHED.get(event.kind, ())]
+    return "\n".join(word for value in values for word in _texts(value if isinstance(value, list) else [value]))
+
+
+def _settling(word: str, body: Body) -> str:
+    return ": ".join(filter(None, [word, _text(body.get("reason")), _text(body.get("evidence"))]))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: Any) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+SETTLED = ("resumed", "paused", "interrupted", "completed", "failed", "aborted", "abandoned")
+HEADLINES: dict[str, Callable[[Body], str]] = {
+    "run.started": lambda body: f"started: {_text(body.get('goal'))}",
+    "run.renamed": lambda body: f"renamed to {_text(body.get('name'))}",
+    "run.moved": lambda body: f"moved to {_text(body.get('worktree'))}",
+    "run.tagged": lambda body: " ".join(
+        [
+            "tags:",
+            *(f"+{tag}" for tag in _texts(body.get("added"))),
+            *(f"-{tag}" for tag in _texts(body.get("removed"))),
+        ]
+    ),
+    **{f"run.{word}": partial(_settling, word) for word in SETTLED},
+    "session.opened": lambda body: "session opened",
+    "session.ended": lambda body: ": ".join(
+        filter(None, [f"session {_text(body.get('how'))}", _text(body.get("reason"))])
+    ),
+    "note.added": lambda body: f"note: {_text(body.get('text'))}",
+    "decision.made": lambda body: f"decided: {_text(body.get('decision'))}",
+    "decision.revoked": lambda body: f"revoked {_text(body.get('entry'))}",
+    "task.added": lambda body: f"task {_text(body.get('entry'))}: {_text(body.get('text'))}",
+    "task.done": lambda body: f"done {_text(body.get('entry'))}: {_text(body.get('outcome'))}".rstrip(": "),
+    "entry.pinned": lambda body: f"pinned {_text(body.get('entry'))}",
+    "entry.unpinned": lambda body: f"unpinned {_text(body.get('entry'))}",
+    "event.blank": lambda body: "forgotten",
+    "event.forgotten": lambda body: f"forgot event {body.get('seq')}",
+    "prompt.given": lambda body: f"prompt: {_text(body.get('text'))}",
+    "action.taken": lambda body: _text(body.get("text")),
+    "call.kept": lambda body: f"{_text(body.get('agent'))} {_text(body.get('event'))}",
+    "call.late": lambda body: f"late: {_text(body.get('agent'))} {_text(body.get('event'))}",
+}
+
+SEARCHED: dict[str, tuple[str, ...]] = {
+    "run.started": ("goal",),
+    "run.renamed": ("name",),
+    "note.added": ("text",),
+    "decision.made": ("decision", "because"),
+    "task.added": ("text",),
+    "task.done": ("outcome", "files"),
+    "run.tagged": ("added",),
+    "prompt.given": ("text",),
+    "action.taken": ("text", "files"),
+}

@@ -1,0 +1,150 @@
+"""Who may do what: members of a folder stand alone, few start processes, only stores speak SQL, the hook is bare."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.cli.verbs import VERBS
+from holdfast.workspace import Workspace
+from tests.tools import INBOX
+
+from .tree import Module, fitting, foreign_imports, modules, own_imports, texts, used_names
+
+# folder: the modules in it that the others may import
+SHARED = {
+    "operations": set[str](),
+    "agents": {"protocol"},
+    "stores": {"protocol", "queries", "sqlite_view"},
+    "layouts": {"protocol"},
+    "sources": {"protocol"},
+    "cli": {"command", "progress", "verbs", "words"},
+}
+COLLECTORS = {"agents", "layouts", "sources", "cli.app"}  # these know all members: that is what they are for
+
+
+def members() -> list[str]:
+    shared = {f"{folder}.{name}" for folder, names in SHARED.items() for name in names}
+    return [name for name in modules() if "." in name and name not in shared | COLLECTORS]
+
+
+def written(directory: Path, text: str) -> Module:
+    """A module that somebody could write, to see that a rule sees it."""
+    (directory / "written.py").write_text(text)
+    return Module(directory / "written.py", directory)
+
+
+def test_every_folder_has_a_row_in_the_table() -> None:
+    assert {module.folder for module in modules().values()} - {""} <= set(SHARED)
+
+
+def siblings(name: str) -> set[str]:
+    """What a member imports from its own folder, and should not."""
+    folder = modules()[name].folder
+    allowed = {f"{folder}.{other}" for other in SHARED[folder]} | {folder}
+    return {found for found in own_imports(modules()[name]) if found.partition(".")[0] == folder} - allowed
+
+
+def test_members_of_one_folder_do_not_import_each_other() -> None:
+    assert {name: found for name in members() if (found := siblings(name))} == {}
+
+
+def test_every_command_module_is_a_member() -> None:
+    assert {f"cli.{verb.module}" for verb in VERBS.values()} <= set(members())
+
+
+# Processes
+
+MAY_START_PROCESSES = {"process", "git", "sources.command"}
+STARTERS = ["subprocess*", "multiprocessing*", "concurrent.futures*", "pty*", "pexpect*", "asyncio*"]
+CALLS = ["fork*", "exec*", "spawn*", "posix_spawn*", "system", "popen"]
+STARTING_CALLS = ["psutil.Popen", *(f"{module}.{call}" for module in ("os", "posix") for call in CALLS)]
+
+
+def starters(module: Module) -> set[str]:
+    return fitting(foreign_imports(module), STARTERS) | fitting(used_names(module), STARTING_CALLS)
+
+
+def test_only_these_modules_may_start_a_process() -> None:
+    found = {name: starters(module) for name, module in modules().items()}
+    assert {name: calls for name, calls in found.items() if calls and name not in MAY_START_PROCESSES} == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["import subprocess", "from subprocess import run", "import os\nos.fork()", "from os import execv",
+     "os.posix_spawnp()", "import posix\nposix.fork()", "from multiprocessing.pool import Pool",
+     "os.system('x')", "psutil.Popen()"],
+)  # fmt: skip
+def test_starting_a_process_is_known_when_it_is_seen(tmp_path: Path, text: str) -> None:
+    assert starters(written(tmp_path, text)) != set()
+
+
+# SQL
+
+DATABASES = ["apsw*", "sqlite3*", "psycopg*", "asyncpg*", "sqlalchemy*"]
+SQL = re.compile(
+    r"\b(SELECT\s.+\sFROM|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|(CREATE|DROP|ALTER)\s+(VIRTUAL\s+)?TABLE"
+    r"|PRAGMA\s|BEGIN\s+(IMMEDIATE|EXCLUSIVE)|ROLLBACK|COMMIT\b)",
+    re.DOTALL,
+)
+
+
+def sql(module: Module) -> set[str]:
+    spoken = {text for text in texts(module) if SQL.search(text)}
+    return fitting(foreign_imports(module), DATABASES) | spoken
+
+
+def test_only_stores_know_sql() -> None:
+    found = {name: sql(module) for name, module in modules().items() if module.folder != "stores"}
+    assert {name: spoken for name, spoken in found.items() if spoken} == {}
+
+
+def test_sql_is_known_when_it_is_seen() -> None:
+    assert len(sql(modules()["stores.sqlite_view"])) > 10
+
+
+def test_nobody_uses_the_standard_sqlite_beside_ours() -> None:
+    """Two copies of SQLite in one process break each other's locks."""
+    assert [name for name, module in modules().items() if fitting(foreign_imports(module), ["sqlite3*"])] == []
+
+
+# The hook
+
+# All that the hook's door and what it runs may name. Each is built into the interpreter.
+HOOK_IMPORTS = {"inbox": {"posix", "sys", "_frozen_importlib_external"}, "spool": {"posix", "time", "_signal"}}
+# What a hook loads beyond what `python -I -S -c pass` has loaded anyway.
+HOOK_LOADS: set[str] = set()
+
+
+@pytest.mark.parametrize("name", HOOK_IMPORTS)
+def test_the_hook_imports_only_what_is_built_in(name: str) -> None:
+    assert foreign_imports(modules()[name]) == HOOK_IMPORTS[name]
+    assert own_imports(modules()[name]) == set()
+    built_in = {*sys.builtin_module_names, "_frozen_importlib_external"}
+    assert built_in >= HOOK_IMPORTS[name]
+
+
+def loaded(*arguments: str, directory: Path) -> set[str]:
+    """The modules that an interpreter loads, as it says itself."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-X", "importtime", *arguments],
+        cwd=directory, env=dict(os.environ), input=b"{}", capture_output=True, timeout=60, check=True,
+    )  # fmt: skip
+    lines = done.stderr.decode().splitlines()
+    rows = [line.split("|") for line in lines if line.startswith("import time:") and "imported package" not in line]
+    assert len(rows) > 5
+    return {row[-1].strip() for row in rows}
+
+
+@pytest.mark.promise(18)
+def test_a_hook_call_loads_this_and_nothing_more(project: Workspace) -> None:
+    bare = loaded("-c", "pass", directory=project.root)
+    hook = loaded(str(INBOX), "robot", "Did", directory=project.root)
+    assert hook - bare == HOOK_LOADS
+    assert len(os.listdir(project.inbox)) == 1, "the call was not kept, so this proves nothing"

@@ -1,0 +1,78 @@
+"""Five floors, and imports only go down."""
+
+from __future__ import annotations
+
+import graphlib
+
+import pytest
+
+from holdfast.cli.verbs import VERBS
+
+from .tree import modules, own_imports
+
+# Each module may import only what stands before it in this table. A new module needs a place in it.
+FLOORS = {
+    "1 what things are": ["errors", "ids", "text", "model"],
+    "2 what follows from what": ["lifecycle", "wording", "narration", "priming", "history"],
+    "3 the world": [
+        "spool", "inbox", "clock", "files", "process", "packing", "projects", "config", "intake",
+        "stores", "stores.protocol", "stores.queries", "stores.sqlite_view", "stores.sqlite",
+        "agents.protocol", "agents.plain", "agents", "journal",
+    ],
+    "4 what one can do": [
+        "workspace", "choosing", "attending", "catchup", "verbs", "operations",
+        "operations.brief", "operations.configure", "operations.decide", "operations.delete", "operations.forget",
+        "operations.initialise", "operations.join", "operations.leave", "operations.look", "operations.note",
+        "operations.pin", "operations.record", "operations.rename", "operations.settle", "operations.start",
+        "operations.status", "operations.sweep", "operations.switch", "operations.task", "operations.verify",
+    ],
+    "5 how it is said": [
+        "cli", "cli.verbs", "cli.words", "cli.progress", "cli.command",
+        "cli.brief", "cli.care", "cli.go", "cli.look", "cli.settle", "cli.setup", "cli.status", "cli.tell",
+        "cli.app", "__main__",
+    ],
+}  # fmt: skip
+ORDER = [module for floor in FLOORS.values() for module in floor]
+FLOOR_OF = {module: floor for floor, listed in FLOORS.items() for module in listed}
+PUBLIC = "__init__"  # names only, each loaded when it is used; everybody may ask it for the version
+LOADED_BY_NAME = {"cli.app": {f"cli.{verb.module}" for verb in VERBS.values()}}
+
+
+def uses(name: str) -> set[str]:
+    """What a module needs, written down or loaded by name."""
+    return (own_imports(modules()[name]) | LOADED_BY_NAME.get(name, set())) - {PUBLIC}
+
+
+def test_every_module_has_a_place_in_the_table_and_the_table_has_no_other() -> None:
+    found = set(modules()) - {PUBLIC}
+    assert len(set(ORDER)) == len(ORDER)
+    assert found - set(ORDER) == set(), "these modules are new: give each its place in FLOORS"
+    assert set(ORDER) - found == set(), "these modules are gone: take them out of FLOORS"
+
+
+def test_imports_only_go_down() -> None:
+    wrong = [
+        f"{name} (floor {FLOOR_OF[name]}) imports {other} (floor {FLOOR_OF.get(other, '?')})"
+        for place, name in enumerate(ORDER)
+        for other in sorted(uses(name) - set(ORDER[:place]))
+    ]
+    assert wrong == []
+
+
+def test_there_is_no_cycle() -> None:
+    graph = {name: uses(name) for name in ORDER if name in modules()}
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(f"a cycle of imports: {' > '.join(error.args[1])}")
+
+
+def test_the_package_itself_imports_nothing_of_its_own_before_it_is_used() -> None:
+    assert own_imports(modules()[PUBLIC]) == set()
+
+
+def test_modules_are_loaded_by_name_only_where_the_table_above_knows_it() -> None:
+    loaders = {
+        name for name, module in modules().items() if "import_module" in module.text or "__import__" in module.text
+    }
+    assert loaders == {PUBLIC, *LOADED_BY_NAME}

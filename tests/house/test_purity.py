@@ -1,0 +1,42 @@
+"""Floors 1 and 2 decide; they touch no disk, clock, process or network."""
+
+from __future__ import annotations
+
+import pytest
+
+from .test_floors import FLOORS
+from .tree import foreign_imports, modules, used_names
+
+PURE = [name for floor in ("1 what things are", "2 what follows from what") for name in FLOORS[floor]]
+# All that these floors may import from outside. Nothing here acts, but for `os` and `hashlib`, of which only a part may
+# be used: see below.
+MAY_IMPORT = {
+    "__future__", "collections.abc", "datetime", "enum", "errno", "functools", "hashlib", "msgspec", "os", "re",
+    "typing",
+}  # fmt: skip
+# module: what it may use of `os`, and why
+OF_OS = {
+    "ids": {"os.urandom"},  # chance is what an id is made of
+    "text": {"os.PathLike", "os.fsencode"},  # the bytes of a name, without looking at the disk
+}
+ACTING = {
+    "open", "print", "input", "eval", "exec", "compile", "__import__", "breakpoint",
+    "datetime.now", "datetime.utcnow", "datetime.today", "date.today", "hashlib.file_digest",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PURE)
+def test_a_pure_module_imports_nothing_that_acts(name: str) -> None:
+    assert foreign_imports(modules()[name]) - MAY_IMPORT == set()
+
+
+@pytest.mark.parametrize("name", PURE)
+def test_a_pure_module_uses_only_this_of_the_operating_system(name: str) -> None:
+    used = {found for found in used_names(modules()[name]) if found.startswith("os.")}
+    assert used == OF_OS.get(name, set())
+    assert ("os" in foreign_imports(modules()[name])) == (name in OF_OS)
+
+
+@pytest.mark.parametrize("name", PURE)
+def test_a_pure_module_calls_nothing_that_acts(name: str) -> None:
+    assert used_names(modules()[name]) & ACTING == set()

@@ -1,0 +1,85 @@
+"""How the code reads: short files, short functions, names that say something, nothing of one machine."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from holdfast.stores import sqlite
+
+from .tree import PACKAGE, ROOT, functions, modules, project_files
+
+MOST_LINES, MOST_LINES_OF_A_FUNCTION = 350, 60
+SAY_NOTHING = {"util", "common", "helper", "manager", "engine", "misc", "base"}
+
+
+def test_every_file_is_short_enough_to_be_read() -> None:
+    sizes = {name: len(module.text.splitlines()) for name, module in modules().items()}
+    assert {name: size for name, size in sizes.items() if size > MOST_LINES} == {}
+
+
+def test_every_function_is_short_enough_to_be_understood() -> None:
+    sizes = {
+        f"{name}.{function.name}": (function.end_lineno or 0) - function.lineno + 1
+        for name, module in modules().items()
+        for function in functions(module)
+    }
+    assert {name: size for name, size in sizes.items() if size > MOST_LINES_OF_A_FUNCTION} == {}
+
+
+def test_every_module_says_what_it_is() -> None:
+    assert [name for name, module in modules().items() if not ast.get_docstring(module.tree)] == []
+
+
+def says_nothing(name: str) -> bool:
+    return name.lower().removesuffix("s") in SAY_NOTHING
+
+
+def test_no_file_has_a_name_that_says_nothing() -> None:
+    scripts = [path for path in project_files() if path.suffix == ".py"]
+    assert len(scripts) > len(modules())
+    assert [path for path in scripts if says_nothing(path.stem)] == []
+
+
+def test_no_class_has_a_name_that_says_nothing() -> None:
+    classes = [
+        node.name for module in modules().values() for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef)
+    ]
+    last_words = {name: re.findall(r"[A-Z][a-z]*|[a-z]+", name)[-1] for name in classes}
+    assert [name for name, word in last_words.items() if says_nothing(word)] == []
+
+
+# People who exist only in examples and tests. Any other home belongs to somebody.
+INVENTED = {"dev"}
+HOME = re.compile(r"(?:/home|/Users)/([A-Za-z][\w.-]*)|(/root)/")
+NEIGHBOUR = "../" + "shared"
+
+
+def belongs_to_one_machine(text: str) -> list[str]:
+    homes = [found.group() for found in HOME.finditer(text) if found.group(1) not in INVENTED]
+    return homes + [NEIGHBOUR] * (NEIGHBOUR in text)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("/home/dev/src", []), ("/home/eve/src", ["/home/eve"]), ("/Users/eve", ["/Users/eve"]), ("/root/x", ["/root/"]),
+     ("the /home directory", []), (NEIGHBOUR, [NEIGHBOUR])],
+)  # fmt: skip
+def test_a_path_of_one_machine_is_known_when_it_is_seen(text: str, found: list[str]) -> None:
+    assert belongs_to_one_machine(text) == found
+
+
+def test_no_file_names_a_place_that_only_one_machine_has() -> None:
+    found = {}
+    for path in project_files():
+        if path != Path(__file__) and (places := belongs_to_one_machine(path.read_text("utf-8", "replace"))):
+            found[str(path.relative_to(ROOT))] = places
+    assert found == {}
+
+
+def test_the_format_of_a_store_is_the_number_of_its_newest_schema() -> None:
+    numbers = [path.stem for path in sorted((PACKAGE / "stores" / "schema").glob("*.sql"))]
+    assert numbers == [f"{number:04d}" for number in range(1, sqlite.FORMAT + 1)]

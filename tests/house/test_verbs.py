@@ -1,0 +1,130 @@
+"""A verb exists once, and every surface has it, or a table says why not."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+import holdfast
+from holdfast.cli.verbs import DAILY, GROUPS, VERBS
+
+from .tree import functions, modules, used_names
+
+# verb: its command, where that is not the verb's own name
+COMMANDS = {
+    "add_task": "task add",
+    "finish_task": "task done",
+    "list_tasks": "task list",
+    "config_get": "config get",
+    "config_list": "config list",
+    "config_set": "config set",
+}
+NOT_ON_THE_COMMAND_LINE = {"prompt": "only hooks and programs know what an agent was asked"}
+ONLY_ON_THE_COMMAND_LINE = {
+    "completion": "it belongs to the shell",
+    "done": "a second name for `task done`",
+}
+# A verb starts from what is true now: it takes in first. These do not, and why:
+WITHOUT_TAKING_IN = {
+    "init": "there may be nothing to take in from yet",
+    "off": "it only leaves a mark",
+    "on": "it only takes the mark away",
+    "config_get": "settings are not in the journal",
+    "config_list": "settings are not in the journal",
+    "config_set": "settings are not in the journal",
+    "sweep": "it is the taking in itself, and says what it found",
+}
+
+
+def verbs() -> dict[str, tuple[str, ast.FunctionDef]]:
+    """Every verb with its module: a public function of an operation whose first argument is a workspace."""
+    found = {}
+    for name, module in modules().items():
+        if module.folder == "operations":
+            for function in module.tree.body:
+                if isinstance(function, ast.FunctionDef) and _takes_a_workspace(function):
+                    found[function.name] = (name, function)
+    return found
+
+
+def _takes_a_workspace(function: ast.FunctionDef) -> bool:
+    first = [*function.args.posonlyargs, *function.args.args][:1]
+    is_public = not function.name.startswith("_")
+    return (
+        is_public
+        and bool(first)
+        and first[0].annotation is not None
+        and ast.unparse(first[0].annotation) == "Workspace"
+    )
+
+
+def command_of(verb: str) -> str:
+    return COMMANDS.get(verb, verb)
+
+
+def test_the_verbs_are_found() -> None:
+    assert {"start", "status", "decide", "verify", "config_set"} <= set(verbs())
+
+
+@pytest.mark.parametrize("verb", verbs())
+def test_a_verb_can_be_called_from_python(verb: str) -> None:
+    home, _ = verbs()[verb]
+    assert verb in holdfast.HOMES[home].split()
+    assert verb in holdfast.__all__
+
+
+@pytest.mark.parametrize("verb", sorted(set(verbs()) - set(NOT_ON_THE_COMMAND_LINE)))
+def test_a_verb_is_on_the_command_line(verb: str) -> None:
+    word = command_of(verb).split()[0]
+    assert word in VERBS, "put it into cli/verbs.py, or into NOT_ON_THE_COMMAND_LINE with the reason"
+    surface = modules()[f"cli.{VERBS[word].module}"]
+    assert any(name.endswith(f".{verb}") for name in used_names(surface)), f"{surface} does not call it"
+
+
+def test_every_command_is_a_verb_or_has_its_reason() -> None:
+    words = {command_of(verb).split()[0] for verb in verbs()}
+    assert set(VERBS) - words == set(ONLY_ON_THE_COMMAND_LINE)
+
+
+def test_the_tables_name_only_verbs_that_are_there() -> None:
+    assert {*COMMANDS, *NOT_ON_THE_COMMAND_LINE, *WITHOUT_TAKING_IN} <= set(verbs())
+
+
+@pytest.mark.parametrize("verb", verbs())
+def test_a_verb_takes_in_first_or_has_its_reason(verb: str) -> None:
+    _, function = verbs()[verb]
+    is_marked = "verb" in {ast.unparse(decorator) for decorator in function.decorator_list}
+    assert is_marked == (verb not in WITHOUT_TAKING_IN)
+
+
+@pytest.mark.parametrize("verb", verbs())
+def test_a_verb_says_in_words_and_types_what_it_gives_back(verb: str) -> None:
+    _, function = verbs()[verb]
+    assert ast.get_docstring(function)
+    assert function.returns is not None
+    assert ast.unparse(function.returns) != "None"
+
+
+TALKING = {"print", "input", "sys.exit", "sys.stdout", "sys.stderr", "sys.stdin", "click"}
+
+
+@pytest.mark.parametrize("name", [name for name, module in modules().items() if module.folder == "operations"])
+def test_no_operation_prints_asks_or_exits(name: str) -> None:
+    assert used_names(modules()[name]) & TALKING == set()
+
+
+def test_the_help_names_every_group_and_the_daily_verbs_are_verbs() -> None:
+    assert {verb.group for verb in VERBS.values()} == set(GROUPS)
+    assert set(DAILY) <= set(VERBS)
+    assert len(DAILY) == 6
+
+
+def test_every_command_module_defines_its_commands() -> None:
+    for name, verb in VERBS.items():
+        surface = modules()[f"cli.{verb.module}"]
+        defined = {function.name for function in functions(surface)}
+        defined |= {
+            ast.unparse(target) for node in surface.tree.body if isinstance(node, ast.Assign) for target in node.targets
+        }
+        assert name in defined, f"{surface} does not define {name}"

@@ -1,0 +1,125 @@
+"""The lifecycle, against a table written by hand."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from holdfast import lifecycle
+from holdfast.errors import Refused
+from holdfast.lifecycle import Effect, Step, Transition, drawing, transition
+from holdfast.model import OPEN, Status
+
+from .strategies import examples
+
+STEPS = ["tell", "act", "resume", "pause", "interrupt", "complete", "fail", "abort", "abandon"]
+# What each status becomes by each of these steps; "=" stays as it is, "no" is refused.
+BY_HAND = {
+    "created": "active active active paused interrupted completed failed aborted abandoned",
+    "active": "= = = paused interrupted completed failed aborted abandoned",
+    "paused": "= active active = = completed failed aborted abandoned",
+    "interrupted": "= active active paused = completed failed aborted abandoned",
+    "completed": "= = no no = = no no no",
+    "failed": "= = no no = no = no no",
+    "aborted": "= = no no = no no = no",
+    "abandoned": "= = no no = no no no =",
+}
+CELLS = [
+    (status, step, after)
+    for status, row in BY_HAND.items()
+    for step, after in zip(STEPS, row.split(), strict=True)
+]  # fmt: skip
+MOVES = [cell for cell in CELLS if cell[2] not in ("=", "no")]
+STAYS = [cell[:2] for cell in CELLS if cell[2] == "="]
+REFUSALS = [cell[:2] for cell in CELLS if cell[2] == "no"]
+ENDINGS = {"complete", "fail", "abort", "abandon"}
+
+
+def effects_by_hand(step: str) -> set[str]:
+    if step in ENDINGS:
+        return {"changed", "end_sessions"}
+    return {"changed"}
+
+
+def test_the_table_by_hand_has_every_status_and_every_step() -> None:
+    assert list(BY_HAND) == list(Status)
+    assert list(Step) == STEPS
+    assert len(CELLS) == len(Status) * len(Step)
+
+
+@pytest.mark.parametrize(("status", "step", "after"), MOVES)
+def test_a_step_that_moves_a_run_has_its_status_and_its_effects(status: str, step: str, after: str) -> None:
+    found = transition(Status(status), Step(step))
+    assert found.status is Status(after)
+    assert found.effects == {Effect(word) for word in effects_by_hand(step)}
+
+
+@pytest.mark.parametrize(("status", "step"), STAYS)
+def test_a_step_that_changes_nothing_has_no_effect(status: str, step: str) -> None:
+    assert transition(Status(status), Step(step)) == Transition(Status(status), frozenset())
+
+
+@pytest.mark.parametrize(("status", "step"), REFUSALS)
+def test_a_step_out_of_the_table_is_refused_with_the_reason_and_the_way_out(status: str, step: str) -> None:
+    with pytest.raises(Refused) as refused:
+        transition(Status(status), Step(step))
+    assert refused.value.message == f"A run that is {status} cannot {step}"
+    assert refused.value.facts == [("status", status), ("asked for", step)]
+    assert any("`holdfast start" in hint for hint in refused.value.hints)
+    assert any("`holdfast runs`" in hint for hint in refused.value.hints)
+
+
+def drawn() -> set[tuple[str, str, str]]:
+    """Every arrow between two statuses in the drawing, as (before, after, step)."""
+    arrows = set()
+    for line in drawing().splitlines():
+        route, _, steps = line.strip().partition(": ")
+        before, _, after = route.partition(" --> ")
+        if after and "[*]" not in (before, after):
+            arrows |= {(before, after, step) for step in steps.split(", ")}
+    return arrows
+
+
+def test_the_drawing_has_every_arrow_of_the_table_and_no_other() -> None:
+    assert drawn() == {(status, after, step) for status, step, after in MOVES}
+
+
+def test_the_drawing_begins_with_a_start_and_ends_where_runs_end() -> None:
+    lines = drawing().splitlines()
+    assert lines[:2] == ["stateDiagram-v2", "    [*] --> created: start"]
+    assert {line.split()[0] for line in lines if line.endswith("--> [*]")} == set(Status) - OPEN
+
+
+def test_the_drawing_is_made_by_asking_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    moved = Transition(Status.PAUSED, frozenset({Effect.CHANGED}))
+    monkeypatch.setitem(lifecycle.TABLE, (Status.ACTIVE, Step.TELL), moved)
+    assert ("active", "paused", "tell") in drawn()
+
+
+@examples
+@given(st.sampled_from(sorted(set(Status) - OPEN)), st.lists(st.sampled_from(Step)))
+def test_what_has_ended_stays_ended_whatever_is_asked_of_it(ended: Status, steps: list[Step]) -> None:
+    status = ended
+    for step in steps:
+        try:
+            found = transition(status, step)
+        except Refused:
+            continue
+        assert not found.effects
+        status = found.status
+    assert status is ended
+
+
+@examples
+@given(st.lists(st.sampled_from(Step)))
+def test_something_follows_from_a_step_exactly_when_the_status_changes(steps: list[Step]) -> None:
+    status = Status.CREATED
+    for step in steps:
+        try:
+            found = transition(status, step)
+        except Refused:
+            assert status not in OPEN
+            continue
+        assert bool(found.effects) == (found.status is not status)
+        assert (Effect.END_SESSIONS in found.effects) == (status in OPEN and found.status not in OPEN)
+        status = found.status
