@@ -37,7 +37,13 @@ def dismiss(journal: Journal, session: Session, why: str) -> Session:
     """End a session whose run somebody else takes over; it cannot write any more."""
     body = {"how": "taken_over", "reason": why, "at": session.last_active}
     journal.append(session.run, Draft(history.ENDED, body, session=session.id, agent=session.agent))
-    return session
+    return journal.find_session(session.id) or session
+
+
+def attended(journal: Journal, run: str) -> list[Session]:
+    """The sessions in which a process that may be alive works on a run. One without a process refuses nobody."""
+    sessions = journal.list_sessions(run, only_open=True, with_process=True)
+    return [found for found in sessions if found.process and process.judge(found.process).alive is not False]
 
 
 def _identified(pid: int) -> Process:

@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 
 from holdfast import history, ids, intake, process, spool
 from holdfast.agents import find_agent
+from holdfast.attending import attended
 from holdfast.choosing import current_run, newest_run
 from holdfast.intake import Call, NotACall
 from holdfast.journal import Journal
@@ -82,7 +83,7 @@ def _take_batch(workspace: Workspace, journal: Journal) -> tuple[list[str], list
         if call is not None:
             added += _append_call(journal, call)
             done.append(name)
-            size += (workspace.inbox / name).stat().st_size
+            size += call.size
         if len(done) >= BATCH_CALLS or size >= BATCH_BYTES:
             break
     return done, strange, added
@@ -91,10 +92,11 @@ def _take_batch(workspace: Workspace, journal: Journal) -> tuple[list[str], list
 def _append_call(journal: Journal, call: Call) -> int:
     drafts = find_agent(call.agent).read_call(call)
     session = journal.find_session(call.environment.get("HOLDFAST_SESSION", ""))
-    if session is not None and session.fenced:
-        drafts, session = [structs.replace(draft, kind="call.late") for draft in drafts], None
     run = _run_of_call(journal, call, session)
-    drafts = [structs.replace(draft, session=session.id if session else None) for draft in drafts]
+    if session is not None and session.fenced:
+        drafts = [structs.replace(draft, kind="call.late") for draft in drafts]
+    elif session is not None:
+        drafts = [structs.replace(draft, session=session.id) for draft in drafts]
     return len(journal.append(run.id, *drafts))
 
 
@@ -132,7 +134,7 @@ def _bury(journal: Journal, session: Session, evidence: str) -> str | None:
     body = {"how": "died", "reason": evidence, "at": session.last_active}
     journal.append(session.run, Draft(history.ENDED, body, session=session.id, agent=session.agent))
     run = journal.get_run(session.run)
-    if run.open_sessions or run.status is not Status.ACTIVE:
+    if attended(journal, run.id) or run.status is not Status.ACTIVE:
         return None
     journal.append(run.id, history.status_draft(Step.INTERRUPT, evidence=evidence))
     return run.id

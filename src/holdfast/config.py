@@ -155,9 +155,16 @@ def _unfit(setting: Setting, value: Any, origin: str) -> WrongUsage:
     bounds = "" if isinstance(setting.default, str) else f" from {setting.least:,.12g} to {setting.most:,.12g}"
     return WrongUsage(
         f"The setting {setting.key} takes {kind}{bounds}",
-        [("in", origin), ("value", one_line(str(value), 60))],
+        [("in", origin), ("value", _shown(value))],
         [f"`holdfast config set {setting.key} {setting.default}` puts the default back"],
     )
+
+
+def _shown(value: Any) -> str:
+    try:
+        return one_line(str(value), 60)
+    except ValueError:  # Python does not write out a number of thousands of digits
+        return "a very large number"
 
 
 def _unreadable(path: Path, error: Exception) -> WrongUsage:

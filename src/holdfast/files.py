@@ -51,13 +51,25 @@ def replace_shared(path: Path, expected: bytes | None, data: bytes) -> bytes | N
         if expected is None:
             return _create_shared(temporary, path)
         _exchange(temporary, path)
-        found = read(temporary) or b""
-        if found == expected:
-            sync_directory(path.parent)
-            return None
-        _exchange(temporary, path)
+        try:
+            found = read(temporary) or b""
+        except Refused:  # a stranger put something that is no file there
+            _exchange(temporary, path)
+            raise
+        if found != expected:
+            found = _give_back(temporary, path, data, found)
         sync_directory(path.parent)
-        return found
+        return None if found == expected else found
+
+
+def _give_back(temporary: Path, path: Path, ours: bytes, theirs: bytes) -> bytes:
+    """Put a stranger's version back. What comes out must be ours; else he has written again, and that goes back."""
+    while True:
+        _exchange(temporary, path)
+        out = read(temporary) or b""
+        if out == ours:
+            return theirs
+        ours, theirs = theirs, out
 
 
 def _create_shared(temporary: Path, path: Path) -> bytes | None:
@@ -97,9 +109,10 @@ def _mode_of(path: Path, mode: int | None) -> int:
     if mode is not None:
         return mode
     try:
-        return stat.S_IMODE(os.lstat(path).st_mode)
+        found = os.lstat(path).st_mode
     except FileNotFoundError:
         return PRIVATE_FILE
+    return stat.S_IMODE(found) if stat.S_ISREG(found) else PRIVATE_FILE
 
 
 def read(path: Path, limit: int = READ_LIMIT) -> bytes | None:
@@ -109,13 +122,27 @@ def read(path: Path, limit: int = READ_LIMIT) -> bytes | None:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        with open(descriptor, "rb", buffering=0) as file:
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise Refused("This is a symbolic link, not a regular file", [("path", path)]) from error
+            raise
+        try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 raise Refused("This is not a regular file", [("path", path)])
             if status.st_size > limit:
                 raise Refused("This file is too large to read", [("path", path), ("bytes", status.st_size)])
-            return file.read(limit + 1)
+            return _read_all(descriptor, limit)
+        finally:
+            os.close(descriptor)
+
+
+def _read_all(descriptor: int, limit: int) -> bytes:
+    chunks = []
+    while limit > 0 and (chunk := os.read(descriptor, min(limit, 1 << 20))):
+        chunks.append(chunk)
+        limit -= len(chunk)
+    return b"".join(chunks)
 
 
 def sync_directory(path: Path) -> None:
@@ -216,7 +243,8 @@ class Generations:
             return
         number = int(numbers[-1].partition("-")[0]) + 1 if numbers else 1
         write(place / f"{number:08d}-{digest(data)}", data, PRIVATE_FILE)
-        for old in numbers[: 1 - GENERATIONS]:
+        good = [name for name in numbers if self._load(place / name) is not None]
+        for old in good[: 1 - GENERATIONS]:
             remove(place / old)
 
     def find(self, path: Path) -> list[bytes]:
@@ -234,7 +262,10 @@ class Generations:
             return []
 
     def _load(self, path: Path) -> bytes | None:
-        data = read(path)
+        try:
+            data = read(path)
+        except Refused:  # something else stands in its place
+            return None
         return data if data is not None and digest(data) == path.name.partition("-")[2] else None
 
 

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast import clock, files, ids, spool
-from holdfast.errors import Refused, from_os_error
+from holdfast.errors import Refused, Trouble, from_os_error
 from holdfast.model import Process
 from holdfast.process import parse_stat
 from holdfast.text import sound
@@ -25,6 +25,7 @@ MAGIC = b"holdfast-call 1"
 HEADER_LIMIT = 256 * 1024
 READ_LIMIT = spool.LIMIT + HEADER_LIMIT
 DEPTH = 100
+INFINITIES = (float("inf"), float("-inf"))
 STALE = 3600.0  # seconds after which a temporary file of a hook that was killed is cleared away
 
 _decode = msgspec.json.Decoder().decode
@@ -43,6 +44,7 @@ class Call(Struct):
     environment: dict[str, str]
     process: Process | None  # the client's own, where it told, else the hook's parent
     payload: Any
+    size: int = 0  # of the payload as it came
 
     @property
     def id(self) -> str:
@@ -74,6 +76,8 @@ def read(inbox: Path, name: str) -> Call | None:
     """One kept call; None where somebody else has taken it in meanwhile."""
     try:
         data = files.read(inbox / name, READ_LIMIT)
+    except Trouble:
+        raise  # it cannot be read now, which says nothing about what it is
     except Refused as error:
         raise NotACall(error.message) from error
     if data is None:
@@ -185,6 +189,7 @@ def _call(name: str, fields: dict[str, str], body: bytes) -> Call:
         environment={key[4:]: value for key, value in fields.items() if key.startswith("env.")},
         process=_process(fields.get("client") or fields.get("parent", ""), fields.get("boot", "")),
         payload=parse(body) if body.strip() else None,
+        size=len(body),
     )
 
 
@@ -206,18 +211,24 @@ def parse(data: bytes) -> Any:
     Half a character, which some clients write, is replaced instead of refused.
     """
     value = _parse(data)
-    return data.decode("utf-8", "replace") if _is_deeper(value, DEPTH) else value
+    if _is_deeper(value, DEPTH):
+        return data.decode("utf-8", "replace")
+    return _parse_patiently(data) if _has_infinity(value) else value
 
 
 def _parse(data: bytes) -> Any:
     try:
         return _decode(data)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         pass
+    return _parse_patiently(data)
+
+
+def _parse_patiently(data: bytes) -> Any:
     import json  # slower, and more patient than the decoder above
 
     try:
-        return sound(json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant))
+        return sound(json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant, parse_float=_number))
     except (ValueError, RecursionError, MemoryError) as error:
         raise NotACall(f"it is not JSON: {type(error).__name__}") from error
 
@@ -225,6 +236,17 @@ def _parse(data: bytes) -> Any:
 def _is_deeper(value: Any, depth: int) -> bool:
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return depth == 0 or any(_is_deeper(item, depth - 1) for item in inside if isinstance(item, (dict, list)))
+
+
+def _has_infinity(value: Any) -> bool:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(item in INFINITIES if isinstance(item, float) else _has_infinity(item) for item in inside)
+
+
+def _number(text: str) -> float | str:
+    """A number, or its digits where no number can hold it."""
+    value = float(text)
+    return text if value in INFINITIES else value
 
 
 def _refuse_constant(word: str) -> NoReturn:

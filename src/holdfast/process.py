@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from holdfast import clock
+from holdfast import clock, spool
 from holdfast.model import Process
 
 GONE_STATES = ("Z", "X", "x")
@@ -35,7 +35,8 @@ class Judgement(NamedTuple):
 
 @functools.cache
 def here() -> Here:
-    return Here(_first_line("/etc/machine-id"), os.uname().nodename, clock.boot() or _boot_time(), _namespace())
+    boot = clock.boot() if sys.platform == "linux" else _boot_time()
+    return Here(_first_line("/etc/machine-id"), os.uname().nodename, boot, spool.namespaces().decode())
 
 
 def identify(pid: int) -> Process | None:
@@ -50,13 +51,19 @@ def identify(pid: int) -> Process | None:
 def judge(process: Process) -> Judgement:
     """Whether a process lives, with the evidence. Without evidence nobody is declared dead."""
     place = here()
+    if not place.boot or not process.boot:
+        here.cache_clear()  # it may be readable next time
+        return Judgement(None, f"it is not known which start of the machine process {process.pid} belongs to")
     if process.boot != place.boot:
         if (process.machine, process.host) == (place.machine, place.host):
             return Judgement(False, f"the machine was restarted since process {process.pid} ran")
         return Judgement(None, f"process {process.pid} runs on another machine, {process.host}")
     if process.namespace != place.namespace:
         return Judgement(None, f"process {process.pid} runs in another container")
-    found = _look(process.pid)
+    try:
+        found = _look(process.pid)
+    except OSError as error:
+        return Judgement(None, f"process {process.pid} cannot be looked at: {error.strerror}")
     if found is None:
         return Judgement(False, f"process {process.pid} is gone")
     state, start = found
@@ -74,10 +81,13 @@ def parse_stat(text: str) -> tuple[str, str] | None:
 
 
 def _look(pid: int) -> tuple[str, str] | None:
-    """State and start time of a process."""
-    if sys.platform == "linux":
-        return parse_stat(_first_line(f"/proc/{pid}/stat"))
-    return _look_with_psutil(pid)
+    """State and start time of a process; None where there is none."""
+    if sys.platform != "linux":
+        return _look_with_psutil(pid)
+    try:
+        return parse_stat(Path(f"/proc/{pid}/stat").read_text("utf-8", "replace"))
+    except (FileNotFoundError, ProcessLookupError):
+        return None
 
 
 def _look_with_psutil(pid: int) -> tuple[str, str] | None:
@@ -95,13 +105,6 @@ def _boot_time() -> str:
     import psutil
 
     return f"{psutil.boot_time():.0f}"
-
-
-def _namespace() -> str:
-    try:
-        return os.readlink("/proc/self/ns/pid")
-    except OSError:
-        return ""
 
 
 def _first_line(path: str) -> str:

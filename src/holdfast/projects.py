@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import NoReturn
 
 import msgspec
 from msgspec import Struct
@@ -41,16 +42,20 @@ def check(directory: Path, store: Path, root: Path) -> None:
     id = store_id(store)
     found = _load(directory / ids.file_name(id))
     if found is None or not _is_same(found, store):
-        raise Refused(
-            "This store was not made here, so nothing in it is believed",
-            [("store", store)],
-            [
-                "`holdfast init --adopt` makes it yours, if you know where it comes from",
-                f"otherwise move it away: `mv {store} {store}.foreign`",
-            ],
-        )
+        refuse(store)
     if found.path != path_text(store):
         claim(directory, id, store, root)
+
+
+def refuse(store: Path) -> NoReturn:
+    raise Refused(
+        "This store was not made here, so nothing in it is believed",
+        [("store", store)],
+        [
+            "`holdfast init --adopt` makes it yours, if you know where it comes from",
+            f"otherwise move it away: `mv {store} {store}.foreign`",
+        ],
+    )
 
 
 def every(directory: Path) -> list[Claim]:

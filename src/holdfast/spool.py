@@ -37,14 +37,15 @@ def locate(start: str) -> tuple[str, str]:
     here = start
     nearest: tuple[str, str] | None = None
     while True:
-        common = _common_directory(here + "/.git")
-        if common is not None:
+        directory = git_directory(here + "/.git")
+        if directory is not None:
+            common = common_directory(directory)
             store = common + "/holdfast"
             if nearest is None:
                 nearest = (here, store)
             if _is_directory(store):
                 return here, store
-            if "/modules/" not in common[common.find("/.git/") + 1 :]:
+            if "/modules/" not in "/" + common.partition("/.git/")[2]:
                 return nearest
         elif _is_directory(here + "/.holdfast"):
             return here, here + "/.holdfast"
@@ -53,22 +54,27 @@ def locate(start: str) -> tuple[str, str]:
         here = here[: here.rfind("/")]
 
 
-def _common_directory(git: str) -> str | None:
-    """What `git rev-parse --git-common-dir` would say for this `.git`, or None where it is no repository."""
+def git_directory(git: str) -> str | None:
+    """What `git rev-parse --git-dir` would say for this `.git`, or None where it is no repository."""
+    try:
+        git = _join(git[: git.rfind("/")], posix.readlink(git))
+    except OSError:
+        pass  # not a link, as nearly always
     if _is_directory(git):
         return git if _exists(git + "/HEAD") else None
     line = _first_line(git)
-    if not line.startswith("gitdir: "):
-        return None
-    directory = _join(git[: git.rfind("/")], line[8:])
+    return _join(git[: git.rfind("/")], line[8:]) if line.startswith("gitdir: ") else None
+
+
+def common_directory(directory: str) -> str:
+    """What `git rev-parse --git-common-dir` would say for a git directory: that of all its worktrees."""
     common = _first_line(directory + "/commondir")
     return _join(directory, common) if common else directory
 
 
 def worktree_name(root: str) -> str:
     """What git calls this worktree: the name of a linked one, a dot for the main one. A moved directory keeps it."""
-    line = _first_line(root + "/.git")
-    directory = _join(root, line[8:]) if line.startswith("gitdir: ") else ""
+    directory = git_directory(root + "/.git") or ""
     return directory[directory.rfind("/") + 1 :] if _exists(directory + "/commondir") else "."
 
 
@@ -170,12 +176,16 @@ def _head(agent: str, event: str, boot: str, monotonic: int, directory: str) -> 
 
 def _process(pid: bytes) -> bytes:
     """`PID NAMESPACE STAT`, so that a later reader can tell the same process from one that has its number."""
-    try:
-        namespace = posix.readlink(b"/proc/self/ns/pid")
-    except OSError:
-        namespace = b"-"
     stat = _read(b"/proc/" + pid + b"/stat") if pid.isdigit() else b""
-    return pid + b" " + namespace + b" " + stat.strip()
+    return pid + b" " + namespaces() + b" " + stat.strip()
+
+
+def namespaces() -> bytes:
+    """Those in which a process number and a start time mean something: other ones cannot be compared."""
+    try:
+        return posix.readlink(b"/proc/self/ns/pid") + b"+" + posix.readlink(b"/proc/self/ns/time")
+    except OSError:
+        return b"-"
 
 
 def _copy_input(file: int) -> bool:
@@ -213,7 +223,8 @@ def _write(file: int, data: bytes) -> None:
 
 def note_trouble(store: str, agent: str, event: str, error: BaseException) -> None:
     """Leave a line where `status` finds it. The file was allocated with the store, so a full disk has room for it."""
-    line = b"%d %s %s %s" % (time.time(), agent.encode(), event.encode(), str(error).encode())
+    words = f"{agent} {event} {error}".encode("utf-8", "surrogateescape")
+    line = b"%d %s" % (time.time(), words)
     try:
         file = posix.open(store + "/trouble", posix.O_WRONLY | posix.O_CLOEXEC)
         slot = time.time_ns() // 1000 % (posix.fstat(file).st_size // SLOT)
@@ -228,9 +239,13 @@ def hook(agent: str, event: str) -> None:
     """One hook call, from finding the place to keeping it."""
     if posix.environ.get(b"HOLDFAST") == b"0":
         return
-    directory = posix.environ.get(b"CLAUDE_PROJECT_DIR", b"").decode("utf-8", "surrogateescape") or posix.getcwd()
+    try:
+        posix.chdir(posix.environ.get(b"CLAUDE_PROJECT_DIR") or b".")
+    except OSError:
+        pass  # a name that leads nowhere: where we are is the next best
+    directory = posix.getcwd()  # without any links in it
     _, store = locate(directory)
-    if not is_ours(store) or _exists(store + "/off"):
+    if not is_ours(store) or not _exists(store + "/id") or _exists(store + "/off"):
         return
     try:
         keep(store, agent, event, directory)

@@ -125,6 +125,8 @@ class Workspace:
             return False
         if not self.place.parent.exists():
             raise Refused("The repository's directory is not there", [("path", self.place.parent)], ["`git status`"])
+        if not adopt and self._holds_something():
+            projects.refuse(self.place)
         for directory in (self.user_directory("state"), self.place, self.inbox):
             files.make_private_directory(directory)
         if not (self.place / "trouble").exists():
@@ -136,6 +138,11 @@ class Workspace:
         files.write(self.place / "id", f"{id}\n".encode())
         self.store  # noqa: B018 - makes the database
         return True
+
+    def _holds_something(self) -> bool:
+        """Whether a place without an id holds more than we make before it: then somebody else made it."""
+        inbox = os.listdir(self.inbox) if self.inbox.is_dir() else []
+        return (self.place / "journal.db").exists() or bool(inbox)
 
     def reset_troubles(self) -> None:
         """Room for hooks to say that they could not keep a call, allocated while there is room."""

@@ -27,6 +27,7 @@ ONLY_ON_THE_COMMAND_LINE = {
 }
 # A verb starts from what is true now: it takes in first. These do not, and why:
 WITHOUT_TAKING_IN = {
+    "verify": "it changes nothing, or it would hide what it looks for",
     "init": "there may be nothing to take in from yet",
     "off": "it only leaves a mark",
     "on": "it only takes the mark away",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from holdfast import choosing, process
+from holdfast import choosing
+from holdfast.attending import attended
 from holdfast.errors import Busy
 from holdfast.journal import Journal
 from holdfast.model import Run
@@ -30,10 +31,10 @@ def delete(workspace: Workspace, run: str) -> Deleted:
 
 
 def _refuse_while_alive(journal: Journal, run: Run) -> None:
-    for session in journal.list_sessions(run.id, only_open=True, with_process=True):
-        if session.process and process.judge(session.process).alive:
-            raise Busy(
-                f"Run {run.id} is being worked on",
-                [("session", session.id), ("process", session.process.pid), ("host", session.process.host)],
-                ["end that process first", f"`holdfast abandon --run {run.id}` gives the run up and keeps it"],
-            )
+    for session in attended(journal, run.id):
+        assert session.process is not None
+        raise Busy(
+            f"Run {run.id} is being worked on",
+            [("session", session.id), ("process", session.process.pid), ("host", session.process.host)],
+            ["end that process first", f"`holdfast abandon --run {run.id}` gives the run up and keeps it"],
+        )

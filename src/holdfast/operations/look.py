@@ -11,7 +11,7 @@ from holdfast.clock import micros
 from holdfast.errors import WrongUsage
 from holdfast.model import Event, Run, Session, Status
 from holdfast.stores.protocol import RunQuery
-from holdfast.text import one_line
+from holdfast.text import one_line, sound_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
@@ -80,8 +80,8 @@ def runs(
     """Runs of this project, newest first; a page at a time."""
     query = RunQuery(
         statuses=_statuses(status),
-        layouts=frozenset(layout),
-        labels=frozenset(label for label in (agent and f"agent:{agent}", tag and f"tag:{tag}") if label),
+        layouts=frozenset(map(sound_text, layout)),
+        labels=frozenset(sound_text(label) for label in (agent and f"agent:{agent}", tag and f"tag:{tag}") if label),
         worktree=workspace.worktree if here else None,
         since=micros(since.astimezone()) if since else None,
         until=micros(until.astimezone()) if until else None,
@@ -141,7 +141,7 @@ def _page_key(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     first, _, second = text.partition(".")
-    if not first.isdecimal() or not second.isdecimal() or len(text) > 40:
+    if not all(part.isdecimal() and len(part) < 19 for part in (first, second)):
         raise WrongUsage(
             "This is not the key of a page", [("key", one_line(text, 40))], ["take `next` from the last page"]
         )

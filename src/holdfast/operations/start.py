@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from holdfast import choosing, history, ids
-from holdfast.attending import attend
+from holdfast.attending import attend, attended
 from holdfast.journal import Journal
 from holdfast.lifecycle import Step
 from holdfast.model import Draft, Run, Session, Status
@@ -46,7 +46,7 @@ def _pause_earlier(journal: Journal, worktree: str) -> list[str]:
     """Pause the runs that are active here, except those on which somebody is at work."""
     statuses = frozenset({Status.ACTIVE.value, Status.CREATED.value})
     runs, _ = journal.list_runs(RunQuery(worktree=worktree, statuses=statuses, limit=1000))
-    paused = [run.id for run in runs if not run.open_sessions]
+    paused = [run.id for run in runs if not attended(journal, run.id)]
     for id in paused:
         journal.append(id, history.status_draft(Step.PAUSE, "another run was started"))
     return paused

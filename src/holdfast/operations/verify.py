@@ -11,7 +11,6 @@ from holdfast import history, intake, packing
 from holdfast.errors import Damaged
 from holdfast.journal import Journal, event_of, row_of_run, row_of_session
 from holdfast.model import Run
-from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
 encode = msgspec.json.Encoder().encode
@@ -29,9 +28,8 @@ class Verified(Struct):
     set_aside: int
 
 
-@verb
 def verify(workspace: Workspace) -> Verified:
-    """Look at everything that is stored. It changes nothing."""
+    """Look at everything that is stored. It changes nothing, so it does not take in what hooks have kept either."""
     result = Verified(0, 0, [], len(intake.aside(workspace.inbox)))
     with workspace.reading() as journal:
         result.problems += [Problem("database", text) for text in journal.view.problems()]
@@ -43,7 +41,7 @@ def verify(workspace: Workspace) -> Verified:
             except Damaged as error:
                 result.problems.append(Problem(id, error.message))
             workspace.progress("verifying runs", number, len(names))
-        result.problems += _check_pointers(journal)
+        result.problems += _check_pointers(journal, set(names))
     return result
 
 
@@ -67,6 +65,8 @@ def _check_run(journal: Journal, id: str, problems: list[Problem]) -> int:
         found = snapshots.get(count)
         if found and found.fold == history.VERSION and found.state != encode(run):
             problems.append(Problem(id, f"the snapshot at event {count} is not what the events add up to"))
+    if snapshots and max(snapshots) > count:
+        problems.append(Problem(id, f"there is a snapshot at event {max(snapshots)}, but no such event"))
     problems += _compare(journal, run, uses)
     return count
 
@@ -93,7 +93,7 @@ def _sound_blob(journal: Journal, digest: bytes) -> bytes | None:
     return data
 
 
-def _check_pointers(journal: Journal) -> Iterator[Problem]:
+def _check_pointers(journal: Journal, known: set[str]) -> Iterator[Problem]:
     for worktree, run in journal.view.pointers().items():
-        if journal.find_run(run) is None:
+        if run not in known:
             yield Problem(worktree, f"it points at run {run}, which is not there")

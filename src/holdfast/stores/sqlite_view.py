@@ -101,7 +101,8 @@ class SqliteView:
             "SELECT 1 FROM search JOIN event ON event.position = search.rowid"
             " WHERE search MATCH ? AND event.run = (SELECT key FROM run WHERE id = ?) LIMIT 1"
         )
-        return self._value(select, queries.match_expression(search), run) is not None
+        expression = queries.match_expression(search)
+        return bool(expression) and self._value(select, expression, run) is not None
 
     def problems(self) -> list[str]:
         """What SQLite itself finds wrong."""

@@ -1,0 +1,78 @@
+"""Those who work on runs: processes that live and die, sessions of theirs, other worktrees."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import holdfast
+from holdfast.model import Event, Run
+from holdfast.workspace import Workspace
+from tests.conftest import TickingClock
+
+
+@contextmanager
+def a_process() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that lives until it is killed."""
+    with subprocess.Popen(["sleep", "1000"], stdin=subprocess.DEVNULL) as child:
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+def kill(child: subprocess.Popen[bytes]) -> None:
+    """Kill it, and wait until it is gone."""
+    child.send_signal(signal.SIGKILL)
+    child.wait(60)
+
+
+def stop(child: subprocess.Popen[bytes]) -> None:
+    """Stop it, and wait until it stands still."""
+    child.send_signal(signal.SIGSTOP)
+    os.waitpid(child.pid, os.WUNTRACED)
+
+
+def as_session(project: Workspace, session: str) -> Workspace:
+    """The same project, as a process sees it that was handed this session."""
+    environ = {**os.environ, "HOLDFAST_SESSION": session}
+    return Workspace(project.root, project.place, clock=project.clock, environ=environ)
+
+
+def with_environ(project: Workspace, **environ: str) -> Workspace:
+    return Workspace(project.root, project.place, clock=project.clock, environ={**os.environ, **environ})
+
+
+@contextmanager
+def a_worktree(project: Workspace, path: Path, clock: TickingClock) -> Iterator[Workspace]:
+    """A linked worktree of the project, which shares its store."""
+    git = ["git", "-C", str(project.root), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "first"], check=True)
+    subprocess.run([*git, "worktree", "add", "-q", "--detach", str(path)], check=True)
+    with holdfast.open(path, clock=clock) as workspace:
+        yield workspace
+
+
+def run_of(project: Workspace, run: str | None = None) -> Run:
+    """A run as it stands."""
+    shown = holdfast.show(project, run)
+    assert isinstance(shown.run, Run)
+    return shown.run
+
+
+def events_of(project: Workspace, run: str | None = None) -> list[Event]:
+    return holdfast.log(project, run=run).events
+
+
+def stored_events(project: Workspace, run: str) -> list[Event]:
+    """The events as they are stored, also those that were forgotten."""
+    with project.reading() as journal:
+        return list(journal.events(run))
+
+
+def kinds_of(project: Workspace, run: str | None = None) -> list[str]:
+    return [event.kind for event in events_of(project, run)]

@@ -1,0 +1,285 @@
+"""Taking in what hooks have kept: every call exactly once, on the run it belongs to, however many do it at once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast import catchup, ids, intake
+from holdfast.intake import Call
+from holdfast.model import Status
+from holdfast.workspace import Workspace
+from tests.conftest import TickingClock
+from tests.operations.people import a_worktree, events_of, kinds_of, run_of
+from tests.tools import Command, hook
+from tests.world.calls import DOOR, keep_by_hand, kept_files, knock
+
+# exactly once
+
+
+def test_kept_call_is_an_event_of_the_open_run(project: Workspace) -> None:
+    run = holdfast.start(project, "goal").run
+    hook(project.root, "robot", "PostToolUse", b'{"tool": "Edit"}')
+    (event,) = holdfast.log(project, newest=1).events
+    assert (event.kind, event.agent, event.run) == ("call.kept", "robot", run.id)
+    assert (event.body["event"], event.body["call"]) == ("PostToolUse", {"tool": "Edit"})
+    assert kept_files(project.inbox) == []
+    assert (run_of(project).status, run_of(project).agents) == (Status.ACTIVE, ["robot"])
+
+
+@pytest.mark.promise(12)
+def test_call_that_comes_again_is_stored_once(project: Workspace, tmp_path: Path) -> None:
+    holdfast.start(project, "goal")
+    path = keep_by_hand(project.inbox, b'{"n": 1}')
+    spare = tmp_path / "spare"
+    shutil.copy(path, spare)
+    for _ in range(5):
+        holdfast.sweep(project)
+        shutil.copy(spare, path)
+    assert holdfast.sweep(project).taken_in == 0
+    assert kinds_of(project) == ["run.started", "call.kept"]
+    assert events_of(project)[1].id == ids.event_of_call(path.name)
+    assert kept_files(project.inbox) == []
+
+
+@pytest.mark.promise(12)
+def test_call_that_comes_again_to_another_run_is_not_stored_there(project: Workspace, tmp_path: Path) -> None:
+    first = holdfast.start(project, "first").run
+    path = keep_by_hand(project.inbox)
+    shutil.copy(path, tmp_path / "spare")
+    second = holdfast.start(project, "second").run
+    shutil.copy(tmp_path / "spare", path)
+    holdfast.sweep(project)
+    assert kinds_of(project, first.id).count("call.kept") == 1
+    assert kinds_of(project, second.id) == ["run.started"]
+
+
+@pytest.mark.promise(12)
+def test_call_that_another_process_removes_meanwhile_is_no_error(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process has committed the same calls, and unlinks them while we look at them."""
+    holdfast.start(project, "goal")
+    for number in range(3):
+        keep_by_hand(project.inbox, monotonic=number)
+    read = intake.read
+
+    def read_as_it_vanishes(inbox: Path, name: str) -> Call | None:
+        call = read(inbox, name)
+        (inbox / name).unlink()
+        return call
+
+    with monkeypatch.context() as patch:
+        patch.setattr(intake, "read", read_as_it_vanishes)
+        assert holdfast.sweep(project).taken_in == 3
+
+
+@pytest.mark.promise(12)
+def test_processes_that_take_in_at_once_store_every_call_once(project: Workspace) -> None:
+    holdfast.start(project, "goal")
+    for number in range(200):
+        keep_by_hand(project.inbox, b'{"n": %d}' % number, monotonic=number)
+    project.close()
+    sweep = [sys.executable, "-m", "holdfast", "sweep"]
+    sweeps = [
+        subprocess.Popen(sweep, cwd=project.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(6)
+    ]
+    ended = [(process.communicate(timeout=120)[1].decode(), process.returncode) for process in sweeps]
+    assert [error for error, code in ended if code != 0] == []
+    numbers = [event.body["call"]["n"] for event in events_of(project)[1:]]
+    assert numbers == list(range(200))
+
+
+def test_more_calls_than_a_batch_are_taken_in_order(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catchup, "BATCH_CALLS", 4)
+    seen: list[tuple[str, int, int]] = []
+    project.progress = lambda what, done, total: seen.append((what, done, total))
+    holdfast.start(project, "goal")
+    for number in range(10):
+        keep_by_hand(project.inbox, b'{"n": %d}' % number, monotonic=number)
+    assert holdfast.sweep(project).taken_in == 10
+    assert [event.body["call"]["n"] for event in events_of(project)[1:]] == list(range(10))
+    assert [done for what, done, total in seen if (what, total) == ("taking in calls", 10)] == [4, 8, 10]
+
+
+def test_failure_in_the_middle_leaves_all_calls_where_they_are(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holdfast.start(project, "goal")
+    names = {keep_by_hand(project.inbox, monotonic=number).name for number in range(3)}
+    read, seen = intake.read, iter(range(10))
+
+    def fail_at_the_second(inbox: Path, name: str) -> Call | None:
+        if next(seen) == 1:
+            raise KeyboardInterrupt
+        return read(inbox, name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(intake, "read", fail_at_the_second)
+        with pytest.raises(KeyboardInterrupt):
+            holdfast.sweep(project)
+    assert {path.name for path in kept_files(project.inbox)} == names
+    assert holdfast.sweep(project).taken_in == 3
+
+
+# which run
+
+
+def test_call_names_its_run(project: Workspace) -> None:
+    first = holdfast.start(project, "first").run
+    holdfast.start(project, "second")
+    hook(project.root, HOLDFAST_RUN=first.id)
+    assert kinds_of(project, first.id)[-1] == "call.kept"
+
+
+def test_call_of_a_session_counts_for_it(project: Workspace) -> None:
+    holdfast.start(project, "goal")
+    session = holdfast.join(project).session
+    hook(project.root, HOLDFAST_SESSION=session.id)
+    (found,) = holdfast.sessions(project).sessions
+    assert (found.events, found.last_action) == (1, "robot Did")
+
+
+def test_call_of_a_linked_worktree_goes_to_its_run(project: Workspace, clock: TickingClock, tmp_path: Path) -> None:
+    here = holdfast.start(project, "here").run
+    with a_worktree(project, tmp_path / "tree", clock) as other:
+        there = holdfast.start(other, "there").run
+    hook(tmp_path / "tree")
+    holdfast.sweep(project)
+    assert (kinds_of(project, here.id)[-1], kinds_of(project, there.id)[-1]) == ("run.started", "call.kept")
+
+
+@pytest.mark.parametrize("form", ["{link}", "{link}/deep", "{root}/", "{root}/deep/.."])
+def test_call_of_a_project_that_is_named_otherwise_goes_to_its_run(
+    project: Workspace, tmp_path: Path, form: str
+) -> None:
+    run = holdfast.start(project, "goal").run
+    (project.root / "deep").mkdir()
+    (tmp_path / "link").symlink_to(project.root)
+    hook(tmp_path, CLAUDE_PROJECT_DIR=form.format(link=tmp_path / "link", root=project.root))
+    assert kinds_of(project, run.id) == ["run.started", "call.kept"]
+    assert len(holdfast.runs(project).runs) == 1
+
+
+def test_call_without_a_run_begins_one(project: Workspace) -> None:
+    hook(project.root)
+    holdfast.sweep(project)
+    run = run_of(project)
+    assert (run.goal, run.status, run.calls) == ("Work of robot", Status.ACTIVE, 1)
+    hook(project.root)
+    assert run_of(project).calls == 2
+
+
+def test_call_after_the_end_of_a_run_does_not_wake_it(project: Workspace) -> None:
+    run = holdfast.start(project, "goal").run
+    holdfast.complete(project)
+    hook(project.root)
+    found = run_of(project, run.id)
+    assert (found.status, found.calls) == (Status.COMPLETED, 1)
+
+
+def test_call_wakes_a_run_that_rests(project: Workspace) -> None:
+    holdfast.start(project, "goal")
+    holdfast.pause(project)
+    hook(project.root)
+    assert run_of(project).status is Status.ACTIVE
+
+
+# many at once
+
+HOOKS, NOTES = 32, 32
+
+
+@pytest.mark.promise(12)
+def test_64_processes_that_write_at_once_lose_nothing_and_double_nothing(project: Workspace, tmp_path: Path) -> None:
+    holdfast.start(project, "goal")
+    project.close()
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    keeper = os.open(gate, os.O_RDWR)
+    payloads = [b'{"n": %d}' % number for number in range(HOOKS)]
+    (tmp_path / "calls").mkdir()
+    commands: list[tuple[list[str], Path | None]] = []
+    for number, payload in enumerate(payloads):
+        (tmp_path / "calls" / str(number)).write_bytes(payload)
+        commands.append(([*DOOR, "robot", "Did"], tmp_path / "calls" / str(number)))
+        commands.append(([sys.executable, "-m", "holdfast", "note", f"note {number}"], None))
+    waiting = [behind_the_gate(project.root, gate, command, stdin) for command, stdin in commands]
+    os.write(keeper, b"\n" * len(waiting))
+    ended = [(process.communicate(timeout=300)[1].decode(), process.returncode) for process in waiting]
+    os.close(keeper)
+    assert [(error, code) for error, code in ended if code != 0] == []
+    events = events_of(project)
+    calls = [event.body["call"]["n"] for event in events if event.kind == "call.kept"]
+    notes = [event.body["text"] for event in events if event.kind == "note.added"]
+    assert sorted(calls) == list(range(HOOKS))
+    assert sorted(notes) == sorted(f"note {number}" for number in range(NOTES))
+    assert [event.seq for event in events] == list(range(1, 1 + 1 + HOOKS + NOTES))
+    assert kept_files(project.inbox) == []
+
+
+def behind_the_gate(directory: Path, gate: Path, command: list[str], stdin: Path | None) -> subprocess.Popen[bytes]:
+    """A process that begins when a line comes through the gate."""
+    script = 'read _ <"$0"; exec "$@"'
+    with open(stdin or os.devnull, "rb") as source:
+        return subprocess.Popen(
+            ["sh", "-c", script, str(gate), *command],
+            cwd=directory,
+            env={**os.environ, "HOLDFAST_STORE_DEADLINE": "120"},
+            stdin=source,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+
+STOP_INSIDE = """
+import os, signal, sys
+import holdfast
+from holdfast.model import Draft
+with holdfast.open(sys.argv[1]) as project:
+    with project.writing() as journal:
+        journal.append(sys.argv[2], Draft("note.added", {"text": "from inside"}))
+        os.kill(os.getpid(), signal.SIGSTOP)
+print("committed", flush=True)
+"""
+
+
+@pytest.mark.promise(12, 18)
+@pytest.mark.parametrize("end", [signal.SIGCONT, signal.SIGKILL], ids=["continued", "killed"])
+def test_writer_that_stands_still_in_its_transaction_stops_no_hook(project: Workspace, end: signal.Signals) -> None:
+    run = holdfast.start(project, "goal").run
+    command = [sys.executable, "-c", STOP_INSIDE, str(project.root), run.id]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
+        os.waitpid(writer.pid, os.WUNTRACED)
+        knock(project.root, b'{"n": 1}')
+        assert len(kept_files(project.inbox)) == 1
+        impatient = {"HOLDFAST_STORE_DEADLINE": "0.3"}
+        refused = Command.run("note", "from outside", directory=project.root, env=impatient)
+        assert refused.code == 11
+        assert str(writer.pid) in refused.err
+        writer.send_signal(end)
+        said = writer.communicate(timeout=60)[0]
+    assert (said == b"committed\n") == (end is signal.SIGCONT)
+    Command.run("note", "from outside", directory=project.root).ok()
+    texts = [event.body.get("text") for event in events_of(project)]
+    assert texts.count("from inside") == (1 if end is signal.SIGCONT else 0)
+    assert texts.count("from outside") == 1
+    assert kinds_of(project).count("call.kept") == 1
+
+
+def test_reader_is_not_stopped_by_a_writer(project: Workspace) -> None:
+    run = holdfast.start(project, "goal").run
+    command = [sys.executable, "-c", STOP_INSIDE, str(project.root), run.id]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
+        os.waitpid(writer.pid, os.WUNTRACED)
+        assert run_of(project).notes == []
+        writer.send_signal(signal.SIGCONT)
+        writer.communicate(timeout=60)
+    assert [note.text for note in run_of(project).notes] == ["from inside"]

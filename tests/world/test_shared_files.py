@@ -1,0 +1,215 @@
+"""Files that strangers write too: none of their changes is overwritten, whatever they know of us."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from holdfast import files
+from holdfast.errors import Refused, Trouble
+
+ROUNDS = 150
+
+
+@pytest.fixture(params=["exchange", "renames"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """By the system's own exchange of two names, and by renames where a file system has none."""
+    if request.param == "renames":
+        monkeypatch.setattr(files, "_exchange_call", lambda: lambda one, other: errno.ENOSYS)
+    name: str = request.param
+    return name
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state.json"
+
+
+def alone(path: Path) -> bool:
+    """Nothing of ours lies beside the file."""
+    return os.listdir(path.parent) == [path.name]
+
+
+@pytest.mark.usefixtures("way")
+def test_file_that_is_as_expected_is_replaced(path: Path) -> None:
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    assert files.replace_shared(path, b"old", b"new") is None
+    assert path.read_bytes() == b"new"
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert alone(path)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("theirs", [b"theirs", b"", b"old but longer"])
+def test_change_of_a_stranger_comes_back_and_stays(path: Path, theirs: bytes) -> None:
+    path.write_bytes(theirs)
+    inode = path.stat().st_ino
+    assert files.replace_shared(path, b"old", b"ours") == theirs
+    assert path.read_bytes() == theirs
+    assert path.stat().st_ino == inode
+    assert alone(path)
+
+
+def test_file_is_created_only_where_there_is_none(path: Path) -> None:
+    assert files.replace_shared(path, None, b"ours") is None
+    assert files.replace_shared(path, None, b"again") == b"ours"
+    assert path.read_bytes() == b"ours"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert alone(path)
+
+
+@pytest.mark.usefixtures("way")
+def test_file_that_a_stranger_removed_is_not_made_again(path: Path) -> None:
+    with pytest.raises(Trouble):
+        files.replace_shared(path, b"old", b"ours")
+    assert os.listdir(path.parent) == []
+
+
+def become_link(path: Path) -> None:
+    path.symlink_to("/etc/hostname")
+
+
+def become_giant(path: Path) -> None:
+    with open(path, "wb") as file:
+        file.truncate(files.READ_LIMIT + 1)
+
+
+def become_directory(path: Path) -> None:
+    path.mkdir()
+    (path / "inside").write_bytes(b"theirs")
+
+
+def become_fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+@pytest.mark.promise(13, 22)
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("become", [become_link, become_giant, become_directory, become_fifo])
+def test_what_a_stranger_put_in_the_place_of_the_file_stays_there(path: Path, become: Callable[[Path], None]) -> None:
+    become(path)
+    theirs = path.lstat()
+    with pytest.raises(Refused):
+        files.replace_shared(path, b"old", b"ours")
+    assert alone(path)
+    assert (path.lstat().st_ino, path.lstat().st_mode) == (theirs.st_ino, theirs.st_mode)
+
+
+def test_file_system_without_exchange_is_served_by_renames(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path.write_bytes(b"old")
+    for code in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
+        monkeypatch.setattr(files, "_exchange_call", lambda code=code: lambda one, other: code)
+        assert files.replace_shared(path, path.read_bytes(), b"new %d" % code) is None
+        assert path.read_bytes() == b"new %d" % code
+
+
+def test_other_failure_of_the_exchange_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path.write_bytes(b"old")
+    monkeypatch.setattr(files, "_exchange_call", lambda: lambda one, other: errno.EIO)
+    with pytest.raises(Trouble):
+        files.replace_shared(path, b"old", b"new")
+    assert (path.read_bytes(), alone(path)) == (b"old", True)
+
+
+def rename_over(path: Path, data: bytes) -> None:
+    other = path.with_name("stranger.tmp")
+    other.write_bytes(data)
+    other.rename(path)
+
+
+def write_in_place(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+
+
+@pytest.mark.promise(13)
+@pytest.mark.parametrize("write", [rename_over, write_in_place])
+@pytest.mark.parametrize("expected", [b"theirs, first", b"old"], ids=["right", "stale"])
+def test_change_in_the_middle_of_the_exchange_stays(
+    path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path, bytes], None], expected: bytes
+) -> None:
+    """A stranger writes once more right after our file has taken the place of theirs."""
+    path.write_bytes(b"theirs, first")
+    exchange, calls = files._exchange, iter(range(10))
+
+    def exchange_and_be_disturbed(one: Path, other: Path) -> None:
+        exchange(one, other)
+        if next(calls) == 0:
+            write(path, b"theirs, newest")
+
+    monkeypatch.setattr(files, "_exchange", exchange_and_be_disturbed)
+    files.replace_shared(path, expected, b"ours")
+    assert path.read_bytes() == b"theirs, newest"
+    assert alone(path)
+
+
+STRANGER = """
+import json, os, sys
+path, mine = sys.argv[1], 0
+for line in sys.stdin:
+    for _ in range(3):
+        mine += 1
+        with open(path + ".stranger", "w") as file:
+            json.dump({"theirs": mine}, file)
+        os.rename(path + ".stranger", path)
+    print(mine, flush=True)
+"""
+
+
+class Stranger:
+    """A program that replaces the file whenever it likes, and has never heard of our lock.
+
+    One that writes in place is not tried by chance: between the moment when the kernel finds the file for it and the
+    moment when it empties the file, nobody can see that it is there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        command = [sys.executable, "-c", STRANGER, str(path)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def begin(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(b"go\n")
+        self.process.stdin.flush()
+
+    def acknowledged(self) -> int:
+        assert self.process.stdout
+        return int(self.process.stdout.readline())
+
+    def end(self) -> None:
+        self.process.communicate(timeout=60)
+
+
+@pytest.fixture
+def stranger(path: Path) -> Iterator[Stranger]:
+    path.write_text(json.dumps({"theirs": 0}))
+    stranger = Stranger(path)
+    yield stranger
+    stranger.end()
+
+
+def add_ours(path: Path, number: int) -> bool:
+    """Put our number beside theirs, unless they have just written; whether it worked."""
+    found = files.read(path) or b""
+    ours = json.dumps({**json.loads(found), "ours": number})
+    return files.replace_shared(path, found, ours.encode()) is None
+
+
+@pytest.mark.promise(13)
+def test_no_change_of_a_stranger_who_ignores_our_lock_is_overwritten(path: Path, stranger: Stranger) -> None:
+    overwritten, succeeded = [], 0
+    for number in range(ROUNDS):
+        stranger.begin()
+        succeeded += sum(add_ours(path, number) for _ in range(3))
+        newest = stranger.acknowledged()
+        if json.loads(path.read_bytes())["theirs"] != newest:
+            overwritten.append(newest)
+    assert overwritten == []
+    assert succeeded
