@@ -9,8 +9,12 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         from holdfast import __version__
 
-        print(f"holdfast {__version__}")
-        return
+        try:
+            sys.stdout.write(f"holdfast {__version__}\n")
+            sys.stdout.flush()
+            return
+        except (OSError, AttributeError):
+            pass  # nobody listens: what to do then is known below
     from holdfast.cli.app import run
 
     sys.exit(run(sys.argv[1:]))

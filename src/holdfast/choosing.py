@@ -12,9 +12,10 @@ from collections.abc import Iterable
 import msgspec
 
 from holdfast import files, ids
-from holdfast.errors import Ambiguous, NotFound, WrongUsage
+from holdfast.errors import Ambiguous, NotFound, Refused, WrongUsage
 from holdfast.journal import Journal
 from holdfast.model import OPEN, Run, Session
+from holdfast.packing import UNREADABLE
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import one_line, path_text
 from holdfast.workspace import Workspace
@@ -136,7 +137,7 @@ def _terminal() -> str:
 def _lists(workspace: Workspace) -> dict[str, list[str]]:
     try:
         return msgspec.json.decode(files.read(workspace.place / "listed.json") or b"{}", type=dict[str, list[str]])
-    except msgspec.DecodeError:
+    except (*UNREADABLE, Refused):
         return {}
 
 

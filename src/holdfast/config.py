@@ -18,6 +18,7 @@ from holdfast.errors import Busy, HoldfastError, WrongUsage
 from holdfast.text import one_line
 
 PROJECT_FILE = ".holdfast.toml"
+PROJECT_LIMIT = 64 * 1024  # bytes; reading TOML takes its time, and a repository is not trusted with ours
 
 
 class Setting(NamedTuple):
@@ -85,7 +86,7 @@ def _project_values(path: Path) -> tuple[dict[str, Value], list[str]]:
     values: dict[str, Value] = {}
     warnings: list[str] = []
     try:
-        found = _flatten(_read(path))
+        found = _flatten(_read(path, PROJECT_LIMIT))
     except HoldfastError as error:
         return {}, [f"{path}: {error.message}; it is ignored"]
     for key, value in found.items():
@@ -173,8 +174,8 @@ def _unreadable(path: Path, error: Exception) -> WrongUsage:
     )
 
 
-def _read(path: Path) -> dict[str, Any]:
-    data = files.read(path, 1024 * 1024)
+def _read(path: Path, limit: int = 1024 * 1024) -> dict[str, Any]:
+    data = files.read(path, limit)
     if data is None:
         return {}
     import tomllib  # costs 5 ms, and most people have no settings file

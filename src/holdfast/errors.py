@@ -26,10 +26,10 @@ class HoldfastError(Exception):
     code = FAILED
 
     def __init__(self, message: str, facts: Facts = (), hints: Iterable[str] = ()) -> None:
-        super().__init__(message)
-        self.message = message
-        self.facts = [(name, _sayable(value)) for name, value in facts]
-        self.hints = list(hints)
+        self.message = _sayable(message)
+        super().__init__(self.message)
+        self.facts = [(_sayable(name), _sayable(value)) for name, value in facts]
+        self.hints = [_sayable(hint) for hint in hints]
 
     @property
     def kind(self) -> str:

@@ -18,6 +18,7 @@ from msgspec import Struct
 from holdfast import clock, files, ids, spool
 from holdfast.errors import Refused, Trouble, from_os_error
 from holdfast.model import Process
+from holdfast.packing import UNREADABLE
 from holdfast.process import parse_stat
 from holdfast.text import sound
 
@@ -219,7 +220,7 @@ def parse(data: bytes) -> Any:
 def _parse(data: bytes) -> Any:
     try:
         return _decode(data)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+    except UNREADABLE:
         pass
     return _parse_patiently(data)
 

@@ -234,7 +234,7 @@ class Journal:
             return history.fold(row.id, self.events(row.id))
         try:
             return _run_decoder.decode(row.state)
-        except msgspec.DecodeError as error:
+        except packing.UNREADABLE as error:
             raise Damaged(
                 f"The state of run {row.id} cannot be read", [("error", error)], ["`holdfast verify`"]
             ) from error
@@ -268,7 +268,7 @@ def _is_fenced(session: Session, run: Run) -> bool:
 def _session_of(row: SessionRow) -> Session:
     try:
         return _session_decoder.decode(row.record)
-    except msgspec.DecodeError as error:
+    except packing.UNREADABLE as error:
         raise Damaged(
             f"The record of session {row.id} cannot be read", [("error", error)], ["`holdfast verify`"]
         ) from error

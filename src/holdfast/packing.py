@@ -19,6 +19,8 @@ SHARED = 1024
 WORTH_COMPRESSING = 400
 PLAIN, COMPRESSED = b"j", b"z"
 
+# What decoding raises: bytes that are not UTF-8 are a ValueError, and nesting has its end.
+UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
 encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder().decode
 
@@ -33,7 +35,7 @@ def unpack(data: bytes, fetch: Callable[[bytes], bytes | None]) -> Body:
     """The body again; `fetch` finds a large value by its hash."""
     try:
         body = _put_back(decode(expand(data)), fetch)
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+    except UNREADABLE as error:
         raise Damaged("The body of an event cannot be read", [("error", error)], ["`holdfast verify`"]) from error
     if not isinstance(body, dict):
         raise Damaged("The body of an event is not an object", [], ["`holdfast verify`"])

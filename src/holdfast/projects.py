@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from holdfast import files, ids
 from holdfast.errors import Refused
+from holdfast.packing import UNREADABLE
 from holdfast.text import path_text
 
 
@@ -83,5 +84,5 @@ def store_id(store: Path) -> str:
 def _load(path: Path) -> Claim | None:
     try:
         return msgspec.json.decode(files.read(path) or b"", type=Claim)
-    except (msgspec.DecodeError, Refused):
+    except (*UNREADABLE, Refused):
         return None

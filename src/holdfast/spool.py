@@ -63,13 +63,33 @@ def git_directory(git: str) -> str | None:
     if _is_directory(git):
         return git if _exists(git + "/HEAD") else None
     line = _first_line(git)
-    return _join(git[: git.rfind("/")], line[8:]) if line.startswith("gitdir: ") else None
+    if not line.startswith("gitdir: "):
+        return None
+    directory = _join(git[: git.rfind("/")], line[8:])
+    return directory if _knows(directory, git) else None
+
+
+def _knows(directory: str, git: str) -> bool:
+    """Whether a git directory says itself that it belongs to this `.git` file, as worktrees and submodules do.
+
+    Otherwise anybody who brings such a file could lead us into another project.
+    """
+    if not _exists(directory + "/HEAD"):
+        return False
+    back = _first_line(directory + "/gitdir")
+    if back:
+        return _join(directory, back) == git
+    for line in _read(directory + "/config").decode("utf-8", "replace").splitlines():
+        name, _, value = line.partition("=")
+        if name.strip() == "worktree":
+            return _join(directory, value.strip().strip('"')) == git[: git.rfind("/")]
+    return False
 
 
 def common_directory(directory: str) -> str:
     """What `git rev-parse --git-common-dir` would say for a git directory: that of all its worktrees."""
-    common = _first_line(directory + "/commondir")
-    return _join(directory, common) if common else directory
+    common = _join(directory, _first_line(directory + "/commondir"))
+    return common if _exists(common + "/HEAD") and _exists(common + "/objects") else directory
 
 
 def worktree_name(root: str) -> str:
@@ -91,7 +111,7 @@ def _join(base: str, path: str) -> str:
 def _exists(path: str) -> bool:
     try:
         posix.lstat(path)
-    except OSError:
+    except (OSError, ValueError):
         return False
     return True
 
@@ -99,7 +119,7 @@ def _exists(path: str) -> bool:
 def _is_directory(path: str) -> bool:
     try:
         return posix.lstat(path).st_mode & 0o170000 == 0o040000
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 
@@ -110,7 +130,7 @@ def _first_line(path: str) -> str:
 def _read(path: str | bytes) -> bytes:
     try:
         file = posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NONBLOCK)
-    except OSError:
+    except (OSError, ValueError):  # a name that holds a NUL is a ValueError
         return b""
     try:
         return posix.read(file, 4096)
@@ -226,7 +246,7 @@ def note_trouble(store: str, agent: str, event: str, error: BaseException) -> No
     words = f"{agent} {event} {error}".encode("utf-8", "surrogateescape")
     line = b"%d %s" % (time.time(), words)
     try:
-        file = posix.open(store + "/trouble", posix.O_WRONLY | posix.O_CLOEXEC)
+        file = posix.open(store + "/trouble", posix.O_WRONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
         slot = time.time_ns() // 1000 % (posix.fstat(file).st_size // SLOT)
         posix.lseek(file, slot * SLOT, 0)
         _write(file, line.replace(b"\n", b" ")[: SLOT - 1].ljust(SLOT - 1) + b"\n")
@@ -246,6 +266,8 @@ def hook(agent: str, event: str) -> None:
     directory = posix.getcwd()  # without any links in it
     _, store = locate(directory)
     if not is_ours(store) or not _exists(store + "/id") or _exists(store + "/off"):
+        return
+    if _exists(store + "/inbox") and not is_ours(store + "/inbox"):
         return
     try:
         keep(store, agent, event, directory)

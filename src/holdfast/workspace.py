@@ -109,11 +109,15 @@ class Workspace:
                 [("looked at", self.place)],
                 ['`holdfast start "GOAL"` makes one and begins a run'],
             )
-        files.check_private(self.place)
-        projects.check(self._claims, self.place, self.root)
+        self.check_ours()
         if not self.inbox.exists():
             files.make_private_directory(self.inbox)
         return SqliteStore(self.place / "journal.db", self.settings.number("store.deadline"))
+
+    def check_ours(self) -> None:
+        """Refuse a store that somebody else made, or that others can write into."""
+        files.check_private(self.place)
+        projects.check(self._claims, self.place, self.root)
 
     def create(self, adopt: bool = False) -> bool:
         """Make the store, or finish one that was left half made; False where there was one already.

@@ -6,6 +6,7 @@ import apsw
 import pytest
 
 import holdfast
+from holdfast import process
 from holdfast.errors import Busy, NotFound
 from holdfast.workspace import Workspace
 from tests.operations.people import a_process, as_session, kill, kinds_of, run_of, stop
@@ -69,6 +70,21 @@ def test_run_on_which_somebody_alive_works_is_not_deleted(project: Workspace, st
         kill(child)
         holdfast.delete(project, started.run.id)
     assert holdfast.runs(project).runs == []
+
+
+@pytest.mark.promise(11)
+def test_run_on_which_somebody_may_work_elsewhere_is_given_up_before_it_is_deleted(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with a_process() as child:
+        run = holdfast.start(project, "goal", pid=child.pid).run.id
+        in_a_container = process.here()._replace(namespace="another")
+        monkeypatch.setattr(process, "here", lambda: in_a_container)
+        with pytest.raises(Busy) as busy:
+            holdfast.delete(project, run)
+        assert any("holdfast abandon" in hint for hint in busy.value.hints)
+        holdfast.abandon(project, run)
+        assert holdfast.delete(project, run).run == run
 
 
 def test_session_without_a_process_refuses_nobody(project: Workspace) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -210,13 +211,13 @@ def test_nesting_of_any_depth_stops_nobody(project: Workspace, pair: tuple[bytes
 
 
 @pytest.mark.promise(6)
-@pytest.mark.parametrize("body", [b'{"a": 1e999}', b'{"a": -1e400}'])
+@pytest.mark.parametrize("body", [b'{"a": 1e999}', b'{"a": [-1e400]}', b"1e999"])
 def test_number_that_cannot_be_held_is_not_dropped_silently(project: Workspace, body: bytes) -> None:
     holdfast.start(project, "work")
     path = keep_by_hand(project.inbox, body)
     assert is_sane(project, path)
     for event in holdfast.log(project).events[1:]:
-        assert event.body["call"]["a"] is not None
+        assert "e" in str(event.body["call"])
 
 
 PIECES = [
@@ -302,13 +303,18 @@ def as_directory(path: Path) -> None:
     path.mkdir()
 
 
+def as_socket(path: Path) -> None:
+    path.unlink()
+    os.mknod(path, stat.S_IFSOCK | 0o600)
+
+
 def as_giant(path: Path) -> None:
     with open(path, "r+b") as file:
         file.truncate(intake.READ_LIMIT + 1)
 
 
 @pytest.mark.promise(22)
-@pytest.mark.parametrize("change", [as_fifo, as_link, as_directory, as_giant])
+@pytest.mark.parametrize("change", [as_fifo, as_link, as_directory, as_socket, as_giant])
 def test_what_is_no_ordinary_file_is_set_aside_unread(project: Workspace, change: Callable[[Path], None]) -> None:
     path = keep_by_hand(project.inbox)
     change(path)

@@ -94,16 +94,21 @@ def git_directory_elsewhere(base: Path) -> Path:
     return a_repository(base / "repo", f"--separate-git-dir={base / 'elsewhere'}")
 
 
+def moved_worktree(base: Path) -> Path:
+    """Moved by hand, which git does not mind."""
+    return linked_worktree(base).rename(base / "moved")
+
+
 def relative_git_file(base: Path) -> Path:
-    repository = git_directory_elsewhere(base)
-    (repository / ".git").write_text("gitdir: ../elsewhere\n")
-    return repository
+    tree = linked_worktree(base)
+    (tree / ".git").write_text("gitdir: ../repo/.git/worktrees/tree\n")
+    return tree
 
 
-def git_file_with_a_long_line(base: Path) -> Path:
-    repository = git_directory_elsewhere(base)
-    (repository / ".git").write_text(f"gitdir: {base}/./repo/../elsewhere\n")
-    return repository
+def git_file_with_a_long_way(base: Path) -> Path:
+    tree = linked_worktree(base)
+    (tree / ".git").write_text(f"gitdir: {base}/./tree/../repo/.git/worktrees/tree\n")
+    return tree
 
 
 def linked_git_directory(base: Path) -> Path:
@@ -134,8 +139,9 @@ LAYOUTS: list[Callable[[Path], Path]] = [
     worktree_inside_its_repository,
     worktree_of_a_bare_repository,
     git_directory_elsewhere,
+    moved_worktree,
     relative_git_file,
-    git_file_with_a_long_line,
+    git_file_with_a_long_way,
     linked_git_directory,
     nested_repository,
     repository_with_an_odd_name,
@@ -216,6 +222,17 @@ def test_submodule_of_a_linked_worktree_belongs_to_the_project_around_it(
     git(tree, "submodule", "--quiet", "update", "--init")
     make_store(f"{outer}/.git/holdfast")
     assert locate(tree / "lib") == (tree, outer / ".git" / "holdfast")
+
+
+@pytest.mark.parametrize("layout", [worktree_of_a_bare_repository, git_directory_elsewhere])
+def test_submodule_belongs_to_the_project_around_it_wherever_its_git_directory_lies(
+    tmp_path: Path, library: Path, layout: Callable[[Path], Path]
+) -> None:
+    around = layout(tmp_path)
+    submodule = a_submodule(around, library)
+    expected = as_git_says(around)
+    make_store(str(expected[1]))
+    assert locate(submodule) == expected
 
 
 # borders

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import posix
 import resource
 import signal
 import subprocess
@@ -15,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from holdfast import process
+from holdfast import process, spool
 from holdfast.model import Process
 from holdfast.process import Here
 from tests.world.places import in_namespace
@@ -85,6 +87,8 @@ SITUATIONS = [
     Situation("the host sees a process of a container", None, UNKNOWN, recorded=was(namespace="pid:[9]", host="abc")),
     Situation("no namespaces on this system", Seen("S"), ALIVE, there(namespace=""), was(namespace="")),
     Situation("no namespaces, and it is gone", None, DEAD, there(namespace=""), was(namespace="")),
+    Situation("nobody knows which start of the machine this is", None, UNKNOWN, there(boot="")),
+    Situation("nobody knows which start of the machine it ran in", None, UNKNOWN, recorded=was(boot="")),
     Situation("a machine without an id was restarted", None, DEAD, there(machine="", boot="b-2"), was(machine="")),
     Situation(
         "a machine without an id, another name", None, UNKNOWN, there(machine="", host="h", boot="b"), was(machine="")
@@ -94,7 +98,7 @@ SITUATIONS = [
 
 @pytest.mark.parametrize("case", SITUATIONS, ids=[case.about for case in SITUATIONS])
 def test_judgement_follows_from_the_evidence(monkeypatch: pytest.MonkeyPatch, case: Situation) -> None:
-    monkeypatch.setattr(process, "here", lambda: case.here)
+    monkeypatch.setattr(process, "here", functools.cache(lambda: case.here))
     monkeypatch.setattr(process, "_look", lambda pid: case.seen if pid == 100 else None)
     judgement = process.judge(case.recorded)
     assert judgement.alive is case.expected
@@ -224,6 +228,21 @@ def test_process_outside_a_container_is_not_declared_dead_inside(options: list[s
 def test_other_boot_clock_of_a_container_declares_nobody_dead(shift: str) -> None:
     before = in_namespace("--time", "--boottime", shift, "--monotonic", shift, "--fork")
     assert judged_elsewhere(identified(os.getpid()), before) is not False
+
+
+def test_kernel_without_time_namespaces_still_tells_containers_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They came with Linux 5.6; process namespaces are much older."""
+
+    def readlink(path: bytes, *, container: bytes) -> bytes:
+        if path != b"/proc/self/ns/pid":
+            raise FileNotFoundError(path)
+        return container
+
+    found = []
+    for container in (b"pid:[1]", b"pid:[2]"):
+        monkeypatch.setattr(posix, "readlink", functools.partial(readlink, container=container))
+        found.append(spool.namespaces())
+    assert found[0] != found[1]
 
 
 def test_process_without_free_descriptors_declares_nobody_dead() -> None:

@@ -14,7 +14,7 @@ from holdfast import __version__
 from holdfast.cli import words
 from holdfast.cli.command import print_json
 from holdfast.cli.verbs import DAILY, GROUPS, VERBS
-from holdfast.errors import DONE, FAILED, INTERRUPTED, Bug, HoldfastError, WrongUsage, from_os_error
+from holdfast.errors import DONE, FAILED, INTERRUPTED, Bug, HoldfastError, Trouble, WrongUsage, from_os_error
 from holdfast.text import one_line
 
 
@@ -99,9 +99,15 @@ def _as_utf8(argument: str) -> str:
 def _guarded(arguments: list[str]) -> int:
     as_json = "--json" in arguments
     try:
-        result = holdfast.main(args=arguments, prog_name="holdfast", standalone_mode=False)
+        if "_HOLDFAST_COMPLETE" in os.environ:
+            holdfast._main_shell_completion({}, "holdfast")
+        with holdfast.make_context("holdfast", list(arguments)) as context:
+            result = holdfast.invoke(context)
         sys.stdout.flush()
         return result if isinstance(result, int) else DONE
+    except click.exceptions.Exit as ended:
+        sys.stdout.flush()
+        return ended.exit_code
     except HoldfastError as error:
         return say_error(error, as_json)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -116,16 +122,14 @@ def _guarded(arguments: list[str]) -> int:
         return _reader_left()
     except OSError as error:
         return say_error(from_os_error(error), as_json)
+    except MemoryError:
+        return say_error(Trouble("There is not enough memory", [], ["close some programs"]), as_json)
     except Exception as error:
         return _say_bug(error, arguments, as_json)
 
 
 def say_error(error: HoldfastError, as_json: bool) -> int:
-    if as_json:
-        print_json({"error": {
-            "kind": error.kind, "message": error.message, "facts": dict(error.facts), "hints": error.hints,
-            "code": error.code,
-        }})  # fmt: skip
+    if as_json and _said_as_json(error):
         return error.code
     width = max((len(name) for name, _ in error.facts), default=0)
     lines: list[words.Line] = [("bad", f"holdfast: {one_line(error.message)}")]
@@ -133,6 +137,28 @@ def say_error(error: HoldfastError, as_json: bool) -> int:
     lines += [f"  try: {one_line(hint)}" for hint in error.hints]
     words.emit(lines, sys.stderr)
     return error.code
+
+
+def _said_as_json(error: HoldfastError) -> bool:
+    """Print an error as JSON; False where standard output takes nothing, so that it has to be said elsewhere."""
+    try:
+        print_json(
+            {
+                "error": {
+                    "kind": error.kind,
+                    "message": error.message,
+                    "facts": dict(error.facts),
+                    "hints": error.hints,
+                    "code": error.code,
+                }
+            }
+        )
+    except BrokenPipeError:
+        _reader_left()
+    except OSError:
+        _reader_left()
+        return False
+    return True
 
 
 def _usage(error: click.UsageError) -> WrongUsage:

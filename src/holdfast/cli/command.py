@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
@@ -14,6 +15,7 @@ from holdfast.cli import words
 from holdfast.cli.progress import Reporter
 from holdfast.cli.words import Line
 from holdfast.errors import Ambiguous, Refused
+from holdfast.text import ACTING
 from holdfast.workspace import Workspace, open_workspace
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -29,28 +31,45 @@ class Said(NamedTuple):
     stream: Callable[[bool], None] | None = None  # for what has no end: told whether it speaks JSON
 
 
-class VerbCommand(click.Command):
-    """A command that opens the workspace, calls its verb and says the result."""
+class WithExample(click.Command):
+    """A command whose help ends with an example."""
 
-    def __init__(self, *args: Any, example: str = "", **kwargs: Any) -> None:
+    def __init__(self, *args: Any, example: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.example = example
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Example"):
+            formatter.write_text(self.example)
+
+
+class PlainCommand(WithExample):
+    """A command that needs no workspace."""
+
+
+class VerbGroup(WithExample, click.Group):
+    """Several commands of one kind."""
+
+
+class VerbCommand(WithExample):
+    """A command that opens the workspace, calls its verb and says the result."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self.params += [
             click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object and nothing else."),
             click.Option(["-q", "--quiet"], is_flag=True, help="Print data only, no talk."),
             click.Option(["-v", "--verbose"], is_flag=True, help="Say more about what happens."),
         ]
 
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Example"):
-            formatter.write_text(self.example)
-
     def invoke(self, ctx: click.Context) -> int:
         as_json, quiet, verbose = (ctx.params.pop(name) for name in ("as_json", "quiet", "verbose"))
         progress = Reporter(shown=not as_json and not quiet)
         with open_workspace(progress=progress) as workspace:
-            said = self._call(ctx, workspace)
-            progress.close()
+            try:
+                said = self._call(ctx, workspace)
+            finally:
+                progress.close()
             if said.stream:
                 said.stream(as_json)
             if as_json:
@@ -72,9 +91,10 @@ class VerbCommand(click.Command):
         try:
             return callback(**ctx.params)
         except Ambiguous as error:
-            if "run" not in ctx.params or not sys.stdin.isatty() or os.environ.get("HOLDFAST_RUN"):
+            name = next((name for name in ("run", "name") if name in ctx.params), None)
+            if name is None or not is_terminal() or os.environ.get("HOLDFAST_RUN"):
                 raise
-            return callback(**(ctx.params | {"run": _pick(error)}))
+            return callback(**(ctx.params | {name: _pick(error)}))
 
 
 def _nothing(*_: object) -> Said:
@@ -90,8 +110,20 @@ def verb(example: str, name: str | None = None, parent: click.Group | None = Non
 def print_json(value: Any) -> None:
     import msgspec
 
-    sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+    text = msgspec.json.encode(value).decode()
+    sys.stdout.write(ACTING.sub(_escaped, text) + "\n")
     sys.stdout.flush()
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """A character that a terminal would act upon, as JSON writes it in ASCII."""
+    pair = found.group().encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{high:02x}{low:02x}" for high, low in zip(pair[::2], pair[1::2], strict=True))
+
+
+def is_terminal() -> bool:
+    """Whether somebody is there to be asked."""
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def _pick(error: Ambiguous) -> str:
@@ -105,7 +137,7 @@ def confirm(question: str, yes: bool, hint: str) -> None:
     """Ask before something cannot be taken back. Where nobody can answer, the answer is no."""
     if yes:
         return
-    if not sys.stdin.isatty():
+    if not is_terminal():
         raise Refused(f"{question} Nobody is here to say yes", [], [f"`{hint} --yes`"])
     if not click.confirm(question, err=True):
         raise Refused("Nothing was changed")

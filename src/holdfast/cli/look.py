@@ -158,7 +158,7 @@ def sessions(workspace: Workspace, run: str | None, every: bool, limit: int | No
 
 @verb("holdfast log -n 20 -f")
 @run_option
-@click.option("-n", "newest", type=click.IntRange(1), metavar="N", help="Only the newest N.")
+@click.option("-n", "newest", type=click.IntRange(1, 2**31), metavar="N", help="Only the newest N.")
 @click.option("-f", "--follow", is_flag=True, help="Stay, and print events as they come.")
 def log(workspace: Workspace, run: str | None, newest: int | None, follow: bool) -> Said:
     """The events of a run, oldest first. With -f and --json, one object a line."""

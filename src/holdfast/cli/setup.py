@@ -7,7 +7,7 @@ import sys
 import click
 
 from holdfast.cli import words
-from holdfast.cli.command import Said, verb
+from holdfast.cli.command import PlainCommand, Said, VerbGroup, verb
 from holdfast.operations import configure, initialise
 from holdfast.workspace import Workspace
 
@@ -35,7 +35,7 @@ def on(workspace: Workspace) -> Said:
     return Said(found, talk=["Recording." if found.changed else "It was on already."])
 
 
-@click.group(no_args_is_help=True)
+@click.group(cls=VerbGroup, example="holdfast config list --origin", no_args_is_help=True)
 def config() -> None:
     """Look at settings and change them."""
 
@@ -68,16 +68,13 @@ def set_(workspace: Workspace, key: str, value: str, for_project: bool) -> Said:
     return Said(found, [str(found.value)], [f"Written to {found.file}"])
 
 
-@click.command()
+@click.command(cls=PlainCommand, example='eval "$(holdfast completion bash)"')
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the completion script of a shell.
-
-    Example: eval "$(holdfast completion bash)"
-    """
-    from click.shell_completion import get_completion_class
+    """Print the completion script of a shell."""
+    from click.shell_completion import ShellComplete, get_completion_class
 
     maker = get_completion_class(shell)
     assert maker is not None
-    root = click.get_current_context().find_root().command
-    sys.stdout.write(maker(root, {}, "holdfast", "_HOLDFAST_COMPLETE").source() + "\n")
+    made = maker(click.get_current_context().find_root().command, {}, "holdfast", "_HOLDFAST_COMPLETE")
+    sys.stdout.write(ShellComplete.source(made) + "\n")  # the class's own `source` would run whatever is called bash

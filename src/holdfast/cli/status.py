@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -28,7 +29,8 @@ def _status(found: standing.Status) -> Iterator[Line]:
         yield '`holdfast start "GOAL"` begins one.'
         return
     if found.off:
-        yield ("warn", "Holdfast is off here: nothing is recorded. `holdfast on` changes that.")
+        way = "unset HOLDFAST" if os.environ.get("HOLDFAST") == "0" else "holdfast on"
+        yield ("warn", f"Holdfast is off here: nothing is recorded. `{way}` changes that.")
     if found.run is None:
         yield (
             "No run here yet." if not found.others else "Several runs are open here; `holdfast switch RUN` chooses one:"
@@ -68,7 +70,7 @@ def _where(run: Run, found: standing.Status) -> Iterator[Line]:
 def _went_wrong(found: standing.Status) -> Iterator[Line]:
     for trouble in found.troubles:
         stamp, _, rest = trouble.partition(" ")
-        moment = datetime.fromtimestamp(int(stamp)).astimezone() if len(stamp) < 12 else None
+        moment = datetime.fromtimestamp(int(stamp)).astimezone() if stamp.isdecimal() and len(stamp) < 12 else None
         yield ("warn", f"A hook could not keep a call: {when(moment)}: {one_line(rest, 120)}")
     if found.set_aside:
         aside = f"{found.store}/inbox/aside"

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from holdfast.cli import words
-from holdfast.cli.command import Said, confirm, run_option, verb, yes_option
+from holdfast.cli.command import Said, VerbGroup, confirm, run_option, verb, yes_option
 from holdfast.operations import (
     decide as deciding,
     forget as forgetting,
@@ -55,7 +55,7 @@ def revoke(workspace: Workspace, decision: str, because: str | None, run: str | 
     )
 
 
-@click.group(no_args_is_help=True)
+@click.group(cls=VerbGroup, example='holdfast task add "Write the tests"', no_args_is_help=True)
 def task() -> None:
     """Tasks of a run: add one, finish one, list them."""
 

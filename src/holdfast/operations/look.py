@@ -15,6 +15,7 @@ from holdfast.text import one_line, sound_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
+MOST = 2**31
 STATUSES = [status.value for status in Status]
 
 
@@ -112,7 +113,9 @@ def log(workspace: Workspace, *, run: str | None = None, newest: int | None = No
     """The events of a run, in order; only the newest of them, or those after one."""
     with workspace.reading() as journal:
         found = choosing.get_run(workspace, journal, run)
-        events = journal.events(found.id, after=after, newest=newest)
+        events = journal.events(
+            found.id, after=min(after, MOST), newest=newest if newest is None else min(newest, MOST)
+        )
         return Logged(found.id, list(history.without(events, found.forgotten)))
 
 

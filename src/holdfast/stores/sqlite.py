@@ -19,7 +19,7 @@ from holdfast.files import PRIVATE_FILE, lock, os_errors, sync_directory
 from holdfast.stores.sqlite_view import SqliteView
 
 FORMAT = 1  # the number of the newest file in schema/
-LOG_PAGES = 1000
+LOG_PAGES = 500
 
 
 class SqliteStore:
@@ -64,12 +64,7 @@ class SqliteStore:
     def _open(self) -> apsw.Connection:
         if not self.path.exists():
             _create(self.path)
-        try:
-            connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
-        except UnicodeEncodeError:
-            raise Refused(
-                "A store cannot lie below a directory whose name is not UTF-8", [("store", self.path)]
-            ) from None
+        connection = apsw.Connection(_name_for_sqlite(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
         connection.set_busy_timeout(int(self.deadline * 1000))
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
@@ -84,9 +79,13 @@ class SqliteStore:
         return apsw.SQLITE_OK
 
     def _write_back(self) -> None:
-        if self._log_pages > LOG_PAGES:
-            with contextlib.suppress(apsw.BusyError, apsw.LockedError):  # a reader is in the way; the next one does it
-                self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        """Empty the log. Merely copying it would not do: the next process could not know that it was copied."""
+        if self._log_pages <= LOG_PAGES:
+            return
+        self._connection.set_busy_timeout(0)
+        with contextlib.suppress(apsw.BusyError, apsw.LockedError):  # a reader is in the way; the next one does it
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        self._connection.set_busy_timeout(int(self.deadline * 1000))
 
     def _migrate(self) -> None:
         version = self._version()
@@ -109,6 +108,16 @@ class SqliteStore:
     def _version(self) -> int:
         with _translated(self.path):
             return int(self._connection.pragma("user_version"))
+
+
+def _name_for_sqlite(path: Path) -> str:
+    """SQLite wants names in UTF-8. A directory whose name is not has another one, as long as we keep it open."""
+    try:
+        str(path).encode()
+        return str(path)
+    except UnicodeEncodeError:
+        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        return f"/proc/self/fd/{directory}/{path.name}"
 
 
 def _create(path: Path) -> None:

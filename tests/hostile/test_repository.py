@@ -1,0 +1,311 @@
+"""Promise 20: what a repository brings runs nothing, reaches nobody, and decides nothing that matters."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast import config
+from tests.hostile.places import tree_of
+from tests.surfaces.commands import CASES, Known
+from tests.surfaces.inside import call
+from tests.tools import INBOX, hook
+
+DEFAULTS = {setting.key: setting.default for setting in config.SETTINGS.values()}
+
+TOML = {
+    "unknown keys": b'run = "touch owned"\n[hooks]\nstart = "touch owned"\n[trust]\nall = true\n[store]\ndsn = "postgres://x"\n',
+    "user's keys": b"store.deadline = 0.1\n",
+    "wrong types": b'brief.budget = "much"\nlist.limit = [1]\n',
+    "out of bounds": b"brief.budget = 1\nlist.limit = 99999999\n",
+    "infinite": b"brief.budget = inf\nlist.limit = nan\n",
+    "huge number": b"brief.budget = 0x" + b"f" * 5000 + b"\n",
+    "long number": b"brief.budget = " + b"9" * 5000 + b"\n",
+    "not TOML": b"\x00\xff\xfe[[[",
+    "1 MB of comment and nonsense": b"# x\n" * 250_000 + b"a = \n",
+    "2 MB": b"# x\n" * 500_000,
+    "1 MB of one key": b"a." * 500_000 + b"b = 1\n",
+    "deep array": b"a = " + b"[" * 100_000,
+    "deep table": b"a = " + b"{b = " * 100_000,
+}
+
+
+@pytest.mark.promise(19, 20)
+@pytest.mark.parametrize("content", TOML)
+def test_a_hostile_settings_file_changes_nothing_but_a_warning(
+    content: str, target: Path, begin: Callable[[], None]
+) -> None:
+    (target / ".holdfast.toml").write_bytes(TOML[content])
+    begin()
+    nothing_changed(target)
+
+
+def nothing_changed(directory: Path) -> None:
+    done = call("config", "list", "--json", directory=directory).ok()
+    assert {value["key"]: value["value"] for value in done.json["settings"]} == DEFAULTS
+    assert {value["origin"] for value in done.json["settings"]} == {"default"}
+    assert done.json["warnings"]
+    status = call("status", directory=directory).ok()
+    assert status.out.startswith("goal\n")
+    assert all(re.fullmatch(r"holdfast: .*it is ignored", line) for line in status.err.splitlines()), status.err
+    assert status.err
+    assert len(status.err) < 2000
+
+
+@pytest.mark.promise(20, 22)
+@pytest.mark.parametrize("kind", ["link", "link to the user's own", "pipe", "directory", "socket", "nowhere"])
+def test_a_settings_file_that_is_no_file_changes_nothing_but_a_warning(
+    kind: str, target: Path, home: Path, begin: Callable[[], None]
+) -> None:
+    path = target / ".holdfast.toml"
+    if kind.startswith("link") or kind == "nowhere":
+        good = home / "good.toml"
+        good.write_text("[brief]\nbudget = 700\n")
+        path.symlink_to({"link": "/etc/passwd", "nowhere": home / "nothing"}.get(kind, good))
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "directory":
+        path.mkdir()
+    else:
+        os.mknod(path, 0o140600)
+    begin()
+    nothing_changed(target)
+
+
+def test_a_harmless_setting_of_a_project_does_count(target: Path) -> None:
+    (target / ".holdfast.toml").write_text("[brief]\nbudget = 700\n")
+    done = call("config", "get", "brief.budget", "--json", directory=target).ok()
+    assert (done.json["value"], done.json["origin"]) == (700, str(target / ".holdfast.toml"))
+
+
+TRAP = "#!/bin/sh\ntouch {owned}\n"
+HOOKS = ["pre-commit", "post-checkout", "post-merge", "fsmonitor-watchman", "post-index-change", "reference-transaction"]
+PROGRAMS = ["git", "sh", "bash", "python", "python3", "uname", "less", "ps", "stty", "tput", "ldconfig", "gcc", "hostname"]
+MODULES = ["click", "msgspec", "apsw", "rich", "tomllib", "platformdirs", "json", "sitecustomize", "usercustomize", "holdfast_hooks"]
+
+
+@pytest.fixture
+def trapped(repository: Path, tmp_path: Path) -> tuple[Path, Known, Path]:
+    """A repository with everything in it that has ever made a tool run something; `owned` exists if anything did."""
+    owned = tmp_path / "owned"
+    with holdfast.open(repository) as workspace:
+        earlier = holdfast.start(workspace, "Fix the flaky test").run
+        run = holdfast.start(workspace, "Add retries").run
+        session = holdfast.join(workspace, agent="robot").session
+        holdfast.add_task(workspace, "one")
+        holdfast.add_task(workspace, "two")
+        holdfast.decide(workspace, "this")
+        holdfast.note(workspace, "that")
+    command = f"touch {owned}"
+    for name in HOOKS:
+        _program(repository / ".git/hooks" / name, owned)
+    for name in PROGRAMS:
+        _program(repository / name, owned)
+    for name in MODULES:
+        (repository / f"{name}.py").write_text(f"import os\nos.close(os.open({str(owned)!r}, os.O_CREAT))\n")
+    (repository / ".git/config").write_text(
+        f"[core]\n\tfsmonitor = {command}\n\thooksPath = .git/hooks\n\tpager = {command}\n\teditor = {command}\n\tsshCommand = {command}\n"
+        f"\tworktree = /\n[alias]\n\tstatus = !{command}\n[filter \"x\"]\n\tclean = {command}\n\tsmudge = {command}\n[diff]\n\texternal = {command}\n"
+        f"[credential]\n\thelper = !{command}\n[include]\n\tpath = /dev/zero\n"
+    )
+    (repository / ".gitattributes").write_text("* filter=x diff=x\n")
+    (repository / ".env").write_text(f"HOLDFAST_STATE_DIR=/tmp/elsewhere\nPYTHONSTARTUP={repository}/json.py\n")
+    (repository / ".envrc").write_text(f"{command}\n")
+    (repository / ".mcp.json").write_text(json.dumps({"mcpServers": {"x": {"command": "sh", "args": ["-c", command]}}}))
+    (repository / "state.json").write_text(json.dumps({"run": "x", "command": command, "hooks": {"start": command}}))
+    (repository / ".claude").mkdir()
+    (repository / ".claude/settings.json").write_text(json.dumps({"hooks": {"Stop": [{"hooks": [{"command": command}]}]}}))
+    (repository / ".holdfast.toml").write_bytes(TOML["unknown keys"])
+    return repository, Known(run.id, earlier.id, session.id), owned
+
+
+def _program(path: Path, owned: Path) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(TRAP.format(owned=owned))
+    path.chmod(0o755)
+
+
+ALL = """
+import json, sys
+from holdfast.cli import app
+codes = [app.run(arguments) for arguments in json.load(open(sys.argv[1]))]
+json.dump(codes, open(sys.argv[2], "w"))
+"""
+
+
+def strace() -> str:
+    found = shutil.which("strace")
+    if found is None:
+        pytest.skip("NOT TESTED: strace is not installed")
+    works = subprocess.run([found, "-o", os.devnull, "true"], capture_output=True, check=False)
+    if works.returncode:
+        pytest.skip(f"NOT TESTED: strace may not trace here: {works.stderr.decode(errors='replace')[:200]}")
+    return found
+
+
+def traced(command: list[str], directory: Path, record: Path, stdin: bytes = b"") -> list[str]:
+    """Every program that was started and every connection that was tried, except the start of the command itself."""
+    env = {**os.environ, "PATH": f".:{directory}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
+    tool = [strace(), "-f", "-qq", "-e", "trace=execve,execveat,connect,sendto,sendmsg", "-e", "signal=none", "-o", str(record)]
+    done = subprocess.run([*tool, *command], cwd=directory, env=env, input=stdin, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode(errors="replace")[-2000:]
+    first, *rest = [line for line in record.read_text(errors="replace").splitlines() if "(" in line]
+    assert "execve(" in first
+    assert command[0] in first
+    return rest
+
+
+@pytest.mark.promise(20)
+def test_no_verb_runs_or_reaches_anything_in_a_hostile_repository(
+    trapped: tuple[Path, Known, Path], tmp_path: Path, home: Path
+) -> None:
+    repository, known, owned = trapped
+    before = tree_of(repository, without=repository / ".git/holdfast")
+    program, lines, codes = (tmp_path / name for name in ("all.py", "lines.json", "codes.json"))
+    program.write_text(ALL)
+    ordered = sorted(CASES, key=lambda case: case.words in ("off", "delete"))
+    commands = [case.line(known) for case in ordered]
+    lines.write_text(json.dumps([*commands, *([*line, "--json"] for line in commands if line[0] not in ("completion", "delete")), ["--help"], ["stauts"]]))
+    seen = traced([sys.executable, str(program), str(lines), str(codes)], repository, tmp_path / "record")
+    assert seen == []
+    assert not owned.exists()
+    found = json.loads(codes.read_text())
+    # A run that was completed cannot fail, be aborted or be abandoned after that: those are refused.
+    assert set(found[: len(commands)]) <= {0, 1}, list(zip(commands, found, strict=False))
+    assert found.count(1) < len(found) / 2
+    assert tree_of(repository, without=repository / ".git/holdfast") == before
+
+
+@pytest.mark.promise(20)
+def test_the_hook_runs_and_reaches_nothing_in_a_hostile_repository(trapped: tuple[Path, Known, Path], tmp_path: Path) -> None:
+    repository, known, owned = trapped
+    command = [sys.executable, "-I", "-S", str(INBOX), "robot", "Did"]
+    assert traced(command, repository, tmp_path / "record", b'{"command": "touch owned"}') == []
+    assert not owned.exists()
+    assert "robot Did" in call("log", directory=repository).ok().out
+
+
+@pytest.mark.promise(20)
+def test_the_tracing_would_see_what_is_run_and_reached(tmp_path: Path) -> None:
+    script = "import socket, subprocess; subprocess.run(['true']); socket.socket().connect_ex(('127.0.0.1', 9))"
+    seen = traced([sys.executable, "-c", script], tmp_path, tmp_path / "record")
+    assert any("execve(" in line and "true" in line for line in seen)
+    assert any("connect(" in line for line in seen)
+
+
+@pytest.mark.promise(20)
+def test_the_command_imports_nothing_from_the_directory_it_is_called_in(trapped: tuple[Path, Known, Path]) -> None:
+    repository, _, owned = trapped
+    script = Path(sys.executable).with_name("holdfast")
+    done = subprocess.run([sys.executable, str(script), "status"], cwd=repository, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not owned.exists()
+
+
+# A `.git` that leads elsewhere
+
+
+def git_file(directory: Path, leads_to: str) -> None:
+    directory.mkdir()
+    (directory / ".git").write_text(f"gitdir: {leads_to}\n")
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Path:
+    """A directory that is nobody's repository."""
+    directory = tmp_path / "victim"
+    (directory / "sub").mkdir(parents=True)
+    (directory / "file").write_text("precious\n")
+    (directory / "commondir").write_text("sub\n")
+    return directory
+
+
+# All of them stay below the test's own directory: where the promise is broken, nothing else may suffer from it.
+LEADS = ["{victim}", "../victim", "{victim}/sub", "{victim}/sub/..", "{victim}/file", "{victim}/nothing", "..", "", "."]
+
+
+@pytest.mark.promise(21, 23)
+@pytest.mark.parametrize("leads_to", LEADS)
+def test_a_git_file_that_leads_to_no_repository_changes_nothing_there(
+    leads_to: str, victim: Path, tmp_path: Path
+) -> None:
+    hostile = tmp_path / "hostile"
+    git_file(hostile, leads_to.format(victim=victim))
+    before = tree_of(tmp_path, without=hostile)
+    for arguments in (("status",), ("start", "goal"), ("init",), ("note", "text"), ("off",), ("runs",), ("brief",)):
+        done = call(*arguments, directory=hostile)
+        assert done.code in (0, 1, 10), done.err
+    hook(hostile)
+    assert tree_of(tmp_path, without=hostile) == before
+
+
+@pytest.mark.promise(23)
+def test_a_commondir_that_leads_to_no_repository_changes_nothing_there(victim: Path, tmp_path: Path) -> None:
+    hostile = tmp_path / "hostile"
+    git_file(hostile, "inner")
+    (hostile / "inner").mkdir()
+    (hostile / "inner/HEAD").write_text("ref: refs/heads/main\n")
+    (hostile / "inner/commondir").write_text(f"{victim}\n")
+    before = tree_of(victim)
+    assert call("start", "goal", directory=hostile).code in (0, 1)
+    assert tree_of(victim) == before
+
+
+@pytest.mark.promise(20, 24)
+def test_a_git_file_that_leads_to_another_project_is_told_nothing_of_it(target: Path, tmp_path: Path) -> None:
+    """An archive can bring one; whoever opens it must not get another project's brief, nor write into its run."""
+    hostile = tmp_path / "hostile"
+    git_file(hostile, str(target / ".git"))
+    events = call("log", directory=target).ok().out
+    for arguments in (("brief",), ("status",), ("show",), ("log",), ("note", "planted")):
+        done = call(*arguments, directory=hostile)
+        assert done.code in (0, 1, 10)
+        assert "run-qqqqqqqqqq" not in done.out, arguments
+    hook(hostile, event="Planted")
+    assert call("log", directory=target).ok().out == events
+
+
+@pytest.mark.promise(19)
+@pytest.mark.parametrize("kind", ["pipe", "loop", "device", "NUL", "long", "many", "unreadable bytes"])
+def test_a_git_that_is_no_git_is_passed_over(kind: str, tmp_path: Path, begin: Callable[[], None]) -> None:
+    directory = tmp_path / "odd"
+    directory.mkdir()
+    path = directory / ".git"
+    content = {"NUL": b"gitdir: a\0b\n", "long": b"gitdir: " + b"a/" * 50_000, "many": b"gitdir: x\n" * 1000, "unreadable bytes": b"gitdir: \xff\xfe\n"}
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "loop":
+        path.symlink_to(".git")
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        path.write_bytes(content[kind])
+    begin()
+    assert call("status", directory=directory).ok().out.startswith("No run here yet.")
+    hook(directory)
+    assert call("note", "x", "--json", directory=directory).code == 10
+    assert os.listdir(directory) == [".git"]
+
+
+@pytest.mark.promise(19)
+@pytest.mark.parametrize("name", [b"caf\xe9", b"new\nline", b"esc\x1b[2J", b"-rf", b"a b'c\"d", b"x" * 200])
+def test_a_project_may_be_called_anything(name: bytes, tmp_path: Path) -> None:
+    directory = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
+    subprocess.run(["git", "init", "-q", "--", os.fspath(directory)], check=True)
+    for arguments in (("init",), ("start", "goal"), ("status",), ("show",), ("note", "x", "-v"), ("sweep",), ("off",), ("on",), ("delete", "nowhere", "--yes")):
+        for more in ((), ("--json",)):
+            done = call(*arguments, *more, directory=directory)
+            assert done.code in (0, 10), f"{arguments}: {done.out}{done.err}"
+    hook(directory, event="Seen")
+    assert "robot Seen" in call("log", directory=directory).ok().out
+    with holdfast.open(directory) as workspace:
+        assert holdfast.verify(workspace).problems == []

@@ -1,0 +1,127 @@
+"""Every command there is, with arguments that work in the `worked` project, and what it answers.
+
+`data` and `talk` are patterns for the whole of stdout and stderr; `{run}`, `{earlier}` and `{session}` stand for ids.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import click
+
+from holdfast.cli.app import holdfast
+
+
+class Known(NamedTuple):
+    """The ids of a `worked` project."""
+
+    run: str
+    earlier: str
+    session: str
+
+    def fill(self, text: str) -> str:
+        for name, value in self._asdict().items():
+            text = text.replace("{" + name + "}", value)
+        return text
+
+
+class Case(NamedTuple):
+    words: str  # the command: `task add`
+    arguments: tuple[str, ...]
+    data: str
+    talk: str
+    keys: str | None  # of the JSON object; None where there is none to print
+
+    def line(self, known: Known) -> list[str]:
+        return [*self.words.split(), *(known.fill(argument) for argument in self.arguments)]
+
+
+RUN, SESSION = r"run-[0-9a-z]{10}", r"ses-[0-9a-z]{10}"
+SETTLED = "run changed"
+
+CASES = [
+    Case(
+        "status",
+        (),
+        "Add retries to the client\n{run}  active since .*Next: t1  Write the tests\n.*Decided: d1  Use backoff\n.*"
+        "Also open: {earlier}  paused  Fix the flaky test\n",
+        "",
+        "directory store off run last_session present others troubles set_aside warnings",
+    ),
+    Case("brief", (), "# Where run {run} stands\n.*Goal: Add retries.*- d1 Use backoff.*", "", "run text made budget left_out"),
+    Case("runs", (), r"#  run +status +last +goal\n1  {run}  active .*\n2  {earlier}  paused .*\n", "", "runs next"),
+    Case("show", (), "Add retries to the client\n{run}  active\nstarted    .*note       n1  Needs a VPN\n.*", "", "run sessions at"),
+    Case("sessions", (), r"#  session .*\n1  {session}  robot .*open\n", "", "run sessions"),
+    Case("log", (), "#1  .*  started: Add retries to the client\n#2  .*\n", "", "run events"),
+    Case(
+        "start",
+        ("Another goal",),
+        f"{RUN}\n",
+        f"Started {RUN}: Another goal\n.*Could go on instead: `holdfast switch {{earlier}}`  paused, Fix.*",
+        "run session paused resumable",
+    ),
+    Case("switch", ("{earlier}",), "{earlier}\n", "Now on {earlier}: Fix the flaky test\n", "run moved_from"),
+    Case(
+        "join",
+        ("{run}", "--agent", "tester"),
+        f"{SESSION}\n",
+        f"Joined {{run}}: Add.*\nIts session is {SESSION}; .*`export HOLDFAST_SESSION={SESSION}`\nAlso on it: {{session}}\n",
+        "run session taken_from others",
+    ),
+    Case("leave", ("{session}",), "{session}\n", "Ended {session}\n", "session changed"),
+    Case("pause", (), "{run}\n", "{run} is paused: Add retries.*\n", SETTLED),
+    Case("complete", (), "{run}\n", "{run} is completed: Add retries.*\n", SETTLED),
+    Case("fail", (), "{run}\n", "{run} is failed: Add retries.*\n", SETTLED),
+    Case("abort", (), "{run}\n", "{run} is aborted: Add retries.*\n", SETTLED),
+    Case("abandon", (), "{run}\n", "{run} is abandoned: Add retries.*\n", SETTLED),
+    Case("note", ("Ask first",), "n2\n", "Noted on {run}\n", "run entry seq"),
+    Case("decide", ("Use a library", "--because", "it is tested"), "d2\n", "Decided on {run}\n", "run entry seq"),
+    Case("revoke", ("1",), "d1\n", "d1 is revoked\n", "run entry changed"),
+    Case("task add", ("Measure it",), "t3\n", "Added to {run}\n", "run entry seq"),
+    Case("task done", ("t1", "--outcome", "green", "--files", "a.py,b.py"), "t1\n", "t1 is done\n", "run entry changed"),
+    Case("task list", (), r"task  state  what +outcome\nt1 +open +Write the tests\nt2 +open +Ship it\n", "", "run tasks"),
+    Case("done", ("t2",), "t2\n", "t2 is done\n", "run entry changed"),
+    Case("action", ("Ran it", "--file", "a.py"), "[0-9]+\n", "Recorded on {run}\n", "run seq"),
+    Case("pin", ("n1",), "n1\n", "n1 is pinned\n", "run entry pinned changed"),
+    Case("forget", ("6", "--yes"), "6\n", "{run} has forgotten event 6\n", "run seq changed"),
+    Case("rename", ("Retries",), "{run}\n", "{run} is called Retries\n", "run"),
+    Case("tag", ("urgent",), "urgent\n", "{run} has 1 tag\n", "run"),
+    Case("init", (), "/.*/holdfast\n", "It was ready already.\nAny agent's hook can call: .* -I -S /.*/inbox.py AGENT EVENT\n", "directory store created hook"),
+    Case("on", (), "", "It was on already.\n", "store off changed"),
+    Case("off", (), "", "Nothing is recorded here from now on.\n", "store off changed"),
+    Case("config list", (), r"setting +value\nbrief.budget +10000\n.*", "", "settings warnings"),
+    Case("config get", ("brief.budget",), "10000\n", "", "key value origin"),
+    Case("config set", ("brief.budget", "20000"), "20000\n", "Written to /.*config.toml\n", "key value file"),
+    Case("completion", ("bash",), "_holdfast_completion\\(\\) {.*", "", None),
+    Case("sweep", (), "", "Took in 0 calls\n0 runs found interrupted\n", "taken_in set_aside interrupted troubles"),
+    Case("verify", (), "Whole: 2 runs, [0-9]+ events\n", "", "runs events problems set_aside"),
+    Case("delete", ("{earlier}", "--yes"), "{earlier}\n", "Deleted [0-9]+ events: Fix the flaky test\n", "run goal events"),
+]  # fmt: skip
+WITH_JSON = [case for case in CASES if case.keys is not None]
+
+
+def fits(pattern: str, text: str, known: Known) -> bool:
+    return re.fullmatch(known.fill(pattern), text, re.DOTALL) is not None
+
+
+def leaves() -> dict[str, click.Command]:
+    """Every command that does something, by its words."""
+    found: dict[str, click.Command] = {}
+    for name, command in _members(holdfast).items():
+        below = _members(command)
+        found |= {f"{name} {sub}": member for sub, member in below.items()} or {name: command}
+    return found
+
+
+def groups() -> dict[str, click.Command]:
+    """The commands that only lead to others."""
+    return {name: command for name, command in _members(holdfast).items() if _members(command)}
+
+
+def _members(command: click.Command) -> dict[str, click.Command]:
+    if not isinstance(command, click.Group):
+        return {}
+    context = click.Context(command)
+    names = command.list_commands(context)
+    return {name: member for name in names if (member := command.get_command(context, name)) is not None}

@@ -1,0 +1,38 @@
+"""A project in which something has happened, and the command inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from tests.surfaces.commands import Known
+from tests.surfaces.inside import call
+from tests.tools import Command
+
+
+@pytest.fixture
+def say(repository: Path) -> Callable[..., Command]:
+    """Run the command in the repository without a process: `say("status", "--json")`."""
+    return lambda *arguments, **options: call(*arguments, **{"directory": repository, **options})
+
+
+@pytest.fixture
+def worked(repository: Path) -> Iterator[Known]:
+    """Two runs: one paused, one with a session, tasks, a decision, a note and an action. Whole at the end."""
+    with holdfast.open(repository) as workspace:
+        earlier = holdfast.start(workspace, "Fix the flaky test").run
+        run = holdfast.start(workspace, "Add retries to the client").run
+        session = holdfast.join(workspace, run.id, agent="robot").session
+        holdfast.add_task(workspace, "Write the tests")
+        holdfast.add_task(workspace, "Ship it")
+        holdfast.decide(workspace, "Use backoff", because="the server sheds load")
+        holdfast.note(workspace, "Needs a VPN")
+        holdfast.action(workspace, "Edited client.py", files=("client.py",))
+    yield Known(run.id, earlier.id, session.id)
+    with holdfast.open(repository) as workspace:
+        if workspace.is_off:
+            holdfast.on(workspace)
+        assert holdfast.verify(workspace).problems == []

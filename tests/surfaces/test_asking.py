@@ -1,0 +1,95 @@
+"""What cannot be taken back is asked about, on a terminal; elsewhere nothing happens without `--yes`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from tests.surfaces.commands import Known
+from tests.surfaces.terminal import Terminal
+from tests.tools import Command
+
+ASKED = [
+    (("delete", "{earlier}"), "Delete {earlier} (Fix the flaky test) for good? [y/N]: ", "delete {earlier} --yes"),
+    (("forget", "6"), "Forget event 6? [y/N]: ", "forget 6 --yes"),
+]
+
+
+def events_of(say: Callable[..., Command], known: Known) -> int:
+    return len(say("log", "--run", known.run).ok().out.splitlines()) + len(say("runs", "-q").ok().out.splitlines())
+
+
+@pytest.mark.parametrize(("arguments", "question", "way_out"), ASKED, ids=["delete", "forget"])
+@pytest.mark.parametrize("answer", ["y", "n", ""])
+def test_a_person_is_asked_and_the_answer_counts(
+    arguments: tuple[str, ...], question: str, way_out: str, answer: str, worked: Known, repository: Path,
+    say: Callable[..., Command],
+) -> None:  # fmt: skip
+    before = events_of(say, worked)
+    with Terminal(*map(worked.fill, arguments), directory=repository) as terminal:
+        terminal.wait_for(worked.fill(question))
+        terminal.type(answer + "\n")
+        code = terminal.finish()
+    changed = events_of(say, worked) != before
+    assert (code, changed) == ((0, True) if answer == "y" else (1, False)), terminal.text
+    assert ("Nothing was changed" in terminal.text) is not changed
+
+
+@pytest.mark.parametrize(("arguments", "question", "way_out"), ASKED, ids=["delete", "forget"])
+def test_where_nobody_can_answer_nothing_happens_and_the_way_out_is_said(
+    arguments: tuple[str, ...], question: str, way_out: str, worked: Known, cli: Callable[..., Command],
+    say: Callable[..., Command],
+) -> None:  # fmt: skip
+    before = events_of(say, worked)
+    done = cli(*map(worked.fill, arguments), stdin=b"y\n")
+    assert (done.code, done.out) == (1, "")
+    assert f"`holdfast {worked.fill(way_out)}`" in done.err
+    assert events_of(say, worked) == before
+
+
+def test_ctrl_c_at_a_question_changes_nothing(worked: Known, repository: Path, say: Callable[..., Command]) -> None:
+    before = events_of(say, worked)
+    with Terminal("delete", worked.earlier, directory=repository) as terminal:
+        terminal.wait_for("[y/N]: ")
+        terminal.press_control_c()
+        assert terminal.finish() == 130
+    assert "Traceback" not in terminal.text
+    assert events_of(say, worked) == before
+
+
+@pytest.fixture
+def two(repository: Path) -> list[str]:
+    """Two open runs, the newest first, and none of them is the current one."""
+    with holdfast.open(repository) as workspace:
+        runs = [holdfast.start(workspace, goal).run.id for goal in ("One", "Two", "Three")]
+        holdfast.complete(workspace)
+    return [runs[1], runs[0]]
+
+
+@pytest.mark.parametrize("arguments", [("note", "x"), ("show",), ("join",)], ids=" ".join)
+def test_several_open_runs_are_asked_about_on_a_terminal(
+    arguments: tuple[str, ...], two: list[str], repository: Path
+) -> None:
+    with Terminal(*arguments, "--json", directory=repository) as terminal:
+        terminal.wait_for("Which one")
+        for number, run in enumerate(two, 1):
+            assert f"  {number}  {run}  paused, " in terminal.text
+        terminal.type("7\n")
+        terminal.wait_for("7 is not in the range")
+        terminal.type("2\n")
+        code = terminal.finish()
+    assert code == 0
+    assert two[1] in terminal.text.splitlines()[-1]
+
+
+def test_ctrl_c_at_the_choice_of_a_run_changes_nothing(
+    two: list[str], repository: Path, say: Callable[..., Command]
+) -> None:
+    with Terminal("note", "unheard", directory=repository) as terminal:
+        terminal.wait_for("Which one")
+        terminal.press_control_c()
+        assert terminal.finish() == 130
+    assert all("unheard" not in say("log", "--run", run).ok().out for run in two)
