@@ -123,8 +123,8 @@ def read(path: Path, limit: int = READ_LIMIT) -> bytes | None:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            if error.errno == errno.ELOOP:
-                raise Refused("This is a symbolic link, not a regular file", [("path", path)]) from error
+            if error.errno in (errno.ELOOP, errno.ENXIO):
+                raise Refused("This is a link or a socket, not a regular file", [("path", path)]) from error
             raise
         try:
             status = os.fstat(descriptor)
@@ -201,6 +201,7 @@ def lock(path: Path, deadline: float) -> Iterator[None]:
     with os_errors(path):
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(path, flags, PRIVATE_FILE)
+        os.fchmod(descriptor, PRIVATE_FILE)
     try:
         _wait_for(descriptor, path, time.monotonic() + deadline)
         os.pwrite(descriptor, b"%-20d\n" % os.getpid(), 0)

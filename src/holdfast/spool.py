@@ -45,13 +45,25 @@ def locate(start: str) -> tuple[str, str]:
                 nearest = (here, store)
             if _is_directory(store):
                 return here, store
-            if "/modules/" not in "/" + common.partition("/.git/")[2]:
+            if not _is_submodule(here + "/.git", directory):
                 return nearest
         elif _is_directory(here + "/.holdfast"):
             return here, here + "/.holdfast"
         if here in ("", "/"):
             return nearest or (start, start.rstrip("/") + "/.holdfast")
         here = here[: here.rfind("/")]
+
+
+def _is_submodule(git: str, directory: str) -> bool:
+    """Whether a repository lies inside another one's git directory, below its `modules`."""
+    if _is_directory(git):
+        return False
+    at = directory.find("/modules/")
+    while at >= 0:
+        if _exists(directory[:at] + "/HEAD"):
+            return True
+        at = directory.find("/modules/", at + 1)
+    return False
 
 
 def git_directory(git: str) -> str | None:
@@ -77,13 +89,13 @@ def _knows(directory: str, git: str) -> bool:
     if not _exists(directory + "/HEAD"):
         return False
     back = _first_line(directory + "/gitdir")
-    if back:
-        return _join(directory, back) == git
+    if back:  # stale where somebody moved the worktree by hand, and git puts up with that
+        return _join(directory, back) == git or not _exists(_join(directory, back))
     for line in _read(directory + "/config").decode("utf-8", "replace").splitlines():
         name, _, value = line.partition("=")
         if name.strip() == "worktree":
             return _join(directory, value.strip().strip('"')) == git[: git.rfind("/")]
-    return False
+    return not directory.endswith("/.git")  # `git init --separate-git-dir` leaves no trace; a project's own is no guess
 
 
 def common_directory(directory: str) -> str:
@@ -202,9 +214,13 @@ def _process(pid: bytes) -> bytes:
 
 def namespaces() -> bytes:
     """Those in which a process number and a start time mean something: other ones cannot be compared."""
+    return b"+".join(_link(b"/proc/self/ns/" + kind) for kind in (b"pid", b"time"))
+
+
+def _link(path: bytes) -> bytes:
     try:
-        return posix.readlink(b"/proc/self/ns/pid") + b"+" + posix.readlink(b"/proc/self/ns/time")
-    except OSError:
+        return posix.readlink(path)
+    except OSError:  # an older kernel, or none that is Linux
         return b"-"
 
 
@@ -257,6 +273,7 @@ def note_trouble(store: str, agent: str, event: str, error: BaseException) -> No
 
 def hook(agent: str, event: str) -> None:
     """One hook call, from finding the place to keeping it."""
+    posix.umask(0o077)
     if posix.environ.get(b"HOLDFAST") == b"0":
         return
     try:
@@ -267,9 +284,9 @@ def hook(agent: str, event: str) -> None:
     _, store = locate(directory)
     if not is_ours(store) or not _exists(store + "/id") or _exists(store + "/off"):
         return
-    if _exists(store + "/inbox") and not is_ours(store + "/inbox"):
-        return
     try:
+        if _exists(store + "/inbox") and not is_ours(store + "/inbox"):
+            raise OSError("the inbox is not ours")
         keep(store, agent, event, directory)
     except BaseException as error:
         note_trouble(store, agent, event, error)

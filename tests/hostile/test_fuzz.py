@@ -55,7 +55,7 @@ any_json = st.recursive(
 )
 DEEP = [opening * depth + middle + closing * depth
         for opening, middle, closing in ((b"[", b"", b"]"), (b'{"a":', b"1", b"}"), (b"[[", b"", b"]]"), (b"[", b"", b""))
-        for depth in (100, 400, 900, 1200, 100_000)]  # fmt: skip
+        for depth in (100, 400, 900, 1200, 5000)]  # fmt: skip
 ODD_JSON = [
     *DEEP, b"", b" ", b"\xef\xbb\xbf{}", b"\xff\xfe{\x00}\x00", b'"\xff"', b'{"a":"\xff"}', b'{"\xc3":1}', b'"\\ud800"', b'{"a":"\\udc00\\ud800"}',
     b"NaN", b"[Infinity]", b"[-Infinity]", b"1e999", b"-1e999", b"1" * 5000, b"[" + b"9" * 400 + b"]", b"1.", b"01", b"--1", b'{"a":1,"a":2}',

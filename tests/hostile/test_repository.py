@@ -181,7 +181,7 @@ def test_no_verb_runs_or_reaches_anything_in_a_hostile_repository(
     found = json.loads(codes.read_text())
     # A run that was completed cannot fail, be aborted or be abandoned after that: those are refused.
     assert set(found[: len(commands)]) <= {0, 1}, list(zip(commands, found, strict=False))
-    assert found.count(1) < len(found) / 2
+    assert found.count(0) > len(found) / 3
     assert tree_of(repository, without=repository / ".git/holdfast") == before
 
 

@@ -123,7 +123,9 @@ def _name_for_sqlite(path: Path) -> str:
 def _create(path: Path) -> None:
     """An empty file of the user's own; SQLite gives its other files the same mode."""
     with os_errors(path), contextlib.suppress(FileExistsError):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, PRIVATE_FILE))
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, PRIVATE_FILE)
+        os.fchmod(descriptor, PRIVATE_FILE)
+        os.close(descriptor)
         sync_directory(path.parent)
 
 
