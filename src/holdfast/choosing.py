@@ -145,8 +145,7 @@ def _matching(workspace: Workspace, journal: Journal, kind: str, name: str) -> l
     if name.isdecimal() and len(name) < 6:
         row = int(name) - 1
         shown = _lists(workspace).get(_terminal() + kind, [])
-        if 0 <= row < len(shown):
-            return [shown[row]]
+        return [shown[row]] if 0 <= row < len(shown) else []  # never, by chance, a part of some id
     return journal.view.find_ids(kind, name, SHOWN + 1) if ids.is_safe(name) else []
 
 

@@ -107,6 +107,8 @@ def check(key: str, value: Any, origin: str) -> int | float | str:
     try:
         if isinstance(value, bool) or (kind is int and isinstance(value, float) and not value.is_integer()):
             raise ValueError
+        if kind is str and not isinstance(value, str):
+            raise ValueError
         converted = kind(value)
     except (TypeError, ValueError, OverflowError):
         raise _unfit(setting, value, origin) from None

@@ -65,6 +65,8 @@ def _check_run(journal: Journal, id: str, problems: list[Problem]) -> int:
         found = snapshots.get(count)
         if found and found.fold == history.VERSION and found.state != encode(run):
             problems.append(Problem(id, f"the snapshot at event {count} is not what the events add up to"))
+    if count == 0:
+        problems.append(Problem(id, "it has no events"))
     if snapshots and max(snapshots) > count:
         problems.append(Problem(id, f"there is a snapshot at event {max(snapshots)}, but no such event"))
     problems += _compare(journal, run, uses)
