@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.hostile.conftest import RUN, SESSION
 from tests.hostile.places import tree_of
-from tests.surfaces.commands import CASES, Known
+from tests.surfaces.commands import CASES, Case, Known
 from tests.surfaces.inside import call
 from tests.tools import hook
 
@@ -30,9 +31,11 @@ def copied(target: Path, tmp_path: Path) -> Path:
     return copy
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.words not in WITHOUT_A_STORE], ids=lambda case: case.words)
-def test_every_verb_refuses_a_copied_store_and_leaves_it_as_it_is(case: object, copied: Path) -> None:
-    assert isinstance(case, type(CASES[0]))
+with_a_store = [case for case in CASES if case.words not in WITHOUT_A_STORE]
+
+
+@pytest.mark.parametrize("case", with_a_store, ids=lambda case: case.words)
+def test_every_verb_refuses_a_copied_store_and_leaves_it_as_it_is(case: Case, copied: Path) -> None:
     before = tree_of(copied)
     done = call(*case.line(KNOWN), directory=copied)
     assert (done.code, done.out) == (1, ""), done.out
@@ -126,6 +129,29 @@ def test_a_store_that_is_a_link_is_refused(repository: Path, tmp_path: Path) -> 
     for arguments in (("status",), ("start", "goal"), ("init",), ("init", "--adopt"), ("off",), ("on",), ("sweep",)):
         assert call(*arguments, directory=repository).code == 1, arguments
     assert tree_of(elsewhere) == before
+
+
+@pytest.mark.promise(19, 22)
+@pytest.mark.parametrize("kind", ["link", "link to nothing", "pipe", "directory", "socket", "unreadable"])
+def test_what_is_no_file_in_the_inbox_stops_nobody_and_is_not_read(
+    kind: str, target: Path, precious: Path, home: Path
+) -> None:
+    odd = target / ".git/holdfast/inbox/00000000000000000001-2cc64b64-1-00000000"
+    make: dict[str, Callable[[], object]] = {
+        "link": lambda: odd.symlink_to(precious),
+        "link to nothing": lambda: odd.symlink_to(home / "nothing"),
+        "pipe": lambda: os.mkfifo(odd),
+        "directory": odd.mkdir,
+        "socket": lambda: os.mknod(odd, 0o140600),
+        "unreadable": lambda: odd.write_bytes(b"\xff" * 100),
+    }
+    make[kind]()
+    before = tree_of(home)
+    hook(target, event="Behind")
+    assert "robot Behind" in call("log", directory=target).ok().out
+    assert "ssh-ed25519" not in call("log", "--json", directory=target).ok().out
+    assert "1 call" in call("status", directory=target).ok().out
+    assert tree_of(home) == before
 
 
 def test_a_planted_store_tells_nobody_anything(target: Path, repository: Path) -> None:

@@ -20,21 +20,22 @@ from tests.tools import Command, hook
 pytestmark = pytest.mark.promise(21)
 
 IDS = possible_in_arguments(hostile_ids(RUN))
+ACTING = ("Cc", "Cf", "Cs")  # control and format characters, surrogates
 CLEAR = {0, 1, 2, 10}  # done, refused, wrong usage, not found: answers, and not accidents
 
 DOORS: dict[str, Callable[[str], list[str]]] = {
-    "--run": lambda id: ["action", "text", f"--run={id}"],
-    "--run in JSON": lambda id: ["status", f"--run={id}", "--json"],
-    "switch": lambda id: ["switch", "--", id],
-    "show": lambda id: ["show", "--", id],
-    "show in JSON": lambda id: ["show", "--json", "--", id],
-    "show --at": lambda id: ["show", f"--at={id}"],
-    "join": lambda id: ["join", "--", id],
-    "delete": lambda id: ["delete", "--yes", "--", id],
-    "leave": lambda id: ["leave", "--", id],
-    "pin": lambda id: ["pin", "--", id],
-    "done": lambda id: ["done", "--", id],
-    "forget": lambda id: ["forget", "--yes", "--", id],
+    "--run": lambda word: ["action", "text", f"--run={word}"],
+    "--run in JSON": lambda word: ["status", f"--run={word}", "--json"],
+    "switch": lambda word: ["switch", "--", word],
+    "show": lambda word: ["show", "--", word],
+    "show in JSON": lambda word: ["show", "--json", "--", word],
+    "show --at": lambda word: ["show", f"--at={word}"],
+    "join": lambda word: ["join", "--", word],
+    "delete": lambda word: ["delete", "--yes", "--", word],
+    "leave": lambda word: ["leave", "--", word],
+    "pin": lambda word: ["pin", "--", word],
+    "done": lambda word: ["done", "--", word],
+    "forget": lambda word: ["forget", "--yes", "--", word],
 }
 
 
@@ -78,7 +79,7 @@ def check(done: Command, id: str) -> None:
     assert done.code in CLEAR, told
     assert done.out or done.err, told
     assert len(done.err) < 2000, told
-    assert not any(unicodedata.category(letter) in ("Cc", "Cf", "Cs") for letter in (done.out + done.err).replace("\n", "")), told
+    assert not any(unicodedata.category(letter) in ACTING for letter in (done.out + done.err).replace("\n", "")), told
     if done.code and "--json" not in done.arguments:
         assert done.out == "", told
         assert done.err.startswith("holdfast: "), told

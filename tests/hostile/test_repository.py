@@ -23,7 +23,7 @@ from tests.tools import INBOX, hook
 DEFAULTS = {setting.key: setting.default for setting in config.SETTINGS.values()}
 
 TOML = {
-    "unknown keys": b'run = "touch owned"\n[hooks]\nstart = "touch owned"\n[trust]\nall = true\n[store]\ndsn = "postgres://x"\n',
+    "unknown keys": b'run = "touch owned"\n[hooks]\nstart = "touch owned"\n[trust]\nall = true\n[store]\ndsn = "x"\n',
     "user's keys": b"store.deadline = 0.1\n",
     "wrong types": b'brief.budget = "much"\nlist.limit = [1]\n',
     "out of bounds": b"brief.budget = 1\nlist.limit = 99999999\n",
@@ -70,7 +70,7 @@ def test_a_settings_file_that_is_no_file_changes_nothing_but_a_warning(
     if kind.startswith("link") or kind == "nowhere":
         good = home / "good.toml"
         good.write_text("[brief]\nbudget = 700\n")
-        path.symlink_to({"link": "/etc/passwd", "nowhere": home / "nothing"}.get(kind, good))
+        path.symlink_to({"link": Path("/etc/passwd"), "nowhere": home / "nothing"}.get(kind, good))
     elif kind == "pipe":
         os.mkfifo(path)
     elif kind == "directory":
@@ -88,9 +88,29 @@ def test_a_harmless_setting_of_a_project_does_count(target: Path) -> None:
 
 
 TRAP = "#!/bin/sh\ntouch {owned}\n"
-HOOKS = ["pre-commit", "post-checkout", "post-merge", "fsmonitor-watchman", "post-index-change", "reference-transaction"]
-PROGRAMS = ["git", "sh", "bash", "python", "python3", "uname", "less", "ps", "stty", "tput", "ldconfig", "gcc", "hostname"]
-MODULES = ["click", "msgspec", "apsw", "rich", "tomllib", "platformdirs", "json", "sitecustomize", "usercustomize", "holdfast_hooks"]
+HOOKS = "pre-commit post-checkout post-merge fsmonitor-watchman post-index-change reference-transaction"
+PROGRAMS = "git sh bash python python3 uname less ps stty tput ldconfig gcc hostname"
+MODULES = "click msgspec apsw rich tomllib platformdirs json sitecustomize usercustomize"
+GIT_CONFIG = """
+[core]
+    fsmonitor = {command}
+    hooksPath = .git/hooks
+    pager = {command}
+    editor = {command}
+    sshCommand = {command}
+    worktree = /
+[alias]
+    status = !{command}
+[filter "x"]
+    clean = {command}
+    smudge = {command}
+[diff]
+    external = {command}
+[credential]
+    helper = !{command}
+[include]
+    path = /dev/zero
+"""
 
 
 @pytest.fixture
@@ -106,26 +126,28 @@ def trapped(repository: Path, tmp_path: Path) -> tuple[Path, Known, Path]:
         holdfast.decide(workspace, "this")
         holdfast.note(workspace, "that")
     command = f"touch {owned}"
-    for name in HOOKS:
+    for name in HOOKS.split():
         _program(repository / ".git/hooks" / name, owned)
-    for name in PROGRAMS:
+    for name in PROGRAMS.split():
         _program(repository / name, owned)
-    for name in MODULES:
+    for name in MODULES.split():
         (repository / f"{name}.py").write_text(f"import os\nos.close(os.open({str(owned)!r}, os.O_CREAT))\n")
-    (repository / ".git/config").write_text(
-        f"[core]\n\tfsmonitor = {command}\n\thooksPath = .git/hooks\n\tpager = {command}\n\teditor = {command}\n\tsshCommand = {command}\n"
-        f"\tworktree = /\n[alias]\n\tstatus = !{command}\n[filter \"x\"]\n\tclean = {command}\n\tsmudge = {command}\n[diff]\n\texternal = {command}\n"
-        f"[credential]\n\thelper = !{command}\n[include]\n\tpath = /dev/zero\n"
-    )
+    (repository / ".git/config").write_text(GIT_CONFIG.format(command=command))
     (repository / ".gitattributes").write_text("* filter=x diff=x\n")
     (repository / ".env").write_text(f"HOLDFAST_STATE_DIR=/tmp/elsewhere\nPYTHONSTARTUP={repository}/json.py\n")
     (repository / ".envrc").write_text(f"{command}\n")
-    (repository / ".mcp.json").write_text(json.dumps({"mcpServers": {"x": {"command": "sh", "args": ["-c", command]}}}))
-    (repository / "state.json").write_text(json.dumps({"run": "x", "command": command, "hooks": {"start": command}}))
     (repository / ".claude").mkdir()
-    (repository / ".claude/settings.json").write_text(json.dumps({"hooks": {"Stop": [{"hooks": [{"command": command}]}]}}))
+    for name in (".mcp.json", "state.json", ".claude/settings.json"):
+        (repository / name).write_text(json.dumps(_settings(command)))
     (repository / ".holdfast.toml").write_bytes(TOML["unknown keys"])
     return repository, Known(run.id, earlier.id, session.id), owned
+
+
+def _settings(command: str) -> dict[str, object]:
+    """What other tools would take for hooks and servers of theirs."""
+    hook = {"hooks": [{"type": "command", "command": command}]}
+    server = {"command": "sh", "args": ["-c", command]}
+    return {"command": command, "hooks": {"Stop": [hook]}, "mcpServers": {"x": server}}
 
 
 def _program(path: Path, owned: Path) -> None:
@@ -155,7 +177,8 @@ def strace() -> str:
 def traced(command: list[str], directory: Path, record: Path, stdin: bytes = b"") -> list[str]:
     """Every program that was started and every connection that was tried, except the start of the command itself."""
     env = {**os.environ, "PATH": f".:{directory}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
-    tool = [strace(), "-f", "-qq", "-e", "trace=execve,execveat,connect,sendto,sendmsg", "-e", "signal=none", "-o", str(record)]
+    calls = "trace=execve,execveat,connect,sendto,sendmsg"
+    tool = [strace(), "-f", "-qq", "-e", calls, "-e", "signal=none", "-o", str(record)]
     done = subprocess.run([*tool, *command], cwd=directory, env=env, input=stdin, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode(errors="replace")[-2000:]
     first, *rest = [line for line in record.read_text(errors="replace").splitlines() if "(" in line]
@@ -174,7 +197,8 @@ def test_no_verb_runs_or_reaches_anything_in_a_hostile_repository(
     program.write_text(ALL)
     ordered = sorted(CASES, key=lambda case: case.words in ("off", "delete"))
     commands = [case.line(known) for case in ordered]
-    lines.write_text(json.dumps([*commands, *([*line, "--json"] for line in commands if line[0] not in ("completion", "delete")), ["--help"], ["stauts"]]))
+    again = [[*line, "--json"] for line in commands if line[0] not in ("completion", "delete")]
+    lines.write_text(json.dumps([*commands, ["on"], *again, ["--help"], ["stauts"]]))
     seen = traced([sys.executable, str(program), str(lines), str(codes)], repository, tmp_path / "record")
     assert seen == []
     assert not owned.exists()
@@ -186,8 +210,10 @@ def test_no_verb_runs_or_reaches_anything_in_a_hostile_repository(
 
 
 @pytest.mark.promise(20)
-def test_the_hook_runs_and_reaches_nothing_in_a_hostile_repository(trapped: tuple[Path, Known, Path], tmp_path: Path) -> None:
-    repository, known, owned = trapped
+def test_the_hook_runs_and_reaches_nothing_in_a_hostile_repository(
+    trapped: tuple[Path, Known, Path], tmp_path: Path
+) -> None:
+    repository, _, owned = trapped
     command = [sys.executable, "-I", "-S", str(INBOX), "robot", "Did"]
     assert traced(command, repository, tmp_path / "record", b'{"command": "touch owned"}') == []
     assert not owned.exists()
@@ -280,7 +306,12 @@ def test_a_git_that_is_no_git_is_passed_over(kind: str, tmp_path: Path, begin: C
     directory = tmp_path / "odd"
     directory.mkdir()
     path = directory / ".git"
-    content = {"NUL": b"gitdir: a\0b\n", "long": b"gitdir: " + b"a/" * 50_000, "many": b"gitdir: x\n" * 1000, "unreadable bytes": b"gitdir: \xff\xfe\n"}
+    content = {
+        "NUL": b"gitdir: a\0b\n",
+        "long": b"gitdir: " + b"a/" * 50_000,
+        "many": b"gitdir: x\n" * 1000,
+        "unreadable bytes": b"gitdir: \xff\xfe\n",
+    }
     if kind == "pipe":
         os.mkfifo(path)
     elif kind == "loop":
@@ -301,10 +332,10 @@ def test_a_git_that_is_no_git_is_passed_over(kind: str, tmp_path: Path, begin: C
 def test_a_project_may_be_called_anything(name: bytes, tmp_path: Path) -> None:
     directory = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
     subprocess.run(["git", "init", "-q", "--", os.fspath(directory)], check=True)
-    for arguments in (("init",), ("start", "goal"), ("status",), ("show",), ("note", "x", "-v"), ("sweep",), ("off",), ("on",), ("delete", "nowhere", "--yes")):
-        for more in ((), ("--json",)):
-            done = call(*arguments, *more, directory=directory)
-            assert done.code in (0, 10), f"{arguments}: {done.out}{done.err}"
+    for line in ("init", "start goal", "status", "show", "note x -v", "sweep", "off", "on", "delete nowhere --yes"):
+        for more in ([], ["--json"]):
+            done = call(*line.split(), *more, directory=directory)
+            assert done.code in (0, 10), f"{line}: {done.out}{done.err}"
     hook(directory, event="Seen")
     assert "robot Seen" in call("log", directory=directory).ok().out
     with holdfast.open(directory) as workspace:

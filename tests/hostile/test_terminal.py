@@ -38,11 +38,24 @@ for number, arguments in enumerate(json.load(open(sys.argv[1]))):
     print(f"<<{number} exit {code}>>", flush=True)
 """
 
-ERRORS = [
-    ["show", "{}"], ["{}"], ["status", "--{}"], ["runs", "--status", "{}"], ["runs", "--since", "{}"], ["config", "get", "{}"],
-    ["task", "{}"], ["completion", "{}"], ["note", "x", "--run", "{}"], ["leave", "{}"], ["pin", "{}"], ["show", "--at", "{}"], ["tag", "a b{}"],
-    ["config", "set", "store.deadline", "{}", "--project"], ["config", "set", "brief.budget", "{}"], ["switch", "{}"], ["log", "-n", "{}"],
-]  # fmt: skip
+ERRORS = """\
+show {}
+{}
+status --{}
+runs --status {}
+runs --since {}
+config get {}
+config set brief.budget {}
+config set store.deadline {} --project
+task {}
+completion {}
+note x --run {}
+leave {}
+pin {}
+show --at {}
+tag ,{}
+switch {}
+log -n {}"""
 
 
 @pytest.fixture
@@ -74,7 +87,7 @@ def hostile(tmp_path: Path) -> tuple[Path, Known]:
             hook(directory, agent=word, event=word, call=json.dumps({"text": TEXT}).encode())
     (place / "inbox" / "00000000000000000001-a-1-a").write_bytes(TEXT.encode("utf-8", "replace"))
     (place / "trouble").write_bytes(b"1767268800 " + SHORT.encode() + b"\n")
-    (directory / ".holdfast.toml").write_text(f'{json.dumps(SHORT)} = 1\nbrief.budget = {json.dumps(SHORT)}\n')
+    (directory / ".holdfast.toml").write_text(f"{json.dumps(SHORT)} = 1\nbrief.budget = {json.dumps(SHORT)}\n")
     return directory, Known(run.id, earlier.id, session.id)
 
 
@@ -83,9 +96,18 @@ def lines_of(known: Known) -> list[list[str]]:
     ending = {"delete", "off", "complete", "fail", "abort", "abandon", "completion"}
     plain = [case.line(known) for case in CASES if case.words not in ending]
     last = [case.line(known) for case in CASES if case.words in ending]
-    errors = [[word.replace("{}", text) for word in line] for line in ERRORS for text in (SHORT, TEXT[:300].replace("\0", ""))]
-    return [*plain, *([*line, "-v"] for line in plain), *([*line, "--json"] for line in plain), ["show", known.session], ["sessions", "--all"],
-            *errors, *([*line, "--json"] for line in errors), *last]  # fmt: skip
+    texts = (SHORT, TEXT[:300].replace("\0", ""))
+    errors = [[word.replace("{}", text) for word in line.split()] for line in ERRORS.splitlines() for text in texts]
+    looks = [*plain, ["show", known.session], ["sessions", "--all"]]
+    loud = [[*line, "-v"] for line in looks]
+    return [
+        *looks,
+        *loud,
+        *([*line, "--json"] for line in looks),
+        *errors,
+        *([*line, "--json"] for line in errors),
+        *last,
+    ]
 
 
 @pytest.mark.parametrize("colour", [False, True], ids=["plain", "colour"])
@@ -122,7 +144,7 @@ def test_questions_are_harmless_too(hostile: tuple[Path, Known]) -> None:
 
 
 def test_a_choice_between_runs_is_harmless_too(hostile: tuple[Path, Known]) -> None:
-    directory, known = hostile
+    directory, _ = hostile
     with holdfast.open(directory) as workspace:
         for _ in range(2):
             holdfast.start(workspace, TEXT)
@@ -137,8 +159,9 @@ def test_a_choice_between_runs_is_harmless_too(hostile: tuple[Path, Known]) -> N
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_what_a_shell_completes_is_harmless_too(shell: str, hostile: tuple[Path, Known]) -> None:
     directory, known = hostile
-    env = {"_HOLDFAST_COMPLETE": f"{shell}_complete", "COMP_WORDS": "holdfast switch ", "COMP_CWORD": "2" if shell != "fish" else ""}
-    with Terminal(directory=directory, env=env, program=[sys.executable, "-c", "from holdfast.__main__ import main; main()"]) as terminal:
+    place = "" if shell == "fish" else "2"
+    env = {"_HOLDFAST_COMPLETE": f"{shell}_complete", "COMP_WORDS": "holdfast switch ", "COMP_CWORD": place}
+    with Terminal(directory=directory, env=env) as terminal:
         terminal.finish()
     assert known.run in terminal.text
     assert not FORBIDDEN.search(terminal.text)

@@ -49,9 +49,21 @@ CASES = [
         "",
         "directory store off run last_session present others troubles set_aside warnings",
     ),
-    Case("brief", (), "# Where run {run} stands\n.*Goal: Add retries.*- d1 Use backoff.*", "", "run text made budget left_out"),
+    Case(
+        "brief",
+        (),
+        "# Where run {run} stands\n.*Goal: Add retries.*- d1 Use backoff.*",
+        "",
+        "run text made budget left_out",
+    ),
     Case("runs", (), r"#  run +status +last +goal\n1  {run}  active .*\n2  {earlier}  paused .*\n", "", "runs next"),
-    Case("show", (), "Add retries to the client\n{run}  active\nstarted    .*note       n1  Needs a VPN\n.*", "", "run sessions at"),
+    Case(
+        "show",
+        (),
+        "Add retries to the client\n{run}  active\nstarted    .*note       n1  Needs a VPN\n.*",
+        "",
+        "run sessions at",
+    ),
     Case("sessions", (), r"#  session .*\n1  {session}  robot .*open\n", "", "run sessions"),
     Case("log", (), "#1  .*  started: Add retries to the client\n#2  .*\n", "", "run events"),
     Case(
@@ -66,7 +78,8 @@ CASES = [
         "join",
         ("{run}", "--agent", "tester"),
         f"{SESSION}\n",
-        f"Joined {{run}}: Add.*\nIts session is {SESSION}; .*`export HOLDFAST_SESSION={SESSION}`\nAlso on it: {{session}}\n",
+        f"Joined {{run}}: Add.*\nIts session is {SESSION}; .*`export HOLDFAST_SESSION={SESSION}`\n"
+        "Also on it: {session}\n",
         "run session taken_from others",
     ),
     Case("leave", ("{session}",), "{session}\n", "Ended {session}\n", "session changed"),
@@ -79,15 +92,21 @@ CASES = [
     Case("decide", ("Use a library", "--because", "it is tested"), "d2\n", "Decided on {run}\n", "run entry seq"),
     Case("revoke", ("1",), "d1\n", "d1 is revoked\n", "run entry changed"),
     Case("task add", ("Measure it",), "t3\n", "Added to {run}\n", "run entry seq"),
-    Case("task done", ("t1", "--outcome", "green", "--files", "a.py,b.py"), "t1\n", "t1 is done\n", "run entry changed"),
-    Case("task list", (), r"task  state  what +outcome\nt1 +open +Write the tests\nt2 +open +Ship it\n", "", "run tasks"),
+    Case("task done", ("t1", "--outcome", "green", "--files", "a,b"), "t1\n", "t1 is done\n", "run entry changed"),
+    Case("task list", (), r"task  state  what .*\nt1 +open +Write the tests\nt2 +open +Ship it\n", "", "run tasks"),
     Case("done", ("t2",), "t2\n", "t2 is done\n", "run entry changed"),
     Case("action", ("Ran it", "--file", "a.py"), "[0-9]+\n", "Recorded on {run}\n", "run seq"),
     Case("pin", ("n1",), "n1\n", "n1 is pinned\n", "run entry pinned changed"),
     Case("forget", ("6", "--yes"), "6\n", "{run} has forgotten event 6\n", "run seq changed"),
     Case("rename", ("Retries",), "{run}\n", "{run} is called Retries\n", "run"),
     Case("tag", ("urgent",), "urgent\n", "{run} has 1 tag\n", "run"),
-    Case("init", (), "/.*/holdfast\n", "It was ready already.\nAny agent's hook can call: .* -I -S /.*/inbox.py AGENT EVENT\n", "directory store created hook"),
+    Case(
+        "init",
+        (),
+        "/.*/holdfast\n",
+        "It was ready already.\nAny agent's hook can call: .* -I -S /.*/inbox.py AGENT EVENT\n",
+        "directory store created hook",
+    ),
     Case("on", (), "", "It was on already.\n", "store off changed"),
     Case("off", (), "", "Nothing is recorded here from now on.\n", "store off changed"),
     Case("config list", (), r"setting +value\nbrief.budget +10000\n.*", "", "settings warnings"),
@@ -96,8 +115,8 @@ CASES = [
     Case("completion", ("bash",), "_holdfast_completion\\(\\) {.*", "", None),
     Case("sweep", (), "", "Took in 0 calls\n0 runs found interrupted\n", "taken_in set_aside interrupted troubles"),
     Case("verify", (), "Whole: 2 runs, [0-9]+ events\n", "", "runs events problems set_aside"),
-    Case("delete", ("{earlier}", "--yes"), "{earlier}\n", "Deleted [0-9]+ events: Fix the flaky test\n", "run goal events"),
-]  # fmt: skip
+    Case("delete", ("{earlier}", "--yes"), "{earlier}\n", "Deleted [0-9]+ events: Fix the flaky.*", "run goal events"),
+]
 WITH_JSON = [case for case in CASES if case.keys is not None]
 
 

@@ -40,7 +40,9 @@ def resume(project: holdfast.Workspace) -> None:
     for task in joined.run.open_tasks:
         holdfast.finish_task(project, task.id, outcome="done")
     holdfast.complete(project, reason="shipped")
-    print(json.dumps({"left": left, "told": told, "log": list(history(project, joined.run)), "refused": refused(project)}))
+    print(
+        json.dumps({"left": left, "told": told, "log": list(history(project, joined.run)), "refused": refused(project)})
+    )
 
 
 def history(project: holdfast.Workspace, run: holdfast.Run) -> Iterator[str]:

@@ -51,7 +51,7 @@ class Terminal:
         os.write(self._master, text.encode())
 
     def press_control_c(self) -> None:
-        """Once the program waits for an answer: a moment earlier, Python would note the signal and wait all the same."""
+        """Once the program waits for an answer; a moment earlier, Python would note the signal and still wait."""
         while not self._sleeps():
             assert self.process.poll() is None
         self.process.send_signal(signal.SIGINT)

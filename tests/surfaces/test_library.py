@@ -95,7 +95,9 @@ WRONG = {
 def test_a_type_checker_knows_every_verb(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     """The orchestrator passes the strictest check; a program with mistakes has each of them found."""
     wrong = tmp_path / "wrong.py"
-    wrong.write_text("import holdfast\n\nwith holdfast.open() as project:\n" + "".join(f"    {line}\n" for line in WRONG))
+    wrong.write_text(
+        "import holdfast\n\nwith holdfast.open() as project:\n" + "".join(f"    {line}\n" for line in WRONG)
+    )
     assert pytestconfig.cache is not None
     cache = pytestconfig.cache.mkdir("mypy")
     done = subprocess.run(

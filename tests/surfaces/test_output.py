@@ -49,7 +49,9 @@ def test_a_reader_that_has_seen_enough_is_no_error(arguments: str, talkative: Pa
     assert done.out.count("\n") == 1
 
 
-@pytest.mark.parametrize("arguments", ["status --json", "show nowhere --json", "--help", "--version", "completion bash"])
+@pytest.mark.parametrize(
+    "arguments", ["status --json", "show nowhere --json", "--help", "--version", "completion bash"]
+)
 def test_a_reader_that_was_never_there_gets_no_traceback(arguments: str, worked: Known, repository: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -65,7 +67,7 @@ def test_a_reader_that_was_never_there_gets_no_traceback(arguments: str, worked:
     assert done.returncode == (10 if "nowhere" in arguments else 0)
 
 
-FULL = ["status", "status --json", "note x", "log", "runs", "show nowhere --json", "--help", "--version", "completion bash"]  # fmt: skip
+FULL = ["status", "status --json", "note x", "log", "runs", "show nowhere --json", "--help", "--version"]
 
 
 @pytest.mark.parametrize("arguments", FULL)
@@ -202,7 +204,9 @@ def test_long_work_shows_nothing_to_machines(option: str, worked: Known, say: Ca
     assert say("verify", option).ok().err == ""
 
 
-def test_short_work_shows_no_progress(worked: Known, say: Callable[..., Command], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_work_shows_no_progress(
+    worked: Known, say: Callable[..., Command], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(progress, "PATIENCE", 600.0)
     assert say("verify").ok().err == ""
 

@@ -39,12 +39,14 @@ def clone(tmp_path: Path) -> Path:
 
 def run(command: str, directory: Path, home: Path) -> subprocess.CompletedProcess[str]:
     """A command as on a machine where nobody has done anything yet."""
-    kept = {"LANG", "LC_ALL", "PATH", "SSL_CERT_FILE", "TMPDIR"}
-    env = {name: value for name, value in os.environ.items() if name in kept or name.startswith(("PIP_", "http", "HTTP"))}
+    kept = {"LANG", "LC_ALL", "PATH", "SSL_CERT_FILE"}
+    env = {
+        name: value for name, value in os.environ.items() if name in kept or name.startswith(("PIP_", "http", "HTTP"))
+    }
     return subprocess.run(
         ["sh", "-c", command],
         cwd=directory,
-        env={**env, "HOME": str(home), "PIP_NO_CACHE_DIR": "1"},
+        env={**env, "HOME": str(home), "PIP_NO_CACHE_DIR": "1", "TMPDIR": str(home)},
         capture_output=True,
         text=True,
         check=False,
@@ -77,7 +79,7 @@ def test_the_sample_runs_and_prints_what_the_readme_shows(clone: Path, home: Pat
     assert done.returncode == 0, done.stderr
     printed = told_by(done)
     commands = [line for line in printed.splitlines() if line.startswith("$ ")]
-    assert commands[:3] == ["$ python agent.py", "$ holdfast status", "$ holdfast brief"]
+    assert commands[:3] == ["$ python agent.py", "$ holdfast status", "$ python agent.py --resume"]
     assert "Next: t2" in printed
     assert "completed" in printed
     shown = comparable(shown_in_the_readme())
