@@ -1,0 +1,88 @@
+"""`python -m bench [NAME…] [--quick] [--write FILE]`: measure, and print one table. Exit 1 where a limit is missed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import apsw
+
+from bench import crowd, growth, hook, intake, start
+from bench.report import Report, around_marks, markdown, put_into
+from bench.timing import Failed
+
+BENCHMARKS: dict[str, Callable[[bool, Callable[[str], None]], Report]] = {
+    "hook": hook.measure,
+    "start": start.measure,
+    "intake": intake.measure,
+    "crowd": crowd.measure,
+    "growth": growth.measure,
+}
+
+
+def main() -> int:
+    asked = _arguments()
+    reports = []
+    try:
+        if asked.write:
+            around_marks(asked.write)
+        for name in asked.names or BENCHMARKS:
+            say(f"measuring: {name}")
+            reports.append(BENCHMARKS[name](asked.quick, say))
+        text = markdown(reports, _about(asked.quick))
+        sys.stdout.write(text)
+        if asked.write:
+            put_into(asked.write, text)
+    except Failed as error:
+        say(f"bench: {error}")
+        return 1
+    return 0 if all(report.met for report in reports) else 1
+
+
+def say(line: str) -> None:
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser("python -m bench", description="What Holdfast costs, as ratios within one run.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}; all by default")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds and smaller stores")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="put the table into this Markdown file")
+    asked = parser.parse_args()
+    if unknown := set(asked.names) - set(BENCHMARKS):
+        parser.error(f"there is no benchmark {', '.join(sorted(unknown))}")
+    return asked
+
+
+def _about(quick: bool) -> list[str]:
+    """Where these figures come from."""
+    place = tempfile.gettempdir()
+    kind = _file_system(place)
+    lines = [
+        f"{datetime.now(UTC):%Y-%m-%d}: Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}, "
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {kind}"
+        f"{'; a quick run' if quick else ''}."
+    ]
+    if kind == "tmpfs":
+        lines.append(f"{place} lies in memory, where durable writes cost nothing: set TMPDIR to a directory on a disk.")
+    return lines
+
+
+def _file_system(directory: str) -> str:
+    try:
+        mounts = [line.split()[1:3] for line in Path("/proc/mounts").read_text().splitlines()]
+    except OSError:
+        return "unknown file system"
+    above = [(point, kind) for point, kind in mounts if os.path.commonpath([point, directory]) == point]
+    return max(above, key=lambda mount: len(mount[0]))[1]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+"""What a hook costs the agent: a durable kept call beside an interpreter that does nothing."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import holdfast
+from bench import calls
+from bench.ground import fill, ground, hook, make_project, python
+from bench.report import Report, ratio, times
+from bench.timing import Failed, Sample, process, take_turns
+from bench.writer import Writer
+
+LIMIT = 1.2
+PAYLOAD = 2048
+WARM_UP = 3
+
+
+def measure(quick: bool, say: Callable[[str], None]) -> Report:
+    rounds, stored = (100, 10_000) if quick else (500, 100_000)
+    report = Report([], [])
+    with ground() as directory:
+        project = make_project(directory / "project")
+        _add(report, "an empty store", _compare(project, rounds))
+        fill(project, stored, say)
+        _add(report, f"{stored:,} stored events", _compare(project, rounds))
+        with _somebody_writing(project):
+            _add(report, "another process writing to the store", _compare(project, rounds))
+    return report
+
+
+def _compare(project: Path, rounds: int) -> dict[str, Sample]:
+    """Hooks and bare interpreters by turns. Every call must have been kept, or nothing was measured."""
+    payload = calls.sized(PAYLOAD)
+    before = _kept(project)
+    with contextlib.chdir(project):
+        found = take_turns(
+            {
+                "hook": lambda: process(hook(), payload),
+                "bare": lambda: process(python("-I", "-S", "-c", "pass"), payload),
+            },
+            rounds,
+            WARM_UP,
+        )
+    if _kept(project) != before + rounds + WARM_UP:
+        raise Failed("the hook did not keep every call")
+    return found
+
+
+def _kept(project: Path) -> int:
+    """How many calls the open run has seen, those in the inbox included."""
+    with holdfast.open(project) as workspace:
+        run = holdfast.status(workspace).run
+        return run.calls if run else 0
+
+
+@contextlib.contextmanager
+def _somebody_writing(project: Path) -> Iterator[None]:
+    """A process that adds to the store, commit by commit, until the end of the block."""
+    writer = Writer(project, "other")
+    try:
+        writer.wait_until_ready()
+        writer.let_go()
+        yield
+    finally:
+        was_writing = writer.stop()
+    if not was_writing:
+        raise Failed("the other process stopped writing")
+
+
+def _add(report: Report, where: str, found: dict[str, Sample]) -> None:
+    hook, bare = found["hook"], found["bare"]
+    report.measures.append(ratio(f"hook, {where}, beside `python -I -S -c pass`", hook, bare, LIMIT))
+    report.measures.append(ratio("… at p95", hook, bare, share=0.95))
+    report.measures.append(ratio("… at p99", hook, bare, share=0.99))
+    report.figures.append(times(f"hook, {where}", hook))
+    report.figures.append(times("… the bare interpreter beside it", bare))
