@@ -13,8 +13,12 @@ def main() -> None:
             sys.stdout.write(f"holdfast {__version__}\n")
             sys.stdout.flush()
             return
-        except (OSError, AttributeError):
-            pass  # nobody listens: what to do then is known below
+        except OSError as error:
+            from holdfast.cli.app import say_unwritable
+
+            sys.exit(say_unwritable(error))
+        except AttributeError:
+            pass  # there is no standard output: what to do then is known below
     from holdfast.cli.app import run
 
     sys.exit(run(sys.argv[1:]))

@@ -76,6 +76,10 @@ def run(arguments: list[str]) -> int:
         code = _guarded([_as_utf8(argument) for argument in arguments])
     except OSError:  # the words for what went wrong could not be written either
         code = FAILED
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _reader_left()
     if log := os.environ.get("HOLDFAST_LOG"):
         _log(log, arguments, code, time.monotonic() - begun)
     return code
@@ -164,6 +168,12 @@ def _said_as_json(error: HoldfastError) -> bool:
 def _usage(error: click.UsageError) -> WrongUsage:
     path = error.ctx.command_path if error.ctx else "holdfast"
     return WrongUsage(error.format_message().rstrip("."), [], [f"`{path} --help`"])
+
+
+def say_unwritable(error: OSError) -> int:
+    """Standard output takes nothing: silence if whoever read it has left, one sentence if its disk is full."""
+    _reader_left()
+    return DONE if isinstance(error, BrokenPipeError) else say_error(from_os_error(error), as_json=False)
 
 
 def _reader_left() -> int:
