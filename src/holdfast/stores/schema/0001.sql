@@ -1,10 +1,5 @@
 -- The journal. Times are microseconds since 1970-01-01 UTC; docs/format.md explains every column.
 
-CREATE TABLE meta (
-    name  TEXT PRIMARY KEY,
-    value TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE run (
     key      INTEGER PRIMARY KEY AUTOINCREMENT,
     id       TEXT NOT NULL UNIQUE,
