@@ -1,27 +1,40 @@
-"""The `holdfast` command. What needs no command line is answered before one is loaded."""
+"""The `holdfast` command. What needs no command line is answered before one is loaded.
+
+`python -m holdfast` puts the directory it is called in first among the places of modules, and a repository may hold a
+`click.py`. So that place is taken out before anything else is loaded.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
+
+if not sys.flags.safe_path and sys.path and sys.path[0] in ("", os.getcwd()):
+    del sys.path[0]
 
 
 def main() -> None:
-    if sys.argv[1:] == ["--version"]:
+    try:
+        sys.exit(_answer(sys.argv[1:]))
+    except KeyboardInterrupt:  # while modules were being loaded; later ones are answered in words
+        sys.exit(130)
+
+
+def _answer(arguments: list[str]) -> int:
+    if arguments == ["--version"] and sys.stdout is not None:
         from holdfast import __version__
 
         try:
             sys.stdout.write(f"holdfast {__version__}\n")
             sys.stdout.flush()
-            return
+            return 0
         except OSError as error:
             from holdfast.cli.app import say_unwritable
 
-            sys.exit(say_unwritable(error))
-        except AttributeError:
-            pass  # there is no standard output: what to do then is known below
+            return say_unwritable(error)
     from holdfast.cli.app import run
 
-    sys.exit(run(sys.argv[1:]))
+    return run(arguments)
 
 
 if __name__ == "__main__":

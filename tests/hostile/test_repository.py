@@ -229,12 +229,16 @@ def test_the_tracing_would_see_what_is_run_and_reached(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise(20)
-def test_the_command_imports_nothing_from_the_directory_it_is_called_in(trapped: tuple[Path, Known, Path]) -> None:
+@pytest.mark.parametrize(
+    "way", [[str(Path(sys.executable).with_name("holdfast"))], ["-m", "holdfast"]], ids=["script", "-m"]
+)
+def test_the_command_imports_nothing_from_the_directory_it_is_called_in(
+    way: list[str], trapped: tuple[Path, Known, Path]
+) -> None:
     repository, _, owned = trapped
-    script = Path(sys.executable).with_name("holdfast")
-    done = subprocess.run([sys.executable, str(script), "status"], cwd=repository, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = subprocess.run([sys.executable, *way, "status"], cwd=repository, capture_output=True, check=False)
     assert not owned.exists()
+    assert done.returncode == 0, done.stderr
 
 
 # A `.git` that leads elsewhere
