@@ -9,7 +9,7 @@ from pathlib import Path
 import holdfast
 from bench import calls
 from bench.ground import fill, ground, hook, make_project, python
-from bench.report import Report, ratio, times
+from bench.report import Report, ratio, ratio_at, times
 from bench.timing import Failed, Sample, process, take_turns
 from bench.writer import Writer
 
@@ -73,7 +73,7 @@ def _somebody_writing(project: Path) -> Iterator[None]:
 def _add(report: Report, where: str, found: dict[str, Sample]) -> None:
     hook, bare = found["hook"], found["bare"]
     report.measures.append(ratio(f"hook, {where}, beside `python -I -S -c pass`", hook, bare, LIMIT))
-    report.measures.append(ratio("… at p95", hook, bare, share=0.95))
-    report.measures.append(ratio("… at p99", hook, bare, share=0.99))
+    report.measures.append(ratio_at(0.95, "… at p95", hook, bare))
+    report.measures.append(ratio_at(0.99, "… at p99", hook, bare))
     report.figures.append(times(f"hook, {where}", hook))
     report.figures.append(times("… the bare interpreter beside it", bare))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 from bench.timing import Failed, Sample
@@ -39,8 +40,13 @@ class Report(NamedTuple):
         return all(measure.met for measure in self.measures)
 
 
-def ratio(name: str, subject: Sample, base: Sample, limit: float | None = None, share: float = 0.50) -> Measure:
-    return Measure(name, subject.at(share) / base.at(share), limit)
+def ratio(name: str, subject: Sample, base: Sample, limit: float | None = None) -> Measure:
+    """The middle one of the ratios within each turn: a machine that is slow for a while is slow for both."""
+    return Measure(name, median(one / other for one, other in zip(subject.seconds, base.seconds, strict=True)), limit)
+
+
+def ratio_at(share: float, name: str, subject: Sample, base: Sample) -> Measure:
+    return Measure(name, subject.at(share) / base.at(share))
 
 
 def times(name: str, sample: Sample) -> str:

@@ -19,7 +19,7 @@ class Failed(Exception):
 
 
 class Sample(NamedTuple):
-    """Many measurements of one thing, in seconds."""
+    """Many measurements of one thing, in seconds and in the order of the turns."""
 
     seconds: tuple[float, ...]
 
@@ -27,10 +27,6 @@ class Sample(NamedTuple):
         """The time within which this share of the measurements stayed."""
         ordered = sorted(self.seconds)
         return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
-
-    @property
-    def p50(self) -> float:
-        return self.at(0.50)
 
 
 def take_turns(subjects: Mapping[str, Subject], rounds: int, warm_up: int = 1) -> dict[str, Sample]:

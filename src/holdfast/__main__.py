@@ -14,10 +14,17 @@ if not sys.flags.safe_path and sys.path and sys.path[0] in ("", os.getcwd()):
 
 
 def main() -> None:
+    """Answer, and leave at once: the interpreter's own farewell would take as long as a short answer."""
     try:
-        sys.exit(_answer(sys.argv[1:]))
+        code = _answer(sys.argv[1:])
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
     except KeyboardInterrupt:  # while modules were being loaded; later ones are answered in words
-        sys.exit(130)
+        code = 130
+    except OSError:  # nobody takes the last words
+        code = 1
+    os._exit(code)
 
 
 def _answer(arguments: list[str]) -> int:

@@ -73,6 +73,7 @@ def _take_batch(workspace: Workspace, journal: Journal) -> tuple[list[str], list
     """Append one batch; answers with the calls to remove, those to set aside, and how many events came of them."""
     done: list[str] = []
     strange: list[str] = []
+    worktrees: dict[str, str] = {}
     size = added = 0
     for name in intake.waiting(workspace.inbox):
         try:
@@ -81,7 +82,7 @@ def _take_batch(workspace: Workspace, journal: Journal) -> tuple[list[str], list
             strange.append(name)
             continue
         if call is not None:
-            added += _append_call(journal, call)
+            added += _append_call(journal, call, worktrees)
             done.append(name)
             size += call.size
         if len(done) >= BATCH_CALLS or size >= BATCH_BYTES:
@@ -89,10 +90,11 @@ def _take_batch(workspace: Workspace, journal: Journal) -> tuple[list[str], list
     return done, strange, added
 
 
-def _append_call(journal: Journal, call: Call) -> int:
+def _append_call(journal: Journal, call: Call, worktrees: dict[str, str]) -> int:
     drafts = find_agent(call.agent).read_call(call)
-    session = journal.find_session(call.environment.get("HOLDFAST_SESSION", ""))
-    run = _run_of_call(journal, call, session)
+    named = call.environment.get("HOLDFAST_SESSION")
+    session = journal.find_session(named) if named else None
+    run = _run_of_call(journal, call, session, worktrees)
     if session is not None and session.fenced:
         drafts = [structs.replace(draft, kind="call.late") for draft in drafts]
     elif session is not None:
@@ -100,12 +102,14 @@ def _append_call(journal: Journal, call: Call) -> int:
     return len(journal.append(run.id, *drafts))
 
 
-def _run_of_call(journal: Journal, call: Call, session: Session | None) -> Run:
+def _run_of_call(journal: Journal, call: Call, session: Session | None, worktrees: dict[str, str]) -> Run:
     """The run that the call names, else the worktree's open one, else its last one, else a new one."""
-    named = session.run if session else call.environment.get("HOLDFAST_RUN", "")
-    if run := journal.find_run(named):
+    named = session.run if session else call.environment.get("HOLDFAST_RUN")
+    if named and (run := journal.find_run(named)):
         return run
-    worktree = path_text(spool.worktree_name(spool.locate(call.directory)[0]))
+    if call.directory not in worktrees:  # a batch has few directories, and each costs some looking around
+        worktrees[call.directory] = path_text(spool.worktree_name(spool.locate(call.directory)[0]))
+    worktree = worktrees[call.directory]
     return current_run(journal, worktree) or newest_run(journal, worktree) or _start_for_call(journal, call, worktree)
 
 

@@ -17,15 +17,20 @@ def make(prefix: str) -> str:
     return prefix + "-" + "".join(ALPHABET[number >> 5 * i & 31] for i in range(LENGTH))
 
 
-def make_event() -> str:
-    return os.urandom(16).hex()
+def make_event(moment: int) -> str:
+    """An id that begins with its time (in microseconds), so that new ones lie side by side in a store's index."""
+    return (moment >> 10 & (1 << 48) - 1).to_bytes(6).hex() + os.urandom(10).hex()
 
 
 def event_of_call(name: str) -> str:
     """The id of the event that a kept call becomes: the same call taken in twice is one event."""
     from hashlib import blake2b
 
-    return blake2b(name.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+    since_boot = name.partition("-")[0]
+    moment = int(since_boot) >> 20 if since_boot.isdecimal() and len(since_boot) <= 20 else 0
+    return (moment & (1 << 48) - 1).to_bytes(6).hex() + blake2b(
+        name.encode("utf-8", "surrogateescape"), digest_size=10
+    ).hexdigest()
 
 
 def is_safe(text: str) -> bool:

@@ -6,6 +6,7 @@ Nothing here writes to the journal.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 from datetime import datetime
@@ -105,13 +106,14 @@ def set_aside(inbox: Path, name: str) -> None:
 
 def remove(inbox: Path, names: Iterable[str]) -> None:
     """Unlink calls whose events are committed. Coming back after a power cut, they would be known by their ids."""
-    for name in names:
+    with files.os_errors(inbox):
+        directory = os.open(inbox, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            os.unlink(inbox / name)
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            raise from_os_error(error) from error
+            for name in names:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(name, dir_fd=directory)
+        finally:
+            os.close(directory)
 
 
 def clear_leftovers(inbox: Path, now: float) -> int:

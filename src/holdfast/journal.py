@@ -141,12 +141,13 @@ class Journal:
         return cast(Writer, self.view)
 
     def _event_from(self, run: Run, draft: Draft) -> Event:
+        time = draft.time or self.clock.now()
         return Event(
             run=run.id,
             seq=run.seq + 1,
-            id=draft.id or ids.make_event(),
+            id=draft.id or ids.make_event(micros(time)),
             kind=draft.kind,
-            time=draft.time or self.clock.now(),
+            time=time,
             session=sound_text(draft.session or self._own_session(run) or "") or None,
             agent=sound_text(draft.agent or "") or None,
             body=cast(Body, sound(msgspec.to_builtins(draft.body))),

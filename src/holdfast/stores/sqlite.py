@@ -70,6 +70,7 @@ class SqliteStore:
         connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         connection.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON")
+        connection.execute("PRAGMA cache_size = -16000")  # kilobytes: a batch of calls should not spill
         self._log_pages = 0
         connection.set_wal_hook(self._note_log)
         return connection
