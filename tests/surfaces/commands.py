@@ -112,7 +112,7 @@ CASES = [
     Case("config list", (), r"setting +value\nbrief.budget +10000\n.*", "", "settings warnings"),
     Case("config get", ("brief.budget",), "10000\n", "", "key value origin"),
     Case("config set", ("brief.budget", "20000"), "20000\n", "Written to /.*config.toml\n", "key value file"),
-    Case("completion", ("bash",), "_holdfast_completion\\(\\) {.*", "", None),
+    Case("completion", ("bash",), "_holdfast_completion\\(\\) {.*", "", "shell script"),
     Case("sweep", (), "", "Took in 0 calls\n0 runs found interrupted\n", "taken_in set_aside interrupted troubles"),
     Case("verify", (), "Whole: 2 runs, [0-9]+ events\n", "", "runs events problems set_aside"),
     Case("delete", ("{earlier}", "--yes"), "{earlier}\n", "Deleted [0-9]+ events: Fix the flaky.*", "run goal events"),

@@ -79,7 +79,6 @@ ERRORS = [
 ]
 ONLY_IN_JSON = [
     ((), 2, "wrong_usage"),  # --json alone
-    (("completion", "bash"), 2, "wrong_usage"),  # it prints a script, and so has no --json
 ]
 
 

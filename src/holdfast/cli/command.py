@@ -43,10 +43,6 @@ class WithExample(click.Command):
             formatter.write_text(self.example)
 
 
-class PlainCommand(WithExample):
-    """A command that needs no workspace."""
-
-
 class VerbGroup(WithExample, click.Group):
     """Several commands of one kind."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from typing import NamedTuple
 
 import click
 
 from holdfast.cli import words
-from holdfast.cli.command import PlainCommand, Said, VerbGroup, verb
+from holdfast.cli.command import Said, VerbGroup, verb
 from holdfast.operations import configure, initialise
 from holdfast.workspace import Workspace
 
@@ -68,13 +69,19 @@ def set_(workspace: Workspace, key: str, value: str, for_project: bool) -> Said:
     return Said(found, [str(found.value)], [f"Written to {found.file}"])
 
 
-@click.command(cls=PlainCommand, example='eval "$(holdfast completion bash)"')
+class Completion(NamedTuple):
+    shell: str
+    script: str
+
+
+@verb('eval "$(holdfast completion bash)"')
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion(shell: str) -> None:
+def completion(workspace: Workspace, shell: str) -> Said:
     """Print the completion script of a shell."""
     from click.shell_completion import ShellComplete, get_completion_class
 
     maker = get_completion_class(shell)
     assert maker is not None
     made = maker(click.get_current_context().find_root().command, {}, "holdfast", "_HOLDFAST_COMPLETE")
-    sys.stdout.write(ShellComplete.source(made) + "\n")  # the class's own `source` would run whatever is called bash
+    script = ShellComplete.source(made)  # the class's own `source` would run whatever is called bash
+    return Said(Completion(shell, script)._asdict(), [script])
