@@ -28,18 +28,22 @@ if TYPE_CHECKING:
         WrongUsage as WrongUsage,
     )
     from holdfast.model import (
+        Checkpoint as Checkpoint,
         Decision as Decision,
         Draft as Draft,
         Environment as Environment,
         Event as Event,
         Note as Note,
         Process as Process,
+        Restore as Restore,
         Run as Run,
         Session as Session,
         Status as Status,
         Task as Task,
     )
     from holdfast.operations.brief import brief as brief
+    from holdfast.operations.checkpoint import checkpoint as checkpoint
+    from holdfast.operations.checkpoints import checkpoints as checkpoints, diff as diff
     from holdfast.operations.configure import (
         config_get as config_get,
         config_list as config_list,
@@ -48,6 +52,7 @@ if TYPE_CHECKING:
     from holdfast.operations.decide import decide as decide, revoke as revoke
     from holdfast.operations.delete import delete as delete
     from holdfast.operations.forget import forget as forget
+    from holdfast.operations.guard import bisect as bisect, guard as guard
     from holdfast.operations.initialise import init as init, off as off, on as on
     from holdfast.operations.join import join as join
     from holdfast.operations.leave import leave as leave
@@ -56,6 +61,13 @@ if TYPE_CHECKING:
     from holdfast.operations.pin import pin as pin
     from holdfast.operations.record import action as action, prompt as prompt
     from holdfast.operations.rename import rename as rename, tag as tag
+    from holdfast.operations.restore import (
+        continue_restore as continue_restore,
+        redo as redo,
+        restore as restore,
+        undo as undo,
+        undo_restore as undo_restore,
+    )
     from holdfast.operations.settle import (
         abandon as abandon,
         abort as abort,
@@ -68,6 +80,7 @@ if TYPE_CHECKING:
     from holdfast.operations.sweep import sweep as sweep
     from holdfast.operations.switch import switch as switch
     from holdfast.operations.task import add_task as add_task, finish_task as finish_task, list_tasks as list_tasks
+    from holdfast.operations.tidy import tidy as tidy
     from holdfast.operations.verify import verify as verify
     from holdfast.workspace import Workspace as Workspace, open_workspace as _open
 
@@ -75,12 +88,15 @@ if TYPE_CHECKING:
 
 HOMES = {
     "errors": "Ambiguous Busy Damaged Fenced HoldfastError NotFound Refused Trouble WrongUsage",
-    "model": "Decision Draft Environment Event Note Process Run Session Status Task",
+    "model": "Checkpoint Decision Draft Environment Event Note Process Restore Run Session Status Task",
     "operations.brief": "brief",
+    "operations.checkpoint": "checkpoint",
+    "operations.checkpoints": "checkpoints diff",
     "operations.configure": "config_get config_list config_set",
     "operations.decide": "decide revoke",
     "operations.delete": "delete",
     "operations.forget": "forget",
+    "operations.guard": "bisect guard",
     "operations.initialise": "init off on",
     "operations.join": "join",
     "operations.leave": "leave",
@@ -89,12 +105,14 @@ HOMES = {
     "operations.pin": "pin",
     "operations.record": "action prompt",
     "operations.rename": "rename tag",
+    "operations.restore": "continue_restore redo restore undo undo_restore",
     "operations.settle": "abandon abort complete fail pause",
     "operations.start": "start",
     "operations.status": "status",
     "operations.sweep": "sweep",
     "operations.switch": "switch",
     "operations.task": "add_task finish_task list_tasks",
+    "operations.tidy": "tidy",
     "operations.verify": "verify",
     "workspace": "Workspace open",
 }

@@ -14,7 +14,7 @@ import msgspec
 from holdfast import files, ids
 from holdfast.errors import Ambiguous, NotFound, Refused, WrongUsage
 from holdfast.journal import Journal
-from holdfast.model import OPEN, Run, Session
+from holdfast.model import OPEN, Checkpoint, Run, Session
 from holdfast.packing import UNREADABLE
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import one_line, path_text
@@ -92,6 +92,20 @@ def get_session(workspace: Workspace, journal: Journal, name: str) -> Session:
     if session is None:
         raise _not_found("session", name, [], "`holdfast sessions` lists them")
     return session
+
+
+def get_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkpoint:
+    """By id, a unique part of it, the row last listed, or the name it was given (the newest of that name)."""
+    if found := journal.find_checkpoint(name):
+        return found
+    matching = _matching(workspace, journal, "checkpoint", name)
+    if len(matching) > 1:
+        raise Ambiguous(f'Several checkpoints fit "{one_line(name, 40)}"', [("checkpoint", id) for id in matching])
+    named = next((found for found in journal.list_checkpoints(workspace.worktree) if found.name == name), None)
+    found = journal.find_checkpoint(matching[0]) if matching else named
+    if found is None:
+        raise _not_found("checkpoint", name, [], "`holdfast checkpoints` lists them")
+    return found
 
 
 def get_entry(entries: Iterable[str], name: str, letter: str, noun: str) -> str:

@@ -29,6 +29,7 @@ class Setting(NamedTuple):
     least: float = 0
     most: float = float("inf")
     by_project: bool = True
+    choices: tuple[str, ...] = ()
 
     @property
     def variable(self) -> str:
@@ -39,6 +40,21 @@ SETTINGS = {
     setting.key: setting
     for setting in (
         Setting("brief.budget", 10_000, "characters of a brief", 500, 1_000_000),
+        Setting("checkpoint.file_limit", 50, "megabytes of the largest file that a checkpoint takes", 1, 100_000),
+        Setting("checkpoint.total_limit", 500, "megabytes that one checkpoint reads at most", 1, 1_000_000),
+        Setting(
+            "checkpoint.filtered",
+            "ask",
+            "files behind Git LFS or git-crypt: `keep` them as they stand in the worktree, `skip` them, or `ask` once",
+            by_project=False,
+            choices=("ask", "keep", "skip"),
+        ),
+        Setting(
+            "checkpoint.include",
+            "",
+            "ignored files that checkpoints take all the same: patterns with commas between",
+            by_project=False,
+        ),
         Setting("list.limit", 20, "rows of a list before the next page", 1, 10_000),
         Setting("store.deadline", 10.0, "seconds to wait for another writer", 0.1, 600, by_project=False),
     )
@@ -64,6 +80,10 @@ class Settings:
         value = self.values[key].value
         assert not isinstance(value, str)
         return value
+
+    def words(self, key: str) -> list[str]:
+        """A text that lists things, with commas between."""
+        return [word.strip() for word in str(self.values[key].value).split(",") if word.strip()]
 
     def whole(self, key: str) -> int:
         return int(self.number(key))
@@ -115,6 +135,8 @@ def check(key: str, value: Any, origin: str) -> int | float | str:
         raise _unfit(setting, value, origin) from None
     if isinstance(converted, (int, float)) and not setting.least <= converted <= setting.most:
         raise _unfit(setting, value, origin)
+    if setting.choices and converted not in setting.choices:
+        raise _unfit(setting, value, origin)
     return converted
 
 
@@ -156,6 +178,8 @@ def write(path: Path, key: str, value: str, generations: files.Generations | Non
 
 def _unfit(setting: Setting, value: Any, origin: str) -> WrongUsage:
     kind = {int: "a whole number", float: "a number", str: "a text"}[type(setting.default)]
+    if setting.choices:
+        kind = "one of " + ", ".join(setting.choices)
     bounds = "" if isinstance(setting.default, str) else f" from {setting.least:,.12g} to {setting.most:,.12g}"
     return WrongUsage(
         f"The setting {setting.key} takes {kind}{bounds}",

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from holdfast.errors import Refused
+from holdfast.ledger import restore_began, restore_ended
 from holdfast.lifecycle import Step, transition
 from holdfast.model import (
     Action,
@@ -32,11 +33,13 @@ from holdfast.narration import headline
 
 T = TypeVar("T")
 
-VERSION = 1  # of what the fold makes of the same events; snapshots of another version are folded anew
+VERSION = 2  # of what the fold makes of the same events; snapshots of another version are folded anew
 KEPT_PROMPTS, KEPT_ACTIONS, KEPT_FILES = 20, 50, 500
 
 FORGOTTEN = "event.forgotten"
 BLANK = "event.blank"
+RETURNED = "run.returned"
+REFOLDED = frozenset({FORGOTTEN, RETURNED})
 OPENED = "session.opened"
 ENDED = "session.ended"
 FENCING = {"died", "taken_over"}
@@ -60,6 +63,9 @@ def fold(run: str, events: Iterable[Event], forgotten: Iterable[int] = ()) -> Ru
     state = Run(id=run)
     for event in without(listed, {*forgotten, *(_number(e.body.get("seq")) for e in listed if e.kind == FORGOTTEN)}):
         apply(state, event)
+        if event.kind == RETURNED:
+            to = min(_number(event.body.get("to")), event.seq - 1)
+            state = _gone_back(state, fold(run, (found for found in listed if found.seq <= to), forgotten))
     return state
 
 
@@ -71,7 +77,7 @@ def without(events: Iterable[Event], forgotten: Container[int]) -> Iterator[Even
 
 
 def apply(run: Run, event: Event) -> None:
-    """Add one event to a state. A `forgotten` event needs a new fold, because it changes what came before it."""
+    """Add one event to a state. Those of `REFOLDED` need a new fold, because they change what came before them."""
     run.seq = event.seq
     run.updated = event.time if run.updated is None else max(run.updated, event.time)
     if event.agent and event.agent not in run.agents:
@@ -114,6 +120,25 @@ def _blanked(run: Run, event: Event, body: Body) -> None:
     """The name of a forgotten entry is not given again."""
     if letter := LETTERS.get(_text(body.get("kind"))):
         run.entries[letter] = run.entries.get(letter, 0) + 1
+
+
+def _gone_back(now: Run, then: Run) -> Run:
+    """What a run knew then, with who works on it now. Names that were given since are not given again."""
+    return msgspec.structs.replace(
+        then,
+        seq=now.seq,
+        updated=now.updated,
+        status=then.status if then.status.is_open else now.status,
+        worktree=now.worktree,
+        directory=now.directory,
+        agents=now.agents,
+        epoch=now.epoch,
+        sessions=now.sessions,
+        open_sessions=now.open_sessions,
+        last_session=now.last_session,
+        entries={letter: max(number, then.entries.get(letter, 0)) for letter, number in now.entries.items()},
+        forgotten=now.forgotten,
+    )
 
 
 def _step(run: Run, event: Event, step: Step) -> None:
@@ -298,4 +323,6 @@ HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     "prompt.given": _prompted,
     "action.taken": _acted,
     "call.kept": _called,
+    "restore.began": restore_began,
+    "restore.ended": restore_ended,
 }

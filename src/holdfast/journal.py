@@ -6,25 +6,29 @@ each event into the state of its run and session, and writes the states once, at
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from datetime import datetime
+from collections.abc import Iterator
 from typing import cast
 
 import msgspec
 
-from holdfast import history, ids, packing
-from holdfast.clock import Clock, from_micros, micros
-from holdfast.errors import Damaged, Fenced, NotFound
-from holdfast.model import Body, Draft, Event, Run, Session
+from holdfast import history, ids, ledger, packing, rows
+from holdfast.clock import Clock, micros
+from holdfast.errors import Fenced, NotFound
+from holdfast.model import Body, Checkpoint, Draft, Event, Run, Session
 from holdfast.narration import searchable
-from holdfast.stores.protocol import EventRow, Page, Reader, RunQuery, RunRow, SessionRow, Snapshot, Writer
+from holdfast.stores.protocol import (
+    LEDGER,
+    EventRow,
+    Page,
+    Reader,
+    RunQuery,
+    RunRow,
+    Snapshot,
+    Writer,
+)
 from holdfast.text import sound, sound_text
 
 MILESTONE = 256  # events between two snapshots that stay
-
-_encode = msgspec.json.Encoder().encode
-_run_decoder = msgspec.json.Decoder(Run)
-_session_decoder = msgspec.json.Decoder(Session)
 
 
 class Journal:
@@ -58,10 +62,11 @@ class Journal:
         """The state of a run after its event `seq`. What was forgotten since is not known then either."""
         forgotten = self.get_run(id).forgotten
         start = self._nearest_snapshot(id, seq)
-        if start is None or forgotten:
+        later = list(self.events(id, after=start.seq if start else 0, until=seq))
+        if start is None or forgotten or any(event.kind in history.REFOLDED for event in later):
             return history.fold(id, self.events(id, until=seq), forgotten)
-        run = _run_decoder.decode(start.state)
-        for event in self.events(id, after=start.seq, until=seq):
+        run = rows.decode_run(start.state)
+        for event in later:
             history.apply(run, event)
         return run
 
@@ -69,21 +74,53 @@ class Journal:
         self, run: str, *, after: int = 0, until: int | None = None, newest: int | None = None
     ) -> Iterator[Event]:
         for row in self.view.events(run, after=after, until=until, newest=newest):
-            yield event_of(row, self.view.blob)
+            yield rows.event_of(row, self.view.blob)
 
     def find_session(self, id: str) -> Session | None:
         if id not in self._sessions:
             row = self.view.find_session(sound_text(id))
             if row is None:
                 return None
-            self._sessions[id] = _session_of(row)
+            self._sessions[id] = rows.session_of(row)
         return self._sessions[id]
 
     def list_sessions(
         self, run: str | None = None, *, only_open: bool = False, with_process: bool = False, limit: int | None = None
     ) -> list[Session]:
-        rows = self.view.list_sessions(run, only_open=only_open, with_process=with_process, limit=limit)
-        return [self._sessions.get(row.id) or _session_of(row) for row in rows]
+        found = self.view.list_sessions(run, only_open=only_open, with_process=with_process, limit=limit)
+        return [self._sessions.get(row.id) or rows.session_of(row) for row in found]
+
+    def find_checkpoint(self, id: str) -> Checkpoint | None:
+        row = self.view.find_checkpoint(sound_text(id))
+        return rows.checkpoint_of(row) if row else None
+
+    def list_checkpoints(
+        self, worktree: str | None = None, *, run: str | None = None, limit: int | None = None
+    ) -> Iterator[Checkpoint]:
+        return map(rows.checkpoint_of, self.view.list_checkpoints(worktree, run=run, limit=limit))
+
+    def fold_checkpoints(self, run: str) -> dict[str, Checkpoint]:
+        """The checkpoints of a worktree, folded from its ledger."""
+        found: dict[str, Checkpoint] = {}
+        for event in self.events(run):
+            if event.kind.startswith("checkpoint."):
+                id = str(event.body.get("id", ""))
+                after = ledger.apply_checkpoint(found.pop(id, None), event)
+                if after is not None and event.kind != "checkpoint.dropped":
+                    found[id] = after
+        return found
+
+    def ledger_of(self, worktree: str) -> Run | None:
+        """The ledger of a worktree, if anything ever happened to it."""
+        return self.find_run("ledger-" + ids.file_name(worktree))
+
+    def ledger(self, worktree: str) -> Run:
+        """The run that holds what happened to a worktree itself; nobody sees it among the others."""
+        found = self.ledger_of(worktree)
+        if found is None:
+            body = {"goal": f"Checkpoints of {worktree}", "layout": LEDGER, "worktree": worktree}
+            found = self.start("ledger-" + ids.file_name(worktree), Draft("run.started", body, time=self.clock.now()))
+        return found
 
     # adding
 
@@ -132,7 +169,7 @@ class Journal:
         for run in self._runs.values():
             self._put_run(run)
         for session in self._sessions.values():
-            self._writer.put_session(row_of_session(session))
+            self._writer.put_session(rows.row_of_session(session))
 
     # inside
 
@@ -187,14 +224,16 @@ class Journal:
         return True
 
     def _fold(self, event: Event) -> None:
-        if event.kind == history.FORGOTTEN:
-            self._forget(event)
+        if event.kind in history.REFOLDED:
+            self._fold_anew(event)
         else:
             history.apply(self._runs[event.run], event)
             if event.session:
                 self._fold_session(event.session, event)
+        if event.kind.startswith("checkpoint."):
+            self._fold_checkpoint(event)
         if event.seq % MILESTONE == 0:
-            state = _encode(self._runs[event.run])
+            state = rows.encode(self._runs[event.run])
             self._writer.put_snapshot(event.run, Snapshot(event.seq, history.VERSION, state))
 
     def _fold_session(self, id: str, event: Event) -> None:
@@ -205,10 +244,19 @@ class Journal:
         if after is not None:
             self._sessions[id] = after
 
-    def _forget(self, event: Event) -> None:
-        """Fold anew without the forgotten event, which may have changed anything after it."""
-        seq = event.body.get("seq", 0)
-        self._writer.forget_words(event.run, seq)
+    def _fold_checkpoint(self, event: Event) -> None:
+        id = str(event.body.get("id", ""))
+        if event.kind == "checkpoint.dropped":
+            self._writer.delete_checkpoint(id)
+            return
+        after = ledger.apply_checkpoint(self.find_checkpoint(id), event)
+        if after is not None:
+            self._writer.put_checkpoint(rows.row_of_checkpoint(after))
+
+    def _fold_anew(self, event: Event) -> None:
+        """Fold the whole run: the event changes what came before it."""
+        if event.kind == history.FORGOTTEN:
+            self._writer.forget_words(event.run, event.body.get("seq", 0))
         self._runs[event.run] = history.fold(event.run, self.events(event.run))
         self._sessions.update(self.fold_sessions(event.run))
 
@@ -228,60 +276,13 @@ class Journal:
         return good[-1] if good else None
 
     def _put_run(self, run: Run) -> None:
-        self._writer.put_run(row_of_run(run, self.clock.now()))
+        self._writer.put_run(rows.row_of_run(run, self.clock.now()))
 
     def _run_of(self, row: RunRow) -> Run:
         if row.fold != history.VERSION:
             return history.fold(row.id, self.events(row.id))
-        try:
-            return _run_decoder.decode(row.state)
-        except packing.UNREADABLE as error:
-            raise Damaged(
-                f"The state of run {row.id} cannot be read", [("error", error)], ["`holdfast verify`"]
-            ) from error
-
-
-def event_of(row: EventRow, fetch: Callable[[bytes], bytes | None]) -> Event:
-    body = packing.unpack(row.body, fetch)
-    return Event(row.run, row.seq, row.id.hex(), row.kind, from_micros(row.time), row.session, row.agent, body)
-
-
-def row_of_run(run: Run, now: datetime) -> RunRow:
-    labels = {f"agent:{agent}" for agent in run.agents} | {f"tag:{tag}" for tag in run.tags}
-    return RunRow(
-        run.id,
-        run.status,
-        run.layout,
-        run.worktree,
-        micros(run.created or now),
-        micros(run.updated or now),
-        run.seq,
-        history.VERSION,
-        _encode(run),
-        frozenset(labels),
-    )
+        return rows.decode_run(row.state, row.id)
 
 
 def _is_fenced(session: Session, run: Run) -> bool:
     return session.fenced or (session.is_open and session.epoch < run.epoch)
-
-
-def _session_of(row: SessionRow) -> Session:
-    try:
-        return _session_decoder.decode(row.record)
-    except packing.UNREADABLE as error:
-        raise Damaged(
-            f"The record of session {row.id} cannot be read", [("error", error)], ["`holdfast verify`"]
-        ) from error
-
-
-def row_of_session(session: Session) -> SessionRow:
-    return SessionRow(
-        session.id,
-        session.run,
-        micros(session.opened),
-        session.is_open,
-        session.process is not None,
-        session.agent_session,
-        _encode(session),
-    )

@@ -134,6 +134,46 @@ class Action(Struct):
     files: list[str] = []
 
 
+class Checkpoint(Struct):
+    """A named point in the journal, together with the exact worktree at that moment."""
+
+    id: str
+    worktree: str
+    number: int
+    time: datetime
+    tree: str
+    beside: str  # the blob that holds what git's trees do not know
+    kind: str = "asked"
+    name: str | None = None
+    message: str | None = None
+    run: str | None = None
+    seq: int | None = None  # the run's last event then
+    directory: str = ""
+    staged: str | None = None
+    commit: str | None = None
+    branch: str | None = None
+    under_way: str | None = None
+    changed: list[str] = []  # since the checkpoint before it, as far as they are few
+    changes: int = 0
+    skipped: list[str] = []
+    pinned: bool = False
+
+
+class Restore(Struct):
+    """One way back: from what was there to a checkpoint."""
+
+    id: str
+    time: datetime
+    before: str  # the checkpoint of what was there
+    target: str
+    paths: list[str] = []
+    run: str | None = None
+    seq_before: int | None = None
+    seq_after: int | None = None
+    code: bool = True
+    verb: str = "restore"
+
+
 class Run(Struct):
     """A piece of work that outlives any one agent process: what its events add up to."""
 
@@ -166,6 +206,9 @@ class Run(Struct):
     open_sessions: list[str] = []
     last_session: str | None = None
     forgotten: list[int] = []
+    unfinished: Restore | None = None  # these three only in the ledger of a worktree
+    undoable: list[Restore] = []
+    redoable: list[Restore] = []
 
     @property
     def title(self) -> str:

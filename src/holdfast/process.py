@@ -10,10 +10,12 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from holdfast import clock, spool
+from holdfast.errors import NotFound, Refused
 from holdfast.model import Process
 
 GONE_STATES = ("Z", "X", "x")
@@ -72,6 +74,19 @@ def judge(process: Process) -> Judgement:
     if state in GONE_STATES:
         return Judgement(False, f"process {process.pid} has ended")
     return Judgement(True, f"process {process.pid} is running")
+
+
+def run_foreground(command: Sequence[str], directory: Path) -> int:
+    """Run a command in the user's terminal and wait for it; answers with its exit code, as a shell would."""
+    import subprocess
+
+    try:
+        code = subprocess.call(list(command), cwd=directory)
+    except FileNotFoundError as error:
+        raise NotFound(f"There is no command {command[0]}", [("directory", directory)]) from error
+    except PermissionError as error:
+        raise Refused(f"{command[0]} cannot be run", [("directory", directory)], ["`chmod +x`"]) from error
+    return 128 - code if code < 0 else code
 
 
 def parse_stat(text: str) -> tuple[str, str] | None:

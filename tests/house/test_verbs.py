@@ -17,6 +17,8 @@ COMMANDS = {
     "finish_task": "task done",
     "list_tasks": "task list",
     "config_get": "config get",
+    "continue_restore": "restore --continue",
+    "undo_restore": "restore --undo",
     "config_list": "config list",
     "config_set": "config set",
 }

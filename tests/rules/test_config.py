@@ -41,8 +41,12 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 
 # key: (default, may a project set it)
-BY_HAND: dict[str, tuple[int | float, bool]] = {
+BY_HAND: dict[str, tuple[int | float | str, bool]] = {
     "brief.budget": (10_000, True),
+    "checkpoint.file_limit": (50, True),
+    "checkpoint.total_limit": (500, True),
+    "checkpoint.filtered": ("ask", False),
+    "checkpoint.include": ("", False),
     "list.limit": (20, True),
     "store.deadline": (10.0, False),
 }
@@ -213,7 +217,10 @@ def test_any_value_fits_or_is_wrong_usage(key: str, value: Any) -> None:
         found = config.check(key, value, "here")
     except WrongUsage:
         return
-    assert isinstance(found, (int, float))
+    if isinstance(found, str):
+        assert isinstance(setting.default, str)
+        assert not setting.choices or found in setting.choices
+        return
     assert math.isfinite(found)
     assert setting.least <= found <= setting.most
 

@@ -67,6 +67,8 @@ FIELDS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("call.kept", {"agent": "robot", "event": "Did"}, {"status": Status.ACTIVE, "calls": 1, "last_call": "robot Did"}),
     ("call.late", {"agent": "robot", "event": "Did"}, {"status": Status.CREATED, "calls": 0, "last_call": None}),
     ("event.blank", {"text": "x"}, {"status": Status.CREATED, "notes": []}),
+    ("restore.began", {"restore": "nonsense"}, {"unfinished": None, "status": Status.CREATED}),
+    ("restore.ended", {"restore": {}}, {"unfinished": None, "undoable": [], "redoable": []}),
     ("something.new", {"goal": "other"}, {"status": Status.CREATED, "goal": "a goal"}),
 ]
 
@@ -313,6 +315,13 @@ HEADLINES: list[tuple[str, dict[str, Any], str]] = [
     ("entry.unpinned", {"entry": "d1"}, "unpinned d1"),
     ("event.forgotten", {"seq": 7}, "forgot event 7"),
     ("event.blank", {"kind": "note.added"}, "forgotten"),
+    ("run.returned", {"to": 3}, "went back to what it knew after event 3"),
+    ("checkpoint.made", {"id": "cp-1", "name": "before"}, "checkpoint cp-1: before"),
+    ("checkpoint.made", {"id": "cp-1"}, "checkpoint cp-1"),
+    ("checkpoint.dropped", {"id": "cp-1"}, "dropped checkpoint cp-1"),
+    ("restore.began", {}, "a restore began"),
+    ("restore.ended", {}, "a restore ended"),
+    ("restore.ended", {"given_up": True}, "a restore was given up"),
     ("prompt.given", {"text": "do it"}, "prompt: do it"),
     ("action.taken", {"text": "ran it"}, "ran it"),
     ("call.kept", {"agent": "robot", "event": "Did"}, "robot Did"),

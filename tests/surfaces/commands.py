@@ -1,6 +1,7 @@
 """Every command there is, with arguments that work in the `worked` project, and what it answers.
 
-`data` and `talk` are patterns for the whole of stdout and stderr; `{run}`, `{earlier}` and `{session}` stand for ids.
+`data` and `talk` are patterns for the whole of stdout and stderr; `{run}`, `{earlier}`, `{session}`, `{checkpoint}` and
+`{later}` stand for ids.
 """
 
 from __future__ import annotations
@@ -11,6 +12,10 @@ from typing import NamedTuple
 import click
 
 from holdfast.cli.app import holdfast
+from holdfast.operations.checkpoint import checkpoint
+from holdfast.operations.record import action
+from holdfast.operations.restore import restore, undo
+from holdfast.workspace import Workspace
 
 
 class Known(NamedTuple):
@@ -19,6 +24,8 @@ class Known(NamedTuple):
     run: str
     earlier: str
     session: str
+    checkpoint: str = "cp-0000000000"  # these two only where checkpoints were made
+    later: str = "cp-0000000001"
 
     def fill(self, text: str) -> str:
         for name, value in self._asdict().items():
@@ -37,8 +44,9 @@ class Case(NamedTuple):
         return [*self.words.split(), *(known.fill(argument) for argument in self.arguments)]
 
 
-RUN, SESSION = r"run-[0-9a-z]{10}", r"ses-[0-9a-z]{10}"
+RUN, SESSION, CHECKPOINT = r"run-[0-9a-z]{10}", r"ses-[0-9a-z]{10}", r"cp-[0-9a-z]{10}"
 SETTLED = "run changed"
+WENT_BACK = "restore to written removed paths moved_aside dry_run state"
 
 CASES = [
     Case(
@@ -49,21 +57,9 @@ CASES = [
         "",
         "directory store off run last_session present others troubles set_aside warnings",
     ),
-    Case(
-        "brief",
-        (),
-        "# Where run {run} stands\n.*Goal: Add retries.*- d1 Use backoff.*",
-        "",
-        "run text made budget left_out",
-    ),
+    Case("brief", (), "# Where run {run} stands\n.*Goal: Add retries.*- d1 Use backoff.*", "", "run text made budget left_out"),
     Case("runs", (), r"#  run +status +last +goal\n1  {run}  active .*\n2  {earlier}  paused .*\n", "", "runs next"),
-    Case(
-        "show",
-        (),
-        "Add retries to the client\n{run}  active\nstarted    .*note       n1  Needs a VPN\n.*",
-        "",
-        "run sessions at",
-    ),
+    Case("show", (), "Add retries to the client\n{run}  active\nstarted    .*note       n1  Needs a VPN\n.*", "", "run sessions at"),
     Case("sessions", (), r"#  session .*\n1  {session}  robot .*open\n", "", "run sessions"),
     Case("log", (), "#1  .*  started: Add retries to the client\n#2  .*\n", "", "run events"),
     Case(
@@ -78,8 +74,7 @@ CASES = [
         "join",
         ("{run}", "--agent", "tester"),
         f"{SESSION}\n",
-        f"Joined {{run}}: Add.*\nIts session is {SESSION}; .*`export HOLDFAST_SESSION={SESSION}`\n"
-        "Also on it: {session}\n",
+        f"Joined {{run}}: Add.*\nIts session is {SESSION}; .*`export HOLDFAST_SESSION={SESSION}`\nAlso on it: {{session}}\n",
         "run session taken_from others",
     ),
     Case("leave", ("{session}",), "{session}\n", "Ended {session}\n", "session changed"),
@@ -88,25 +83,33 @@ CASES = [
     Case("fail", (), "{run}\n", "{run} is failed: Add retries.*\n", SETTLED),
     Case("abort", (), "{run}\n", "{run} is aborted: Add retries.*\n", SETTLED),
     Case("abandon", (), "{run}\n", "{run} is abandoned: Add retries.*\n", SETTLED),
+    Case("checkpoint", ("before", "-m", "all is well"), f"{CHECKPOINT}\n", "Kept [0-9]+ changed files? since the last checkpoint\n", "checkpoint filtered"),
+    Case("checkpoints", (), r"#  checkpoint +kind +made +files +what\n1  cp-.*\n[0-9]+  {later}  .*\n[0-9]+  {checkpoint}  asked .* first\n", "", "checkpoints"),
+    Case("diff", ("{checkpoint}", "{later}", "client.py"), r"diff --git a/client.py b/client.py\n.*\n-slow\n\+retrying\n", "run: .*Measured it\n", "a b code state"),
+    Case("restore", ("{later}",), "{later}\n", "Back at {later}: 1 written, 0 removed; `holdfast undo` takes it back\n", WENT_BACK),
+    Case("undo", (), f"{CHECKPOINT}\n", f"Back at {CHECKPOINT}: 1 written, 0 removed; .*\n", WENT_BACK),
+    Case("redo", (), f"{CHECKPOINT}\n", f"Back at {CHECKPOINT}: 1 written, 0 removed; .*\n", WENT_BACK),
+    Case("guard", ("true",), f"{CHECKPOINT}\n", "It passes; this state is kept.\n", "command code passed restored"),
+    Case(
+        "bisect",
+        ("--good", "{checkpoint}", "--bad", "{later}", "grep", "--silent", "slow", "client.py"),
+        "{later}\n",
+        "First bad of 2 tried: asked\nSee what it changed: `holdfast diff {checkpoint} {later}`\n",
+        "command first_bad last_good tried",
+    ),
     Case("note", ("Ask first",), "n2\n", "Noted on {run}\n", "run entry seq"),
     Case("decide", ("Use a library", "--because", "it is tested"), "d2\n", "Decided on {run}\n", "run entry seq"),
     Case("revoke", ("1",), "d1\n", "d1 is revoked\n", "run entry changed"),
     Case("task add", ("Measure it",), "t3\n", "Added to {run}\n", "run entry seq"),
-    Case("task done", ("t1", "--outcome", "green", "--files", "a,b"), "t1\n", "t1 is done\n", "run entry changed"),
-    Case("task list", (), r"task  state  what .*\nt1 +open +Write the tests\nt2 +open +Ship it\n", "", "run tasks"),
+    Case("task done", ("t1", "--outcome", "green", "--files", "a.py,b.py"), "t1\n", "t1 is done\n", "run entry changed"),
+    Case("task list", (), r"task  state  what +outcome\nt1 +open +Write the tests\nt2 +open +Ship it\n", "", "run tasks"),
     Case("done", ("t2",), "t2\n", "t2 is done\n", "run entry changed"),
     Case("action", ("Ran it", "--file", "a.py"), "[0-9]+\n", "Recorded on {run}\n", "run seq"),
     Case("pin", ("n1",), "n1\n", "n1 is pinned\n", "run entry pinned changed"),
     Case("forget", ("6", "--yes"), "6\n", "{run} has forgotten event 6\n", "run seq changed"),
     Case("rename", ("Retries",), "{run}\n", "{run} is called Retries\n", "run"),
     Case("tag", ("urgent",), "urgent\n", "{run} has 1 tag\n", "run"),
-    Case(
-        "init",
-        (),
-        "/.*/holdfast\n",
-        "It was ready already.\nAny agent's hook can call: .* -I -S /.*/inbox.py AGENT EVENT\n",
-        "directory store created hook",
-    ),
+    Case("init", (), "/.*/holdfast\n", "It was ready already.\nAny agent's hook can call: .* -I -S /.*/inbox.py AGENT EVENT\n", "directory store created hook"),
     Case("on", (), "", "It was on already.\n", "store off changed"),
     Case("off", (), "", "Nothing is recorded here from now on.\n", "store off changed"),
     Case("config list", (), r"setting +value\nbrief.budget +10000\n.*", "", "settings warnings"),
@@ -115,9 +118,25 @@ CASES = [
     Case("completion", ("bash",), "_holdfast_completion\\(\\) {.*", "", "shell script"),
     Case("sweep", (), "", "Took in 0 calls\n0 runs found interrupted\n", "taken_in set_aside interrupted troubles"),
     Case("verify", (), "Whole: 2 runs, [0-9]+ events\n", "", "runs events problems set_aside"),
-    Case("delete", ("{earlier}", "--yes"), "{earlier}\n", "Deleted [0-9]+ events: Fix the flaky.*", "run goal events"),
-]
+    Case("tidy", (), "", "Dropped 0 checkpoints, [0-9]+ stay\n", "dropped kept merged dry_run"),
+    Case("delete", ("{earlier}", "--yes"), "{earlier}\n", "Deleted [0-9]+ events: Fix the flaky test\n", "run goal events"),
+]  # fmt: skip
 WITH_JSON = [case for case in CASES if case.keys is not None]
+NEED_CHECKPOINTS = ("checkpoints", "diff", "restore", "undo", "redo", "bisect", "tidy")
+
+
+def with_checkpoints(workspace: Workspace, known: Known) -> Known:
+    """Two checkpoints with work between them, and the worktree back at the first; one can undo, and also redo."""
+    client = workspace.root / "client.py"
+    client.write_text("slow\n")
+    first = checkpoint(workspace, message="first").checkpoint
+    client.write_text("retrying\n")
+    action(workspace, "Measured it")
+    second = checkpoint(workspace).checkpoint
+    restore(workspace, first.id)
+    restore(workspace, second.id)
+    undo(workspace)
+    return known._replace(checkpoint=first.id, later=second.id)
 
 
 def fits(pattern: str, text: str, known: Known) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from tests.surfaces.commands import Known
+from tests.surfaces.commands import NEED_CHECKPOINTS, Case, Known, with_checkpoints
 from tests.surfaces.inside import call
 from tests.tools import Command
 
@@ -20,8 +20,12 @@ def say(repository: Path) -> Callable[..., Command]:
 
 
 @pytest.fixture
-def worked(repository: Path) -> Iterator[Known]:
-    """Two runs: one paused, one with a session, tasks, a decision, a note and an action. Whole at the end."""
+def worked(repository: Path, request: pytest.FixtureRequest) -> Iterator[Known]:
+    """Two runs: one paused, one with a session, tasks, a decision, a note and an action. Whole at the end.
+
+    Where the test is about a verb that needs checkpoints, there are two.
+    """
+    case = getattr(request.node, "callspec", None) and request.node.callspec.params.get("case")
     with holdfast.open(repository) as workspace:
         earlier = holdfast.start(workspace, "Fix the flaky test").run
         run = holdfast.start(workspace, "Add retries to the client").run
@@ -31,7 +35,10 @@ def worked(repository: Path) -> Iterator[Known]:
         holdfast.decide(workspace, "Use backoff", because="the server sheds load")
         holdfast.note(workspace, "Needs a VPN")
         holdfast.action(workspace, "Edited client.py", files=("client.py",))
-    yield Known(run.id, earlier.id, session.id)
+        known = Known(run.id, earlier.id, session.id)
+        if isinstance(case, Case) and case.words in NEED_CHECKPOINTS:
+            known = with_checkpoints(workspace, known)
+    yield known
     with holdfast.open(repository) as workspace:
         if workspace.is_off:
             holdfast.on(workspace)

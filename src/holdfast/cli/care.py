@@ -7,7 +7,7 @@ import click
 from holdfast.cli.command import Said, complete_run, confirm, verb, yes_option
 from holdfast.cli.words import Line
 from holdfast.errors import Damaged
-from holdfast.operations import delete as deleting, look, sweep as sweeping, verify as verifying
+from holdfast.operations import delete as deleting, look, sweep as sweeping, tidy as tidying, verify as verifying
 from holdfast.text import count, one_line
 from holdfast.workspace import Workspace
 
@@ -33,6 +33,17 @@ def verify(workspace: Workspace) -> Said:
         return Said(found, data, [("bad", f"Damaged: {count(len(found.problems), 'problem')} in {seen}")], Damaged.code)
     aside = [f"{count(found.set_aside, 'call')} that could not be read lie in inbox/aside"] if found.set_aside else []
     return Said(found, [f"Whole: {seen}"], aside)
+
+
+@verb("holdfast tidy --dry-run")
+@click.option("--days", type=click.IntRange(0, 36_500), metavar="N", help="Drop what is older.")
+@click.option("--most", type=click.IntRange(1, 10**9), metavar="N", help="Keep at most N.")
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+def tidy(workspace: Workspace, days: int | None, most: int | None, dry_run: bool) -> Said:
+    """Thin out checkpoints: all of a day, one an hour of a week, one a day before. Named and pinned ones stay."""
+    found = tidying.tidy(workspace, days=days, most=most, dry_run=dry_run)
+    word = "Would drop" if dry_run else "Dropped"
+    return Said(found, found.dropped, [f"{word} {count(len(found.dropped), 'checkpoint')}, {found.kept} stay"])
 
 
 @verb("holdfast delete run-4x9k2m7pq3 --yes")

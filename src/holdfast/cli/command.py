@@ -97,10 +97,12 @@ def _nothing(*_: object) -> Said:
     return Said(None)
 
 
-def verb(example: str, name: str | None = None, parent: click.Group | None = None) -> Callable[[F], click.Command]:
+def verb(
+    example: str, name: str | None = None, parent: click.Group | None = None, **settings: Any
+) -> Callable[[F], click.Command]:
     """Make a function `(workspace, **arguments) -> Said` a command."""
     maker = parent.command if parent is not None else click.command
-    return maker(name, cls=VerbCommand, example=example)
+    return maker(name, cls=VerbCommand, example=example, **settings)
 
 
 def print_json(value: Any) -> None:

@@ -9,8 +9,10 @@ from msgspec import Struct
 
 from holdfast import history, intake, packing
 from holdfast.errors import Damaged
-from holdfast.journal import Journal, event_of, row_of_run, row_of_session
+from holdfast.journal import Journal
 from holdfast.model import Run
+from holdfast.rows import event_of, row_of_checkpoint, row_of_run, row_of_session
+from holdfast.stores.protocol import LEDGER
 from holdfast.workspace import Workspace
 
 encode = msgspec.json.Encoder().encode
@@ -58,7 +60,7 @@ def _check_run(journal: Journal, id: str, problems: list[Problem]) -> int:
             return count
         event = event_of(row, lambda digest: _sound_blob(journal, digest))
         uses |= packing.blobs_in(row.body)
-        if event.kind == history.FORGOTTEN:
+        if event.kind in history.REFOLDED:
             run = history.fold(id, journal.events(id, until=count))
         else:
             history.apply(run, event)
@@ -81,6 +83,12 @@ def _compare(journal: Journal, run: Run, uses: set[bytes]) -> Iterator[Problem]:
                 yield Problem(run.id, f"the stored {name} is not what the events add up to")
     if uses != journal.view.blob_uses(run.id):
         yield Problem(run.id, "the list of large values is not what the events refer to")
+    if run.layout == LEDGER:
+        made = {found.id: row_of_checkpoint(found) for found in journal.fold_checkpoints(run.id).values()}
+        kept = {row.id: row for row in journal.view.list_checkpoints(run.worktree)}
+        for id in made.keys() | kept.keys():
+            if made.get(id) != kept.get(id):
+                yield Problem(id, "the stored checkpoint is not what the events add up to")
     folded = {session.id: row_of_session(session) for session in journal.fold_sessions(run.id).values()}
     rows = {row.id: row for row in journal.view.list_sessions(run.id)}
     for id in folded.keys() | rows.keys():

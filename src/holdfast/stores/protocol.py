@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
+LEDGER = "worktree"  # the layout of runs that only keep what happened to a worktree; lists leave them out
+
 
 class RunRow(NamedTuple):
     id: str
@@ -42,6 +44,17 @@ class SessionRow(NamedTuple):
     is_open: bool
     has_process: bool
     agent_session: str | None
+    record: bytes
+
+
+class CheckpointRow(NamedTuple):
+    id: str
+    worktree: str
+    number: int  # counted in its worktree
+    run: str | None
+    time: int
+    named: bool
+    pinned: bool
     record: bytes
 
 
@@ -88,6 +101,11 @@ class Reader(Protocol):
     def pointer(self, worktree: str) -> str | None: ...
     def pointers(self) -> dict[str, str]: ...
     def found_by(self, run: str, search: str) -> bool: ...
+    def find_checkpoint(self, id: str) -> CheckpointRow | None: ...
+    def list_checkpoints(
+        self, worktree: str | None = None, *, run: str | None = None, limit: int | None = None
+    ) -> Iterator[CheckpointRow]: ...
+    def last_checkpoint_number(self, worktree: str) -> int: ...
     def problems(self) -> list[str]: ...
 
 
@@ -100,6 +118,8 @@ class Writer(Reader, Protocol):
     def put_run(self, row: RunRow) -> None: ...
     def put_session(self, row: SessionRow) -> None: ...
     def put_snapshot(self, run: str, snapshot: Snapshot) -> None: ...
+    def put_checkpoint(self, row: CheckpointRow) -> None: ...
+    def delete_checkpoint(self, id: str) -> None: ...
     def point(self, worktree: str, run: str | None) -> None: ...
     def delete_run(self, run: str) -> None: ...
 

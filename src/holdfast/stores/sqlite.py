@@ -18,7 +18,7 @@ from holdfast.errors import Busy, Damaged, HoldfastError, Refused, Trouble
 from holdfast.files import PRIVATE_FILE, lock, os_errors, sync_directory
 from holdfast.stores.sqlite_view import SqliteView
 
-FORMAT = 1  # the number of the newest file in schema/
+FORMAT = 2  # the number of the newest file in schema/
 LOG_PAGES = 500
 
 

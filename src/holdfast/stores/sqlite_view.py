@@ -9,10 +9,11 @@ import apsw
 
 from holdfast.packing import expand, squeeze
 from holdfast.stores import queries
-from holdfast.stores.protocol import EventRow, Page, RunQuery, RunRow, SessionRow, Snapshot
+from holdfast.stores.protocol import LEDGER, CheckpointRow, EventRow, Page, RunQuery, RunRow, SessionRow, Snapshot
 
 RUN = "run.id, run.status, run.layout, run.worktree, run.created, run.updated, run.seq, run.fold, run.state"
 EVENT = "event.seq, event.id, event.kind, event.time, event.session, event.agent, event.body"
+CHECKPOINT = "id, worktree, number, run, time, named, pinned, record"
 SESSION = (
     "session.id, run.id, session.opened, session.is_open, session.has_process, session.agent_session, session.record"
 )
@@ -34,7 +35,7 @@ class SqliteView:
 
     def find_ids(self, table: str, fragment: str, limit: int) -> list[str]:
         """Ids of runs or sessions that begin or end with a fragment; the part before the first dash may be left out."""
-        assert table in ("run", "session")
+        assert table in ("run", "session", "checkpoint")
         like = queries.like_fragment(fragment)
         rows = self._connection.execute(
             f"SELECT id FROM {table} WHERE id LIKE ?1 || '%' ESCAPE '\\' OR id LIKE '%' || ?1 ESCAPE '\\'"
@@ -104,6 +105,24 @@ class SqliteView:
         expression = queries.match_expression(search)
         return bool(expression) and self._value(select, expression, run) is not None
 
+    def find_checkpoint(self, id: str) -> CheckpointRow | None:
+        row = self._row(f"SELECT {CHECKPOINT} FROM checkpoint WHERE id = ?", id)
+        return _checkpoint(row) if row else None
+
+    def list_checkpoints(
+        self, worktree: str | None = None, *, run: str | None = None, limit: int | None = None
+    ) -> Iterator[CheckpointRow]:
+        """Checkpoints, newest first."""
+        select = f"SELECT {CHECKPOINT} FROM checkpoint WHERE (?1 IS NULL OR worktree = ?1) AND (?2 IS NULL OR run = ?2)"
+        rows = self._connection.execute(
+            select + " ORDER BY key DESC LIMIT ?3", (worktree, run, -1 if limit is None else limit)
+        )
+        return map(_checkpoint, rows)
+
+    def last_checkpoint_number(self, worktree: str) -> int:
+        number: int | None = self._value("SELECT max(number) FROM checkpoint WHERE worktree = ?", worktree)
+        return number or 0
+
     def problems(self) -> list[str]:
         """What SQLite itself finds wrong."""
         found = [text for (text,) in self._connection.execute("PRAGMA integrity_check") if text != "ok"]
@@ -168,6 +187,17 @@ class SqliteView:
             " VALUES ((SELECT key FROM run WHERE id = ?), ?, ?, ?)",
             (run, snapshot.seq, snapshot.fold, squeeze(snapshot.state)),
         )
+
+    def put_checkpoint(self, row: CheckpointRow) -> None:
+        self._connection.execute(
+            f"INSERT INTO checkpoint ({CHECKPOINT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT (id) DO UPDATE"
+            " SET named = excluded.named, pinned = excluded.pinned, record = excluded.record",
+            row,
+        )
+
+    def delete_checkpoint(self, id: str) -> None:
+        self._connection.execute("DELETE FROM checkpoint WHERE id = ?", (id,))
 
     def point(self, worktree: str, run: str | None) -> None:
         if run is None:
@@ -260,6 +290,9 @@ def _conditions(query: RunQuery) -> tuple[list[str], list[object]]:
         if allowed:
             conditions.append(f"run.{column} IN ({', '.join('?' * len(allowed))})")
             values += sorted(allowed)
+    if not query.layouts:
+        conditions.append("run.layout != ?")
+        values.append(LEDGER)
     for label in sorted(query.labels):
         conditions.append("run.key IN (SELECT run FROM label WHERE label = ?)")
         values.append(label)
@@ -272,6 +305,11 @@ def _conditions(query: RunQuery) -> tuple[list[str], list[object]]:
             conditions.append(condition)
             values.append(value)
     return conditions, values
+
+
+def _checkpoint(row: tuple[Any, ...]) -> CheckpointRow:
+    found = CheckpointRow._make(row)
+    return found._replace(named=bool(found.named), pinned=bool(found.pinned))
 
 
 def _session(row: tuple[Any, ...]) -> SessionRow:

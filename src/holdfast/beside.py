@@ -1,0 +1,52 @@
+"""What git's trees do not know, kept beside a tree: other permission bits, empty directories, nested repositories.
+
+It is stored as one blob of lines that end with a NUL byte, because a path may hold anything else.
+"""
+
+from __future__ import annotations
+
+import stat
+
+from msgspec import Struct
+
+ORDINARY = {0o100: 0o755, 0: 0o644}
+
+
+class Beside(Struct):
+    modes: dict[bytes, int] = {}  # only where they differ from the ordinary ones
+    empty: list[bytes] = []
+    links: dict[bytes, str] = {}  # nested repository -> its commit
+    skipped: dict[bytes, int] = {}  # what was too large -> its size
+
+    def note_mode(self, path: bytes, mode: int) -> None:
+        bits = stat.S_IMODE(mode)
+        if stat.S_ISREG(mode) and bits != ORDINARY[bits & 0o100]:
+            self.modes[path] = bits
+        else:
+            self.modes.pop(path, None)
+
+    def mode_of(self, path: bytes, executable: bool) -> int:
+        return self.modes.get(path, ORDINARY[0o100 if executable else 0])
+
+    def encode(self) -> bytes:
+        lines = [b"mode %o %s" % (mode, path) for path, mode in sorted(self.modes.items())]
+        lines += [b"empty %s" % path for path in sorted(self.empty)]
+        lines += [b"link %s %s" % (commit.encode() or b"-", path) for path, commit in sorted(self.links.items())]
+        lines += [b"skipped %d %s" % (size, path) for path, size in sorted(self.skipped.items())]
+        return b"".join(line + b"\0" for line in lines)
+
+    @classmethod
+    def decode(cls, data: bytes) -> Beside:
+        found = cls({}, [], {}, {})
+        for line in data.split(b"\0")[:-1]:
+            kind, _, rest = line.partition(b" ")
+            value, _, path = rest.partition(b" ")
+            if kind == b"mode":
+                found.modes[path] = int(value, 8) & 0o7777
+            elif kind == b"empty":
+                found.empty.append(rest)
+            elif kind == b"link":
+                found.links[path] = value.decode("ascii", "replace").strip("-")
+            elif kind == b"skipped":
+                found.skipped[path] = int(value)
+        return found

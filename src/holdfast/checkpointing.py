@@ -1,0 +1,107 @@
+"""Making a checkpoint: look, write the objects, point the ref, then commit the event. In that order it is acknowledged.
+
+Whoever makes one in a worktree holds that worktree's lock, so that there are never two at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+from collections.abc import Iterable, Iterator
+
+from holdfast import files, ids
+from holdfast.errors import HoldfastError
+from holdfast.looking import Limits, Scan
+from holdfast.model import Checkpoint, Draft, Run
+from holdfast.objects import DIRECTORY, Entry
+from holdfast.shadow import Shadow
+from holdfast.text import path_text
+from holdfast.workspace import Workspace
+
+NAMED_CHANGES = 200  # changed paths that a checkpoint's record names
+PATIENCE = 120.0  # seconds to wait for another checkpoint of this worktree
+MEGABYTE = 1_000_000
+
+
+@contextlib.contextmanager
+def shadow_of(workspace: Workspace) -> Iterator[Shadow]:
+    """The worktree's shadow, for us alone."""
+    shadow = Shadow(workspace.place, workspace.root, workspace.worktree)
+    for directory in (shadow.directory.parent, shadow.directory):
+        files.make_private_directory(directory)
+    with files.lock(shadow.directory / "lock", PATIENCE), shadow:
+        yield shadow
+
+
+def make_checkpoint(
+    workspace: Workspace,
+    shadow: Shadow,
+    *,
+    run: Run | None = None,
+    name: str | None = None,
+    message: str | None = None,
+    kind: str = "asked",
+    named: Iterable[bytes] | None = None,
+) -> tuple[Checkpoint, Scan]:
+    """Keep the worktree as it is now. On disk when this returns."""
+    scan = look(workspace, shadow, named)
+    staged = shadow.stage(scan)
+    vault = shadow.vault
+    with workspace.reading() as journal:
+        number = journal.view.last_checkpoint_number(workspace.worktree) + 1
+    beside = vault.blob(scan.beside.encode())
+    parts = {b"tree": Entry(DIRECTORY, b"", scan.tree), b"beside": beside}
+    if staged:
+        parts[b"staged"] = Entry(DIRECTORY, b"", staged)
+    vault.keep(number, parts)
+    head = shadow.head()
+    made = Checkpoint(
+        id=ids.make("cp"),
+        worktree=workspace.worktree,
+        number=number,
+        time=workspace.clock.now(),
+        tree=scan.tree,
+        beside=beside.id,
+        kind=kind,
+        name=name,
+        message=message,
+        run=run.id if run else None,
+        seq=run.seq if run else None,
+        directory=path_text(workspace.root),
+        staged=staged,
+        commit=head.commit,
+        branch=head.branch,
+        under_way=head.under_way,
+        changed=[path_text(os.fsdecode(path)) for path in scan.changed[:NAMED_CHANGES]],
+        changes=len(scan.changed),
+        skipped=[path_text(os.fsdecode(path)) for path in scan.beside.skipped],
+    )
+    with workspace.writing() as journal:
+        ledger = journal.ledger(workspace.worktree)
+        body = {key: getattr(made, key) for key in made.__struct_fields__ if key != "time"}
+        journal.append(ledger.id, Draft("checkpoint.made", body, time=made.time))
+    shadow.remember(scan.memory)
+    with contextlib.suppress(HoldfastError):  # merging only saves space; the next one tries again
+        vault.merge()
+    return made, scan
+
+
+def look(workspace: Workspace, shadow: Shadow, named: Iterable[bytes] | None = None) -> Scan:
+    settings = workspace.settings
+    limits = Limits(
+        settings.whole("checkpoint.file_limit") * MEGABYTE,
+        settings.whole("checkpoint.total_limit") * MEGABYTE,
+        settings.values["checkpoint.filtered"].value == "keep",
+    )
+    return shadow.scan(limits, named, _included(workspace))
+
+
+def _included(workspace: Workspace) -> list[bytes]:
+    """The ignored files that the user wants kept too."""
+    found: list[bytes] = []
+    for pattern in workspace.settings.words("checkpoint.include"):
+        if not os.path.isabs(pattern) and ".." not in pattern.split("/"):
+            names = glob.glob(pattern, root_dir=workspace.root, recursive=True, include_hidden=True)
+            found += [os.fsencode(name) for name in names if not os.path.isdir(workspace.root / name)]
+    return [name for name in found if not name.startswith((b".git/", b".holdfast/"))]

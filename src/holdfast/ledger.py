@@ -1,0 +1,44 @@
+"""What happened to a worktree itself: its checkpoints, and the ways back that can be undone and redone."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from holdfast.model import Body, Checkpoint, Event, Restore, Run
+
+T = TypeVar("T")
+
+KEPT_RESTORES = 100
+
+
+def apply_checkpoint(checkpoint: Checkpoint | None, event: Event) -> Checkpoint | None:
+    """Add one event of a worktree's ledger to a checkpoint's record."""
+    if event.kind == "checkpoint.made":
+        return _convert({**event.body, "time": event.time}, Checkpoint)
+    return checkpoint
+
+
+def restore_began(run: Run, event: Event, body: Body) -> None:
+    run.unfinished = _convert(body.get("restore"), Restore)
+
+
+def restore_ended(run: Run, event: Event, body: Body) -> None:
+    """A restore can be undone, an undo redone; anything new ends what could be redone."""
+    restore = _convert(body.get("restore"), Restore)
+    run.unfinished = None
+    if restore is None or body.get("given_up"):
+        return
+    if restore.verb == "undo":
+        run.undoable, run.redoable = run.undoable[:-1], [*run.redoable, restore]
+    else:
+        run.redoable = run.redoable[:-1] if restore.verb == "redo" else []
+        run.undoable = [*run.undoable, restore][-KEPT_RESTORES:]
+
+
+def _convert(value: Any, kind: type[T]) -> T | None:
+    try:
+        return msgspec.convert(value, kind) if value is not None else None
+    except msgspec.ValidationError:
+        return None

@@ -1,0 +1,289 @@
+"""One look at a worktree: reads what has changed, and builds the trees above it.
+
+What a file looked like when it was stored is remembered, so that it is read again only when it looks different.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.beside import Beside
+from holdfast.git import Git, Reader, Repository
+from holdfast.objects import BLOB, DIRECTORY, TREE, Entry, Known, format_tree
+
+FILE, EXECUTABLE, LINK, MODULE = 0o100644, 0o100755, 0o120000, 0o160000
+SECOND = 1_000_000_000
+RACY = SECOND // 20  # nanoseconds in which a file may change twice and keep its date
+
+
+class Seen(Struct, array_like=True):
+    """How a path looked when it was stored: what a changed file must differ in."""
+
+    mode: int
+    id: str
+    look: tuple[int, int, int, int, int] | None  # None: it may have changed within one tick of the clock
+
+
+class Memory(Struct):
+    """What the private index does not know yet."""
+
+    tree: str
+    beside: Beside
+    seen: dict[bytes, Seen | None] = {}  # None: it is gone
+    modules: list[bytes] = []  # submodules, which git knows by their commit alone
+    user_index: tuple[int, int, int] | None = None  # when tracked but ignored files were last asked for
+    staged_index: tuple[int, int, int] | None = None
+    staged: str | None = None
+    forced: list[bytes] = []
+
+
+class Limits(Struct):
+    file: int
+    total: int
+    filtered: bool = True  # whether what LFS or git-crypt would hide is kept as it stands in the worktree
+
+
+class Scan(Struct):
+    """A worktree at one moment. The objects that the repository lacks are pending in the shadow's reader."""
+
+    tree: str
+    beside: Beside
+    changed: list[bytes]
+    memory: Memory
+
+
+class Ground(Protocol):
+    """What a look needs to know of the worktree it looks at."""
+
+    root: Path
+    git: Git
+
+    @property
+    def reader(self) -> Reader: ...
+    @property
+    def known(self) -> Known: ...
+    def filtered(self, paths: Iterable[bytes]) -> set[bytes]: ...
+
+
+class Looking:
+    """One look at a worktree: reads what has changed and builds the trees above it."""
+
+    def __init__(self, shadow: Ground, memory: Memory, limits: Limits) -> None:
+        self.shadow = shadow
+        self.withheld: set[bytes] = set()
+        self.root = os.fsencode(shadow.root)
+        self.form = shadow.git.form
+        self.known = shadow.known
+        self.reader = shadow.reader
+        self.memory = memory
+        self.limits = limits
+        self.budget = limits.total
+        self.objects = shadow.reader.pending
+        self.indexed: dict[bytes, Entry | None] = {}
+        self.beside = memory.beside
+        self.changes: dict[bytes, Entry | None] = {}
+        self.seen = dict(memory.seen)
+        self._real: dict[bytes, bool] = {}
+
+    def look_at(self, paths: Iterable[bytes]) -> None:
+        """Look at these paths, and believe that nothing else has changed."""
+        for path in dict.fromkeys(paths):
+            self._look(path)
+
+    def look_everywhere(self, paths: list[bytes], include: Iterable[bytes]) -> None:
+        """Look at all that may have changed."""
+        wanted = dict.fromkeys([*paths, *include, *self.memory.seen])
+        self.withheld = set() if self.limits.filtered else self.shadow.filtered(wanted)
+        self.look_at(wanted)
+        for module in self.memory.modules:
+            self.link(module)
+        self.beside.empty = sorted({*self.beside.empty, *self._emptied(wanted)})
+
+    def _emptied(self, paths: Iterable[bytes]) -> Iterator[bytes]:
+        """Directories that a removed file left empty: to git they are not untracked, so it does not name them."""
+        for directory in {self._standing_above(path) for path in paths if self.seen.get(path, self) is None}:
+            if directory and not os.listdir(self.full(directory)):
+                yield directory
+
+    def _standing_above(self, path: bytes) -> bytes:
+        """The nearest directory above a path that is there."""
+        directory = os.path.dirname(path)
+        while directory and not self.is_directory(directory):
+            directory = os.path.dirname(directory)
+        return directory
+
+    def start_over(self) -> None:
+        """Forget what only a whole look can find again."""
+        self.beside.empty, self.beside.links, self.beside.skipped = [], {}, {}
+
+    def result(self) -> Scan:
+        tree = self._rebuilt(self.memory.tree, self.changes)
+        memory = msgspec.structs.replace(self.memory, tree=tree, beside=self.beside, seen=self.seen)
+        return Scan(tree, self.beside, sorted(self.changes), memory)
+
+    def note_empty(self, path: bytes) -> bool:
+        """Remember the empty directories at and below a path; True where there are files."""
+        has_files = False
+        for directory, names, leaves in os.walk(self.full(path)):
+            if b".git" in names:
+                names.remove(b".git")
+            has_files = has_files or bool(leaves)
+            if not names and not leaves:
+                self.beside.empty.append(directory[len(self.root) + 1 :])
+        return has_files
+
+    def full(self, path: bytes) -> bytes:
+        return self.root + b"/" + path
+
+    def is_directory(self, path: bytes) -> bool:
+        return os.path.isdir(self.full(path)) and not os.path.islink(self.full(path))
+
+    def link(self, path: bytes) -> None:
+        """A repository inside the worktree: its HEAD is remembered, its files are its own."""
+        head = Repository(Path(os.fsdecode(self.full(path)))).head()
+        self.beside.links[path] = head.commit or ""
+
+    def note_tracked(self, lines: list[bytes], index_time: int, sizes: dict[bytes, bytes]) -> None:
+        """The permission bits of every file, once; later only changed files are looked at. And the submodules."""
+        for line in lines:
+            entry, _, path = line.partition(b"\t")
+            mode, id, _ = entry.split(b" ")
+            if mode == b"160000":
+                self.memory.modules.append(path)
+                continue
+            try:
+                status = os.lstat(self.full(path))
+            except OSError:
+                continue
+            self.beside.note_mode(path, status.st_mode)
+            converted = sizes.get(id) != b"%d" % status.st_size  # line ends, LFS and the like: git holds other bytes
+            if converted or status.st_ctime >= index_time:  # git compares whole seconds: within one, it misses a chmod
+                self.memory.seen[path] = self.seen[path] = Seen(int(mode, 8), id.decode(), None)
+
+    def _look(self, path: bytes) -> None:
+        full = self.full(path)
+        try:
+            status = os.lstat(full) if self._is_reached_without_links(path) else None
+        except OSError:
+            status = None
+        if status is None or stat.S_ISDIR(status.st_mode) or not readable_kind(status.st_mode):
+            self._remove(path)
+            return
+        before = self.memory.seen.get(path)
+        if before is not None and before.look == look_of(status):
+            return
+        if path in self.withheld or status.st_size > min(self.limits.file, self.budget):
+            self._skip(path, status)
+            return
+        self._store(path, full, status)
+
+    def _is_reached_without_links(self, path: bytes) -> bool:
+        directory = os.path.dirname(path)
+        if not directory:
+            return True
+        if directory not in self._real:
+            self._real[directory] = self.is_directory(directory) and self._is_reached_without_links(directory)
+        return self._real[directory]
+
+    def _skip(self, path: bytes, status: os.stat_result) -> None:
+        """Leave a file out. No older version of it stays in the tree, for a restore would bring that one back."""
+        before = self._before(path)
+        self.beside.skipped[path] = status.st_size
+        self.seen[path] = None
+        if before is not None:
+            self.changes[path] = None
+
+    def _store(self, path: bytes, full: bytes, status: os.stat_result) -> None:
+        try:
+            data = os.readlink(full) if stat.S_ISLNK(status.st_mode) else read_bytes(full)
+        except OSError:
+            self.beside.skipped[path] = status.st_size
+            return
+        self.budget -= len(data)
+        id = self.form.id_of(BLOB, data)
+        self._need(id, BLOB, data)
+        mode = LINK if stat.S_ISLNK(status.st_mode) else EXECUTABLE if status.st_mode & 0o100 else FILE
+        racy = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < RACY
+        before = self._before(path)
+        self.seen[path] = Seen(mode, id, None if racy else look_of(status))
+        self.beside.note_mode(path, status.st_mode)
+        if before != (mode, id):
+            self.changes[path] = Entry(mode, b"", id)
+
+    def _remove(self, path: bytes) -> None:
+        before = self._before(path)
+        self.beside.modes.pop(path, None)
+        if path in self.indexed:
+            self.seen[path] = None
+        else:
+            self.seen.pop(path, None)
+        if before is not None:
+            self.changes[path] = None
+
+    def _before(self, path: bytes) -> tuple[int, str] | None:
+        """What the remembered tree holds at a path."""
+        if path in self.memory.seen:
+            before = self.memory.seen[path]
+            return (before.mode, before.id) if before else None
+        entry = self.indexed[path] if path in self.indexed else self.reader.find(self.memory.tree, path)
+        return (entry.mode, entry.id) if entry and not entry.is_tree else None
+
+    def _rebuilt(self, tree: str, changes: dict[bytes, Entry | None]) -> str:
+        """A tree with these paths changed; only the directories above them are written."""
+        if not changes:
+            return tree
+        entries = {entry.name: entry for entry in self._tree(tree)}
+        below: dict[bytes, dict[bytes, Entry | None]] = {}
+        for path, change in changes.items():
+            name, _, rest = path.partition(b"/")
+            if rest:
+                below.setdefault(name, {})[rest] = change
+            elif change is None:
+                if name in entries and not entries[name].is_tree:
+                    del entries[name]
+            else:
+                entries[name] = Entry(change.mode, name, change.id)
+        for name, inner in below.items():
+            old = entries.get(name)
+            id = self._rebuilt(old.id if old and old.is_tree else self._empty(), inner)
+            if id != self._empty():
+                entries[name] = Entry(DIRECTORY, name, id)
+            elif old and old.is_tree:
+                del entries[name]
+        data = format_tree(entries.values())
+        id = self.form.id_of(TREE, data)
+        self._need(id, TREE, data)
+        return id
+
+    def _tree(self, id: str) -> list[Entry]:
+        return [] if id == self._empty() else self.reader.tree(id)
+
+    def _empty(self) -> str:
+        return self.form.id_of(TREE, b"")
+
+    def _need(self, id: str, kind: str, data: bytes) -> None:
+        if id not in self.objects and not self.known.has(id):
+            self.objects[id] = (kind, data)
+
+
+def look_of(status: os.stat_result) -> tuple[int, int, int, int, int]:
+    """What changes with a file's content or permissions."""
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_mode, status.st_ino
+
+
+def readable_kind(mode: int) -> bool:
+    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
+
+
+def read_bytes(path: bytes) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb", buffering=0) as file:
+        return file.read()

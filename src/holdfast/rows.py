@@ -1,0 +1,88 @@
+"""Between the journal's words and a store's rows: runs, sessions, events and checkpoints, there and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import msgspec
+
+from holdfast import history, packing
+from holdfast.clock import from_micros, micros
+from holdfast.errors import Damaged
+from holdfast.model import Checkpoint, Event, Run, Session
+from holdfast.stores.protocol import CheckpointRow, EventRow, RunRow, SessionRow
+
+encode = msgspec.json.Encoder().encode
+_run_decoder = msgspec.json.Decoder(Run)
+_session_decoder = msgspec.json.Decoder(Session)
+_checkpoint_decoder = msgspec.json.Decoder(Checkpoint)
+
+
+def event_of(row: EventRow, fetch: Callable[[bytes], bytes | None]) -> Event:
+    body = packing.unpack(row.body, fetch)
+    return Event(row.run, row.seq, row.id.hex(), row.kind, from_micros(row.time), row.session, row.agent, body)
+
+
+def row_of_run(run: Run, now: datetime) -> RunRow:
+    labels = {f"agent:{agent}" for agent in run.agents} | {f"tag:{tag}" for tag in run.tags}
+    return RunRow(
+        run.id,
+        run.status,
+        run.layout,
+        run.worktree,
+        micros(run.created or now),
+        micros(run.updated or now),
+        run.seq,
+        history.VERSION,
+        encode(run),
+        frozenset(labels),
+    )
+
+
+def session_of(row: SessionRow) -> Session:
+    try:
+        return _session_decoder.decode(row.record)
+    except packing.UNREADABLE as error:
+        raise Damaged(
+            f"The record of session {row.id} cannot be read", [("error", error)], ["`holdfast verify`"]
+        ) from error
+
+
+def checkpoint_of(row: CheckpointRow) -> Checkpoint:
+    try:
+        return _checkpoint_decoder.decode(row.record)
+    except packing.UNREADABLE as error:
+        raise Damaged(f"Checkpoint {row.id} cannot be read", [("error", error)], ["`holdfast verify`"]) from error
+
+
+def row_of_checkpoint(found: Checkpoint) -> CheckpointRow:
+    return CheckpointRow(
+        found.id,
+        found.worktree,
+        found.number,
+        found.run,
+        micros(found.time),
+        found.name is not None,
+        found.pinned,
+        encode(found),
+    )
+
+
+def row_of_session(session: Session) -> SessionRow:
+    return SessionRow(
+        session.id,
+        session.run,
+        micros(session.opened),
+        session.is_open,
+        session.process is not None,
+        session.agent_session,
+        encode(session),
+    )
+
+
+def decode_run(state: bytes, id: str = "") -> Run:
+    try:
+        return _run_decoder.decode(state)
+    except packing.UNREADABLE as error:
+        raise Damaged(f"The state of run {id} cannot be read", [("error", error)], ["`holdfast verify`"]) from error

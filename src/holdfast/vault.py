@@ -1,0 +1,233 @@
+"""Where checkpoints' objects are kept, and the ref that keeps the user's own objects from his garbage collection.
+
+Objects go into small packs with a `.keep` file beside the repository's own, and now and then those are merged into one.
+One ref per worktree, `refs/holdfast/NAME`, points at a tree that holds the checkpoints' trees on shelves of 64, so that
+adding one stays cheap however many there are. A tree and not a commit: no log and no graphical client shows it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from holdfast import files, ids
+from holdfast.errors import Busy
+from holdfast.git import Git, Reader, Repository
+from holdfast.objects import BLOB, DIRECTORY, TREE, Entry, Format, Known, PackIndex, format_tree, write_pack
+
+SHELF = 64
+MERGED = 40  # packs of ours before they are merged
+REF_PATIENCE = 2.0  # seconds that somebody else may hold our ref, as `git pack-refs` does
+MARK = b"holdfast\n"
+
+
+class Vault:
+    def __init__(self, git: Git, repository: Repository, worktree: str, reader: Reader, known: Known) -> None:
+        self.git = git
+        self.reader = reader
+        self.known = known
+        self.repository = repository
+        self.home = repository.common or git.directory
+        name = "main" if worktree == "." else "w-" + ids.file_name(worktree)
+        self.ref = f"refs/holdfast/{name}"
+
+    def keep(self, number: int, parts: dict[bytes, Entry]) -> str:
+        """Put a checkpoint on its shelf; on disk when this returns. Answers with the id of its tree."""
+        shelved = self._tree([Entry(entry.mode, name, entry.id) for name, entry in parts.items()])
+        root = self._replaced(self.tip(), _shelf(number), Entry(DIRECTORY, b"", shelved))
+        missing = {id: found for id, found in self.reader.pending.items() if not self.known.has(id)}
+        write_pack(self.git.objects, missing, self.git.form)
+        self.reader.pending.clear()
+        self.point(root)
+        return shelved
+
+    def drop(self, numbers: Iterable[int]) -> None:
+        """Take checkpoints off their shelves. Their objects go when packs are merged."""
+        root = self.tip()
+        for number in numbers:
+            root = self._replaced(root, _shelf(number), None)
+        write_pack(self.git.objects, self.reader.pending, self.git.form)
+        self.reader.pending.clear()
+        if root is not None:
+            self.point(root)
+
+    def numbers(self) -> set[int]:
+        """Which checkpoints stand on the shelves."""
+        tip = self.tip()
+        found: set[int] = set()
+        for high in self.reader.tree(tip) if tip else []:
+            for middle in self.reader.tree(high.id):
+                for low in self.reader.tree(middle.id):
+                    found.add((int(high.name, 16) * SHELF + int(middle.name, 16)) * SHELF + int(low.name, 16))
+        return found
+
+    def blob(self, data: bytes) -> Entry:
+        id = self.git.form.id_of(BLOB, data)
+        self.reader.pending[id] = (BLOB, data)
+        return Entry(0o100644, b"", id)
+
+    def tip(self) -> str | None:
+        """The tree that our ref points at."""
+        loose = (files.read(self.home / self.ref) or b"").decode("ascii", "replace").strip()
+        if loose or self.repository.uses_reftable():
+            return loose or self._ask_git()
+        for line in (files.read(self.home / "packed-refs") or b"").splitlines():
+            if line.endswith(b" " + self.ref.encode()):
+                return line.split(b" ")[0].decode()
+        return None
+
+    def point(self, id: str) -> None:
+        """Let our ref point at a tree, as git itself would write it: lock, sync, rename, sync of the directory."""
+        if self.repository.uses_reftable():
+            self._tell_git(id)
+            return
+        path = self.home / self.ref
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = path.with_name(path.name + ".lock")
+        descriptor = _take(lock)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(id.encode() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            os.rename(lock, path)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(lock)
+            raise
+        files.sync_directory(path.parent)
+
+    def packs(self) -> list[Path]:
+        """The packs that are ours, oldest first."""
+        directory = self.git.objects / "pack"
+        if not directory.is_dir():
+            return []
+        keeps = [path for path in directory.glob("pack-*.keep") if (files.read(path, 64) or b"") == MARK]
+        return sorted((path.with_suffix(".idx") for path in keeps if path.with_suffix(".idx").exists()), key=_age)
+
+    def merge(self) -> int:
+        """Make one pack of the small ones, once there are many. A large one waits until others are as large."""
+        packs = self.packs()
+        if len(packs) < MERGED:
+            return 0
+        return self._repack(_small(packs, self.git.form), None)
+
+    def prune(self) -> int:
+        """Make one pack of all. Nothing is left out: what no checkpoint needs may have become part of a commit."""
+        return self._repack(self.packs(), None)
+
+    def _repack(self, packs: list[Path], needed: set[str] | None) -> int:
+        names = {id for path in packs for id in PackIndex(path, self.git.form).names()}
+        listed = "".join(f"{id}\n" for id in sorted(names if needed is None else names & needed)).encode()
+        made = ""
+        if listed:
+            base = str(self.git.objects / "pack" / "pack")
+            arguments = ("--delta-base-offset", "--no-reuse-delta", "-q", "--window=50", "--threads=1", base)
+            made = self.git.run("pack-objects", *arguments, input=listed).decode().strip()
+            self._make_ours(made)
+        for path in packs:
+            if path.stem != f"pack-{made}":
+                for suffix in (".idx", ".rev", ".pack", ".keep"):
+                    with contextlib.suppress(FileNotFoundError):
+                        os.unlink(path.with_suffix(suffix))
+        files.sync_directory(self.git.objects / "pack")
+        return len(packs)
+
+    def _make_ours(self, name: str) -> None:
+        stem = self.git.objects / "pack" / f"pack-{name}"
+        files.write(stem.with_suffix(".keep"), MARK, 0o444)
+
+    def _reachable(self) -> set[str]:
+        """Every object that the refs of all worktrees need."""
+        names = set(self._tips())
+        if not names:
+            return set()
+        out = self.git.run("rev-list", "--objects", "--no-object-names", "--missing=allow-any", "--stdin",
+                           input="".join(f"{name}\n" for name in names).encode())  # fmt: skip
+        return set(out.decode().split())
+
+    def _tips(self) -> Iterable[str]:
+        directory = self.home / "refs" / "holdfast"
+        if directory.is_dir():
+            for path in directory.iterdir():
+                if not path.name.endswith(".lock"):
+                    yield path.read_text().strip()
+        for line in (files.read(self.home / "packed-refs") or b"").splitlines():
+            if b" refs/holdfast/" in line:
+                yield line.split(b" ")[0].decode()
+
+    def _replaced(self, tree: str | None, path: list[bytes], leaf: Entry | None) -> str:
+        """A tree with one entry below it changed or gone."""
+        entries = {entry.name: entry for entry in (self.reader.tree(tree) if tree else [])}
+        name, rest = path[0], path[1:]
+        if rest:
+            old = entries.get(name)
+            entries[name] = Entry(DIRECTORY, name, self._replaced(old.id if old else None, rest, leaf))
+        elif leaf is None:
+            entries.pop(name, None)
+        else:
+            entries[name] = Entry(leaf.mode, name, leaf.id)
+        return self._tree(entries.values())
+
+    def _tree(self, entries: Iterable[Entry]) -> str:
+        data = format_tree(entries)
+        id = self.git.form.id_of(TREE, data)
+        self.reader.pending[id] = (TREE, data)
+        return id
+
+    def _ask_git(self) -> str | None:
+        out = self.git.run(f"--git-dir={self.home}", "for-each-ref", "--format=%(objectname)", self.ref)
+        return out.decode().strip() or None
+
+    def _tell_git(self, id: str) -> None:
+        self.git.run(f"--git-dir={self.home}", "update-ref", "--no-deref", self.ref, id)
+
+
+def _shelf(number: int) -> list[bytes]:
+    return [b"%x" % (number // SHELF // SHELF), b"%02x" % (number // SHELF % SHELF), b"%02x" % (number % SHELF)]
+
+
+def _small(packs: list[Path], form: Format) -> list[Path]:
+    """The packs that are worth merging: each at most as large as all smaller ones together, or so."""
+    sized = sorted((len(PackIndex(path, form)), path) for path in packs)
+    chosen: list[Path] = []
+    total = 0
+    for size, path in sized:
+        if len(chosen) > 1 and size > 2 * total:
+            break
+        chosen.append(path)
+        total += size
+    return chosen
+
+
+def _age(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
+def _take(lock: Path) -> int:
+    """Take git's lock on a ref. Ours are serialised already, so one that stays was left behind by a kill."""
+    end = time.monotonic() + REF_PATIENCE
+    while True:
+        try:
+            return os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        except FileExistsError:
+            if _is_left_behind(lock):
+                files.remove(lock)
+            elif time.monotonic() > end:
+                raise Busy("Somebody else holds our ref", [("lock", lock)], ["run the command again"]) from None
+            else:
+                time.sleep(0.01)
+
+
+def _is_left_behind(lock: Path) -> bool:
+    """Older than any git command would hold it for one ref."""
+    try:
+        return time.time() - lock.stat().st_mtime > REF_PATIENCE / 2
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,255 @@
+"""A repository with a checkpoint and work since then; what must be true wherever a checkpoint or way back broke off."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast.returning import find_unfinished
+from holdfast.workspace import Workspace
+from tests.crash.cases import adopt, an_empty_project, environment, in_project, opened
+from tests.faults.explorer import copy_tree, remove_tree
+from tests.faults.report import Outcome
+
+Tree = dict[str, tuple[int, bytes]]
+SOURCE = Path(holdfast.__file__).parent.parent  # the same Holdfast as the one that checks
+MARK = b"holdfast\n"  # what the .keep file of a pack of ours holds
+
+
+def worktree_of(directory: Path) -> Tree:
+    """Every file, link and empty directory that is not ignored, with its mode and bytes."""
+    root = directory / "project"
+    found: Tree = {}
+    for parent, names, files in os.walk(root):
+        if Path(parent) == root:
+            names[:] = [name for name in names if name not in (".git", ".holdfast")]
+        links = [name for name in names if os.path.islink(os.path.join(parent, name))]
+        for name in (*files, *links):
+            path = Path(parent, name)
+            found[str(path.relative_to(root))] = look(path)
+        if not names and not files:
+            found[str(Path(parent).relative_to(root))] = (stat.S_IFDIR, b"")
+    return {path: seen for path, seen in found.items() if not path.endswith(".ignored")}
+
+
+def git_of(directory: Path) -> Tree:
+    """What is in .git and not ours. Of a pack that was being written, a temporary file of ours may be left."""
+    git = directory / "project/.git"
+    found: Tree = {}
+    for parent, names, files in os.walk(git):
+        here = Path(parent).relative_to(git)
+        if here in (Path(), Path("refs")):
+            names[:] = [name for name in names if name != "holdfast"]
+        ours = {path.stem for path in Path(parent).glob("pack-*.keep") if path.read_bytes() == MARK}
+        for name in files:
+            if name.partition(".")[0] not in ours and not is_temporary(here, name):
+                found[str(here / name)] = look(Path(parent, name))
+    return found
+
+
+def is_temporary(here: Path, name: str) -> bool:
+    return here == Path("objects/pack") and name.startswith((".", "tmp_"))
+
+
+def look(path: Path) -> tuple[int, bytes]:
+    status = os.lstat(path)
+    if stat.S_ISLNK(status.st_mode):
+        return stat.S_IFLNK, os.fsencode(os.readlink(path))
+    return status.st_mode, path.read_bytes()
+
+
+def differing(one: Tree, other: Tree) -> list[str]:
+    return sorted(path for path in one.keys() | other.keys() if one.get(path) != other.get(path))
+
+
+def first_work(root: Path) -> None:
+    (root / ".gitignore").write_text("*.ignored\n")
+    (root / "kept").write_text("the same all the time\n")
+    (root / "changed").write_bytes(b"before\r\n")
+    (root / "tool").write_text("#!/bin/sh\n")
+    (root / "tool").chmod(0o750)
+    (root / "src").mkdir()
+    (root / "src/one").write_text("one\n")
+    (root / "src/two").write_bytes(bytes(range(256)) * 40)
+    (root / "swapped").write_text("a file\n")
+    (root / "link").symlink_to("kept")
+    (root / "hollow/inner").mkdir(parents=True)
+
+
+def later_work(root: Path) -> None:
+    (root / "changed").write_bytes(b"after\n" * 50)
+    (root / "tool").chmod(0o644)
+    (root / "src/one").unlink()
+    (root / "src/three").write_text("three\n")
+    (root / "swapped").unlink()
+    (root / "swapped").mkdir()
+    (root / "swapped/inside").write_text("a directory now\n")
+    (root / "link").unlink()
+    (root / "link").symlink_to("nowhere")
+    (root / "new/deep").mkdir(parents=True)
+    (root / "new/deep/file").write_text("new\n")
+    (root / "secret.ignored").write_text("not ours to keep\n")
+    shutil.rmtree(root / "hollow")
+
+
+def git(directory: Path, *arguments: str) -> None:
+    who = ("-c", "user.name=a", "-c", "user.email=b")
+    subprocess.run(["git", *who, *arguments], cwd=directory / "project", env=environment(directory), check=True)
+
+
+@dataclass
+class Scene:
+    """One exploration: what the worktree is before the command, and what it must be after it."""
+
+    words: tuple[str, ...]
+    id: str = ""
+    then: Tree = field(default_factory=dict)  # as the checkpoint has it
+    now: Tree = field(default_factory=dict)  # as the command finds it
+    git: Tree = field(default_factory=dict)
+
+    def prepare(self, directory: Path) -> None:
+        an_empty_project(directory)
+        root = directory / "project"
+        git(directory, "init", "-q")
+        first_work(root)
+        git(directory, "add", "-A")
+        git(directory, "commit", "-q", "-m", "first")
+        with opened(directory) as workspace:
+            holdfast.start(workspace, "Keep every byte")
+            self.id = holdfast.checkpoint(workspace).checkpoint.id
+            self.then = worktree_of(directory)
+            later_work(root)
+            git(directory, "add", "changed")
+            self.now = worktree_of(directory)
+            if self.words == ("undo",):
+                holdfast.restore(workspace, self.id)
+                self.then, self.now = self.now, self.then
+        self.git = git_of(directory)
+
+    def command(self, directory: Path) -> Sequence[str]:
+        adopt(directory)
+        words = [self.id if word == "CHECKPOINT" else word for word in self.words]
+        return [*in_project(directory), f"PYTHONPATH={SOURCE}", sys.executable, "-m", "holdfast", *words]
+
+    def check_checkpoint(self, outcome: Outcome) -> None:
+        """An acknowledged checkpoint is exact; an older one still is; and the next one can be made."""
+        self._check_outside(outcome)
+        directory = outcome.directory
+        assert differing(worktree_of(directory), self.now) == [], "a checkpoint changed the worktree"
+        with opened(directory) as workspace:
+            if outcome.acknowledged():
+                made = outcome.stdout.strip()
+                self._spoil(directory)
+                holdfast.restore(workspace, made)
+                self._is(directory, self.now, "the acknowledged checkpoint")
+            holdfast.restore(workspace, self.id)
+            self._is(directory, self.then, "the checkpoint before")
+            holdfast.undo(workspace)
+            self._is(directory, self.now, "what was undone")
+            made = holdfast.checkpoint(workspace).checkpoint.id
+            self._spoil(directory)
+            holdfast.restore(workspace, made)
+            self._is(directory, self.now, "the next checkpoint")
+        self._check_afterwards(directory)
+
+    def check_way_back(self, outcome: Outcome) -> None:
+        """Before it, after it, or an unfinished one that is told of and can be finished and taken back."""
+        self._check_outside(outcome)
+        directory = outcome.directory
+        with opened(directory) as workspace:
+            with workspace.reading() as journal:
+                unfinished = find_unfinished(journal, workspace)
+            if unfinished is not None:
+                assert not outcome.acknowledged(), "acknowledged, and yet unfinished"
+                self._refuses(workspace)
+        if unfinished is None:
+            self._check_settled(outcome)
+        else:
+            self._in_a_copy(directory, "continued", self._continue)
+            self._in_a_copy(directory, "taken-back", self._take_back)
+
+    def _check_settled(self, outcome: Outcome) -> None:
+        directory = outcome.directory
+        found = worktree_of(directory)
+        if outcome.acknowledged():
+            assert differing(found, self.then) == [], f"acknowledged and not exact: {differing(found, self.then)}"
+        ahead, behind = differing(found, self.then), differing(found, self.now)
+        assert not ahead or not behind, f"a mixture that nobody reports: {behind}"
+        with opened(directory) as workspace:
+            if not ahead:
+                back = holdfast.redo if self.words == ("undo",) else holdfast.undo
+                back(workspace)
+                self._is(directory, self.now, "what was taken back")
+            again = holdfast.undo if self.words == ("undo",) else lambda w: holdfast.restore(w, self.id)
+            again(workspace)
+            self._is(directory, self.then, "the same command again")
+        self._check_afterwards(directory)
+
+    def _refuses(self, workspace: Workspace) -> None:
+        with pytest.raises(holdfast.Refused, match="A restore was interrupted"):
+            holdfast.restore(workspace, self.id)
+        with pytest.raises(holdfast.Refused, match="A restore was interrupted"):
+            holdfast.undo(workspace)
+
+    def _continue(self, directory: Path) -> None:
+        with opened(directory) as workspace:
+            holdfast.continue_restore(workspace)
+            self._is(directory, self.then, "restore --continue")
+            (holdfast.redo if self.words == ("undo",) else holdfast.undo)(workspace)
+            self._is(directory, self.now, "taking back what was continued")
+
+    def _take_back(self, directory: Path) -> None:
+        with opened(directory) as workspace:
+            holdfast.undo_restore(workspace)
+            self._is(directory, self.now, "restore --undo")
+
+    def _in_a_copy(self, directory: Path, name: str, act: Callable[[Path], None]) -> None:
+        copy = directory.with_name(f"{directory.name}-{name}")
+        copy_tree(directory, copy)
+        try:
+            adopt(copy)
+            act(copy)
+            self._check_afterwards(copy)
+        finally:
+            remove_tree(copy)
+
+    def _check_outside(self, outcome: Outcome) -> None:
+        """Git's own files are as they were, the store is whole, and a failure is told in a sentence."""
+        if outcome.returncode not in (0, None) and not outcome.killed and outcome.mode not in ("kill", "torn", "one"):
+            assert "holdfast:" in outcome.stderr, f"exit {outcome.returncode} without a sentence: {outcome.stderr}"
+            assert outcome.returncode != 3, f"a bug was reported: {outcome.stderr[-500:]}"
+        changed = differing(git_of(outcome.directory), self.git)
+        assert changed == [], f"git's own files changed: {changed}"
+        with opened(outcome.directory) as workspace:
+            assert holdfast.verify(workspace).problems == []
+
+    def _check_afterwards(self, directory: Path) -> None:
+        """What came after the fault did no harm either, and git finds nothing wrong with its objects."""
+        changed = differing(git_of(directory), self.git)
+        assert changed == [], f"git's own files changed afterwards: {changed}"
+        env = environment(directory)
+        done = subprocess.run(["git", "fsck", "--strict"], cwd=directory / "project", env=env, capture_output=True)
+        assert done.returncode == 0, f"git fsck: {done.stderr.decode(errors='replace')}"
+        left = [path.name for path in (directory / "project").rglob(".holdfast-*")]
+        assert left == [], f"left in the worktree: {left}"
+        with opened(directory) as workspace:
+            assert holdfast.verify(workspace).problems == []
+
+    def _spoil(self, directory: Path) -> None:
+        root = directory / "project"
+        (root / "changed").write_text("spoiled")
+        (root / "kept").unlink()
+        (root / "extra").write_text("extra")
+
+    def _is(self, directory: Path, wanted: Tree, what: str) -> None:
+        wrong = differing(worktree_of(directory), wanted)
+        assert wrong == [], f"{what} is not exact: {wrong}"
