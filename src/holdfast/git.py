@@ -1,83 +1,42 @@
 """The one module that speaks git: in a private directory, with an empty configuration, and nothing of the user's runs.
 
 Commands read the user's worktree through our own `GIT_DIR`, whose configuration is empty and whose attributes switch
-every conversion off, so that neither a repository nor an agent in it can make us run or change anything. What the
-repository itself says (HEAD, branch, what is under way) is read from its files.
+every conversion off, so that neither a repository nor an agent in it can make us run or change anything. Processes are
+started by `posix_spawn`: Python's own module for them takes longer to load than git takes to answer.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
-import subprocess
+import select
+import signal
+import time
+from collections.abc import Generator, Iterable
 from pathlib import Path
+from typing import NoReturn
 
-from msgspec import Struct
-
-from holdfast import files, spool
+from holdfast import files
 from holdfast.errors import Damaged, NotFound, Trouble
-from holdfast.objects import BLOB, DIRECTORY, Entry, Format, parse_tree
+from holdfast.objects import BLOB, DIRECTORY, KEEP, Entry, Format, parse_tree, sorted_tree
 from holdfast.text import one_line
 
 DEADLINE = 300.0
+CHUNK = 1 << 20
+BATCH = 64  # objects asked for at once: their names fit into a pipe
+KEPT_TREES = 5_000
 ATTRIBUTES = b"* -text -eol -ident -filter -working-tree-encoding\n"
-UNDER_WAY = {
-    "MERGE_HEAD": "merge",
-    "rebase-merge": "rebase",
-    "rebase-apply": "rebase",
-    "CHERRY_PICK_HEAD": "cherry-pick",
-    "REVERT_HEAD": "revert",
-    "BISECT_LOG": "bisect",
-}
-
-
-class Head(Struct):
-    """Where the user's repository stands."""
-
-    commit: str | None = None
-    branch: str | None = None
-    under_way: str | None = None
-
-
-class Repository:
-    """The user's repository, as files: never written, but for packs of our own and `refs/holdfast/`."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        directory = spool.git_directory(str(root / ".git"))
-        self.directory = Path(directory) if directory else None
-        self.common = Path(spool.common_directory(directory)) if directory else None
-
-    @property
-    def exists(self) -> bool:
-        return self.directory is not None
-
-    def format(self) -> Format:
-        config = (files.read(self.common / "config") or b"") if self.common else b""
-        return Format("sha256" if b"objectformat" in config.lower() and b"sha256" in config.lower() else "sha1")
-
-    def uses_reftable(self) -> bool:
-        return self.common is not None and (self.common / "reftable").is_dir()
-
-    def head(self) -> Head:
-        if self.directory is None or self.common is None:
-            return Head()
-        line = _line(self.directory / "HEAD")
-        under_way = next((word for name, word in UNDER_WAY.items() if (self.directory / name).exists()), None)
-        if not line.startswith("ref: "):
-            return Head(line or None, None, under_way)
-        ref = line[5:]
-        return Head(self._resolve(ref), ref.removeprefix("refs/heads/"), under_way)
-
-    def _resolve(self, ref: str) -> str | None:
-        assert self.common is not None
-        assert self.directory is not None
-        for directory in (self.directory, self.common):
-            if commit := _line(directory / ref):
-                return commit
-        for line in (files.read(self.common / "packed-refs") or b"").splitlines():
-            if line.endswith(b" " + ref.encode("utf-8", "surrogateescape")):
-                return line.split(b" ")[0].decode()
-        return None
+SWITCHED_OFF = (
+    *("-c", "core.hooksPath=/dev/null"),
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "core.fsync=all"),
+    *("-c", "gc.auto=0"),
+    *("-c", "core.quotePath=false"),
+    *("-c", "core.attributesFile=/dev/null"),
+    *("-c", "core.untrackedCache=false"),
+    *("-c", "protocol.allow=never"),
+)
 
 
 class Git:
@@ -89,6 +48,7 @@ class Git:
         self.objects = objects
         self.index = index
         self.form = form
+        self.excludes: Path | None = None  # the user's own list of what is ignored everywhere
 
     def prepare(self) -> None:
         """Make the private directory, if it is not there."""
@@ -102,12 +62,13 @@ class Git:
         config = f"[core]\n\trepositoryformatversion = {version}\n\tbare = false\n{extension}"
         files.write(self.directory / "config", config.encode())
         files.write(self.directory / "info" / "attributes", ATTRIBUTES)
+        files.write(self.directory / "keep", KEEP, 0o444)
         files.write(self.directory / "HEAD", b"ref: refs/heads/none\n")
 
     def start(self, *arguments: str, index: Path | None = None, scratch: Path | None = None) -> Running:
         """Start a command. With `scratch`, what it writes goes there, and the objects are only borrowed."""
         environment = {
-            "PATH": os.environ.get("PATH", os.defpath),
+            "PATH": os.defpath,
             "HOME": "/nonexistent",
             "LC_ALL": "C",
             "GIT_DIR": str(self.directory),
@@ -124,85 +85,195 @@ class Git:
         }
         if scratch is not None:
             environment["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = str(self.objects)
-        command = ["git", *SWITCHED_OFF, *arguments]
-        try:
-            process = subprocess.Popen(
-                command,
-                cwd=self.root,
-                env=environment,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
-        except FileNotFoundError as error:
-            raise NotFound("git is not installed", [], ["install git"]) from error
-        return Running(process, arguments[0])
+        program = find_git(os.environ.get("PATH", os.defpath), str(self.root))
+        ignoring = ("-c", f"core.excludesFile={self.excludes or os.devnull}")
+        command = ["git", "-C", str(self.root), *SWITCHED_OFF, *ignoring, *arguments]
+        return Running(program, command, environment, arguments[0])
 
     def run(self, *arguments: str, input: bytes = b"", index: Path | None = None, scratch: Path | None = None) -> bytes:
         return self.start(*arguments, index=index, scratch=scratch).finish(input)
 
 
-SWITCHED_OFF = (
-    *("-c", "core.hooksPath=/dev/null"),
-    *("-c", "core.fsmonitor=false"),
-    *("-c", "core.fsync=all"),
-    *("-c", "gc.auto=0"),
-    *("-c", "core.quotePath=false"),
-    *("-c", "core.attributesFile=/dev/null"),
-    *("-c", "core.untrackedCache=false"),
-    *("-c", "protocol.allow=never"),
-)
+@functools.cache
+def find_git(search: str, root: str) -> str:
+    """Git's absolute path. What lies in the worktree, or depends on where one stands, is not asked."""
+    inside = os.path.realpath(root) + os.sep
+    for directory in search.split(os.pathsep):
+        program = os.path.join(directory, "git")
+        places = (os.path.realpath(directory) + os.sep, os.path.realpath(program))
+        if os.path.isabs(directory) and not any(place.startswith(inside) for place in places) and _can_run(program):
+            return program
+    raise NotFound("git is not installed", [("searched", search)], ["install git"])
+
+
+def _can_run(program: str) -> bool:
+    return os.path.isfile(program) and os.access(program, os.X_OK)
 
 
 class Running:
-    """A git command that was started."""
+    """A git command that was started, in a process group of its own."""
 
-    def __init__(self, process: subprocess.Popen[bytes], name: str) -> None:
-        self.process = process
+    def __init__(self, program: str, command: list[str], environment: dict[str, str], name: str) -> None:
         self.name = name
+        pipes = [os.pipe() for _ in range(3)]
+        (given, self.input), (self.output, told), (self.errors, complained) = pipes
+        self._open = {self.input, self.output, self.errors}
+        theirs = (given, told, complained)
+        try:
+            self.pid = os.posix_spawn(
+                program,
+                command,
+                environment,
+                file_actions=[(os.POSIX_SPAWN_DUP2, end, number) for number, end in enumerate(theirs)],
+                setpgroup=0,
+                setsigdef=[signal.SIGPIPE],
+            )
+        except BaseException:
+            self._close(*self._open)
+            raise
+        finally:
+            for end in theirs:
+                os.close(end)
 
     def finish(self, input: bytes = b"", also_fine: tuple[int, ...] = ()) -> bytes:
         """Wait for it, and give back what it printed."""
         try:
-            out, err = self.process.communicate(input, DEADLINE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.communicate()
-            raise Trouble(f"git {self.name} did not finish", [("deadline", f"{DEADLINE:g} s")]) from None
-        if self.process.returncode not in (0, *also_fine):
+            out, err = self._talk(input)
+        except BaseException:
+            self.stop()
+            raise
+        code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        if code not in (0, *also_fine):
             said = one_line(err.decode("utf-8", "replace"), 300)
-            raise Trouble(f"git {self.name} failed", [("exit code", self.process.returncode), ("said", said)])
+            raise Trouble(f"git {self.name} failed", [("exit code", code), ("said", said)])
         return out
+
+    def stop(self) -> None:
+        """End it, whatever it is doing."""
+        self._close(*self._open)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+
+    def _talk(self, input: bytes) -> tuple[bytes, bytes]:
+        """Write and read at once: whoever only writes waits for ever, once the pipe that nobody reads is full."""
+        said: dict[int, list[bytes]] = {self.output: [], self.errors: []}
+        left = memoryview(input)
+        os.set_blocking(self.input, False)
+        waiting = select.poll()
+        waiting.register(self.input, select.POLLOUT)
+        for descriptor in said:
+            waiting.register(descriptor, select.POLLIN)
+        end = time.monotonic() + DEADLINE
+        while self._open:
+            ready = waiting.poll(max(0.0, end - time.monotonic()) * 1000)
+            if not ready:
+                raise Trouble(f"git {self.name} did not finish", [("deadline", f"{DEADLINE:g} s")])
+            for descriptor, _ in ready:
+                if descriptor == self.input:
+                    left = left[_write(descriptor, left) :]
+                    ended = not left
+                else:
+                    said[descriptor].append(os.read(descriptor, CHUNK))
+                    ended = not said[descriptor][-1]
+                if ended:
+                    waiting.unregister(descriptor)
+                    self._close(descriptor)
+        return b"".join(said[self.output]), b"".join(said[self.errors])
+
+    def _close(self, *descriptors: int) -> None:
+        for descriptor in descriptors:
+            self._open.discard(descriptor)
+            os.close(descriptor)
+
+
+def _write(descriptor: int, data: memoryview) -> int:
+    """How much of it was taken. A command that has heard enough takes all."""
+    try:
+        return os.write(descriptor, data)
+    except BlockingIOError:
+        return 0
+    except BrokenPipeError:
+        return len(data)
 
 
 class Reader:
-    """Objects by name, through one git process that stays."""
+    """Objects by name, through one git process that is started when it is first needed, and stays."""
 
     def __init__(self, git: Git) -> None:
-        self._running = git.start("cat-file", "--batch")
+        self._git = git
         self._form = git.form
+        self._running: Running | None = None
+        self._heard = bytearray()
         self._trees: dict[str, list[Entry]] = {}
         self.pending: dict[str, tuple[str, bytes]] = {}  # objects that are about to be written
 
+    def start(self) -> Running:
+        """Have the process ready."""
+        if self._running is None:
+            self._running = self._git.start("cat-file", "--batch")
+            self._heard.clear()
+        return self._running
+
     def read(self, id: str) -> bytes | None:
         """The content of an object, or None where it is not there."""
-        if id in self.pending:
-            return self.pending[id][1]
-        process = self._running.process
-        assert process.stdin is not None
-        assert process.stdout is not None
+        return next(self.read_many([id]))
+
+    def read_many(self, ids: Iterable[str]) -> Generator[bytes | None, None, None]:
+        """The contents of many objects, in their order. A batch is asked for at once, so that git need not wait."""
+        waiting = list(ids)
+        for first in range(0, len(waiting), BATCH):
+            batch = waiting[first : first + BATCH]
+            wanted = [id for id in batch if id not in self.pending]
+            if wanted:
+                self._ask(wanted)
+            left = len(wanted)
+            try:
+                for id in batch:
+                    left -= id not in self.pending
+                    yield self.pending[id][1] if id in self.pending else self._answer(id)
+            finally:
+                if left:  # whoever asked has left: nobody else may hear these answers
+                    self.close()
+
+    def _ask(self, ids: list[str]) -> None:
+        running = self.start()
+        left = memoryview("".join(f"{id}\n" for id in ids).encode())
         try:
-            process.stdin.write(id.encode() + b"\n")
-            process.stdin.flush()
-            head = process.stdout.readline().split()
+            while left:
+                left = left[os.write(running.input, left) :]
         except BrokenPipeError:
-            raise Damaged("git cannot read the repository's objects", [("object", id)], ["`git fsck`"]) from None
+            self._fail(ids[0])
+
+    def _answer(self, id: str) -> bytes | None:
+        head = self._hear_line(id)
         if len(head) != 3:
             return None
-        data = process.stdout.read(int(head[2]))
-        process.stdout.read(1)
+        size = int(head[2])
+        while len(self._heard) <= size:
+            self._hear(id)
+        data = bytes(self._heard[:size])
+        del self._heard[: size + 1]
         return data
+
+    def _hear_line(self, id: str) -> list[bytes]:
+        while b"\n" not in self._heard:
+            self._hear(id)
+        end = self._heard.index(b"\n")
+        line = bytes(self._heard[:end])
+        del self._heard[: end + 1]
+        return line.split()
+
+    def _hear(self, id: str) -> None:
+        chunk = os.read(self.start().output, CHUNK)
+        if not chunk:
+            self._fail(id)
+        self._heard += chunk
+
+    def _fail(self, id: str) -> NoReturn:
+        self.close()
+        raise Damaged("git cannot read the repository's objects", [("object", id)], ["`git fsck`"])
 
     def is_blob(self, id: str, data: bytes) -> bool:
         return self._form.id_of(BLOB, data) == id
@@ -212,8 +283,14 @@ class Reader:
             data = self.read(id)
             if data is None:
                 raise Damaged("A directory of a checkpoint is missing", [("tree", id)], ["`holdfast verify`"])
-            self._trees[id] = parse_tree(data, self._form)
+            self.note_tree(id, parse_tree(data, self._form))
         return self._trees[id]
+
+    def note_tree(self, id: str, entries: Iterable[Entry]) -> None:
+        """Remember what is in a tree, for the next time that it is asked for."""
+        if len(self._trees) >= KEPT_TREES:
+            self._trees.clear()
+        self._trees[id] = sorted_tree(entries)
 
     def find(self, tree: str, path: bytes) -> Entry | None:
         """What stands at a path of a tree."""
@@ -225,16 +302,10 @@ class Reader:
         return entry
 
     def close(self) -> None:
-        process = self._running.process
-        for stream in (process.stdin, process.stdout, process.stderr):
-            if stream is not None:
-                stream.close()
-        process.wait()
+        if self._running is not None:
+            self._running.stop()
+            self._running = None
 
 
 def zsplit(data: bytes) -> list[bytes]:
     return data.split(b"\0")[:-1] if data else []
-
-
-def _line(path: Path) -> str:
-    return (files.read(path, 1024 * 1024) or b"").partition(b"\n")[0].decode("utf-8", "surrogateescape").strip()

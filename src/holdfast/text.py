@@ -17,6 +17,7 @@ ACTING = re.compile(
     "\ud800-\udfff]"
 )
 WHITE = re.compile(r"\s+")
+ESCAPED = re.compile(rb"\\(?:x([0-9a-f]{2})|\\)")
 
 
 def visible(text: str) -> str:
@@ -49,6 +50,15 @@ def sound(value: object) -> object:
 def path_text(path: str | os.PathLike[str]) -> str:
     """A path as text that can be stored and shown, whatever bytes it is made of."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def escape_path(path: bytes) -> str:
+    """A path as text from which its bytes can be made again: `\\xff` for what is not UTF-8, `\\\\` for a backslash."""
+    return path.replace(b"\\", b"\\\\").decode("utf-8", "backslashreplace")
+
+
+def unescape_path(text: str) -> bytes:
+    return ESCAPED.sub(lambda found: bytes([int(found[1], 16)]) if found[1] else b"\\", text.encode())
 
 
 def count(number: int, noun: str) -> str:

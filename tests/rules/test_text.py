@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.text import count, one_line, path_text, sound, sound_text, visible
+from holdfast.text import count, escape_path, one_line, path_text, sound, sound_text, unescape_path, visible
 
 from .strategies import JSON, WILD_TEXT, examples, many_examples
 
@@ -174,3 +174,9 @@ def test_two_paths_are_never_shown_as_the_same() -> None:
 )
 def test_things_are_counted_with_their_noun(number: int, words: str) -> None:
     assert count(number, "event") == words
+
+
+@given(st.binary())
+def test_a_path_of_any_bytes_is_stored_as_text_and_made_again(path: bytes) -> None:
+    stored = escape_path(path).encode("utf-8").decode("utf-8")
+    assert unescape_path(stored) == path
