@@ -10,6 +10,7 @@ import stat
 from msgspec import Struct
 
 ORDINARY = {0o100: 0o755, 0: 0o644}
+TEMPORARY = b".holdfast-restore-"  # then twelve hexadecimal digits: a file that a restore is about to rename
 
 
 class Beside(Struct):
@@ -50,3 +51,9 @@ class Beside(Struct):
             elif kind == b"skipped":
                 found.skipped[path] = int(value)
         return found
+
+
+def is_temporary(path: bytes) -> bool:
+    """Whether this is a file of ours that a killed restore left in the worktree."""
+    _, found, digits = path.rpartition(TEMPORARY)
+    return len(digits) == 12 and found != b"" and path[-31:-30] in (b"", b"/") and not digits.strip(b"0123456789abcdef")

@@ -8,20 +8,22 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 from msgspec import Struct
 
-from holdfast.beside import Beside
-from holdfast.git import Git, Reader, Repository
+from holdfast.beside import Beside, is_temporary
+from holdfast.filters import filtered
+from holdfast.git import Git, Reader
 from holdfast.objects import BLOB, DIRECTORY, TREE, Entry, Known, format_tree
+from holdfast.repository import Repository
+from holdfast.watching import Watch, is_settled
 
 FILE, EXECUTABLE, LINK, MODULE = 0o100644, 0o100755, 0o120000, 0o160000
 SECOND = 1_000_000_000
-RACY = SECOND // 20  # nanoseconds in which a file may change twice and keep its date
 
 
 class Seen(Struct, array_like=True):
@@ -42,7 +44,11 @@ class Memory(Struct):
     user_index: tuple[int, int, int] | None = None  # when tracked but ignored files were last asked for
     staged_index: tuple[int, int, int] | None = None
     staged: str | None = None
-    forced: list[bytes] = []
+    forced: list[bytes] = []  # tracked although they are ignored
+    watch: Watch | None = None
+    user_config: list[tuple[int, int, int] | None] = []  # when the user's own list of ignored files was asked for
+    user_excludes: str | None = None
+    index: tuple[int, int, int] | None = None  # the private index that all this is told beside
 
 
 class Limits(Struct):
@@ -65,12 +71,12 @@ class Ground(Protocol):
 
     root: Path
     git: Git
+    directory: Path
 
     @property
     def reader(self) -> Reader: ...
     @property
     def known(self) -> Known: ...
-    def filtered(self, paths: Iterable[bytes]) -> set[bytes]: ...
 
 
 class Looking:
@@ -78,7 +84,6 @@ class Looking:
 
     def __init__(self, shadow: Ground, memory: Memory, limits: Limits) -> None:
         self.shadow = shadow
-        self.withheld: set[bytes] = set()
         self.root = os.fsencode(shadow.root)
         self.form = shadow.git.form
         self.known = shadow.known
@@ -95,50 +100,30 @@ class Looking:
 
     def look_at(self, paths: Iterable[bytes]) -> None:
         """Look at these paths, and believe that nothing else has changed."""
-        for path in dict.fromkeys(paths):
-            self._look(path)
+        found = {path: status for path in dict.fromkeys(paths) if (status := self._look(path))}
+        withheld = set() if self.limits.filtered else filtered(self.shadow.git, self.shadow.directory, found)
+        for path, status in found.items():
+            if path in withheld or status.st_size > min(self.limits.file, self.budget):
+                self._skip(path, status)
+            else:
+                self._store(path, self.full(path), status)
 
     def look_everywhere(self, paths: list[bytes], include: Iterable[bytes]) -> None:
         """Look at all that may have changed."""
-        wanted = dict.fromkeys([*paths, *include, *self.memory.seen])
-        self.withheld = set() if self.limits.filtered else self.shadow.filtered(wanted)
-        self.look_at(wanted)
+        self.look_at([*paths, *include, *self.memory.seen])
         for module in self.memory.modules:
             self.link(module)
-        self.beside.empty = sorted({*self.beside.empty, *self._emptied(wanted)})
 
-    def _emptied(self, paths: Iterable[bytes]) -> Iterator[bytes]:
-        """Directories that a removed file left empty: to git they are not untracked, so it does not name them."""
-        for directory in {self._standing_above(path) for path in paths if self.seen.get(path, self) is None}:
-            if directory and not os.listdir(self.full(directory)):
-                yield directory
-
-    def _standing_above(self, path: bytes) -> bytes:
-        """The nearest directory above a path that is there."""
-        directory = os.path.dirname(path)
-        while directory and not self.is_directory(directory):
-            directory = os.path.dirname(directory)
-        return directory
-
-    def start_over(self) -> None:
-        """Forget what only a whole look can find again."""
-        self.beside.empty, self.beside.links, self.beside.skipped = [], {}, {}
+    def note_surroundings(self, empty: Iterable[bytes], links: Iterable[bytes]) -> None:
+        """What a search for names has found that is no file. What was left out is found again while looking."""
+        self.beside.empty, self.beside.links, self.beside.skipped = sorted(empty), {}, {}
+        for path in sorted(links):
+            self.link(path)
 
     def result(self) -> Scan:
         tree = self._rebuilt(self.memory.tree, self.changes)
         memory = msgspec.structs.replace(self.memory, tree=tree, beside=self.beside, seen=self.seen)
         return Scan(tree, self.beside, sorted(self.changes), memory)
-
-    def note_empty(self, path: bytes) -> bool:
-        """Remember the empty directories at and below a path; True where there are files."""
-        has_files = False
-        for directory, names, leaves in os.walk(self.full(path)):
-            if b".git" in names:
-                names.remove(b".git")
-            has_files = has_files or bool(leaves)
-            if not names and not leaves:
-                self.beside.empty.append(directory[len(self.root) + 1 :])
-        return has_files
 
     def full(self, path: bytes) -> bytes:
         return self.root + b"/" + path
@@ -168,22 +153,17 @@ class Looking:
             if converted or status.st_ctime >= index_time:  # git compares whole seconds: within one, it misses a chmod
                 self.memory.seen[path] = self.seen[path] = Seen(int(mode, 8), id.decode(), None)
 
-    def _look(self, path: bytes) -> None:
-        full = self.full(path)
+    def _look(self, path: bytes) -> os.stat_result | None:
+        """How a file looks that has to be read; None where it is as it was remembered, or is no file."""
         try:
-            status = os.lstat(full) if self._is_reached_without_links(path) else None
+            status = os.lstat(self.full(path)) if self._is_reached_without_links(path) else None
         except OSError:
             status = None
-        if status is None or stat.S_ISDIR(status.st_mode) or not readable_kind(status.st_mode):
+        if status is None or stat.S_ISDIR(status.st_mode) or not readable_kind(status.st_mode) or is_temporary(path):
             self._remove(path)
-            return
+            return None
         before = self.memory.seen.get(path)
-        if before is not None and before.look == look_of(status):
-            return
-        if path in self.withheld or status.st_size > min(self.limits.file, self.budget):
-            self._skip(path, status)
-            return
-        self._store(path, full, status)
+        return None if before is not None and before.look == look_of(status) else status
 
     def _is_reached_without_links(self, path: bytes) -> bool:
         directory = os.path.dirname(path)
@@ -205,15 +185,15 @@ class Looking:
         try:
             data = os.readlink(full) if stat.S_ISLNK(status.st_mode) else read_bytes(full)
         except OSError:
-            self.beside.skipped[path] = status.st_size
+            self._skip(path, status)
             return
         self.budget -= len(data)
         id = self.form.id_of(BLOB, data)
         self._need(id, BLOB, data)
         mode = LINK if stat.S_ISLNK(status.st_mode) else EXECUTABLE if status.st_mode & 0o100 else FILE
-        racy = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < RACY
+        settled = is_settled(status.st_mtime_ns, status.st_ctime_ns, time.time_ns())
         before = self._before(path)
-        self.seen[path] = Seen(mode, id, None if racy else look_of(status))
+        self.seen[path] = Seen(mode, id, look_of(status) if settled else None)
         self.beside.note_mode(path, status.st_mode)
         if before != (mode, id):
             self.changes[path] = Entry(mode, b"", id)
@@ -240,7 +220,7 @@ class Looking:
         """A tree with these paths changed; only the directories above them are written."""
         if not changes:
             return tree
-        entries = {entry.name: entry for entry in self._tree(tree)}
+        entries = {entry.name: entry for entry in self.tree(tree)}
         below: dict[bytes, dict[bytes, Entry | None]] = {}
         for path, change in changes.items():
             name, _, rest = path.partition(b"/")
@@ -260,10 +240,11 @@ class Looking:
                 del entries[name]
         data = format_tree(entries.values())
         id = self.form.id_of(TREE, data)
+        self.reader.note_tree(id, entries.values())
         self._need(id, TREE, data)
         return id
 
-    def _tree(self, id: str) -> list[Entry]:
+    def tree(self, id: str) -> list[Entry]:
         return [] if id == self._empty() else self.reader.tree(id)
 
     def _empty(self) -> str:

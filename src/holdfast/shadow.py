@@ -10,23 +10,26 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import shutil
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
-from holdfast import files, ids
+from holdfast import files, headstart, ids
 from holdfast.beside import Beside
-from holdfast.errors import HoldfastError
-from holdfast.git import Git, Head, Reader, Repository, zsplit
-from holdfast.looking import SECOND, Limits, Looking, Memory, Scan
-from holdfast.objects import TREE, Entry, Known
+from holdfast.errors import Trouble
+from holdfast.git import Git, Reader, Running, zsplit
+from holdfast.looking import SECOND, Limits, Looking, Memory, Scan, Seen
+from holdfast.objects import DIRECTORY, TREE, Entry, Known
+from holdfast.repository import Head, Repository
+from holdfast.staging import Staging, scratch
 from holdfast.vault import Vault
+from holdfast.watching import LookEverywhere, Watching
 
-FOLDED = 2_000  # changed paths before the private index takes them in
+FOLDED = 200  # changed paths before the private index takes them in
+MEMORY_LIMIT = 1 << 30
 
 
 class Shadow:
@@ -34,10 +37,10 @@ class Shadow:
         self.root = root
         self.repository = Repository(root)
         self.directory = place / "worktrees" / ids.file_name(worktree)
-        common = self.repository.common
-        objects = common / "objects" if common else place / "git" / "objects"
+        objects = self.repository.objects or place / "git" / "objects"
         self.git = Git(place / "git", root, objects, self.directory / "index", self.repository.format())
         self.worktree = worktree
+        self.staging = Staging(self.git, self.repository, self.directory)
 
     @functools.cached_property
     def reader(self) -> Reader:
@@ -57,8 +60,7 @@ class Shadow:
             del self.reader
 
     def __enter__(self) -> Shadow:
-        self._prepare()
-        self.reader  # noqa: B018 - started early, so that it is ready when it is asked
+        self.prepare()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -76,21 +78,34 @@ class Shadow:
             looking.look_everywhere(self._candidates(memory, looking), include)
         return looking.result()
 
-    def remember(self, memory: Memory) -> None:
-        """Keep what a scan found, once its objects are on disk."""
-        if len(memory.seen) > FOLDED:
+    def remember(self, scan: Scan) -> None:
+        """Keep what a scan found, once its objects are on disk. A large change is folded in by the next small one."""
+        memory = scan.memory
+        if len(memory.seen) > FOLDED and len(scan.changed) <= FOLDED:
             self._fold_in(memory)
-        files.write(self.directory / "memory", msgspec.msgpack.encode(memory), files.PRIVATE_FILE)
+        memory.index = files.signature(self.git.index)
+        data = msgspec.msgpack.encode(memory)
+        files.put(self.directory / "memory", zlib.crc32(data).to_bytes(4, "big") + data, synced=False)
 
     def _fold_in(self, memory: Memory) -> None:
-        """Let the private index take in what it did not know, so that git need not name it each time."""
-        paths = b"".join(path + b"\0" for path in memory.seen)
-        with self.scratch() as scratch:
-            self.git.run("update-index", "-z", "--add", "--remove", "--stdin", input=paths, scratch=scratch)
+        """Let the private index take in what it did not know, so that git need not name it each time.
+
+        Git reads the files once more. What somebody has changed meanwhile is remembered as not to be believed.
+        """
+        left_out = memory.beside.skipped
+        paths = b"".join(path + b"\0" for path in memory.seen if path not in left_out)
+        with self.scratch() as place:
+            self.git.run("update-index", "-z", "--add", "--remove", "--stdin", input=paths, scratch=place)
+        raw = self.git.run("diff-index", "--cached", "-z", "--no-renames", "--ignore-submodules=all", memory.tree)
         young = time.time_ns() - 2 * SECOND
-        memory.seen = {
-            path: seen for path, seen in memory.seen.items() if seen and (seen.look is None or seen.look[2] > young)
-        }
+        kept = {path: seen for path, seen in memory.seen.items() if path in left_out or is_young(seen, young)}
+        for path in zsplit(raw)[1::2]:
+            entry = self.reader.find(memory.tree, path)
+            kept[path] = Seen(entry.mode, entry.id, None) if entry and not entry.is_tree else None
+        memory.seen = kept
+
+    def scratch(self) -> contextlib.AbstractContextManager[Path]:
+        return scratch(self.directory)
 
     def forget(self) -> None:
         """Make the next scan start from the repository's own index."""
@@ -100,84 +115,106 @@ class Shadow:
     def head(self) -> Head:
         return self.repository.head()
 
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
+        """Make ready for a piece of work. Whoever calls this holds the worktree's lock."""
+        self.reader.pending.clear()
+        self.known.refresh()
         for directory in (self.directory.parent, self.directory):
             files.make_private_directory(directory)
-        for name in ("index.lock", "theirs.lock"):  # we hold the worktree's lock: whoever made these was killed
-            files.remove(self.directory / name)
+        for name in ("index.lock", "theirs.lock"):  # nobody else is at work here: whoever made these was killed
+            (self.directory / name).unlink(missing_ok=True)
         self.git.prepare()
         if not self.git.objects.exists():
             files.make_private_directory(self.git.objects)
+        self.reader.start()  # it takes as long to start as we take to need it
         if self.repository.common:
             mirror(self.repository.common / "info" / "exclude", self.git.directory / "info" / "exclude")
 
     def _load(self) -> Memory | None:
-        data = files.read(self.directory / "memory")
-        if data is None or not self.git.index.exists():
+        """What was remembered, if it is whole and told beside the index that is there."""
+        stored = files.read(self.directory / "memory", MEMORY_LIMIT)
+        if stored is None or zlib.crc32(stored[4:]).to_bytes(4, "big") != stored[:4]:
             return None
         try:
-            return msgspec.msgpack.decode(data, type=Memory)
-        except msgspec.DecodeError:
+            memory = msgspec.msgpack.decode(stored[4:], type=Memory)
+        except msgspec.DecodeError:  # another version of ours wrote it
             return None
+        return memory if memory.index is not None and memory.index == files.signature(self.git.index) else None
 
     def _candidates(self, memory: Memory, looking: Looking) -> list[bytes]:
-        """Every path that may differ from what is remembered, found by two git commands side by side."""
-        differing = self.git.start("diff-files", "-z", "--no-renames", "--ignore-submodules=all")
-        untracked = self.git.start("ls-files", "-o", "-z", "--directory", *self._excludes())
-        forced = self._forced(memory)
-        looking.start_over()
-        raw = zsplit(differing.finish())
+        """Every path that may differ from what is remembered: git finds changed files while we look for new names."""
+        differing = headstart.take(self.git)
+        try:
+            self._find_excludes(memory)
+            found = self._new_names(memory, looking)
+            forced = self._forced(memory)
+        except BaseException:
+            differing.stop()
+            raise
+        raw = zsplit(self._answer(differing))
         changed = raw[1::2]
         for line, path in zip(raw[::2], changed, strict=True):
             looking.indexed[path] = indexed_entry(line)
-        # Where a directory stands in the place of a file that the index knows, git names nothing below it.
-        replaced = [path + b"/" for path in changed if looking.is_directory(path)]
-        others = self._expand([*zsplit(untracked.finish()), *replaced], looking)
-        return [*changed, *others, *forced]
+        return [*changed, *found, *forced]
+
+    def _answer(self, differing: Running) -> bytes:
+        try:
+            return differing.finish()
+        except Trouble:  # a head start knows less than we do; if it was not that, it fails again
+            return self.git.run(*headstart.CHANGED)
+
+    def _new_names(self, memory: Memory, looking: Looking) -> list[bytes]:
+        def known(path: bytes) -> set[bytes]:
+            entry = self.reader.find(memory.tree, path) if path else Entry(DIRECTORY, b"", memory.tree)
+            return {below.name for below in looking.tree(entry.id) if not below.is_tree} if entry else set()
+
+        watching = Watching(self.git, memory.modules)
+        try:
+            if memory.watch is None:
+                raise LookEverywhere
+            found = watching.look_again(memory.watch, looking.beside.empty, looking.beside.links, known)
+        except LookEverywhere:
+            watching = Watching(self.git, memory.modules)
+            found = watching.look_everywhere()
+        memory.watch = watching.watch
+        looking.note_surroundings(watching.empty, watching.links)
+        return found
 
     def _forced(self, memory: Memory) -> list[bytes]:
         """Paths that the user tracks although they are ignored; asked for only when his index has changed."""
-        now = signature(self.repository.directory / "index") if self.repository.directory else None
+        now = self.staging.signature()
         if now is None or now == memory.user_index:
             return memory.forced
-        memory.user_index = now
-        copy = self._copy_user_index(self.directory / "theirs")
-        memory.forced = (
-            zsplit(self.git.run("ls-files", "-c", "-i", "-z", *self._excludes(), index=copy)) if copy else []
-        )
+        memory.user_index, memory.forced = now, []
+        with self.staging.copied() as copy:
+            if copy is not None:
+                arguments = ("ls-files", "-c", "-i", "-z", "--exclude-standard")
+                memory.forced = zsplit(self.git.run(*arguments, index=copy))
         return memory.forced
 
-    def _expand(self, names: list[bytes], looking: Looking) -> list[bytes]:
-        """Untracked files. A directory that git names as a whole is a nested repository, empty, or looked into."""
-        plain = [name for name in names if not name.endswith(b"/")]
-        inside = []
-        for name in names:
-            if name.endswith(b"/") and name != b".holdfast/":
-                path = os.fsencode(self.root) + b"/" + name
-                if os.path.lexists(path + b".git"):
-                    looking.link(name.rstrip(b"/"))
-                elif looking.note_empty(name.rstrip(b"/")):
-                    inside.append(name)
-        if not inside:
-            return plain
-        found = zsplit(self.git.run("ls-files", "-o", "-z", *self._excludes(), "--", *map(literal, inside)))
-        for name in found:
-            if name.endswith(b"/"):
-                looking.link(name.rstrip(b"/"))
-        return plain + [name for name in found if not name.endswith(b"/")]
-
-    def _excludes(self) -> list[str]:
-        theirs = user_excludes()
-        return ["--exclude-standard", *([f"--exclude-from={theirs}"] if theirs else [])]
+    def _find_excludes(self, memory: Memory) -> None:
+        """The user's own list of what is ignored everywhere; asked for only when his settings have changed."""
+        home = Path(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")) / "git"
+        configs = [home / "config", Path(os.path.expanduser("~/.gitconfig"))]
+        now = [files.signature(path) for path in configs]
+        if memory.user_config != now:
+            memory.user_config, memory.user_excludes = now, None
+            for path in (path for path, found in zip(configs, now, strict=True) if found):
+                asked = self.git.start("config", f"--file={path}", "--includes", "core.excludesFile")
+                memory.user_excludes = os.fsdecode(asked.finish(also_fine=(1,)).strip()) or memory.user_excludes
+        theirs = os.path.expanduser(memory.user_excludes) if memory.user_excludes else home / "ignore"
+        self.git.excludes = Path(theirs)
 
     def _seed(self, limits: Limits, include: Iterable[bytes]) -> Scan:
         """Start from the user's own index: what is tracked and unchanged is never read again."""
         files.remove(self.git.index)
         objects: dict[str, tuple[str, bytes]] = {}
         tree = self.git.form.id_of(TREE, b"")
-        if self._copy_user_index(self.git.index):
+        staged = 0
+        if self.staging.copy(self.git.index):
+            staged = int(self.git.index.stat().st_mtime)
             self._make_plain()
-            tree, objects = self._tree_of_index(self.git.index)
+            tree, objects = self.staging.tree_of(self.git.index)
         else:
             objects[tree] = (TREE, b"")
             self.git.run("read-tree", "--empty")
@@ -185,7 +222,7 @@ class Shadow:
         looking = Looking(self, memory, limits)
         looking.objects |= objects
         tracked = zsplit(self.git.run("ls-files", "-s", "-z"))
-        looking.note_tracked(tracked, int(self.git.index.stat().st_mtime), self._sizes(tracked))
+        looking.note_tracked(tracked, staged, self._sizes(tracked))
         looking.look_everywhere(self._candidates(memory, looking), include)
         return looking.result()
 
@@ -195,97 +232,9 @@ class Shadow:
         answers = self.git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", "--buffer", input=names)
         return dict(line.split(b" ") for line in answers.splitlines() if not line.endswith(b"missing"))
 
-    def filtered(self, paths: Iterable[bytes]) -> set[bytes]:
-        """Which of these the repository sends through a filter, as Git LFS and git-crypt do."""
-        listed = list(paths)
-        if not any(names_filter(path) for path in self._attributes(listed)):
-            return set()
-        plain = self.directory / "plain"
-        if not (plain / "HEAD").exists():
-            Git(plain, self.root, self.git.objects, self.git.index, self.git.form).prepare()
-            files.remove(plain / "info" / "attributes")
-        bare = Git(plain, self.root, self.git.objects, self.git.index, self.git.form)
-        raw = zsplit(bare.run("check-attr", "-z", "--stdin", "filter", input=b"".join(p + b"\0" for p in listed)))
-        values = dict(zip(raw[::3], raw[2::3], strict=True))
-        return {path for path, value in values.items() if value not in (b"unspecified", b"unset")}
-
-    def _attributes(self, paths: list[bytes]) -> set[Path]:
-        """Every .gitattributes file that could speak about these paths."""
-        directories = {b""}
-        for path in paths:
-            while path := os.path.dirname(path):
-                directories.add(path)
-        return {self.root / os.fsdecode(directory) / ".gitattributes" for directory in directories}
-
-    def stage(self, scan: Scan) -> str | None:
-        """The user's index as a tree, made only when it has changed; None where there is none, or a conflict in it."""
-        memory = scan.memory
-        now = signature(self.repository.directory / "index") if self.repository.directory else None
-        if now != memory.staged_index:
-            memory.staged_index, memory.staged = now, None
-            copy = self._copy_user_index(self.directory / "theirs")
-            if copy is not None and not self.git.run("ls-files", "-u", "-z", index=copy):
-                memory.staged, objects = self._tree_of_index(copy)
-                self.reader.pending.update(objects)
-        return memory.staged
-
-    def put_staged(self, tree: str) -> None:
-        """Give the user's index the content it had. It is locked as git locks it, and replaced by a rename."""
-        directory = self.repository.directory
-        if directory is None:
-            return
-        made = self.directory / "theirs"
-        files.remove(made)
-        self.git.run("read-tree", tree, index=made)
-        self.git.start("update-index", "-q", "--refresh", index=made).finish(also_fine=(1,))
-        lock = directory / "index.lock"
-        with files.os_errors(lock):
-            descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-        try:
-            with open(descriptor, "wb") as file:
-                file.write(made.read_bytes())
-                file.flush()
-                os.fsync(file.fileno())
-            os.rename(lock, directory / "index")
-        except BaseException:
-            files.remove(lock)
-            raise
-        files.sync_directory(directory)
-
-    def _tree_of_index(self, index: Path) -> tuple[str, dict[str, tuple[str, bytes]]]:
-        """The tree of an index, and those of its directories that the repository does not have."""
-        with self.scratch() as scratch:
-            tree = self.git.run("write-tree", "--missing-ok", index=index, scratch=scratch).decode().strip()
-            return tree, dict(loose_objects(scratch))
-
-    @contextlib.contextmanager
-    def scratch(self) -> Iterator[Path]:
-        """A place for objects that a git command writes by itself, so that none of them lands in the repository."""
-        scratch = self.directory / "scratch"
-        shutil.rmtree(scratch, ignore_errors=True)
-        files.make_private_directory(scratch)
-        try:
-            yield scratch
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
-
-    def _copy_user_index(self, target: Path) -> Path | None:
-        """A copy of the user's index with its date, which tells git which entries it must not believe."""
-        directory = self.repository.directory
-        if directory is None:
-            return None
-        for shared in directory.glob("sharedindex.*"):
-            if not (self.git.directory / shared.name).exists():
-                shutil.copyfile(shared, self.git.directory / shared.name)
-        try:
-            shutil.copy2(directory / "index", target)
-        except FileNotFoundError:
-            return None
-        target.chmod(files.PRIVATE_FILE)
-        return target
-
     def _make_plain(self) -> None:
-        """Drop from our copy what would hide changes: entries in conflict, and "assume unchanged"."""
+        """Make our copy short, and drop what would hide changes: entries in conflict, and "assume unchanged"."""
+        self.git.run("update-index", "--no-split-index", "--index-version", "4")
         unmerged = {line.partition(b"\t")[2] for line in zsplit(self.git.run("ls-files", "-u", "-z"))}
         if unmerged:
             self.git.run("update-index", "-z", "--force-remove", "--stdin", input=b"".join(p + b"\0" for p in unmerged))
@@ -301,12 +250,9 @@ def indexed_entry(line: bytes) -> Entry | None:
     return Entry(int(mode, 8), b"", id.decode()) if int(mode, 8) else None
 
 
-def signature(path: Path) -> tuple[int, int, int] | None:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_size, status.st_mtime_ns, status.st_ino
+def is_young(seen: Seen | None, young: int) -> bool:
+    """Git compares whole seconds: within one, it misses a change of permissions."""
+    return seen is not None and (seen.look is None or seen.look[2] > young)
 
 
 def mirror(source: Path, target: Path) -> None:
@@ -314,27 +260,3 @@ def mirror(source: Path, target: Path) -> None:
     theirs = files.read(source) or b""
     if (files.read(target) or b"") != theirs:
         files.write(target, theirs)
-
-
-def names_filter(attributes: Path) -> bool:
-    try:
-        return b"filter=" in (files.read(attributes) or b"")
-    except HoldfastError:  # not a file
-        return False
-
-
-def literal(path: bytes) -> str:
-    return ":(top,literal)" + os.fsdecode(path)
-
-
-def loose_objects(directory: Path) -> Iterable[tuple[str, tuple[str, bytes]]]:
-    for path in directory.glob("??/*"):
-        head, _, data = zlib.decompress(path.read_bytes()).partition(b"\0")
-        yield path.parent.name + path.name, (head.split(b" ")[0].decode(), data)
-
-
-def user_excludes() -> str | None:
-    """The user's own list of what git ignores everywhere."""
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    path = os.path.join(home, "git", "ignore")
-    return path if os.path.exists(path) else None

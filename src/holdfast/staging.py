@@ -1,0 +1,123 @@
+"""The user's own index: read through copies, and put back only when somebody asks for that."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from holdfast import files
+from holdfast.errors import Busy
+from holdfast.git import Git
+from holdfast.looking import Memory
+from holdfast.repository import Repository
+
+
+class Staging:
+    """What the user has staged in one worktree. Copies and new versions lie in our directory."""
+
+    def __init__(self, git: Git, repository: Repository, directory: Path) -> None:
+        self.git = git
+        self.directory = directory
+        self._theirs = repository.directory
+
+    def signature(self) -> tuple[int, int, int] | None:
+        return files.signature(self._theirs / "index") if self._theirs else None
+
+    def tree(self, memory: Memory, pending: dict[str, tuple[str, bytes]]) -> str | None:
+        """The index as a tree, made only when it has changed; None where there is none, or a conflict in it."""
+        now = self.signature()
+        if now != memory.staged_index:
+            memory.staged_index, memory.staged = now, None
+            with self.copied() as copy:
+                if copy is not None and not self.git.run("ls-files", "-u", "-z", index=copy):
+                    memory.staged, objects = self.tree_of(copy)
+                    pending.update(objects)
+        return memory.staged
+
+    def put_tree(self, tree: str) -> None:
+        """Let the index hold this tree."""
+        if self._theirs is None:
+            return
+        made = self.directory / "theirs"
+        files.remove(made)
+        self.git.run("read-tree", tree, index=made)
+        self.git.start("update-index", "-q", "--refresh", index=made).finish(also_fine=(1,))
+        self.put(made.read_bytes())
+        files.remove(made)
+
+    def put(self, data: bytes) -> None:
+        """Give the index this content: locked as git locks it, and replaced by a rename.
+
+        The lock is a second name of a file of ours, so that one that a kill left behind is known to be ours.
+        """
+        directory = self._theirs
+        if directory is None:
+            return
+        made, lock, index = self.directory / "index.new", directory / "index.lock", directory / "index"
+        with files.os_errors(lock):
+            if made.exists() and lock.exists() and made.samefile(lock):
+                files.remove(lock)
+            files.remove(made)
+            files.write(made, data, 0o644)
+            try:
+                os.link(made, lock)
+            except FileExistsError:
+                raise Busy("Somebody holds the repository's index", [("lock", lock)], ["run it again"]) from None
+            os.rename(lock, index)
+            files.remove(made)
+            files.sync_directory(directory)
+
+    def tree_of(self, index: Path) -> tuple[str, dict[str, tuple[str, bytes]]]:
+        """The tree of an index, and those of its directories that the repository does not have."""
+        with scratch(self.directory) as place:
+            tree = self.git.run("write-tree", "--missing-ok", index=index, scratch=place).decode().strip()
+            return tree, dict(loose_objects(place))
+
+    @contextlib.contextmanager
+    def copied(self) -> Iterator[Path | None]:
+        """A copy of the index for a while."""
+        target = self.directory / "theirs"
+        try:
+            yield self.copy(target)
+        finally:
+            target.unlink(missing_ok=True)
+
+    def copy(self, target: Path) -> Path | None:
+        """A copy of the index with its date, which tells git which entries it must not believe."""
+        directory = self._theirs
+        if directory is None:
+            return None
+        import shutil  # takes its time to load, and an index that did not change is not copied
+
+        for shared in directory.glob("sharedindex.*"):
+            if not (self.git.directory / shared.name).exists():
+                shutil.copyfile(shared, self.git.directory / shared.name)
+        try:
+            shutil.copy2(directory / "index", target)
+        except FileNotFoundError:
+            return None
+        target.chmod(files.PRIVATE_FILE)
+        return target
+
+
+@contextlib.contextmanager
+def scratch(directory: Path) -> Iterator[Path]:
+    """A place for objects that a git command writes by itself, so that none of them lands in the repository."""
+    import shutil
+
+    place = directory / "scratch"
+    shutil.rmtree(place, ignore_errors=True)
+    files.make_private_directory(place)
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def loose_objects(directory: Path) -> Iterable[tuple[str, tuple[str, bytes]]]:
+    for path in directory.glob("??/*"):
+        head, _, data = zlib.decompress(path.read_bytes()).partition(b"\0")
+        yield path.parent.name + path.name, (head.split(b" ")[0].decode(), data)

@@ -1,0 +1,188 @@
+"""Finding new names in a worktree by looking only into directories that look different.
+
+The system changes a directory's dates whenever a name in it comes, goes or is renamed, and nobody can set the second of
+them back. So a directory that looks as it did holds the names that it held, and git need not walk through all of them.
+What is ignored may change without that: all files that say so are watched as well, and where one differs, everything
+is looked at again.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+
+from holdfast.git import Git, zsplit
+
+Look = tuple[int, int, int]
+
+NOTHING: Look = (0, 0, 0)
+MANY = 500  # new names; for more it is quicker to look everywhere
+TICK = 50_000_000  # nanoseconds in which something may change twice and keep its date
+COARSE_TICK = 2_000_000_000  # the same, on a file system that knows whole seconds only
+RULES = b".gitignore"
+
+
+class Watch(Struct):
+    """How directories looked when their names were read, and what told which of them are ignored."""
+
+    directories: dict[bytes, Look | None] = {}  # None: it may have changed while it was read
+    rules: dict[bytes, Look | None] = {}
+    ignored: set[bytes] = set()  # directories that are ignored as a whole
+
+
+class LookEverywhere(Exception):
+    """What is ignored has changed, or a repository inside the worktree has come or gone."""
+
+
+class Watching:
+    """One search for names. The dates are read before the names, so that no change in between is overlooked."""
+
+    def __init__(self, git: Git, modules: Iterable[bytes]) -> None:
+        self.git = git
+        self.root = os.fsencode(git.root)
+        self.modules = set(modules)
+        self.watch = Watch({}, {}, set())
+        self.empty: set[bytes] = set()
+        self.links: set[bytes] = set()
+        self._begun = time.time_ns()
+        lists = (git.directory / "info" / "exclude", *([git.excludes] if git.excludes else []))
+        self._lists = [os.fsencode(path) for path in lists]
+
+    def look_everywhere(self) -> list[bytes]:
+        """Read all directories; answers with all untracked files."""
+        for path in self._lists:
+            self.watch.rules[path] = self._trusted(path)
+        self._walk([b""])
+        return self._untracked([])
+
+    def look_again(
+        self, watch: Watch, empty: Iterable[bytes], links: Iterable[bytes], known: Callable[[bytes], set[bytes]]
+    ) -> list[bytes]:
+        """Read the directories that look different; answers with the untracked files that are new.
+
+        `known` tells which files of a directory need not be asked for.
+        """
+        self.watch, self.empty, self.links = watch, set(empty), set(links)
+        self._check_rules()
+        asked: list[bytes] = []
+        for path, look in list(watch.directories.items()):
+            if look is None or look != self._look(path):
+                was_repository = path in self.links
+                names = self._read(path)
+                if was_repository != (path in self.links):
+                    raise LookEverywhere
+                asked += self._unknown(path, names, known)
+        if len(asked) > MANY:
+            raise LookEverywhere
+        self._walk(self._not_ignored([path for path in asked if self._is_directory(path)]))
+        return self._untracked(asked) if asked else []
+
+    def _walk(self, paths: list[bytes]) -> None:
+        """Watch directories and all below them that is not ignored, level by level."""
+        while paths:
+            below = []
+            for at in paths:
+                names = self._read(at)
+                if RULES in names:
+                    self.watch.rules[_below(at, RULES)] = self._trusted(_below(at, RULES))
+                below += [_below(at, name) for name, is_directory in names.items() if is_directory]
+            paths = self._not_ignored([path for path in below if path not in self.modules])
+
+    def _not_ignored(self, paths: list[bytes]) -> list[bytes]:
+        """Those of the directories that no rule leaves out. That all that is in one is ignored means nothing yet."""
+        if not paths:
+            return []
+        listed = b"".join(path + b"\0" for path in paths)
+        ignored = set(zsplit(self.git.start("check-ignore", "-z", "--stdin", "--no-index").finish(listed, (1,))))
+        self.watch.ignored |= ignored
+        return [path for path in paths if path not in ignored]
+
+    def _read(self, path: bytes) -> dict[bytes, bool]:
+        """The names in a directory, and whether each is a directory. From now on it is watched."""
+        self.empty.discard(path)
+        self.links.discard(path)
+        self.watch.directories[path] = self._trusted(path)
+        try:
+            if not self._is_directory(path):
+                raise NotADirectoryError
+            with os.scandir(self._full(path)) as entries:
+                names = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+        except PermissionError:
+            self.watch.directories[path] = None
+            return {}
+        except OSError:
+            del self.watch.directories[path]
+            return {}
+        if path and b".git" in names and _is_repository(self._full(path)):
+            self.links.add(path)
+            return {}
+        if not names:
+            self.empty.add(path)
+        for name in (b".git",) if path else (b".git", b".holdfast"):
+            names.pop(name, None)
+        return names
+
+    def _unknown(self, path: bytes, names: dict[bytes, bool], known: Callable[[bytes], set[bytes]]) -> list[bytes]:
+        if RULES in names and _below(path, RULES) not in self.watch.rules:
+            raise LookEverywhere
+        files = known(path) if names else set()
+        new = {
+            _below(path, name): is_directory
+            for name, is_directory in names.items()
+            if is_directory or name not in files
+        }
+        return [below for below, is_directory in new.items() if not (is_directory and self._is_known_directory(below))]
+
+    def _is_known_directory(self, path: bytes) -> bool:
+        return path in self.watch.directories or path in self.watch.ignored or path in self.modules
+
+    def _check_rules(self) -> None:
+        if any(path not in self.watch.rules for path in self._lists):
+            raise LookEverywhere
+        for path, look in self.watch.rules.items():
+            if look is None or self._look(path) != look:
+                raise LookEverywhere
+
+    def _untracked(self, paths: list[bytes]) -> list[bytes]:
+        limited = ("--", *map(literal, paths))
+        found = zsplit(self.git.run("ls-files", "-o", "-z", "--exclude-standard", *limited))
+        return [path for path in found if not path.endswith(b"/")]
+
+    def _full(self, path: bytes) -> bytes:
+        return self.root + b"/" + path if path else self.root
+
+    def _is_directory(self, path: bytes) -> bool:
+        return os.path.isdir(self._full(path)) and not os.path.islink(self._full(path))
+
+    def _look(self, path: bytes) -> Look:
+        try:
+            status = os.stat(path) if path.startswith(b"/") else os.lstat(self._full(path))
+        except OSError:
+            return NOTHING
+        return status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+
+    def _trusted(self, path: bytes) -> Look | None:
+        look = self._look(path)
+        return look if is_settled(look[0], look[1], self._begun) else None
+
+
+def is_settled(modified: int, changed: int, now: int) -> bool:
+    """Whether something changed so long ago that a further change would show in its dates."""
+    coarse = changed % 1_000_000_000 == 0
+    return now - max(modified, changed) >= (COARSE_TICK if coarse else TICK)
+
+
+def literal(path: bytes) -> str:
+    return ":(top,literal)" + os.fsdecode(path)
+
+
+def _below(path: bytes, name: bytes) -> bytes:
+    return path + b"/" + name if path else name
+
+
+def _is_repository(path: bytes) -> bool:
+    """As git sees it: a `.git` file always leads to one, a directory of that name needs a HEAD."""
+    return os.path.isfile(path + b"/.git") or os.path.lexists(path + b"/.git/HEAD")
