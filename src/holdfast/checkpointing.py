@@ -6,17 +6,18 @@ Whoever makes one in a worktree holds that worktree's lock, so that there are ne
 from __future__ import annotations
 
 import contextlib
-import glob
 import os
 from collections.abc import Iterable, Iterator
 
 from holdfast import files, ids
 from holdfast.errors import HoldfastError
+from holdfast.ledger import record_of
 from holdfast.looking import Limits, Scan
 from holdfast.model import Checkpoint, Draft, Run
 from holdfast.objects import DIRECTORY, Entry
 from holdfast.shadow import Shadow
 from holdfast.text import path_text
+from holdfast.vault import MERGED
 from holdfast.workspace import Workspace
 
 NAMED_CHANGES = 200  # changed paths that a checkpoint's record names
@@ -27,10 +28,12 @@ MEGABYTE = 1_000_000
 @contextlib.contextmanager
 def shadow_of(workspace: Workspace) -> Iterator[Shadow]:
     """The worktree's shadow, for us alone."""
-    shadow = Shadow(workspace.place, workspace.root, workspace.worktree)
-    for directory in (shadow.directory.parent, shadow.directory):
-        files.make_private_directory(directory)
-    with files.lock(shadow.directory / "lock", PATIENCE), shadow:
+    shadow = workspace.keep(Shadow, lambda: Shadow(workspace.place, workspace.root, workspace.worktree))
+    if not shadow.directory.exists():
+        files.make_private_directory(shadow.directory.parent)
+        files.make_private_directory(shadow.directory)
+    with files.lock(shadow.directory / "lock", PATIENCE):
+        shadow.prepare()
         yield shadow
 
 
@@ -46,7 +49,7 @@ def make_checkpoint(
 ) -> tuple[Checkpoint, Scan]:
     """Keep the worktree as it is now. On disk when this returns."""
     scan = look(workspace, shadow, named)
-    staged = shadow.stage(scan)
+    staged = shadow.staging.tree(scan.memory, shadow.reader.pending)
     vault = shadow.vault
     with workspace.reading() as journal:
         number = journal.view.last_checkpoint_number(workspace.worktree) + 1
@@ -79,12 +82,24 @@ def make_checkpoint(
     )
     with workspace.writing() as journal:
         ledger = journal.ledger(workspace.worktree)
-        body = {key: getattr(made, key) for key in made.__struct_fields__ if key != "time"}
+        body = {name: value for name, value in record_of(made).items() if name != "time"}
         journal.append(ledger.id, Draft("checkpoint.made", body, time=made.time))
-    shadow.remember(scan.memory)
-    with contextlib.suppress(HoldfastError):  # merging only saves space; the next one tries again
-        vault.merge()
+    shadow.remember(scan)
+    _look_after(workspace, shadow)
     return made, scan
+
+
+def _look_after(workspace: Workspace, shadow: Shadow) -> None:
+    """Keep packs few, and tell when they have become large."""
+    sizes = shadow.vault.kept_sizes()
+    if len(sizes) >= MERGED:
+        from holdfast.pruning import merge
+
+        with contextlib.suppress(HoldfastError):  # merging only saves space; the next one tries again
+            merge(shadow)
+    cap = workspace.settings.whole("store.cap")
+    if sum(sizes) > cap * MEGABYTE:
+        workspace.warnings.append(f"checkpoints take more than {cap:,} MB; `holdfast tidy` gives room back")
 
 
 def look(workspace: Workspace, shadow: Shadow, named: Iterable[bytes] | None = None) -> Scan:
@@ -100,7 +115,12 @@ def look(workspace: Workspace, shadow: Shadow, named: Iterable[bytes] | None = N
 def _included(workspace: Workspace) -> list[bytes]:
     """The ignored files that the user wants kept too."""
     found: list[bytes] = []
-    for pattern in workspace.settings.words("checkpoint.include"):
+    patterns = workspace.settings.words("checkpoint.include")
+    if not patterns:
+        return found
+    import glob  # takes its time to load, and few need it
+
+    for pattern in patterns:
         if not os.path.isabs(pattern) and ".." not in pattern.split("/"):
             names = glob.glob(pattern, root_dir=workspace.root, recursive=True, include_hidden=True)
             found += [os.fsencode(name) for name in names if not os.path.isdir(workspace.root / name)]

@@ -42,6 +42,28 @@ def write(path: Path, data: bytes, mode: int | None = None) -> None:
         sync_directory(path.parent)
 
 
+def put(path: Path, data: bytes, mode: int = PRIVATE_FILE, *, synced: bool = True, date: float | None = None) -> None:
+    """Replace a file at once. Its name is on disk only after a sync of the directory, which is the caller's.
+
+    Without a sync it may be damaged after a power cut: that is for what can be made anew, and its reader must notice.
+    """
+    temporary = path.with_name(f"tmp_holdfast_{os.urandom(6).hex()}")  # git's housekeeping clears such names away
+    with os_errors(path):
+        try:
+            with open(_create(temporary), "wb", buffering=0) as file:
+                _write_all(file.fileno(), data)
+                os.fchmod(file.fileno(), mode)
+                if date is not None:
+                    os.utime(file.fileno(), (date, date))
+                if synced:
+                    os.fsync(file.fileno())
+            os.rename(temporary, path)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
+            raise
+
+
 def replace_shared(path: Path, expected: bytes | None, data: bytes) -> bytes | None:
     """Replace a file that strangers write too, if it still holds `expected`.
 
@@ -85,7 +107,7 @@ def _create_shared(temporary: Path, path: Path) -> bytes | None:
 def _temporary(path: Path, data: bytes, mode: int) -> Iterator[Path]:
     """A synced file beside `path` that holds `data`; gone at the end, if it was not renamed."""
     temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
-    descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
+    descriptor = _create(temporary)
     try:
         with open(descriptor, "r+b", buffering=0) as file:
             _write_all(file.fileno(), data)
@@ -97,6 +119,10 @@ def _temporary(path: Path, data: bytes, mode: int) -> Iterator[Path]:
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
+
+
+def _create(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
@@ -143,6 +169,15 @@ def _read_all(descriptor: int, limit: int) -> bytes:
         chunks.append(chunk)
         limit -= len(chunk)
     return b"".join(chunks)
+
+
+def signature(path: Path) -> tuple[int, int, int] | None:
+    """What is different once a file was replaced; None where there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def sync_directory(path: Path) -> None:

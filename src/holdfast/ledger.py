@@ -5,18 +5,27 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import structs
 
 from holdfast.model import Body, Checkpoint, Event, Restore, Run
 
 T = TypeVar("T")
 
 KEPT_RESTORES = 100
+VISITING = "bisect"  # goes to many checkpoints and then back: nothing of it is left to be undone
+
+
+def record_of(checkpoint: Checkpoint) -> Body:
+    """A checkpoint as it is stored: what is empty is left out, since there are many."""
+    return {name: value for name, value in structs.asdict(checkpoint).items() if value not in (None, "", [], False)}
 
 
 def apply_checkpoint(checkpoint: Checkpoint | None, event: Event) -> Checkpoint | None:
     """Add one event of a worktree's ledger to a checkpoint's record."""
     if event.kind == "checkpoint.made":
         return _convert({**event.body, "time": event.time}, Checkpoint)
+    if checkpoint is not None and event.kind in ("checkpoint.pinned", "checkpoint.unpinned"):
+        return structs.replace(checkpoint, pinned=event.kind == "checkpoint.pinned")
     return checkpoint
 
 
@@ -28,13 +37,21 @@ def restore_ended(run: Run, event: Event, body: Body) -> None:
     """A restore can be undone, an undo redone; anything new ends what could be redone."""
     restore = _convert(body.get("restore"), Restore)
     run.unfinished = None
-    if restore is None or body.get("given_up"):
+    if restore is None or body.get("given_up") or restore.verb == VISITING:
         return
     if restore.verb == "undo":
         run.undoable, run.redoable = run.undoable[:-1], [*run.redoable, restore]
     else:
         run.redoable = run.redoable[:-1] if restore.verb == "redo" else []
         run.undoable = [*run.undoable, restore][-KEPT_RESTORES:]
+
+
+def interrupted(restore: Restore) -> str:
+    """What is said where somebody looks while a restore is unfinished."""
+    return (
+        f"A restore to {restore.target} was interrupted, so the worktree may be a mixture: "
+        "`holdfast restore --continue` finishes it, `holdfast restore --undo` takes it back"
+    )
 
 
 def _convert(value: Any, kind: type[T]) -> T | None:

@@ -7,19 +7,30 @@ already, and a pack appears under its name only when it is on disk with its inde
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from holdfast import files
 
 BLOB, TREE = "blob", "tree"
+SMALL = 1 << 18  # bytes
+FEW = 100  # objects
 TYPE_NUMBER = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
 DIRECTORY = 0o040000
+KEEP = b"holdfast\n"  # what the file says that keeps git's housekeeping from a pack of ours
+MARKED = 1.0  # the date of our packs, in seconds since the epoch: git renews it when it relies on one
+
+
+class Hash(Protocol):
+    def update(self, data: bytes, /) -> None: ...
+    def hexdigest(self) -> str: ...
 
 
 class Entry(NamedTuple):
@@ -47,12 +58,20 @@ class Format(NamedTuple):
         return self.digest(b"%s %d\0" % (kind.encode(), len(data)), data)
 
     def digest(self, *parts: bytes) -> str:
-        import hashlib
-
-        state = hashlib.new(self.name)
+        state = self._hash(sum(map(len, parts)))
         for part in parts:
             state.update(part)
         return state.hexdigest()
+
+    def _hash(self, size: int) -> Hash:
+        """A hash for so many bytes. The quick one takes as long to load as the slow one takes for a megabyte."""
+        if size < SMALL and self.name == "sha1":
+            with contextlib.suppress(ImportError):  # a Python without its own
+                found: Hash = import_module("_sha1").sha1()
+                return found
+        import hashlib
+
+        return hashlib.new(self.name)
 
 
 def parse_tree(data: bytes, form: Format) -> list[Entry]:
@@ -66,31 +85,44 @@ def parse_tree(data: bytes, form: Format) -> list[Entry]:
     return entries
 
 
+def sorted_tree(entries: Iterable[Entry]) -> list[Entry]:
+    """In git's order: a directory is sorted as if its name ended with a slash."""
+    return sorted(entries, key=lambda entry: entry.name + b"/" if entry.is_tree else entry.name)
+
+
 def format_tree(entries: Iterable[Entry]) -> bytes:
-    """The bytes of a tree. Git sorts a directory as if its name ended with a slash."""
-    ordered = sorted(entries, key=lambda entry: entry.name + b"/" if entry.is_tree else entry.name)
-    return b"".join(b"%o %s\0" % (entry.mode, entry.name) + bytes.fromhex(entry.id) for entry in ordered)
+    """The bytes of a tree."""
+    return b"".join(b"%o %s\0" % (entry.mode, entry.name) + bytes.fromhex(entry.id) for entry in sorted_tree(entries))
 
 
 class Known:
     """Which objects a repository has, without starting git: loose ones, packs, and what it borrows."""
 
     def __init__(self, directory: Path, form: Format) -> None:
-        self.directories = list(_with_alternates(directory))
+        self.directories = [str(found) for found in _with_alternates(directory)]
         self.form = form
-        self._indexes: list[PackIndex] | None = None
+        self._packs: dict[str, PackIndex | None] = {}
+        self._large: list[PackIndex] = []
+        self._few: set[str] = set()  # what small packs hold: there may be dozens of those
+        self._looks: list[int] = []
+        self.refresh()
 
     def has(self, id: str) -> bool:
-        loose = f"{id[:2]}/{id[2:]}"
-        if any(os.path.exists(directory / loose) for directory in self.directories):
+        loose = f"/{id[:2]}/{id[2:]}"
+        if any(os.path.exists(directory + loose) for directory in self.directories):
             return True
-        return any(index.has(id) for index in self._packs())
+        return id in self._few or any(index.has(id) for index in self._large)
 
-    def _packs(self) -> list[PackIndex]:
-        if self._indexes is None:
-            paths = (path for directory in self.directories for path in _packs_in(directory))
-            self._indexes = [PackIndex(path, self.form) for path in paths]
-        return self._indexes
+    def refresh(self) -> None:
+        """See which packs have come and gone; git's housekeeping may have worked meanwhile."""
+        looks = [_look(directory + "/pack") for directory in self.directories]
+        if looks != self._looks:
+            paths = [path for directory in self.directories for path in _packs_in(directory)]
+            self._packs = {path: self._packs.get(path) or _open_index(path, self.form) for path in paths}
+            found = [index for index in self._packs.values() if index is not None]
+            self._large = [index for index in found if len(index) > FEW]
+            self._few = {id for index in found if len(index) <= FEW for id in index.names()}
+            self._looks = looks
 
 
 class PackIndex:
@@ -109,15 +141,13 @@ class PackIndex:
 
     def has(self, id: str) -> bool:
         wanted = bytes.fromhex(id)
-        low = self._fanout(wanted[0] - 1) if wanted[0] else 0
-        high = self._fanout(wanted[0])
-        while low < high:
-            middle = (low + high) // 2
-            found = self._name(middle)
-            if found == wanted:
-                return True
-            low, high = (middle + 1, high) if found < wanted else (low, middle)
-        return False
+        size, table = self.form.size, 8 + 1024
+        at = table + size * (self._fanout(wanted[0] - 1) if wanted[0] else 0)
+        end = table + size * self._fanout(wanted[0])
+        at = self._data.find(wanted, at, end)
+        while at >= 0 and (at - table) % size:  # it only looks like that, across two names
+            at = self._data.find(wanted, at + 1, end)
+        return at >= 0
 
     def names(self) -> Iterator[str]:
         return (self._name(number).hex() for number in range(len(self)))
@@ -130,8 +160,21 @@ class PackIndex:
         return self._data[start : start + self.form.size]
 
 
-def write_pack(directory: Path, objects: dict[str, tuple[str, bytes]], form: Format) -> Path | None:
-    """Write objects (id -> kind and content) as one pack that git's own housekeeping leaves alone."""
+def _open_index(path: str, form: Format) -> PackIndex | None:
+    """None for a table that is not there any more or that we cannot read: what it names is then written once more."""
+    try:
+        return PackIndex(Path(path), form)
+    except (OSError, ValueError):
+        return None
+
+
+def write_pack(
+    directory: Path, objects: dict[str, tuple[str, bytes]], form: Format, keep: Path | None = None
+) -> Path | None:
+    """Write objects (id -> kind and content) as one pack that git's own housekeeping leaves alone.
+
+    `keep` is a file that says so already: a second name for it needs no room, and no sync of its content.
+    """
     if not objects:
         return None
     table: list[tuple[bytes, int, int]] = []
@@ -144,17 +187,31 @@ def write_pack(directory: Path, objects: dict[str, tuple[str, bytes]], form: For
         offset += len(chunk)
     pack = b"".join(chunks)
     checksum = bytes.fromhex(form.digest(pack))
-    return _place(directory, pack + checksum, _index_of(sorted(table), checksum, form), checksum)
+    return _place(directory, pack + checksum, _index_of(sorted(table), checksum, form), checksum, keep)
 
 
-def _place(directory: Path, pack: bytes, index: bytes, checksum: bytes) -> Path:
-    """Keep, pack, index: git looks for packs by their index, so that one comes last."""
+def _place(directory: Path, pack: bytes, index: bytes, checksum: bytes, keep: Path | None) -> Path:
+    """Keep, pack, index: git looks for packs by their index, so that one comes last. One sync makes all names last."""
     stem = directory / "pack" / f"pack-{checksum.hex()}"
     stem.parent.mkdir(parents=True, exist_ok=True)
-    for suffix, data in ((".keep", b"holdfast\n"), (".pack", pack), (".idx", index)):
-        if not stem.with_suffix(suffix).exists():
-            files.write(stem.with_suffix(suffix), data, 0o444)
+    if not stem.with_suffix(".idx").exists():
+        _mark(stem.with_suffix(".keep"), keep)
+        files.put(stem.with_suffix(".pack"), pack, 0o444, date=MARKED)
+        files.put(stem.with_suffix(".idx"), index, 0o444)
+        files.sync_directory(stem.parent)
     return stem
+
+
+def _mark(path: Path, keep: Path | None) -> None:
+    try:
+        if keep is not None:
+            os.link(keep, path)
+            return
+    except FileExistsError:
+        return
+    except OSError:  # another file system, or one without second names
+        pass
+    files.put(path, KEEP, 0o444)
 
 
 def _packed(kind: str, data: bytes) -> bytes:
@@ -194,11 +251,18 @@ def _index_of(table: list[tuple[bytes, int, int]], checksum: bytes, form: Format
     return body + bytes.fromhex(form.digest(body))
 
 
-def _packs_in(directory: Path) -> list[Path]:
+def _packs_in(directory: str) -> list[str]:
     try:
-        return [directory / "pack" / name for name in os.listdir(directory / "pack") if name.endswith(".idx")]
+        return [f"{directory}/pack/{name}" for name in os.listdir(directory + "/pack") if name.endswith(".idx")]
     except FileNotFoundError:
         return []
+
+
+def _look(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def _with_alternates(directory: Path, depth: int = 0) -> Iterator[Path]:

@@ -10,6 +10,7 @@ import msgspec
 from holdfast import history, packing
 from holdfast.clock import from_micros, micros
 from holdfast.errors import Damaged
+from holdfast.ledger import record_of
 from holdfast.model import Checkpoint, Event, Run, Session
 from holdfast.stores.protocol import CheckpointRow, EventRow, RunRow, SessionRow
 
@@ -65,7 +66,7 @@ def row_of_checkpoint(found: Checkpoint) -> CheckpointRow:
         micros(found.time),
         found.name is not None,
         found.pinned,
-        encode(found),
+        encode(record_of(found)),
     )
 
 

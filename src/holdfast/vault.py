@@ -10,18 +10,18 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from holdfast import files, ids
 from holdfast.errors import Busy
-from holdfast.git import Git, Reader, Repository
-from holdfast.objects import BLOB, DIRECTORY, TREE, Entry, Format, Known, PackIndex, format_tree, write_pack
+from holdfast.git import Git, Reader
+from holdfast.objects import BLOB, DIRECTORY, KEEP, TREE, Entry, Known, format_tree, write_pack
+from holdfast.repository import Repository
 
 SHELF = 64
 MERGED = 40  # packs of ours before they are merged
 REF_PATIENCE = 2.0  # seconds that somebody else may hold our ref, as `git pack-refs` does
-MARK = b"holdfast\n"
 
 
 class Vault:
@@ -38,8 +38,7 @@ class Vault:
         """Put a checkpoint on its shelf; on disk when this returns. Answers with the id of its tree."""
         shelved = self._tree([Entry(entry.mode, name, entry.id) for name, entry in parts.items()])
         root = self._replaced(self.tip(), _shelf(number), Entry(DIRECTORY, b"", shelved))
-        missing = {id: found for id, found in self.reader.pending.items() if not self.known.has(id)}
-        write_pack(self.git.objects, missing, self.git.form)
+        self._write(self.reader.pending)
         self.reader.pending.clear()
         self.point(root)
         return shelved
@@ -49,10 +48,13 @@ class Vault:
         root = self.tip()
         for number in numbers:
             root = self._replaced(root, _shelf(number), None)
-        write_pack(self.git.objects, self.reader.pending, self.git.form)
+        self._write(self.reader.pending)
         self.reader.pending.clear()
         if root is not None:
             self.point(root)
+
+    def _write(self, objects: dict[str, tuple[str, bytes]]) -> None:
+        write_pack(self.git.objects, objects, self.git.form, self.git.directory / "keep")
 
     def numbers(self) -> set[int]:
         """Which checkpoints stand on the shelves."""
@@ -66,7 +68,7 @@ class Vault:
 
     def blob(self, data: bytes) -> Entry:
         id = self.git.form.id_of(BLOB, data)
-        self.reader.pending[id] = (BLOB, data)
+        self._need(id, BLOB, data)
         return Entry(0o100644, b"", id)
 
     def tip(self) -> str | None:
@@ -89,9 +91,8 @@ class Vault:
         lock = path.with_name(path.name + ".lock")
         descriptor = _take(lock)
         try:
-            with open(descriptor, "wb") as file:
+            with open(descriptor, "wb", buffering=0) as file:
                 file.write(id.encode() + b"\n")
-                file.flush()
                 os.fsync(file.fileno())
             os.rename(lock, path)
         except BaseException:
@@ -100,64 +101,20 @@ class Vault:
             raise
         files.sync_directory(path.parent)
 
+    def kept_sizes(self) -> list[int]:
+        """The sizes of the packs that git's housekeeping leaves alone, told by names alone: nearly always ours."""
+        directory = self.git.objects / "pack"
+        names = set(os.listdir(directory)) if directory.is_dir() else set[str]()
+        packs = [directory / name.replace(".keep", ".pack") for name in names if name.endswith(".keep")]
+        return [_size(path) for path in packs]
+
     def packs(self) -> list[Path]:
         """The packs that are ours, oldest first."""
         directory = self.git.objects / "pack"
         if not directory.is_dir():
             return []
-        keeps = [path for path in directory.glob("pack-*.keep") if (files.read(path, 64) or b"") == MARK]
+        keeps = [path for path in directory.glob("pack-*.keep") if (files.read(path, 64) or b"") == KEEP]
         return sorted((path.with_suffix(".idx") for path in keeps if path.with_suffix(".idx").exists()), key=_age)
-
-    def merge(self) -> int:
-        """Make one pack of the small ones, once there are many. A large one waits until others are as large."""
-        packs = self.packs()
-        if len(packs) < MERGED:
-            return 0
-        return self._repack(_small(packs, self.git.form), None)
-
-    def prune(self) -> int:
-        """Make one pack of all. Nothing is left out: what no checkpoint needs may have become part of a commit."""
-        return self._repack(self.packs(), None)
-
-    def _repack(self, packs: list[Path], needed: set[str] | None) -> int:
-        names = {id for path in packs for id in PackIndex(path, self.git.form).names()}
-        listed = "".join(f"{id}\n" for id in sorted(names if needed is None else names & needed)).encode()
-        made = ""
-        if listed:
-            base = str(self.git.objects / "pack" / "pack")
-            arguments = ("--delta-base-offset", "--no-reuse-delta", "-q", "--window=50", "--threads=1", base)
-            made = self.git.run("pack-objects", *arguments, input=listed).decode().strip()
-            self._make_ours(made)
-        for path in packs:
-            if path.stem != f"pack-{made}":
-                for suffix in (".idx", ".rev", ".pack", ".keep"):
-                    with contextlib.suppress(FileNotFoundError):
-                        os.unlink(path.with_suffix(suffix))
-        files.sync_directory(self.git.objects / "pack")
-        return len(packs)
-
-    def _make_ours(self, name: str) -> None:
-        stem = self.git.objects / "pack" / f"pack-{name}"
-        files.write(stem.with_suffix(".keep"), MARK, 0o444)
-
-    def _reachable(self) -> set[str]:
-        """Every object that the refs of all worktrees need."""
-        names = set(self._tips())
-        if not names:
-            return set()
-        out = self.git.run("rev-list", "--objects", "--no-object-names", "--missing=allow-any", "--stdin",
-                           input="".join(f"{name}\n" for name in names).encode())  # fmt: skip
-        return set(out.decode().split())
-
-    def _tips(self) -> Iterable[str]:
-        directory = self.home / "refs" / "holdfast"
-        if directory.is_dir():
-            for path in directory.iterdir():
-                if not path.name.endswith(".lock"):
-                    yield path.read_text().strip()
-        for line in (files.read(self.home / "packed-refs") or b"").splitlines():
-            if b" refs/holdfast/" in line:
-                yield line.split(b" ")[0].decode()
 
     def _replaced(self, tree: str | None, path: list[bytes], leaf: Entry | None) -> str:
         """A tree with one entry below it changed or gone."""
@@ -172,11 +129,16 @@ class Vault:
             entries[name] = Entry(leaf.mode, name, leaf.id)
         return self._tree(entries.values())
 
-    def _tree(self, entries: Iterable[Entry]) -> str:
+    def _tree(self, entries: Collection[Entry]) -> str:
         data = format_tree(entries)
         id = self.git.form.id_of(TREE, data)
-        self.reader.pending[id] = (TREE, data)
+        self.reader.note_tree(id, entries)
+        self._need(id, TREE, data)
         return id
+
+    def _need(self, id: str, kind: str, data: bytes) -> None:
+        if not self.known.has(id):
+            self.reader.pending[id] = (kind, data)
 
     def _ask_git(self) -> str | None:
         out = self.git.run(f"--git-dir={self.home}", "for-each-ref", "--format=%(objectname)", self.ref)
@@ -190,17 +152,11 @@ def _shelf(number: int) -> list[bytes]:
     return [b"%x" % (number // SHELF // SHELF), b"%02x" % (number // SHELF % SHELF), b"%02x" % (number % SHELF)]
 
 
-def _small(packs: list[Path], form: Format) -> list[Path]:
-    """The packs that are worth merging: each at most as large as all smaller ones together, or so."""
-    sized = sorted((len(PackIndex(path, form)), path) for path in packs)
-    chosen: list[Path] = []
-    total = 0
-    for size, path in sized:
-        if len(chosen) > 1 and size > 2 * total:
-            break
-        chosen.append(path)
-        total += size
-    return chosen
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _age(path: Path) -> float:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from holdfast import config, files, ids, projects, spool
+from holdfast import config, files, ids, places, projects, spool
 from holdfast.clock import Clock, SystemClock
 from holdfast.errors import HoldfastError, NotFound, Refused
 from holdfast.journal import Journal
@@ -20,6 +20,13 @@ from holdfast.stores.protocol import Store
 from holdfast.text import path_text
 
 TROUBLE_SIZE = 64 * spool.SLOT
+
+
+class Closable(Protocol):
+    def close(self) -> None: ...
+
+
+C = TypeVar("C", bound=Closable)
 
 
 class Progress(Protocol):
@@ -51,6 +58,7 @@ class Workspace:
         self.owns_session = False  # opened for this very process, so that leaving the workspace ends it
         self.warnings: list[str] = []
         self._store: Store | None = None
+        self._kept: dict[type, Closable] = {}
 
     @property
     def inbox(self) -> Path:
@@ -76,7 +84,7 @@ class Workspace:
         return found
 
     def user_directory(self, kind: str) -> Path:
-        return config.user_directory(kind, self.environ)
+        return places.user_directory(kind, self.environ)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Journal]:
@@ -156,7 +164,16 @@ class Workspace:
     def _claims(self) -> Path:
         return self.user_directory("state") / "stores"
 
+    def keep(self, kind: type[C], make: Callable[[], C]) -> C:
+        """Something that takes a while to start, and is therefore kept until the workspace is closed."""
+        found = self._kept.get(kind)
+        if not isinstance(found, kind):
+            found = self._kept[kind] = make()
+        return found
+
     def close(self) -> None:
+        while self._kept:
+            self._kept.popitem()[1].close()
         if self._store is not None:
             self._store.close()
             self._store = None

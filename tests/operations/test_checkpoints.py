@@ -18,10 +18,6 @@ from tests.operations.people import a_worktree
 from tests.operations.trees import WHO, back, commit, git, insides, picture, put, take, tree_by_git, wreck
 from tests.tools import Command
 
-# Defects that are known, and the reason why their tests fail.
-FORCED = "a file that is tracked although ignored is not looked at again once it was gone"
-LED_OUT = "a path below a link is looked at through the link"
-
 HELD: dict[str, str | bytes] = {
     "a.txt": "one\n",
     "dir/b.txt": "two\n",
@@ -248,15 +244,9 @@ HAPPENINGS: dict[str, Callable[[Path], None]] = {
 }
 
 
-CASES = [
-    pytest.param(name, marks=[pytest.mark.xfail(strict=True, reason=LED_OUT)] if "link where a dir" in name else [])
-    for name in HAPPENINGS
-]
-
-
 @pytest.mark.promise(9)
 @pytest.mark.parametrize("tracked", [True, False], ids=["tracked", "untracked"])
-@pytest.mark.parametrize("happening", CASES)
+@pytest.mark.parametrize("happening", HAPPENINGS)
 def test_a_change_is_seen_at_once_and_goes_both_ways(project: Workspace, happening: str, tracked: bool) -> None:
     """Everything here happens within one tick of the clock, without any rest: no date tells what has changed."""
     put(project.root, HELD)
@@ -348,7 +338,6 @@ def test_the_users_own_list_of_what_is_ignored_counts(project: Workspace, home: 
     assert take(project).tree == tree_by_git(project.root)
 
 
-@pytest.mark.xfail(strict=True, reason=FORCED)
 def test_tracked_files_that_are_ignored_are_kept(project: Workspace) -> None:
     put(project.root, {".gitignore": "*.log\n", "x.log": "one", "y.log": "not tracked"})
     git(project.root, "add", "-f", "x.log")

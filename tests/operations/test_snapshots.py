@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 import holdfast
-from holdfast import history, journal
+from holdfast import history, rows
 from holdfast.journal import MILESTONE
 from holdfast.model import Draft, Event
 from holdfast.stores.protocol import EventRow
@@ -44,13 +44,13 @@ def test_earlier_state_is_read_from_the_nearest_snapshot(long: Workspace, seq: i
 def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of the events that are read from now on."""
     seen: list[int] = []
-    event_of = journal.event_of
+    event_of = rows.event_of
 
     def note_and_read(row: EventRow, fetch: Callable[[bytes], bytes | None]) -> Event:
         seen.append(row.seq)
         return event_of(row, fetch)
 
-    monkeypatch.setattr(journal, "event_of", note_and_read)
+    monkeypatch.setattr(rows, "event_of", note_and_read)
     return seen
 
 
