@@ -6,11 +6,9 @@ file may only set what is harmless; anything that decides trust, paths outside t
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 
@@ -22,7 +20,7 @@ PROJECT_FILE = ".holdfast.toml"
 PROJECT_LIMIT = 64 * 1024  # bytes; reading TOML takes its time, and a repository is not trusted with ours
 
 
-class Setting(NamedTuple):
+class Setting(Struct, frozen=True):
     key: str
     default: int | float | str
     about: str
@@ -55,7 +53,12 @@ SETTINGS = {
             "ignored files that checkpoints take all the same: patterns with commas between",
             by_project=False,
         ),
+        Setting("checkpoint.keep_days", 0, "days that `tidy` keeps a checkpoint; 0: however old it is", 0, 36_500),
+        Setting("checkpoint.most", 0, "checkpoints of a worktree that `tidy` leaves; 0: any number", 0, 1_000_000_000),
         Setting("list.limit", 20, "rows of a list before the next page", 1, 10_000),
+        Setting(
+            "store.cap", 2_000, "megabytes that checkpoints may take before `tidy` drops the oldest", 1, 100_000_000
+        ),
         Setting("store.deadline", 10.0, "seconds to wait for another writer", 0.1, 600, by_project=False),
     )
 }
@@ -221,18 +224,3 @@ def _flatten(tables: dict[str, Any]) -> dict[str, Any]:
         else:
             flat[table] = content
     return flat
-
-
-def user_directory(kind: str, environ: Mapping[str, str] = os.environ) -> Path:
-    """The user's own directory for `config` or `state`."""
-    override = environ.get(f"HOLDFAST_{kind.upper()}_DIR")
-    if override:
-        return Path(override)
-    if sys.platform == "linux":  # the library would say the same, at 6 ms a command
-        variable, home = {"config": ("XDG_CONFIG_HOME", ".config"), "state": ("XDG_STATE_HOME", ".local/state")}[kind]
-        base = os.environ.get(variable, "")
-        return (Path(base) if os.path.isabs(base) else Path.home() / home) / "holdfast"
-    import platformdirs
-
-    directories = {"config": platformdirs.user_config_path, "state": platformdirs.user_state_path}
-    return directories[kind]("holdfast", appauthor=False)

@@ -5,122 +5,17 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import holdfast
+from holdfast.checkpointing import shadow_of
 from holdfast.errors import NotFound
-from holdfast.model import Checkpoint
-from holdfast.retention import Rules, plan_retention
+from holdfast.model import Checkpoint, Draft
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree
 from tests.operations.trees import back, commit, git, insides, picture, put, take
-from tests.tools import NOON
-
-# Defects that are known, and the reason why their tests fail.
-LAST_COPY = "tidy removes objects that the user's own commits and index need, which git never stored a second time"
-
-MINUTES, HOURS, DAYS = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
-
-
-def old(id: str, age: timedelta, **changes: Any) -> Checkpoint:
-    return Checkpoint(
-        **{"id": id, "worktree": ".", "number": 1, "time": NOON - age, "tree": "", "beside": "", **changes}
-    )
-
-
-def going(checkpoints: list[Checkpoint], needed: set[str] | None = None, rules: Rules | None = None) -> set[str]:
-    return {found.id for found in plan_retention(checkpoints, needed or set(), NOON, rules or Rules())}
-
-
-# (what is there, rules, what goes)
-TABLE: dict[str, tuple[list[Checkpoint], Rules, set[str]]] = {
-    "nothing": ([], Rules(), set()),
-    "one that is very old": ([old("a", 900 * DAYS)], Rules(), set()),
-    "all of the last day stay": ([old(str(n), n * MINUTES) for n in range(100)], Rules(), set()),
-    "one an hour of the last week": (
-        [old("new", MINUTES), *(old(str(n), 2 * DAYS + n * HOURS) for n in range(48))],
-        Rules(),
-        set(),
-    ),
-    "two of one hour become one": (
-        [old("new", MINUTES), old("a", 2 * DAYS + MINUTES), old("b", 2 * DAYS + 2 * MINUTES)],
-        Rules(),
-        {"b"},
-    ),
-    "one a day before that": (
-        [old("new", MINUTES), old("a", 20 * DAYS), old("b", 20 * DAYS + HOURS), old("c", 21 * DAYS)],
-        Rules(),
-        {"b"},
-    ),
-    "the newest of a slot is the one that stays": (
-        [old("new", MINUTES), old("b", 20 * DAYS + 2 * HOURS), old("a", 20 * DAYS + HOURS)],
-        Rules(),
-        {"b"},
-    ),
-    "a name keeps": (
-        [old("new", MINUTES), old("a", 20 * DAYS), old("b", 20 * DAYS + HOURS, name="release")],
-        Rules(most=1, oldest=DAYS),
-        {"a"},
-    ),
-    "a pin keeps": (
-        [old("new", MINUTES), old("a", 20 * DAYS), old("b", 20 * DAYS + HOURS, pinned=True)],
-        Rules(most=1, oldest=DAYS),
-        {"a"},
-    ),
-    "the newest stays whatever the rules": (
-        [old("a", 40 * DAYS), old("b", 41 * DAYS)],
-        Rules(oldest=DAYS, most=0),
-        {"b"},
-    ),
-    "the newest of each worktree stays": (
-        [old("a", 40 * DAYS), old("b", 41 * DAYS, worktree="other"), old("c", 42 * DAYS, worktree="other")],
-        Rules(oldest=DAYS),
-        {"c"},
-    ),
-    "at most so many": ([old(str(n), n * MINUTES) for n in range(5)], Rules(most=3), {"3", "4"}),
-    "none older than": ([old(str(n), n * HOURS) for n in range(5)], Rules(oldest=2 * HOURS), {"3", "4"}),
-    "worktrees do not share their slots": (
-        [
-            old("new", MINUTES),
-            old("a", 20 * DAYS),
-            old("b", 20 * DAYS, worktree="other"),
-            old("c", 20 * DAYS, worktree="third"),
-        ],
-        Rules(),
-        set(),
-    ),
-    "a clock that was ahead counts as now": (
-        [old("a", -5 * DAYS), old("b", -5 * DAYS - MINUTES), old("c", MINUTES)],
-        Rules(),
-        set(),
-    ),
-}
-
-
-@pytest.mark.promise(11)
-@pytest.mark.parametrize("case", TABLE)
-def test_what_may_go_and_what_stays(case: str) -> None:
-    there, rules, expected = TABLE[case]
-    assert going(there, rules=rules) == expected
-    assert going(there[::-1], rules=rules) == expected
-
-
-@pytest.mark.promise(11)
-def test_what_is_needed_stays_whatever_the_rules() -> None:
-    there = [old(str(number), number * DAYS) for number in range(50)]
-    for rules in (Rules(), Rules(most=1), Rules(oldest=DAYS), Rules(most=0, oldest=timedelta(0))):
-        assert not going(there, {"30", "31", "49"}, rules) & {"0", "30", "31", "49"}
-
-
-def test_thinning_out_again_changes_nothing() -> None:
-    there = [old(str(number), number * HOURS) for number in range(24 * 30)]
-    gone = going(there)
-    left = [found for found in there if found.id not in gone]
-    assert 24 + 6 * 24 + 20 < len(left) < 24 + 6 * 24 + 30
-    assert going(left) == set()
 
 
 def some(project: Workspace, count: int) -> list[Checkpoint]:
@@ -200,7 +95,6 @@ def test_tidying_one_worktree_leaves_the_checkpoints_of_another(
 
 
 @pytest.mark.promise(10, 11)
-@pytest.mark.xfail(strict=True, reason=LAST_COPY)
 def test_an_object_that_the_user_needs_too_is_never_taken_away(project: Workspace) -> None:
     """What a checkpoint has stored, git does not store again: the user's commit then lives on our copy alone."""
     put(project.root, {"precious": "the only copy\n", "dir/deep": "another\n"})
@@ -231,7 +125,189 @@ def size_of(root: Path) -> int:
     return sum(path.stat().st_size for path in (root / ".git/objects").rglob("*") if path.is_file())
 
 
+def test_checkpoints_that_take_much_room_are_told_of(project: Workspace) -> None:
+    holdfast.config_set(project, "store.cap", "1")
+    del project.settings
+    put(project.root, {"large": os.urandom(1_100_000)})
+    assert project.warnings == []
+    take(project)
+    assert project.warnings == ["checkpoints take more than 1 MB; `holdfast tidy` gives room back"]
+
+
 def test_numbers_are_not_used_again_after_tidying(project: Workspace) -> None:
     last = some(project, 4)[-1]
     holdfast.tidy(project, most=1)
     assert take(project).number == last.number + 1
+
+
+@pytest.mark.promise(11)
+def test_a_pinned_one_stays_until_it_is_let_go(project: Workspace) -> None:
+    made = some(project, 4)
+    assert holdfast.pin(project, made[1].id).changed
+    assert made[1].id not in holdfast.tidy(project, most=1).dropped
+    back(project, made[1])
+    assert (project.root / "a.txt").read_text() == "1\n"
+    holdfast.undo(project)
+    holdfast.pin(project, made[1].id, off=True)
+    some(project, 1)
+    with project.reading() as journal:
+        assert not any(found.pinned for found in journal.list_checkpoints())
+
+
+def test_the_oldest_go_until_the_rest_fits_into_so_many_bytes(project: Workspace) -> None:
+    made = []
+    for number in range(6):
+        put(project.root, {"noise": os.urandom(600_000), "number": f"{number}"})
+        made.append(take(project))
+    assert holdfast.tidy(project, megabytes=10).dropped == []
+    done = holdfast.tidy(project, megabytes=2)
+    assert done.dropped == [found.id for found in reversed(made[:3])]
+    assert 1_800_000 < done.stored < 2_000_000
+    back(project, made[3])
+    assert (project.root / "number").read_text() == "3"
+
+
+def test_what_was_never_asked_for_is_bounded_by_the_settings(project: Workspace, clock: TickingClock) -> None:
+    made = some(project, 5)
+    assert holdfast.tidy(project).dropped == []
+    holdfast.config_set(project, "checkpoint.most", "3", for_project=True)
+    with holdfast.open(project.root, clock=clock) as again:
+        assert holdfast.tidy(again, most=4).dropped == [made[0].id]
+        assert holdfast.tidy(again).dropped == [made[1].id]
+    (project.root / ".holdfast.toml").write_text("[checkpoint]\nkeep_days = 1\n")
+    clock.time += 2 * timedelta(days=1)
+    with holdfast.open(project.root, clock=clock) as again:
+        assert set(holdfast.tidy(again).dropped) == {found.id for found in made[2:4]}
+    (project.root / ".holdfast.toml").write_text("[store]\ncap = 1\n")
+    with holdfast.open(project.root, clock=clock) as again:
+        for _ in range(3):
+            put(project.root, {"noise": os.urandom(600_000)})
+            take(again)
+        assert len(holdfast.tidy(again).dropped) == 2
+
+
+@pytest.mark.promise(11)
+def test_a_worktree_that_was_removed_keeps_its_last_checkpoint_until_it_is_too_old(
+    project: Workspace, tmp_path: Path, clock: TickingClock
+) -> None:
+    with a_worktree(project, tmp_path / "linked", clock) as linked:
+        theirs = some(linked, 3)
+    git(project.root, "worktree", "remove", "--force", str(tmp_path / "linked"))
+    some(project, 2)
+    assert set(holdfast.tidy(project, most=1).dropped) >= {found.id for found in theirs[:2]}
+    holdfast.restore(project, theirs[2].id, force=True)
+    assert (project.root / "a.txt").read_text() == "2\n"
+    clock.time += timedelta(days=40)
+    assert theirs[2].id not in holdfast.tidy(project, days=30).dropped, "undo still needs it"
+    holdfast.undo(project)
+    assert theirs[2].id in holdfast.tidy(project, days=30).dropped
+    assert (project.root / "a.txt").read_text() == "1\n"
+    git(project.root, "fsck", "--full")
+
+
+@pytest.mark.promise(11)
+def test_what_the_journal_does_not_know_is_kept_and_counted(project: Workspace) -> None:
+    some(project, 2)
+    with shadow_of(project) as shadow:
+        vault = shadow.vault
+        vault.keep(700, {b"beside": vault.blob(b"from somewhere else")})
+    assert holdfast.tidy(project, most=1).unknown == 1
+    with shadow_of(project) as shadow:
+        assert 700 in shadow.vault.numbers()
+
+
+def test_a_tidying_that_was_killed_is_finished_by_the_next_one(project: Workspace) -> None:
+    made = some(project, 3)
+    with project.writing() as journal:
+        ledger = journal.ledger(project.worktree)
+        journal.append(ledger.id, *(Draft("checkpoint.dropped", {"id": found.id}) for found in made[:2]))
+    assert holdfast.tidy(project).unknown == 0
+    with shadow_of(project) as shadow:
+        assert shadow.vault.numbers() == {made[2].number}
+
+
+@pytest.mark.promise(11)
+def test_a_worktree_with_a_name_that_is_no_text_is_not_taken_for_removed(
+    project: Workspace, tmp_path: Path, clock: TickingClock
+) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/odd\xff"))
+    with a_worktree(project, odd, clock) as linked:
+        theirs = some(linked, 2)
+        some(project, 2)
+        assert not set(holdfast.tidy(project, most=1).dropped) & {found.id for found in theirs}
+
+
+def test_tidying_makes_no_store_where_there_is_none(repository: Path) -> None:
+    with holdfast.open(repository) as workspace, pytest.raises(NotFound):
+        holdfast.tidy(workspace)
+    assert not (repository / ".git/holdfast").exists()
+
+
+def test_tidying_says_how_far_it_has_come(project: Workspace) -> None:
+    some(project, 3)
+    said: list[str] = []
+    project.progress = lambda what, done, total: said.append(what)
+    holdfast.tidy(project, most=1)
+    assert list(dict.fromkeys(said)) == ["looking at checkpoints", "looking at commits", "rewriting packs"]
+
+
+# What git's own commands do to checkpoints, and what they show of them.
+
+
+def all_come_back(project: Workspace, made: list[Checkpoint]) -> None:
+    for number, found in enumerate(made):
+        back(project, found)
+        assert (project.root / "a.txt").read_text() == f"{number}\n"
+    assert holdfast.verify(project, deep=True).problems == []
+
+
+GIT_COMMANDS: dict[str, list[tuple[str, ...]]] = {
+    "git gc --prune=now": [("gc", "-q", "--prune=now")],
+    "git repack -a -d": [("repack", "-q", "-a", "-d")],
+    "git repack -A -d and git prune": [("repack", "-q", "-A", "-d"), ("prune", "--expire=now")],
+    "git pack-refs and git fsck": [("pack-refs", "--all"), ("fsck", "--full", "--strict")],
+    "git reset --hard and git clean": [("reset", "-q", "--hard"), ("clean", "-qfdx")],
+    "git stash -u": [("stash", "push", "-q", "-u")],
+}
+
+
+@pytest.mark.promise(11)
+@pytest.mark.parametrize("case", GIT_COMMANDS)
+def test_every_checkpoint_comes_back_exactly_after_what_git_does(project: Workspace, case: str) -> None:
+    put(project.root, {"tracked": "1\n"})
+    commit(project.root)
+    made = some(project, 4)
+    for arguments in GIT_COMMANDS[case]:
+        git(project.root, *arguments)
+    all_come_back(project, made)
+    said = git(project.root, "fsck", "--full").splitlines()
+    assert all(line.startswith("dangling tree ") for line in said), "lists of checkpoints that our ref has left behind"
+
+
+def test_checkpoints_go_along_with_no_clone_and_no_push(project: Workspace, tmp_path: Path) -> None:
+    put(project.root, {"tracked": "1\n"})
+    commit(project.root)
+    made = some(project, 2)
+    git(project.root, "clone", "-q", f"file://{project.root}", str(tmp_path / "clone"))
+    git(tmp_path, "init", "-q", "--bare", "other")
+    for arguments in (("push", "-q"), ("push", "-q", "--all"), ("push", "-q", "--tags")):
+        git(project.root, *arguments, str(tmp_path / "other"), *(["HEAD:refs/heads/x"] if len(arguments) == 2 else []))
+    for elsewhere in (tmp_path / "clone", tmp_path / "other"):
+        assert "refs/holdfast" not in git(elsewhere, "for-each-ref")
+        assert git(elsewhere, "cat-file", "--batch-all-objects", "--batch-check").count("\n") == 2
+    all_come_back(project, made)
+
+
+def test_only_a_mirror_and_the_list_of_all_refs_show_checkpoints(project: Workspace, tmp_path: Path) -> None:
+    put(project.root, {"tracked": "1\n"})
+    commit(project.root)
+    made = some(project, 2)
+    for arguments in (("log", "--all", "--format=%D"), ("branch", "-a"), ("stash", "list"), ("status",), ("tag",)):
+        assert "holdfast" not in git(project.root, *arguments)
+    assert git(project.root, "for-each-ref", "--format=%(refname) %(objecttype)", "refs/holdfast") == (
+        "refs/holdfast/main tree"
+    )
+    git(tmp_path, "init", "-q", "--bare", "mirror")
+    git(project.root, "push", "-q", "--mirror", str(tmp_path / "mirror"))
+    assert "refs/holdfast/main" in git(tmp_path / "mirror", "for-each-ref")
+    all_come_back(project, made)

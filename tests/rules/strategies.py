@@ -50,4 +50,4 @@ def numbered(told: list[tuple[str, dict[str, Any], str | None]]) -> list[Event]:
 SESSIONS = st.sampled_from([None, "ses-1", "ses-2"])
 SMALL_BODIES = st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=3)
 STORIES = st.lists(st.tuples(st.sampled_from(KINDS), SMALL_BODIES, SESSIONS), max_size=10).map(numbered)
-PLAIN_STORIES = STORIES.map(lambda events: [event for event in events if event.kind != history.FORGOTTEN])
+PLAIN_STORIES = STORIES.map(lambda events: [event for event in events if event.kind not in history.REFOLDED])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast import config
+from holdfast import config, places
 from holdfast.config import PROJECT_FILE, SETTINGS
 from holdfast.errors import Refused, WrongUsage
 
@@ -47,7 +47,10 @@ BY_HAND: dict[str, tuple[int | float | str, bool]] = {
     "checkpoint.total_limit": (500, True),
     "checkpoint.filtered": ("ask", False),
     "checkpoint.include": ("", False),
+    "checkpoint.keep_days": (0, True),
+    "checkpoint.most": (0, True),
     "list.limit": (20, True),
+    "store.cap": (2_000, True),
     "store.deadline": (10.0, False),
 }
 
@@ -331,7 +334,7 @@ def test_setting_a_key_holds_or_is_wrong_usage_and_changes_nothing(scratch: Plac
 def test_a_users_directory_is_his_own_unless_a_variable_names_another(
     kind: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert home in config.user_directory(kind).parents
-    assert config.user_directory(kind, {f"HOLDFAST_{kind.upper()}_DIR": "/elsewhere"}) == Path("/elsewhere")
+    assert home in places.user_directory(kind).parents
+    assert places.user_directory(kind, {f"HOLDFAST_{kind.upper()}_DIR": "/elsewhere"}) == Path("/elsewhere")
     monkeypatch.setenv(f"HOLDFAST_{kind.upper()}_DIR", "/here")
-    assert config.user_directory(kind) == Path("/here")
+    assert places.user_directory(kind) == Path("/here")

@@ -1,17 +1,22 @@
-"""Looking: one run, one session, many runs, many sessions, the events."""
+"""Looking: one run, one session, one checkpoint, many runs, many sessions, the events."""
 
 from __future__ import annotations
 
+import os
 from datetime import datetime
 
 from msgspec import Struct
 
 from holdfast import choosing, history
+from holdfast.beside import Beside
+from holdfast.checkpointing import shadow_of
 from holdfast.clock import micros
 from holdfast.errors import WrongUsage
-from holdfast.model import Event, Run, Session, Status
+from holdfast.journal import Journal
+from holdfast.model import Checkpoint, Event, Run, Session, Status
+from holdfast.shadow import Shadow
 from holdfast.stores.protocol import RunQuery
-from holdfast.text import one_line, sound_text
+from holdfast.text import one_line, path_text, sound_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
@@ -31,6 +36,20 @@ class SessionShown(Struct):
     events: list[Event]
 
 
+class CheckpointShown(Struct):
+    checkpoint: Checkpoint
+    goal: str | None  # of its run
+    before: str | None  # the checkpoint before it
+    nested: dict[str, str]  # repositories inside the worktree, with the commit of each
+    skipped: dict[str, int]  # what was left out, with its size in bytes
+    code: str | None = None  # what changed since the one before it, with `--diff`
+
+    @property
+    def run(self) -> Run:
+        """For callers that mean a run, whatever the name they were given turned out to be."""
+        raise WrongUsage("This is a checkpoint, not a run", [("checkpoint", self.checkpoint.id)], ["`holdfast runs`"])
+
+
 class RunsListed(Struct):
     runs: list[Run]
     next: str | None  # the key of the next page
@@ -47,9 +66,13 @@ class Logged(Struct):
 
 
 @verb
-def show(workspace: Workspace, name: str | None = None, *, at: str | None = None) -> RunShown | SessionShown:
-    """A run, as it is or as it was at an event; or a session with its events."""
+def show(
+    workspace: Workspace, name: str | None = None, *, at: str | None = None, diff: bool = False
+) -> RunShown | SessionShown | CheckpointShown:
+    """A run, as it is or as it was at an event; a session with its events; or a checkpoint, with what it changed."""
     with workspace.reading() as journal:
+        if name and choosing.is_checkpoint(workspace, journal, name):
+            return _checkpoint(workspace, journal, choosing.get_checkpoint(workspace, journal, name), diff)
         if name and name.startswith("ses-"):
             session = choosing.get_session(workspace, journal, name)
             run_of = journal.get_run(session.run)
@@ -61,6 +84,30 @@ def show(workspace: Workspace, name: str | None = None, *, at: str | None = None
             return RunShown(run, sessions, None)
         seq = choosing.get_seq(run, at)
         return RunShown(journal.run_at(run.id, seq), [], seq)
+
+
+def _checkpoint(workspace: Workspace, journal: Journal, found: Checkpoint, diff: bool) -> CheckpointShown:
+    run = journal.find_run(found.run) if found.run else None
+    earlier = (made for made in journal.list_checkpoints(found.worktree) if made.number < found.number)
+    before = max(earlier, key=lambda made: made.number, default=None)
+    with shadow_of(workspace) as shadow:
+        beside = Beside.decode(shadow.reader.read(found.beside) or b"")
+        return CheckpointShown(
+            found,
+            run.title if run else None,
+            before.id if before else None,
+            {path_text(os.fsdecode(path)): commit for path, commit in beside.links.items()},
+            {path_text(os.fsdecode(path)): size for path, size in beside.skipped.items()},
+            _diff(shadow, before, found) if diff else None,
+        )
+
+
+def _diff(shadow: Shadow, before: Checkpoint | None, found: Checkpoint) -> str:
+    arguments = ("diff-tree", "-p", "--no-ext-diff", "--no-textconv", "--no-color", "-M", "--full-index")
+    with shadow.scratch() as scratch:
+        empty = shadow.git.run("mktree", scratch=scratch).decode().strip()
+        out = shadow.git.run(*arguments, before.tree if before else empty, found.tree, scratch=scratch)
+    return out.decode("utf-8", "replace")
 
 
 @verb

@@ -1,29 +1,56 @@
-"""Pin a decision, note or task, so that every brief carries it; or let go of it."""
+"""Pin a decision, note or task, so that every brief carries it; or a checkpoint, so that it stays; or let go of it."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
 from holdfast import choosing
-from holdfast.model import Draft
+from holdfast.errors import NotFound
+from holdfast.journal import Journal
+from holdfast.model import Checkpoint, Draft
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
 
 class Pinned(Struct):
-    run: str
-    entry: str
+    run: str | None  # null for a checkpoint
+    entry: str  # its id: `d1`, `t2`, `n3`, or that of a checkpoint
     pinned: bool
     changed: bool
 
 
 @verb
 def pin(workspace: Workspace, entry: str, *, off: bool = False, run: str | None = None) -> Pinned:
-    """Pin an entry. A bare number means a decision."""
+    """Pin an entry of a run, or a checkpoint. A bare number means a decision."""
     with workspace.writing() as journal:
-        found = choosing.get_run(workspace, journal, run)
-        id = choosing.get_entry(found.pinnable, entry, "d", "entry")
-        changed = found.pinnable[id].pinned == off
-        if changed:
-            journal.append(found.id, Draft("entry.unpinned" if off else "entry.pinned", {"entry": id}))
-        return Pinned(found.id, id, not off, changed)
+        if entry.startswith("cp-"):
+            return _pin_checkpoint(journal, choosing.get_checkpoint(workspace, journal, entry), off)
+        try:
+            return _pin_entry(workspace, journal, entry, off, run)
+        except NotFound:
+            named = _find_named(workspace, journal, entry) if run is None else None
+            if named is None:
+                raise
+            return _pin_checkpoint(journal, named, off)
+
+
+def _pin_entry(workspace: Workspace, journal: Journal, entry: str, off: bool, run: str | None) -> Pinned:
+    found = choosing.get_run(workspace, journal, run)
+    id = choosing.get_entry(found.pinnable, entry, "d", "entry")
+    changed = found.pinnable[id].pinned == off
+    if changed:
+        journal.append(found.id, Draft("entry.unpinned" if off else "entry.pinned", {"entry": id}))
+    return Pinned(found.id, id, not off, changed)
+
+
+def _pin_checkpoint(journal: Journal, found: Checkpoint, off: bool) -> Pinned:
+    changed = found.pinned == off
+    if changed:
+        draft = Draft("checkpoint.unpinned" if off else "checkpoint.pinned", {"id": found.id})
+        journal.append(journal.ledger(found.worktree).id, draft)
+    return Pinned(None, found.id, not off, changed)
+
+
+def _find_named(workspace: Workspace, journal: Journal, name: str) -> Checkpoint | None:
+    """The newest checkpoint that somebody gave this name."""
+    return next((found for found in journal.list_checkpoints(workspace.worktree) if found.name == name), None)

@@ -11,6 +11,7 @@ from holdfast import history, intake, packing
 from holdfast.errors import Damaged
 from holdfast.journal import Journal
 from holdfast.model import Run
+from holdfast.proving import Problem as Problem, prove
 from holdfast.rows import event_of, row_of_checkpoint, row_of_run, row_of_session
 from holdfast.stores.protocol import LEDGER
 from holdfast.workspace import Workspace
@@ -18,20 +19,21 @@ from holdfast.workspace import Workspace
 encode = msgspec.json.Encoder().encode
 
 
-class Problem(Struct):
-    where: str
-    what: str
-
-
 class Verified(Struct):
     runs: int
     events: int
     problems: list[Problem]
     set_aside: int
+    checkpoints: int = 0
+    objects: int = 0  # that were read, with `--deep`
+    promised: int = 0  # objects that a partial clone has not fetched yet, with `--deep`
 
 
-def verify(workspace: Workspace) -> Verified:
-    """Look at everything that is stored. It changes nothing, so it does not take in what hooks have kept either."""
+def verify(workspace: Workspace, *, deep: bool = False) -> Verified:
+    """Look at everything that is stored, with `deep` also at every object that checkpoints need.
+
+    It changes nothing, so it does not take in what hooks have kept either.
+    """
     result = Verified(0, 0, [], len(intake.aside(workspace.inbox)))
     with workspace.reading() as journal:
         result.problems += [Problem("database", text) for text in journal.view.problems()]
@@ -44,7 +46,19 @@ def verify(workspace: Workspace) -> Verified:
                 result.problems.append(Problem(id, error.message))
             workspace.progress("verifying runs", number, len(names))
         result.problems += _check_pointers(journal, set(names))
+        _check_checkpoints(workspace, journal, deep, result)
     return result
+
+
+def _check_checkpoints(workspace: Workspace, journal: Journal, deep: bool, result: Verified) -> None:
+    try:
+        found = list(journal.list_checkpoints())
+    except Damaged as error:
+        result.problems.append(Problem("checkpoints", error.message))
+        return
+    proof = prove(workspace, found, deep)
+    result.checkpoints, result.objects, result.promised = len(found), proof.objects, proof.promised
+    result.problems += proof.problems
 
 
 def _check_run(journal: Journal, id: str, problems: list[Problem]) -> int:
