@@ -16,6 +16,7 @@ from holdfast.errors import Ambiguous, NotFound, Refused, WrongUsage
 from holdfast.journal import Journal
 from holdfast.model import OPEN, Checkpoint, Run, Session
 from holdfast.packing import UNREADABLE
+from holdfast.rows import checkpoint_of
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import one_line, path_text
 from holdfast.workspace import Workspace
@@ -95,17 +96,60 @@ def get_session(workspace: Workspace, journal: Journal, name: str) -> Session:
 
 
 def get_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkpoint:
-    """By id, a unique part of it, the row last listed, or the name it was given (the newest of that name)."""
+    """By id, the row last listed, the name it was given (the newest of that name here), or a unique part of its id."""
+    if found := find_checkpoint(workspace, journal, name):
+        return found
+    raise _not_found("checkpoint", name, [], "`holdfast checkpoints` lists them")
+
+
+def find_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkpoint | None:
     if found := journal.find_checkpoint(name):
+        return found
+    if not _is_row(name) and (found := _named_checkpoint(workspace, journal, name)):
         return found
     matching = _matching(workspace, journal, "checkpoint", name)
     if len(matching) > 1:
-        raise Ambiguous(f'Several checkpoints fit "{one_line(name, 40)}"', [("checkpoint", id) for id in matching])
-    named = next((found for found in journal.list_checkpoints(workspace.worktree) if found.name == name), None)
-    found = journal.find_checkpoint(matching[0]) if matching else named
-    if found is None:
-        raise _not_found("checkpoint", name, [], "`holdfast checkpoints` lists them")
-    return found
+        raise Ambiguous(
+            f'Several checkpoints fit "{one_line(name, 40)}"',
+            [("checkpoint", id) for id in matching],
+            ["give more letters of one", "`holdfast checkpoints` lists them"],
+        )
+    return journal.find_checkpoint(matching[0]) if matching else _named_checkpoint(workspace, journal, name)
+
+
+def names_checkpoint(workspace: Workspace, word: str, *, is_path: bool) -> bool:
+    """Whether a word that may be a path as well names a checkpoint. Where it is both, nothing is guessed."""
+    with workspace.reading() as journal:
+        try:
+            found = find_checkpoint(workspace, journal, word)
+        except Ambiguous:
+            if is_path:
+                return False
+            raise
+    if found is not None and found.id != word and is_path:
+        raise Ambiguous(
+            f'"{one_line(word, 40)}" is both a checkpoint and a path',
+            [("checkpoint", found.id), ("path", word)],
+            [f"`holdfast diff A {found.id}` means the checkpoint", "`holdfast diff A -- PATH` means the path"],
+        )
+    return found is not None
+
+
+def _named_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkpoint | None:
+    named = (row for row in journal.view.list_checkpoints(workspace.worktree) if row.named)
+    return next((found for found in map(checkpoint_of, named) if found.name == name), None)
+
+
+def inside(workspace: Workspace, path: str) -> bytes:
+    """A path of the worktree as git names it, from the root; empty for the root itself."""
+    root = os.fsencode(workspace.root)
+    full = os.path.normpath(os.path.join(root, os.fsencode(path)))
+    if not (full + b"/").startswith(root + b"/"):  # it may lead here through a link
+        full = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
+    if not (full + b"/").startswith(root + b"/"):
+        facts = [("path", path), ("worktree", path_text(workspace.root))]
+        raise WrongUsage("This path is not in the worktree", facts, ["give one below the worktree"])
+    return full[len(root) + 1 :]
 
 
 def get_entry(entries: Iterable[str], name: str, letter: str, noun: str) -> str:
@@ -138,6 +182,19 @@ def remember(workspace: Workspace, kind: str, shown: list[str]) -> None:
     files.write(workspace.place / "listed.json", msgspec.json.encode(newest), files.PRIVATE_FILE)
 
 
+def is_checkpoint(workspace: Workspace, journal: Journal, name: str) -> bool:
+    """Whether a name means a checkpoint: by its form; a number, if they were listed last; else if no run has it."""
+    if name.startswith(("cp-", "run-", "ses-")):
+        return name.startswith("cp-")
+    if name.isdecimal():
+        kinds = [key.removeprefix(_terminal()) for key in _lists(workspace) if key.startswith(_terminal())]
+        return [kind for kind in kinds if kind in ("run", "checkpoint")][-1:] == ["checkpoint"]
+    if journal.find_run(name) or _matching(workspace, journal, "run", name):
+        return False
+    named = (found.name == name for found in journal.list_checkpoints(workspace.worktree))
+    return any(named) or bool(_matching(workspace, journal, "checkpoint", name))
+
+
 def several(message: str, runs: list[Run]) -> Ambiguous:
     facts = [(run.id, f"{run.status}, {one_line(run.title, 60)}") for run in runs[:SHOWN]]
     return Ambiguous(message, facts, ["name one of them", "`holdfast switch RUN` chooses one for this worktree"])
@@ -156,11 +213,15 @@ def _lists(workspace: Workspace) -> dict[str, list[str]]:
 
 
 def _matching(workspace: Workspace, journal: Journal, kind: str, name: str) -> list[str]:
-    if name.isdecimal() and len(name) < 6:
+    if _is_row(name):
         row = int(name) - 1
         shown = _lists(workspace).get(_terminal() + kind, [])
         return [shown[row]] if 0 <= row < len(shown) else []  # never, by chance, a part of some id
     return journal.view.find_ids(kind, name, SHOWN + 1) if ids.is_safe(name) else []
+
+
+def _is_row(name: str) -> bool:
+    return name.isdecimal() and len(name) < 6
 
 
 def _near(name: str, journal: Journal) -> list[str]:

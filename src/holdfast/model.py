@@ -172,6 +172,9 @@ class Restore(Struct):
     seq_after: int | None = None
     code: bool = True
     verb: str = "restore"
+    index: bool = False
+    cleared: list[str] = []  # files outside of the paths that stood where a directory was needed
+    undoes: str | None = None  # the restore that this one takes back
 
 
 class Run(Struct):

@@ -66,6 +66,8 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "run.returned": lambda body: f"went back to what it knew after event {body.get('to')}",
     "checkpoint.made": lambda body: f"checkpoint {_text(body.get('id'))}: {_text(body.get('name'))}".rstrip(": "),
     "checkpoint.dropped": lambda body: f"dropped checkpoint {_text(body.get('id'))}",
+    "checkpoint.pinned": lambda body: f"pinned checkpoint {_text(body.get('id'))}",
+    "checkpoint.unpinned": lambda body: f"unpinned checkpoint {_text(body.get('id'))}",
     "restore.began": lambda body: "a restore began",
     "restore.ended": lambda body: "a restore was given up" if body.get("given_up") else "a restore ended",
     "event.forgotten": lambda body: f"forgot event {body.get('seq')}",

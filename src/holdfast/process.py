@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -76,12 +76,34 @@ def judge(process: Process) -> Judgement:
     return Judgement(True, f"process {process.pid} is running")
 
 
-def run_foreground(command: Sequence[str], directory: Path) -> int:
-    """Run a command in the user's terminal and wait for it; answers with its exit code, as a shell would."""
+def ancestors() -> Iterator[int]:
+    """The processes that we were started by, the nearest first."""
+    pid = os.getppid()
+    while pid > 1:
+        yield pid
+        pid = _parent(pid)
+
+
+def _parent(pid: int) -> int:
+    if sys.platform != "linux":
+        import psutil
+
+        return psutil.Process(pid).ppid() if psutil.pid_exists(pid) else 0
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[1])
+    except (OSError, ValueError):
+        return 0
+
+
+def run_foreground(command: Sequence[str], directory: Path, *, to_stderr: bool = False) -> int:
+    """Run a command in the user's terminal and wait for it; answers with its exit code, as a shell would.
+
+    With `to_stderr`, what it prints is kept off our standard output.
+    """
     import subprocess
 
     try:
-        code = subprocess.call(list(command), cwd=directory)
+        code = subprocess.call(list(command), cwd=directory, stdout=2 if to_stderr else None)
     except FileNotFoundError as error:
         raise NotFound(f"There is no command {command[0]}", [("directory", directory)]) from error
     except PermissionError as error:

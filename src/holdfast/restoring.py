@@ -1,26 +1,28 @@
-"""Making a worktree equal to a checkpoint, and proving it.
+"""What has to change so that a worktree equals a checkpoint, and carrying that out.
 
-Only files that differ are touched, each by writing it beside its place and renaming it. Nothing is deleted that no
-checkpoint holds: what is in the way and was ignored is moved aside. Killed in the middle, the same call finishes it.
+Two trees are compared directory by directory, and what is equal is not opened. Only what differs is touched. Killed in
+the middle, the same plan is made anew and finishes it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
-import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from holdfast.beside import Beside
 from holdfast.errors import Damaged, Refused
-from holdfast.git import Reader, zsplit
+from holdfast.git import Reader
 from holdfast.looking import LINK, MODULE
-from holdfast.objects import Entry, write_pack
-from holdfast.shadow import Shadow, literal
+from holdfast.objects import Entry
+from holdfast.putting import FEW, Put, Putting
+from holdfast.shadow import Shadow
+
+State = tuple[str, Beside]
 
 
 class Change(Struct):
@@ -29,244 +31,178 @@ class Change(Struct):
     path: bytes
     entry: Entry | None
     mode: int = 0
+    only_mode: bool = False
 
 
 class Plan(Struct):
     """All that has to change so that the worktree equals a checkpoint."""
 
-    changes: list[Change]
-    make_empty: list[bytes]
-    drop_empty: list[bytes]
+    changes: list[Change] = []
+    make_empty: list[bytes] = []
+    drop_empty: list[bytes] = []
+    keep_empty: list[bytes] = []  # directories above named paths, which must not go when they become empty
+    cleared: list[bytes] = []  # files outside of the named paths that stand where a directory is needed
 
     @property
     def paths(self) -> list[bytes]:
         return [change.path for change in self.changes]
 
-    @property
-    def is_empty(self) -> bool:
-        return not (self.changes or self.make_empty or self.drop_empty)
+
+class Difference(NamedTuple):
+    path: bytes
+    now: Entry | None
+    then: Entry | None
 
 
-class Put(Struct):
-    """What was written, removed and moved aside."""
-
-    written: int = 0
-    removed: int = 0
-    moved_aside: list[str] = []
-
-
-def plan_restore(
-    shadow: Shadow, now: tuple[str, Beside], then: tuple[str, Beside], paths: Iterable[bytes] = ()
-) -> Plan:
+def plan_restore(shadow: Shadow, now: State, then: State, paths: Iterable[bytes] = ()) -> Plan:
     """What differs between two states of a worktree, within some paths if they are given."""
     wanted = list(paths)
-    tree, beside = then
-    changes = {change.path: change for change in _differing(shadow, now[0], tree, wanted)}
-    skipped = beside.skipped.keys() | now[1].skipped.keys()
-    for change in changes.values():
-        if change.entry is not None:
-            change.mode = beside.mode_of(change.path, change.entry.mode == 0o100755)
-    for path in beside.modes.keys() ^ now[1].modes.keys() | _unequal(beside.modes, now[1].modes):
-        if path not in changes and _within(path, wanted):
-            entry = shadow.reader.find(tree, path)
-            if entry is not None:
-                changes[path] = Change(path, entry, beside.mode_of(path, entry.mode == 0o100755))
-    here, there = set(now[1].empty), set(beside.empty)
-    return Plan(
-        [changes[path] for path in sorted(changes) if path not in skipped],
-        sorted(path for path in there - here if _within(path, wanted)),
-        sorted((path for path in here - there if _within(path, wanted)), reverse=True),
+    here, there = now[1], then[1]
+    changes = {change.path: change for change in _changes(shadow.reader, now, then, wanted)}
+    for path in here.skipped.keys() | there.skipped.keys():
+        changes.pop(path, None)
+    empty, filled = set(there.empty) - set(here.empty), set(here.empty) - set(there.empty)
+    plan = Plan(
+        [changes[path] for path in sorted(changes)],
+        sorted(path for path in empty if is_within(path, wanted)),
+        sorted((path for path in filled if is_within(path, wanted)), reverse=True),
+        sorted(path for path in empty if any(name.startswith(path + b"/") for name in wanted)),
     )
+    if wanted:
+        plan.cleared = sorted(set(_in_the_way(shadow.reader, now[0], plan, wanted)))
+        plan.changes = sorted([*plan.changes, *(Change(path, None) for path in plan.cleared)], key=lambda c: c.path)
+    _refuse_repositories(plan, here)
+    return plan
 
 
-def apply_plan(shadow: Shadow, plan: Plan, aside: Path) -> Put:
-    """Carry a plan out. Removals come first, so that a file can stand where a directory was."""
-    done = Put(moved_aside=[])
-    putting = Putting(shadow.root, shadow.reader, aside, done)
+def apply_plan(shadow: Shadow, plan: Plan, aside: Path, back: Path | None = None) -> Put:
+    """Carry a plan out. Removals come first, so that a file can stand where a directory was.
+
+    What an earlier restore moved to `back` returns to its place. All is on disk when this returns.
+    """
+    written = [change for change in plan.changes if change.entry is not None]
+    putting = Putting(shadow.root, aside, many=len(written) > FEW)
     for change in reversed(plan.changes):
         if change.entry is None:
             putting.remove(change.path)
     for path in plan.drop_empty:
         putting.drop_directory(path)
-    for change in plan.changes:
-        if change.entry is not None:
-            putting.write(change)
+    _write(shadow.reader, putting, [change for change in written if not change.only_mode])
+    for change in written:
+        if change.only_mode:
+            putting.set_mode(change.path, change.mode)
     for path in plan.make_empty:
         putting.make_directory(path)
+    for path in plan.keep_empty:
+        putting.keep_directory(path)
+    if back is not None:
+        putting.bring_back(back)
     putting.settle()
-    return done
+    return putting.done
 
 
-class Putting:
-    """Writes into a worktree without following a link out of it."""
+def differing(
+    reader: Reader, now: str | None, then: str | None, wanted: list[bytes], above: bytes = b""
+) -> Iterator[Difference]:
+    """Every path at which two trees hold different things; directories that are equal are not opened."""
+    if now == then:
+        return
+    left = {entry.name: entry for entry in reader.tree(now)} if now else {}
+    right = {entry.name: entry for entry in reader.tree(then)} if then else {}
+    for name in left.keys() | right.keys():
+        one, other = left.get(name), right.get(name)
+        path = above + name
+        if one == other or not _is_on_the_way(path, wanted):
+            continue
+        yield from differing(reader, _tree(one), _tree(other), wanted, path + b"/")
+        found = Difference(path, _leaf(one), _leaf(other))
+        if found.now != found.then and is_within(path, wanted):
+            yield found
 
-    def __init__(self, root: Path, reader: Reader, aside: Path, done: Put) -> None:
-        self.root = os.fsencode(root)
-        self.reader = reader
-        self.aside = os.fsencode(aside)
-        self.done = done
-        self._touched: set[bytes] = set()
 
-    def remove(self, path: bytes) -> None:
-        full = self._full(path)
-        if not self._parents_are_real(path):
-            return
-        try:
-            status = os.lstat(full)
-        except (FileNotFoundError, NotADirectoryError):
-            return
-        if stat.S_ISDIR(status.st_mode):
-            return
-        os.unlink(full)
-        self.done.removed += 1
-        self._touched.add(os.path.dirname(full))
-        self._prune(os.path.dirname(path))
+def _tree(entry: Entry | None) -> str | None:
+    return entry.id if entry and entry.is_tree else None
 
-    def write(self, change: Change) -> None:
-        entry = change.entry
-        assert entry is not None
-        if entry.mode == MODULE:
-            return  # a submodule's own repository is not ours to move
-        self._make_parents(change.path)
-        full = self._full(change.path)
-        self._clear_the_way(change.path)
-        if entry.mode != LINK and self._only_mode_differs(full, entry):
-            os.chmod(full, change.mode)
-            self.done.written += 1
-            return
-        data = self.reader.read(entry.id)
-        if data is None:
-            raise Damaged(
-                "A file of the checkpoint is missing", [("path", os.fsdecode(change.path)), ("blob", entry.id)]
-            )
-        temporary = os.path.dirname(full) + b"/.holdfast-" + os.urandom(6).hex().encode()
-        try:
-            if entry.mode == LINK:
-                os.symlink(data, temporary)
-            else:
-                _write_file(temporary, data, change.mode)
-            os.rename(temporary, full)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary)
-            raise
-        self.done.written += 1
-        self._touched.add(os.path.dirname(full))
 
-    def make_directory(self, path: bytes) -> None:
-        self._make_parents(path + b"/x")
+def _leaf(entry: Entry | None) -> Entry | None:
+    return entry if entry and not entry.is_tree else None
 
-    def drop_directory(self, path: bytes) -> None:
-        self._prune(path)
 
-    def settle(self) -> None:
-        """Sync every directory whose entries changed."""
-        for directory in self._touched:
-            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-                try:
-                    os.fsync(descriptor)
-                finally:
-                    os.close(descriptor)
+def is_within(path: bytes, wanted: list[bytes]) -> bool:
+    return not wanted or any(path == name or path.startswith(name + b"/") for name in wanted)
 
-    def _full(self, path: bytes) -> bytes:
-        parts = path.split(b"/")
-        if not path or b".." in parts or b"" in parts or b"." in parts or parts[0] in (b".git", b".holdfast"):
-            raise Refused("A checkpoint names a path that is not inside the worktree", [("path", os.fsdecode(path))])
-        return self.root + b"/" + path
 
-    def _only_mode_differs(self, full: bytes, entry: Entry) -> bool:
-        try:
-            status = os.lstat(full)
-            if not stat.S_ISREG(status.st_mode):
-                return False
-            with open(full, "rb") as file:
-                return self.reader.is_blob(entry.id, file.read())
-        except OSError:
-            return False
-
-    def _make_parents(self, path: bytes) -> None:
-        at = b""
-        for part in path.split(b"/")[:-1]:
-            at = at + b"/" + part if at else part
-            full = self._full(at)
-            try:
-                if stat.S_ISDIR(os.lstat(full).st_mode):
-                    continue
-                self._move_aside(at)
-            except FileNotFoundError:
-                pass
-            os.mkdir(full)
-            self._touched.add(os.path.dirname(full))
-
-    def _parents_are_real(self, path: bytes) -> bool:
-        """No part of the way is a link, which could lead out of the worktree."""
-        at = self.root
-        for part in path.split(b"/")[:-1]:
-            at += b"/" + part
-            try:
-                if not stat.S_ISDIR(os.lstat(at).st_mode):
-                    return False
-            except OSError:
-                return False
+def holds(reader: Reader, state: State, path: bytes) -> bool:
+    """Whether a path names anything in a state of the worktree."""
+    tree, beside = state
+    if reader.find(tree, path) is not None:
         return True
-
-    def _clear_the_way(self, path: bytes) -> None:
-        """A directory that stands where a file belongs is moved aside, if anything is still in it."""
-        full = self._full(path)
-        try:
-            status = os.lstat(full)
-        except FileNotFoundError:
-            return
-        if stat.S_ISDIR(status.st_mode):
-            try:
-                os.rmdir(full)
-            except OSError:
-                self._move_aside(path)
-        elif not stat.S_ISREG(status.st_mode) and not stat.S_ISLNK(status.st_mode):
-            self._move_aside(path)
-
-    def _move_aside(self, path: bytes) -> None:
-        target = self.aside + b"/" + path
-        os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
-        os.rename(self._full(path), target)
-        self.done.moved_aside.append(os.fsdecode(path))
-
-    def _prune(self, directory: bytes) -> None:
-        """Git knows no empty directories: one that has become empty goes, as `git checkout` would do it."""
-        while directory:
-            try:
-                os.rmdir(self._full(directory))
-            except OSError as error:
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR):
-                    raise
-                return
-            directory = os.path.dirname(directory)
+    return any(is_within(found, [path]) for found in (*beside.empty, *beside.links, *beside.skipped))
 
 
-def _differing(shadow: Shadow, now: str, then: str, paths: list[bytes]) -> Iterator[Change]:
-    limited = ["--", *map(literal, paths)] if paths else []
-    with shadow.scratch() as scratch:  # what was only looked at is not on disk
-        write_pack(scratch, shadow.reader.pending, shadow.git.form)
-        raw = zsplit(shadow.git.run("diff-tree", "-r", "-z", "--no-renames", now, then, *limited, scratch=scratch))
-    for line, path in zip(raw[::2], raw[1::2], strict=True):
-        _, mode, _, id, _ = line[1:].split(b" ")
-        yield Change(path, Entry(int(mode, 8), b"", id.decode()) if int(mode, 8) else None)
+def _changes(reader: Reader, now: State, then: State, wanted: list[bytes]) -> Iterator[Change]:
+    here, there = now[1], then[1]
+    found = set()
+    for path, one, other in differing(reader, now[0], then[0], wanted):
+        found.add(path)
+        if MODULE in (one and one.mode, other and other.mode) and not (one and other and other.mode != MODULE):
+            continue  # a submodule's own repository is not ours to move
+        if other is None:
+            if not _is_below(path, there.links):  # what is in a nested repository is its own
+                yield Change(path, None)
+            continue
+        same = one is not None and one.id == other.id and LINK not in (one.mode, other.mode)
+        yield Change(path, other, there.mode_of(path, other.mode == 0o100755), same)
+    for path in _unequal(here.modes, there.modes):
+        if path not in found and is_within(path, wanted):
+            entry = reader.find(then[0], path)
+            if entry is not None and not entry.is_tree:
+                yield Change(path, entry, there.mode_of(path, entry.mode == 0o100755), only_mode=True)
+
+
+def _write(reader: Reader, putting: Putting, changes: list[Change]) -> None:
+    with contextlib.closing(reader.read_many(change.entry.id for change in changes if change.entry)) as blobs:
+        for change, data in zip(changes, blobs, strict=True):
+            assert change.entry is not None
+            if data is None:
+                facts = [("path", os.fsdecode(change.path)), ("blob", change.entry.id)]
+                raise Damaged("A file of the checkpoint is missing", facts, ["`holdfast restore --undo` takes it back"])
+            putting.write(change.path, data, None if change.entry.mode == LINK else change.mode)
+
+
+def _in_the_way(reader: Reader, now: str, plan: Plan, wanted: list[bytes]) -> Iterator[bytes]:
+    """Files above what is going to be written."""
+    written = [change.path for change in plan.changes if change.entry is not None]
+    for parent in {parent for path in (*written, *plan.make_empty) for parent in _parents(path)}:
+        if not is_within(parent, wanted):
+            entry = reader.find(now, parent)
+            if entry is not None and not entry.is_tree and entry.mode != MODULE:
+                yield parent
+
+
+def _refuse_repositories(plan: Plan, here: Beside) -> None:
+    """Files below a repository that was made since could not be seen again once they are written."""
+    for change in plan.changes if here.links else ():
+        if change.entry is not None and (above := _is_below(change.path, here.links)):
+            raise Refused(
+                "A repository was made in a directory of which the checkpoint holds files",
+                [("repository", os.fsdecode(above)), ("file", os.fsdecode(change.path))],
+                ["move its `.git` away, or name the paths that you want back"],
+            )
+
+
+def _is_below(path: bytes, directories: Iterable[bytes]) -> bytes | None:
+    return next((parent for parent in _parents(path) if parent in directories), None)
+
+
+def _parents(path: bytes) -> Iterator[bytes]:
+    while path := os.path.dirname(path):
+        yield path
 
 
 def _unequal(one: dict[bytes, int], other: dict[bytes, int]) -> set[bytes]:
-    return {path for path in one.keys() & other.keys() if one[path] != other[path]}
+    return set() if one == other else {path for path, _ in one.items() ^ other.items()}
 
 
-def _within(path: bytes, wanted: list[bytes]) -> bool:
-    return not wanted or any(path == name or path.startswith(name.rstrip(b"/") + b"/") for name in wanted)
-
-
-def _write_file(path: bytes, data: bytes, mode: int) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    with open(descriptor, "wb", buffering=0) as file:
-        left = memoryview(data)
-        while left:
-            left = left[file.write(left) :]
-        os.fchmod(file.fileno(), mode)
-        os.fsync(file.fileno())
+def _is_on_the_way(path: bytes, wanted: list[bytes]) -> bool:
+    return is_within(path, wanted) or any(name.startswith(path + b"/") for name in wanted)

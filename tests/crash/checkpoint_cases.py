@@ -14,6 +14,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from holdfast import ids
+from holdfast.model import Draft, Restore
+from holdfast.putting import FEW
 from holdfast.returning import find_unfinished
 from holdfast.workspace import Workspace
 from tests.crash.cases import adopt, an_empty_project, environment, in_project, opened
@@ -106,14 +109,33 @@ def git(directory: Path, *arguments: str) -> None:
     subprocess.run(["git", *who, *arguments], cwd=directory / "project", env=environment(directory), check=True)
 
 
+def much_work(root: Path) -> None:
+    """More files than are synced one by one; each time they are others."""
+    for number in range(FEW + 8):
+        path = root / "many" / f"{number}"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"twice %d\n" % number if path.exists() else b"once\n")
+
+
+def grown(root: Path) -> None:
+    """A little more work, so that there is something between two checkpoints."""
+    (root / "changed").write_bytes(b"before, and more\n")
+
+
+PATHS = ("changed", "src", "swapped")
+
+
 @dataclass
 class Scene:
     """One exploration: what the worktree is before the command, and what it must be after it."""
 
-    words: tuple[str, ...]
+    verb: str  # one of VERBS
     id: str = ""
-    then: Tree = field(default_factory=dict)  # as the checkpoint has it
-    now: Tree = field(default_factory=dict)  # as the command finds it
+    then: Tree = field(default_factory=dict)  # as the first checkpoint has it
+    start: Tree = field(default_factory=dict)  # as the command finds it
+    goal: Tree = field(default_factory=dict)  # as the command has to leave it
+    origin: Tree = field(default_factory=dict)  # what taking back brings back
+    ahead: Tree = field(default_factory=dict)  # where an unfinished way back leads to
     git: Tree = field(default_factory=dict)
 
     def prepare(self, directory: Path) -> None:
@@ -121,45 +143,68 @@ class Scene:
         root = directory / "project"
         git(directory, "init", "-q")
         first_work(root)
+        if self.verb == "restore many":
+            much_work(root)
         git(directory, "add", "-A")
         git(directory, "commit", "-q", "-m", "first")
         with opened(directory) as workspace:
             holdfast.start(workspace, "Keep every byte")
-            self.id = holdfast.checkpoint(workspace).checkpoint.id
+            self.id = holdfast.checkpoint(workspace, "first").checkpoint.id
             self.then = worktree_of(directory)
+            grown(root)
+            holdfast.checkpoint(workspace)
             later_work(root)
+            if self.verb == "restore many":
+                much_work(root)
             git(directory, "add", "changed")
-            self.now = worktree_of(directory)
-            if self.words == ("undo",):
-                holdfast.restore(workspace, self.id)
-                self.then, self.now = self.now, self.then
+            now = worktree_of(directory)
+            holdfast.checkpoint(workspace)
+            self.start = self.goal = self.origin = self.ahead = now
+            if self.verb in PREPARED:
+                PREPARED[self.verb](self, workspace, self.then, now)
         self.git = git_of(directory)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return VERBS[self.verb]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return PATHS if self.verb == "restore paths" else ()
 
     def command(self, directory: Path) -> Sequence[str]:
         adopt(directory)
         words = [self.id if word == "CHECKPOINT" else word for word in self.words]
         return [*in_project(directory), f"PYTHONPATH={SOURCE}", sys.executable, "-m", "holdfast", *words]
 
-    def check_checkpoint(self, outcome: Outcome) -> None:
-        """An acknowledged checkpoint is exact; an older one still is; and the next one can be made."""
+    def check(self, outcome: Outcome) -> None:
+        (self.check_way_back if self.verb in WAYS else self.check_kept)(outcome)
+
+    def check_kept(self, outcome: Outcome) -> None:
+        """The worktree is untouched; what was acknowledged is exact, older ones still are, the next one can be made."""
         self._check_outside(outcome)
         directory = outcome.directory
-        assert differing(worktree_of(directory), self.now) == [], "a checkpoint changed the worktree"
+        assert differing(worktree_of(directory), self.start) == [], "the worktree was changed"
         with opened(directory) as workspace:
-            if outcome.acknowledged():
-                made = outcome.stdout.strip()
+            if outcome.acknowledged() and self.verb != "tidy":
+                made = holdfast.checkpoints(workspace).checkpoints[0]
+                assert self.verb != "checkpoint" or made.id == outcome.stdout.strip()
                 self._spoil(directory)
-                holdfast.restore(workspace, made)
-                self._is(directory, self.now, "the acknowledged checkpoint")
-            holdfast.restore(workspace, self.id)
-            self._is(directory, self.then, "the checkpoint before")
-            holdfast.undo(workspace)
-            self._is(directory, self.now, "what was undone")
-            made = holdfast.checkpoint(workspace).checkpoint.id
+                holdfast.restore(workspace, made.id)
+                self._is(directory, self.start, "the acknowledged checkpoint")
+            self._check_earlier(directory, workspace)
+            made = holdfast.checkpoint(workspace).checkpoint
             self._spoil(directory)
-            holdfast.restore(workspace, made)
-            self._is(directory, self.now, "the next checkpoint")
+            holdfast.restore(workspace, made.id)
+            self._is(directory, self.start, "the next checkpoint")
         self._check_afterwards(directory)
+
+    def _check_earlier(self, directory: Path, workspace: Workspace) -> None:
+        """A named checkpoint is there whatever happens, and going to it and back is exact."""
+        holdfast.restore(workspace, "first")
+        assert (directory / "project/changed").read_bytes() == b"before\r\n"
+        holdfast.undo(workspace)
+        self._is(directory, self.start, "what was undone")
 
     def check_way_back(self, outcome: Outcome) -> None:
         """Before it, after it, or an unfinished one that is told of and can be finished and taken back."""
@@ -170,6 +215,7 @@ class Scene:
                 unfinished = find_unfinished(journal, workspace)
             if unfinished is not None:
                 assert not outcome.acknowledged(), "acknowledged, and yet unfinished"
+                assert holdfast.status(workspace).unfinished is not None
                 self._refuses(workspace)
         if unfinished is None:
             self._check_settled(outcome)
@@ -179,19 +225,18 @@ class Scene:
 
     def _check_settled(self, outcome: Outcome) -> None:
         directory = outcome.directory
-        found = worktree_of(directory)
-        if outcome.acknowledged():
-            assert differing(found, self.then) == [], f"acknowledged and not exact: {differing(found, self.then)}"
-        ahead, behind = differing(found, self.then), differing(found, self.now)
-        assert not ahead or not behind, f"a mixture that nobody reports: {behind}"
+        arrived = differing(worktree_of(directory), self.goal) == []
+        if outcome.acknowledged() or self.verb in FINISHING:
+            self._is(directory, self.goal, "what nobody calls unfinished")
+        elif not arrived:
+            self._is(directory, self.start, "a mixture that nobody reports; what was there")
         with opened(directory) as workspace:
-            if not ahead:
-                back = holdfast.redo if self.words == ("undo",) else holdfast.undo
-                back(workspace)
-                self._is(directory, self.now, "what was taken back")
-            again = holdfast.undo if self.words == ("undo",) else lambda w: holdfast.restore(w, self.id)
-            again(workspace)
-            self._is(directory, self.then, "the same command again")
+            if arrived and self.goal != self.origin:
+                (holdfast.redo if self.verb == "undo" else holdfast.undo)(workspace)
+                self._is(directory, self.origin, "what was taken back")
+            if self.verb in AGAIN:
+                AGAIN[self.verb](self, workspace)
+                self._is(directory, self.goal, "the same command again")
         self._check_afterwards(directory)
 
     def _refuses(self, workspace: Workspace) -> None:
@@ -203,14 +248,15 @@ class Scene:
     def _continue(self, directory: Path) -> None:
         with opened(directory) as workspace:
             holdfast.continue_restore(workspace)
-            self._is(directory, self.then, "restore --continue")
-            (holdfast.redo if self.words == ("undo",) else holdfast.undo)(workspace)
-            self._is(directory, self.now, "taking back what was continued")
+            self._is(directory, self.ahead, "restore --continue")
+            if self.ahead != self.origin:
+                (holdfast.redo if self.verb == "undo" else holdfast.undo)(workspace)
+                self._is(directory, self.origin, "taking back what was continued")
 
     def _take_back(self, directory: Path) -> None:
         with opened(directory) as workspace:
             holdfast.undo_restore(workspace)
-            self._is(directory, self.now, "restore --undo")
+            self._is(directory, self.origin, "restore --undo")
 
     def _in_a_copy(self, directory: Path, name: str, act: Callable[[Path], None]) -> None:
         copy = directory.with_name(f"{directory.name}-{name}")
@@ -239,7 +285,7 @@ class Scene:
         env = environment(directory)
         done = subprocess.run(["git", "fsck", "--strict"], cwd=directory / "project", env=env, capture_output=True)
         assert done.returncode == 0, f"git fsck: {done.stderr.decode(errors='replace')}"
-        left = [path.name for path in (directory / "project").rglob(".holdfast-*")]
+        left = [path.name for path in (directory / "project").rglob(".holdfast-restore-*")]
         assert left == [], f"left in the worktree: {left}"
         with opened(directory) as workspace:
             assert holdfast.verify(workspace).problems == []
@@ -253,3 +299,66 @@ class Scene:
     def _is(self, directory: Path, wanted: Tree, what: str) -> None:
         wrong = differing(worktree_of(directory), wanted)
         assert wrong == [], f"{what} is not exact: {wrong}"
+
+
+def _before_restore(scene: Scene, workspace: Workspace, then: Tree, now: Tree) -> None:
+    inside = {path for path in then.keys() | now.keys() if not scene.paths or path.split("/")[0] in scene.paths}
+    kept = {path: seen for path, seen in now.items() if path not in inside}
+    scene.goal = scene.ahead = kept | {path: seen for path, seen in then.items() if path in inside}
+
+
+def _before_undo(scene: Scene, workspace: Workspace, then: Tree, now: Tree) -> None:
+    holdfast.restore(workspace, scene.id)
+    scene.start, scene.origin, scene.goal, scene.ahead = then, then, now, now
+
+
+def _before_redo(scene: Scene, workspace: Workspace, then: Tree, now: Tree) -> None:
+    holdfast.restore(workspace, scene.id)
+    holdfast.undo(workspace)
+    scene.goal = scene.ahead = then
+
+
+def _half_way(scene: Scene, workspace: Workspace, then: Tree, now: Tree) -> None:
+    """A restore that was killed after it had written one file and half of another."""
+    before = holdfast.checkpoint(workspace).checkpoint.id
+    begun = Restore(id=ids.make("res"), time=workspace.clock.now(), before=before, target=scene.id)
+    with workspace.writing() as journal:
+        journal.append(journal.ledger(workspace.worktree).id, Draft("restore.began", {"restore": begun}))
+    (workspace.root / "changed").write_bytes(then["changed"][1])
+    (workspace.root / "src/.holdfast-restore-0123456789ab").write_text("half")
+    scene.start = worktree_of(workspace.root.parent)
+    scene.ahead = then
+    scene.goal = then if scene.verb == "continue" else now
+
+
+PREPARED: dict[str, Callable[[Scene, Workspace, Tree, Tree], None]] = {
+    "restore": _before_restore,
+    "restore many": _before_restore,
+    "restore paths": _before_restore,
+    "undo": _before_undo,
+    "redo": _before_redo,
+    "continue": _half_way,
+    "take back": _half_way,
+}
+WAYS = (*PREPARED, "bisect")
+FINISHING = ("continue", "take back")
+AGAIN: dict[str, Callable[[Scene, Workspace], object]] = {
+    "restore": lambda scene, workspace: holdfast.restore(workspace, scene.id),
+    "restore many": lambda scene, workspace: holdfast.restore(workspace, scene.id),
+    "restore paths": lambda scene, workspace: holdfast.restore(workspace, scene.id, PATHS),
+    "undo": lambda scene, workspace: holdfast.undo(workspace),
+    "redo": lambda scene, workspace: holdfast.redo(workspace),
+}
+VERBS: dict[str, tuple[str, ...]] = {
+    "checkpoint": ("checkpoint",),
+    "guard": ("guard", "--", "true"),
+    "tidy": ("tidy", "--most", "1"),
+    "restore": ("restore", "CHECKPOINT"),
+    "restore many": ("restore", "CHECKPOINT"),
+    "restore paths": ("restore", "CHECKPOINT", *PATHS),
+    "continue": ("restore", "--continue"),
+    "take back": ("restore", "--undo"),
+    "undo": ("undo",),
+    "redo": ("redo",),
+    "bisect": ("bisect", "--", "grep", "-q", "before", "changed"),
+}

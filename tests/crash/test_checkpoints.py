@@ -15,15 +15,14 @@ from holdfast import ids
 from holdfast.checkpointing import shadow_of
 from holdfast.model import Draft, Restore
 from holdfast.workspace import Workspace
-from tests.crash.checkpoint_cases import Scene
+from tests.crash.checkpoint_cases import VERBS, Scene
 from tests.faults import tracer
 from tests.faults.explorer import explore
 from tests.tools import Command
 
-MODES = ("kill", "torn", "one", "ENOSPC", "EIO")
-WAYS_BACK = pytest.mark.parametrize("words", [("restore", "CHECKPOINT"), ("undo",)], ids=["restore", "undo"])
-UNWRITTEN = "the tree of a mere look is not on disk, so neither --continue nor --undo can compare it"
-LOCKED = "a git that is killed leaves theirs.lock in our directory, and every later command fails on it"
+KILLS = ("kill", "torn", "one")
+FAILURES = ("ENOSPC", "EIO", "EROFS", "EDQUOT", "EMFILE")
+BY_NAME = pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.replace(" ", "-"))
 
 pytestmark = [
     pytest.mark.promise(1, 5, 9, 10),
@@ -31,46 +30,35 @@ pytestmark = [
 ]
 
 
-def _modes(failing: tuple[str, ...], reason: str) -> pytest.MarkDecorator:
-    """All modes; some of them show a defect that is known."""
-    known = pytest.mark.xfail(strict=True, reason=reason)
-    marked = [pytest.param(mode, marks=known) if mode in failing else pytest.param(mode) for mode in MODES]
-    return pytest.mark.parametrize("mode", marked)
-
-
-def _explore(words: tuple[str, ...], mode: str, points: int | None) -> None:
-    scene = Scene(words)
-    check = scene.check_checkpoint if words == ("checkpoint",) else scene.check_way_back
+def _explore(verb: str, modes: tuple[str, ...], points: int | None) -> None:
+    scene = Scene(verb)
     explore(
-        prepare=scene.prepare, command=scene.command, check=check, modes=(mode,), points=points, timeout=60
+        prepare=scene.prepare, command=scene.command, check=scene.check, modes=modes, points=points, timeout=60
     ).assert_clean()
 
 
-@_modes(("torn",), LOCKED)
-def test_an_acknowledged_checkpoint_is_exact_and_nothing_of_git_s_is_touched(mode: str) -> None:
-    _explore(("checkpoint",), mode, points=6)
+@BY_NAME
+def test_a_killed_verb_leaves_all_as_it_was_or_done_or_tells_of_it(verb: str) -> None:
+    _explore(verb, KILLS, points=3)
 
 
-@WAYS_BACK
-@_modes(("kill", "one", "ENOSPC", "EIO"), UNWRITTEN)
-def test_a_broken_way_back_is_told_of_and_can_be_finished_and_taken_back(words: tuple[str, ...], mode: str) -> None:
-    _explore(words, mode, points=6)
-
-
-@pytest.mark.long
-@_modes(("kill", "torn", "one"), LOCKED)
-def test_an_acknowledged_checkpoint_is_exact_wherever_it_breaks_off(mode: str) -> None:
-    _explore(("checkpoint",), mode, points=None)
+@pytest.mark.parametrize("verb", ["checkpoint", "restore", "continue", "tidy"])
+def test_a_verb_that_the_system_fails_tells_it_in_a_sentence_and_costs_nothing(verb: str) -> None:
+    _explore(verb, FAILURES, points=2)
 
 
 @pytest.mark.long
-@WAYS_BACK
-@_modes(MODES, UNWRITTEN)
-def test_a_way_back_is_told_of_wherever_it_breaks_off(words: tuple[str, ...], mode: str) -> None:
-    _explore(words, mode, points=None)
+@BY_NAME
+def test_a_verb_killed_at_any_point_leaves_all_as_it_was_or_done_or_tells_of_it(verb: str) -> None:
+    _explore(verb, KILLS, points=None)
 
 
-@pytest.mark.xfail(strict=True, reason=LOCKED)
+@pytest.mark.long
+@BY_NAME
+def test_a_verb_that_the_system_fails_at_any_point_tells_it_and_costs_nothing(verb: str) -> None:
+    _explore(verb, FAILURES, points=None)
+
+
 @pytest.mark.parametrize("name", ["theirs.lock", "index.lock"])
 def test_a_lock_that_a_killed_git_left_in_our_directory_blocks_nothing(project: Workspace, name: str) -> None:
     (project.root / "one").write_text("then")
@@ -117,7 +105,6 @@ def test_an_unfinished_restore_is_finished_or_taken_back_by_the_command(
     assert cli("restore", "--continue").code == 10
 
 
-@pytest.mark.xfail(strict=True, reason="only the ways back look whether a restore is unfinished")
 @pytest.mark.parametrize("words", [("status",), ("checkpoint",), ("checkpoints",)])
 def test_every_look_tells_of_an_unfinished_restore(
     project: Workspace, cli: Callable[..., Command], words: tuple[str, ...]

@@ -319,6 +319,8 @@ HEADLINES: list[tuple[str, dict[str, Any], str]] = [
     ("checkpoint.made", {"id": "cp-1", "name": "before"}, "checkpoint cp-1: before"),
     ("checkpoint.made", {"id": "cp-1"}, "checkpoint cp-1"),
     ("checkpoint.dropped", {"id": "cp-1"}, "dropped checkpoint cp-1"),
+    ("checkpoint.pinned", {"id": "cp-1"}, "pinned checkpoint cp-1"),
+    ("checkpoint.unpinned", {"id": "cp-1"}, "unpinned checkpoint cp-1"),
     ("restore.began", {}, "a restore began"),
     ("restore.ended", {}, "a restore ended"),
     ("restore.ended", {"given_up": True}, "a restore was given up"),

@@ -6,9 +6,10 @@ import os
 
 from msgspec import Struct
 
-from holdfast import choosing
+from holdfast import choosing, filters
 from holdfast.checkpointing import make_checkpoint, shadow_of
 from holdfast.errors import Ambiguous, NotFound, Refused, WrongUsage
+from holdfast.ledger import interrupted
 from holdfast.model import Checkpoint, Run
 from holdfast.text import path_text
 from holdfast.verbs import verb
@@ -45,12 +46,15 @@ def checkpoint(
     named = [_inside(workspace, file) for file in files] if files is not None else None
     with shadow_of(workspace) as shadow:
         made, scan = make_checkpoint(workspace, shadow, run=found, name=name, message=message, kind=kind, named=named)
-        filtered = shadow.filtered(scan.beside.skipped) if scan.beside.skipped else set()
+        filtered = filters.filtered(shadow.git, shadow.directory, scan.beside.skipped) if scan.beside.skipped else set()
         return Made(made, sorted(path_text(os.fsdecode(path)) for path in filtered))
 
 
 def _run(workspace: Workspace, name: str | None) -> Run | None:
     with workspace.reading() as journal:
+        ledger = journal.ledger_of(workspace.worktree)
+        if ledger is not None and ledger.unfinished:
+            workspace.warnings.append(interrupted(ledger.unfinished))
         try:
             return choosing.get_run(workspace, journal, name)
         except (NotFound, Ambiguous):

@@ -11,17 +11,20 @@ from msgspec import Struct
 from holdfast import choosing
 from holdfast.checkpointing import look, shadow_of
 from holdfast.journal import Journal
-from holdfast.model import Checkpoint
+from holdfast.model import Checkpoint, Restore
 from holdfast.narration import headline
 from holdfast.objects import write_pack
-from holdfast.shadow import Shadow, literal
+from holdfast.returning import find_unfinished, refuse_nameless
+from holdfast.shadow import Shadow
 from holdfast.text import path_text
 from holdfast.verbs import verb
+from holdfast.watching import literal
 from holdfast.workspace import Workspace
 
 
 class CheckpointsListed(Struct):
     checkpoints: list[Checkpoint]
+    unfinished: Restore | None = None
 
 
 class Diffed(Struct):
@@ -40,33 +43,48 @@ def checkpoints(
     with workspace.reading() as journal:
         id = choosing.find_by_name(workspace, journal, run).id if run else None
         found = journal.list_checkpoints(None if id else workspace.worktree, run=id)
-        wanted = _inside(workspace, touching) if touching else None
+        wanted = path_text(os.fsdecode(choosing.inside(workspace, touching))) if touching else ""
         shown = list(islice(_touching(found, wanted), most))
+        unfinished = find_unfinished(journal, workspace)
     choosing.remember(workspace, "checkpoint", [checkpoint.id for checkpoint in shown])
-    return CheckpointsListed(shown)
+    return CheckpointsListed(shown, unfinished)
 
 
 @verb
 def diff(workspace: Workspace, a: str, b: str | None = None, paths: tuple[str, ...] = ()) -> Diffed:
-    """What differs between two checkpoints, or between one and the worktree: the code, and what the run learned."""
+    """What differs between two checkpoints, or between one and the worktree: the code, and what the run learned.
+
+    Paths are meant from the worktree's root, unless they are absolute.
+    """
+    inside = [choosing.inside(workspace, path) for path in paths]
     with workspace.reading() as journal:
         first = choosing.get_checkpoint(workspace, journal, a)
         second = choosing.get_checkpoint(workspace, journal, b) if b else None
         state = _learned(journal, first, second)
-    limited = [literal(os.fsencode(_inside(workspace, path))) for path in paths]
     with shadow_of(workspace) as shadow:
-        return Diffed(first.id, second.id if second else None, _code(workspace, shadow, first, second, limited), state)
+        code = _code(workspace, shadow, first, second, inside if b"" not in inside else [])
+    return Diffed(first.id, second.id if second else None, code, state)
 
 
-def _code(workspace: Workspace, shadow: Shadow, first: Checkpoint, second: Checkpoint | None, paths: list[str]) -> str:
+def _code(
+    workspace: Workspace, shadow: Shadow, first: Checkpoint, second: Checkpoint | None, paths: list[bytes]
+) -> str:
     arguments = ("diff-tree", "-p", "--no-ext-diff", "--no-textconv", "--no-color", "-M", "--full-index", first.tree)
-    with shadow.scratch() as scratch:
-        if second is None:
-            tree = look(workspace, shadow).tree
+    scan = look(workspace, shadow) if second is None else None
+    tree = scan.tree if scan else second.tree if second else first.tree
+    _refuse_unknown(shadow, first, tree, paths)
+    with shadow.scratch() as scratch:  # what was only looked at is not on disk
+        if scan:
             write_pack(scratch, shadow.reader.pending, shadow.git.form)
-        else:
-            tree = second.tree
-        return shadow.git.run(*arguments, tree, "--", *paths, scratch=scratch).decode("utf-8", "replace")
+        limited = (literal(path) for path in paths)
+        return shadow.git.run(*arguments, tree, "--", *limited, scratch=scratch).decode("utf-8", "replace")
+
+
+def _refuse_unknown(shadow: Shadow, first: Checkpoint, tree: str, paths: list[bytes]) -> None:
+    reader = shadow.reader
+    refuse_nameless(
+        first.id, [path for path in paths if not (reader.find(first.tree, path) or reader.find(tree, path))]
+    )
 
 
 def _learned(journal: Journal, first: Checkpoint, second: Checkpoint | None) -> list[str]:
@@ -78,13 +96,7 @@ def _learned(journal: Journal, first: Checkpoint, second: Checkpoint | None) -> 
     return [headline(event) for event in journal.events(first.run, after=low, until=high)]
 
 
-def _touching(found: Iterator[Checkpoint], wanted: str | None) -> Iterator[Checkpoint]:
+def _touching(found: Iterator[Checkpoint], wanted: str) -> Iterator[Checkpoint]:
     for checkpoint in found:
-        if wanted is None or any(path == wanted or path.startswith(wanted + "/") for path in checkpoint.changed):
+        if not wanted or any(path == wanted or path.startswith(wanted + "/") for path in checkpoint.changed):
             yield checkpoint
-
-
-def _inside(workspace: Workspace, path: str) -> str:
-    full = os.path.normpath(os.path.join(os.getcwd(), path))
-    inside = os.path.relpath(full, workspace.root)
-    return path_text(path if inside.startswith("..") else inside)

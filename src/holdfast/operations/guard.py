@@ -9,8 +9,9 @@ from msgspec import Struct
 from holdfast import choosing, ids, process
 from holdfast.checkpointing import make_checkpoint, shadow_of
 from holdfast.errors import NotFound, WrongUsage
+from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore
-from holdfast.returning import Restored, go_back, refuse_unfinished
+from holdfast.returning import Restored, go_back, refuse_unfinished, visiting
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
@@ -32,71 +33,118 @@ class Bisected(Struct):
 
 
 @verb
-def guard(workspace: Workspace, command: tuple[str, ...], *, auto: bool = False) -> Guarded:
-    """Run a command. Where it passes, that state is kept; where it fails, `auto` brings the last such state back."""
+def guard(workspace: Workspace, command: tuple[str, ...], *, auto: bool = False, to_stderr: bool = False) -> Guarded:
+    """Run a command. Where it passes, that state is kept; where it fails, `auto` brings the last such state back.
+
+    With `to_stderr`, what the command prints is kept off standard output.
+    """
     line = _line(command)
     workspace.create()
-    code = process.run_foreground(command, workspace.root)
     with workspace.reading() as journal:
-        run = choosing.current_run(journal, workspace.worktree)
         refuse_unfinished(journal, workspace)
+    code = process.run_foreground(command, workspace.root, to_stderr=to_stderr)
     if code == 0:
-        with shadow_of(workspace) as shadow:
-            made, _ = make_checkpoint(workspace, shadow, run=run, kind="passed", message=line)
-        return Guarded(line, code, made)
+        return Guarded(line, code, _keep_passed(workspace, line))
     passed = _last_passed(workspace, line)
-    return Guarded(line, code, passed, _back_to(workspace, passed, "guard") if passed and auto else None)
+    return Guarded(line, code, passed, _back_to(workspace, passed) if passed and auto else None)
 
 
 @verb
 def bisect(
     workspace: Workspace, command: tuple[str, ...], *, good: str | None = None, bad: str | None = None
 ) -> Bisected:
-    """Find the first checkpoint at which a command fails. The worktree is put back as it was."""
+    """Find the first checkpoint at which a command fails. The worktree is put back as it was.
+
+    What the command prints goes to standard error.
+    """
     line = _line(command)
     with workspace.reading() as journal:
         refuse_unfinished(journal, workspace)
-        ordered = list(journal.list_checkpoints(workspace.worktree))[::-1]
-        low = _position(ordered, choosing.get_checkpoint(workspace, journal, good)) if good else 0
-        high = _position(ordered, choosing.get_checkpoint(workspace, journal, bad)) if bad else len(ordered) - 1
+        between = _between(workspace, journal, good, bad)
+    with visiting(workspace) as visit:
+        search = Search(workspace, between)
+        for checkpoint in search:
+            visit(checkpoint)
+            search.passes = process.run_foreground(command, workspace.root, to_stderr=True) == 0
+    return Bisected(line, between[search.high], between[search.low], search.tried)
+
+
+class Search:
+    """Which checkpoint to try next: first the two ends, which must pass and fail, then always the middle."""
+
+    def __init__(self, workspace: Workspace, between: list[Checkpoint]) -> None:
+        self.workspace = workspace
+        self.between = between
+        self.low, self.high = -1, len(between)
+        self.tried = 0
+        self.passes = False  # whether the one that was tried last passes
+
+    def __iter__(self) -> Search:
+        return self
+
+    def __next__(self) -> Checkpoint:
+        if self.tried:
+            self._learn()
+        if self.low >= 0 and self.high - self.low == 1:
+            raise StopIteration
+        self.tried += 1
+        left = max(self.high - self.low - 1, 1).bit_length() if self.tried > 2 else len(self.between).bit_length()
+        self.workspace.progress("trying checkpoints", self.tried, self.tried + left)
+        return self.between[self._position()]
+
+    def _position(self) -> int:
+        last = len(self.between) - 1
+        return {1: 0, 2: last}.get(self.tried, (self.low + self.high) // 2)
+
+    def _learn(self) -> None:
+        position = self._position()
+        if self.tried == 1 and not self.passes:
+            raise _no_end("The command already fails at the oldest of these checkpoints", self.between[0], "--good")
+        if self.tried == 2 and self.passes:
+            raise _no_end("The command still passes at the newest of these checkpoints", self.between[-1], "--bad")
+        self.low, self.high = (position, self.high) if self.passes else (self.low, position)
+
+
+def _no_end(message: str, checkpoint: Checkpoint, option: str) -> NotFound:
+    word = "passes" if option == "--good" else "fails"
+    return NotFound(
+        message,
+        [("checkpoint", checkpoint.id), ("made", checkpoint.time.isoformat(timespec="seconds"))],
+        [f"name one at which it {word}: `holdfast bisect {option} CHECKPOINT -- COMMAND`", "`holdfast checkpoints`"],
+    )
+
+
+def _between(workspace: Workspace, journal: Journal, good: str | None, bad: str | None) -> list[Checkpoint]:
+    """The checkpoints to search, oldest first. Those that a way back made are searched only where they are named."""
+    ends = [choosing.get_checkpoint(workspace, journal, name) if name else None for name in (good, bad)]
+    named = {end.id for end in ends if end}
+    found = [
+        made
+        for made in journal.list_checkpoints(workspace.worktree)
+        if not made.kind.startswith("before-") or made.id in named
+    ][::-1]
+    low = _position(found, ends[0]) if ends[0] else 0
+    high = _position(found, ends[1]) if ends[1] else len(found) - 1
     if high - low < 1:
-        raise NotFound("There are not two checkpoints to look between", [], ["`holdfast checkpoints`"])
-    tried = 0
-    start: str | None = None
-    try:
-        for position, passes in ((low, True), (high, False)):
-            tried += 1
-            found, start = _passes(workspace, ordered[position], command, start)
-            if found is not passes:
-                word = "fails at the first" if passes else "passes at the last"
-                raise NotFound(f"The command {word} of these checkpoints", [("checkpoint", ordered[position].id)])
-        while high - low > 1:
-            middle = (low + high) // 2
-            tried += 1
-            workspace.progress("bisecting", tried, tried + (high - low).bit_length())
-            found, start = _passes(workspace, ordered[middle], command, start)
-            low, high = (middle, high) if found else (low, middle)
-    finally:
-        if start is not None:
-            go_back(workspace, _way(workspace, start, "bisect"), force=True)
-    return Bisected(line, ordered[high], ordered[low], tried)
+        raise NotFound(
+            "There are not two checkpoints to look between, a good one before a bad one",
+            [(word, end.id) for word, end in zip(("good", "bad"), ends, strict=True) if end],
+            ["`holdfast checkpoints` lists them, newest first"],
+        )
+    return found[low : high + 1]
 
 
-def _passes(
-    workspace: Workspace, checkpoint: Checkpoint, command: tuple[str, ...], start: str | None
-) -> tuple[bool, str]:
-    """Whether the command passes at a checkpoint, and the checkpoint of how everything was before."""
-    done = go_back(workspace, _way(workspace, checkpoint.id, "bisect"), force=start is not None)
-    assert done.restore is not None
-    return process.run_foreground(command, workspace.root) == 0, start or done.restore.before
+def _keep_passed(workspace: Workspace, line: str) -> Checkpoint:
+    with workspace.reading() as journal:
+        refuse_unfinished(journal, workspace)
+        run = choosing.current_run(journal, workspace.worktree)
+    with shadow_of(workspace) as shadow:
+        return make_checkpoint(workspace, shadow, run=run, kind="passed", message=line)[0]
 
 
-def _back_to(workspace: Workspace, checkpoint: Checkpoint, word: str) -> Restored:
-    return go_back(workspace, _way(workspace, checkpoint.id, word))
-
-
-def _way(workspace: Workspace, target: str, word: str) -> Restore:
-    return Restore(id=ids.make("res"), time=workspace.clock.now(), before="", target=target, verb=word)
+def _back_to(workspace: Workspace, checkpoint: Checkpoint) -> Restored:
+    wanted = Restore(ids.make("res"), workspace.clock.now(), before="", target=checkpoint.id, verb="guard")
+    return go_back(workspace, lambda journal: wanted)
 
 
 def _last_passed(workspace: Workspace, line: str) -> Checkpoint | None:
@@ -111,7 +159,11 @@ def _position(ordered: list[Checkpoint], checkpoint: Checkpoint) -> int:
     for number, found in enumerate(ordered):
         if found.id == checkpoint.id:
             return number
-    raise NotFound("This checkpoint belongs to another worktree", [("checkpoint", checkpoint.id)])
+    raise NotFound(
+        "This checkpoint belongs to another worktree",
+        [("checkpoint", checkpoint.id), ("made in", checkpoint.directory)],
+        ["`holdfast checkpoints` lists those of this one"],
+    )
 
 
 def _line(command: tuple[str, ...]) -> str:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from msgspec import structs
-
 from holdfast import choosing, ids
 from holdfast.errors import NotFound, Refused
-from holdfast.model import Restore
-from holdfast.returning import Restored, find_unfinished, go_back, refuse_unfinished
-from holdfast.text import path_text
+from holdfast.journal import Journal
+from holdfast.model import Checkpoint, Restore
+from holdfast.returning import Restored, find_unfinished, finish, go_back, reversed_way
+from holdfast.text import escape_path
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
@@ -27,80 +24,75 @@ def restore(
     dry_run: bool = False,
     force: bool = False,
 ) -> Restored:
-    """Make the worktree (and, with `state`, what the run knows) equal to a checkpoint."""
-    with workspace.reading() as journal:
+    """Make the worktree (and, with `state`, what the run knows) equal to a checkpoint.
+
+    Paths are meant from the worktree's root, unless they are absolute.
+    """
+    inside = [choosing.inside(workspace, path) for path in paths]
+
+    def choose(journal: Journal) -> Restore:
         target = choosing.get_checkpoint(workspace, journal, checkpoint)
-        refuse_unfinished(journal, workspace)
-    wanted = Restore(
-        id=ids.make("res"),
-        time=workspace.clock.now(),
-        before="",
-        target=target.id,
-        paths=[path_text(path) for path in paths],
-        run=target.run if state else None,
-        seq_after=target.seq if state else None,
-        code=code,
-    )
-    if state and (target.run is None or target.seq is None):
-        raise Refused(
-            "This checkpoint was made without a run, so it knows no state",
-            [("checkpoint", target.id)],
-            [f"`holdfast restore {target.id} --code`"],
+        if state:
+            _refuse_without_state(target)
+        return Restore(
+            id=ids.make("res"),
+            time=workspace.clock.now(),
+            before="",
+            target=target.id,
+            paths=[escape_path(path) for path in inside] if b"" not in inside else [],
+            run=target.run if state else None,
+            seq_after=target.seq if state else None,
+            code=code,
+            index=index,
         )
-    return go_back(workspace, wanted, dry_run=dry_run, force=force, index=index)
+
+    return go_back(workspace, choose, dry_run=dry_run, force=force)
 
 
 @verb
 def continue_restore(workspace: Workspace) -> Restored:
     """Finish a restore that was killed."""
-    with workspace.reading() as journal:
-        unfinished = find_unfinished(journal, workspace)
-    if unfinished is None:
-        raise NotFound("No restore was left unfinished", [], ["`holdfast checkpoints`"])
-    return go_back(workspace, unfinished, force=True, begun=True)
+    return finish(workspace)
 
 
 @verb
 def undo_restore(workspace: Workspace) -> Restored:
-    """Take back a restore that was killed: all is again as it was before it began."""
+    """Take back a restore that was killed: all is again as it was before it began. Without one, it is `undo`."""
     with workspace.reading() as journal:
         unfinished = find_unfinished(journal, workspace)
-    if unfinished is None:
-        return undo(workspace)
-    back = structs.replace(unfinished, target=unfinished.before, run=None)
-    return go_back(workspace, back, force=True, begun=True, given_up=True)
+    return finish(workspace, take_back=True) if unfinished else undo(workspace)
 
 
 @verb
 def undo(workspace: Workspace) -> Restored:
     """Take back the last restore: every byte and every mode."""
-    with workspace.reading() as journal:
-        refuse_unfinished(journal, workspace)
+
+    def choose(journal: Journal) -> Restore:
         ledger = journal.ledger_of(workspace.worktree)
-    if ledger is None or not ledger.undoable:
-        raise NotFound("There is nothing to undo", [], ["`holdfast checkpoints` lists where one can go back to"])
-    return go_back(workspace, _reverse(ledger.undoable[-1], workspace.clock.now(), "undo"), force=True)
+        if ledger is None or not ledger.undoable:
+            raise NotFound("There is nothing to undo", [], ["`holdfast checkpoints` lists where one can go back to"])
+        return reversed_way(ledger.undoable[-1], "undo", workspace)
+
+    return go_back(workspace, choose, force=True)
 
 
 @verb
 def redo(workspace: Workspace) -> Restored:
     """Do again what was undone."""
-    with workspace.reading() as journal:
-        refuse_unfinished(journal, workspace)
+
+    def choose(journal: Journal) -> Restore:
         ledger = journal.ledger_of(workspace.worktree)
-    if ledger is None or not ledger.redoable:
-        raise NotFound("There is nothing to redo", [], ["`holdfast undo` comes first"])
-    return go_back(workspace, _reverse(ledger.redoable[-1], workspace.clock.now(), "redo"), force=True)
+        if ledger is None or not ledger.redoable:
+            raise NotFound("There is nothing to redo", [], ["`holdfast undo` comes first"])
+        return reversed_way(ledger.redoable[-1], "redo", workspace)
+
+    return go_back(workspace, choose, force=True)
 
 
-def _reverse(done: Restore, now: datetime, word: str) -> Restore:
-    return structs.replace(
-        done,
-        id=ids.make("res"),
-        time=now,
-        before="",
-        target=done.before,
-        seq_before=done.seq_after,
-        seq_after=done.seq_before,
-        verb=word,
-    )
+def _refuse_without_state(target: Checkpoint) -> None:
+    if target.run is None or target.seq is None:
+        raise Refused(
+            "This checkpoint was made without a run, so it knows no state",
+            [("checkpoint", target.id)],
+            [f"`holdfast restore {target.id} --code`"],
+        )

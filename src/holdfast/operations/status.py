@@ -7,7 +7,7 @@ from msgspec import Struct
 from holdfast import choosing, intake, process
 from holdfast.errors import Ambiguous, NotFound
 from holdfast.journal import Journal
-from holdfast.model import Run, Session
+from holdfast.model import Restore, Run, Session
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import path_text
 from holdfast.verbs import verb
@@ -33,6 +33,7 @@ class Status(Struct):
     troubles: list[str] = []
     set_aside: list[str] = []
     warnings: list[str] = []
+    unfinished: Restore | None = None
 
 
 @verb
@@ -43,6 +44,8 @@ def status(workspace: Workspace, *, run: str | None = None) -> Status:
     result = Status(path_text(workspace.root), path_text(workspace.place), workspace.is_off)
     with workspace.reading() as journal:
         _fill_in(workspace, journal, result, run)
+        ledger = journal.ledger_of(workspace.worktree)
+    result.unfinished = ledger.unfinished if ledger else None
     result.troubles = intake.troubles(workspace.place)
     result.set_aside = intake.aside(workspace.inbox)
     result.warnings = workspace.warnings

@@ -1,0 +1,85 @@
+"""Whose work a way back would overwrite: what another living session of this worktree has changed since a checkpoint.
+
+Three things are evidence: its events name the file; a checkpoint of its run since then counts the file as changed, and
+our own events do not name it; or the file's date lies between that session's beginning and ours. An edit that leaves
+none of these traces cannot be told from our own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast import process
+from holdfast.journal import Journal
+from holdfast.model import Checkpoint, Run, Session
+from holdfast.text import path_text
+from holdfast.workspace import Workspace
+
+LAG = timedelta(milliseconds=20)  # by which the dates of files may be behind the clock
+
+
+class Bystanders(Struct):
+    root: Path
+    after: datetime
+    opened: datetime | None = None  # when our own session began
+    named: dict[str, str] = {}  # path -> session
+    present: list[tuple[datetime, str]] = []  # when others began
+
+    def whose(self, path: bytes) -> str | None:
+        """The session whose change stands at a path, as far as anything proves it."""
+        return self.named.get(path_text(os.fsdecode(path))) or self._by_date(path)
+
+    def _by_date(self, path: bytes) -> str | None:
+        if self.opened is None or not self.present:
+            return None
+        try:
+            changed = datetime.fromtimestamp(os.lstat(os.path.join(os.fsencode(self.root), path)).st_mtime, UTC)
+        except OSError:
+            return None
+        if not self.after - LAG < changed < self.opened - LAG:
+            return None
+        return next((id for opened, id in self.present if opened - LAG < changed), None)
+
+
+def find_bystanders(workspace: Workspace, journal: Journal, target: Checkpoint) -> Bystanders:
+    """Who else is alive in this worktree, and what they have changed since a checkpoint."""
+    own = journal.find_session(workspace.session or "")
+    found = Bystanders(workspace.root, target.time, own.opened if own else None, {}, [])
+    ours = journal.find_run(own.run) if own else None
+    mine = set(_named(workspace, ours, target)) if ours else set()
+    for session, run in _others(workspace, journal):
+        found.present.append((session.opened, session.id))
+        kept = (path for path in _kept(journal, run, target) if path not in mine)
+        found.named |= dict.fromkeys((*_named(workspace, run, target), *kept), session.id)
+    return found
+
+
+def _others(workspace: Workspace, journal: Journal) -> Iterator[tuple[Session, Run]]:
+    """Sessions of this worktree that live and are not ours: neither by name nor because we were started by them."""
+    listed = journal.list_sessions(only_open=True, with_process=True)
+    family = {os.getpid(), *process.ancestors()} if listed else set()
+    for session in listed:
+        run = journal.find_run(session.run)
+        if session.id == workspace.session or run is None or run.worktree != workspace.worktree:
+            continue
+        if session.process and session.process.pid not in family and process.judge(session.process).alive is not False:
+            yield session, run
+
+
+def _named(workspace: Workspace, run: Run, target: Checkpoint) -> Iterator[str]:
+    """Files that the run's events name since the checkpoint, from the worktree's root."""
+    for file, time in run.files.items():
+        if time > target.time:
+            yield os.path.relpath(os.path.join(workspace.root, file), workspace.root)
+
+
+def _kept(journal: Journal, run: Run, target: Checkpoint) -> Iterator[str]:
+    """Files that checkpoints of the run count as changed. Those that a way back makes hold everybody's changes."""
+    for made in journal.list_checkpoints(run=run.id):
+        if made.worktree == target.worktree and made.number > target.number and not made.kind.startswith("before-"):
+            yield from made.changed

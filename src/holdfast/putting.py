@@ -1,0 +1,307 @@
+"""Writing into a worktree: never through a link, and nothing is lost.
+
+What stands in the way and is in no checkpoint is moved aside. Few files are written beside their places, synced and
+renamed. Many are written into what is there, if it has no other name, and made durable by one sync of their file
+system: a rename over a file makes ext4 write it out at once, making files anew takes three times as long, and a sync
+each longer than all the rest. Cut off in the middle, either is an unfinished restore, which compares what is there with
+the checkpoint again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast.beside import TEMPORARY, is_temporary
+from holdfast.errors import Refused
+from holdfast.text import path_text
+
+FEW = 32  # files that are renamed and synced one by one
+STILL_USED = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR)
+
+
+class Put(Struct):
+    """What was written and removed; what was moved aside, and where it is now; what came back from there."""
+
+    written: int = 0
+    removed: int = 0
+    moved_aside: dict[str, str] = {}
+    brought_back: list[str] = []
+
+
+class Putting:
+    """Writes into a worktree without following a link out of it."""
+
+    def __init__(self, root: Path, aside: Path, *, many: bool = False) -> None:
+        self.root = os.fsencode(root)
+        self.aside = os.fsencode(aside)
+        self.done = Put(moved_aside={}, brought_back=[])
+        self._many = many
+        self._touched: set[bytes] = set()
+        self._real: set[bytes] = set()  # directories that were found, or made, on the way to a file
+
+    def remove(self, path: bytes) -> None:
+        """Remove a file or link. A directory in its place stays."""
+        full = self._full(path)
+        if not self._parents_are_real(path):
+            return
+        try:
+            if stat.S_ISDIR(os.lstat(full).st_mode):
+                return
+            os.unlink(full)
+        except FileNotFoundError:
+            return
+        self.done.removed += 1
+        self._touched.add(os.path.dirname(full))
+        self.drop_directory(os.path.dirname(path))
+
+    def write(self, path: bytes, data: bytes, mode: int | None) -> None:
+        """Put a file with these permission bits, or a link where there are none, in its place."""
+        full = self._full(path)
+        self._make_parents(path)
+        stands = self._clear_the_way(path)
+        if not self._many:
+            self._replace(full, data, mode)
+        elif mode is None or not stands or not _overwrite(full, data, mode):
+            if stands:
+                os.unlink(full)
+            self._make(full, data, mode)
+        self.done.written += 1
+        self._touched.add(os.path.dirname(full))
+
+    def _replace(self, full: bytes, data: bytes, mode: int | None) -> None:
+        temporary = os.path.dirname(full) + b"/" + TEMPORARY + os.urandom(6).hex().encode()
+        try:
+            self._make(temporary, data, mode)
+            os.rename(temporary, full)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
+            raise
+
+    def _make(self, full: bytes, data: bytes, mode: int | None) -> None:
+        if mode is None:
+            os.symlink(data, full)
+        else:
+            _write_file(full, data, mode, synced=not self._many)
+
+    def set_mode(self, path: bytes, mode: int) -> None:
+        """Change the permission bits of a file whose content is right."""
+        full = self._full(path)
+        if not self._parents_are_real(path) or not stat.S_ISREG(os.lstat(full).st_mode):
+            return
+        os.chmod(full, mode)
+        self.done.written += 1
+        try:
+            if not self._many:
+                _sync(full)
+        except PermissionError:  # it may not be read, not even by us
+            self._many = True
+            self._touched.add(os.path.dirname(full))
+
+    def make_directory(self, path: bytes) -> None:
+        self._full(path)
+        self._make_parents(path + b"/x")
+
+    def keep_directory(self, path: bytes) -> None:
+        """Make a directory where its place is free."""
+        if self._parents_are_real(path) and not os.path.lexists(self._full(path)):
+            self.make_directory(path)
+
+    def drop_directory(self, directory: bytes) -> None:
+        """Git knows no empty directories: one that has become empty goes, as `git checkout` would do it."""
+        while directory:
+            full = self._full(directory)
+            try:
+                os.rmdir(full)
+            except OSError as error:
+                if error.errno not in STILL_USED:
+                    raise
+                return
+            self._touched.add(os.path.dirname(full))
+            directory = os.path.dirname(directory)
+
+    def bring_back(self, held: Path) -> None:
+        """Put what was moved aside back, wherever its place is free again."""
+        for number in range(1, 1000):
+            directory = os.fsencode(held) if number == 1 else b"%s-%d" % (os.fsencode(held), number)
+            if not os.path.isdir(directory):
+                return
+            self._bring_back(directory, b"")
+
+    def clear_leftovers(self, paths: Iterable[bytes]) -> int:
+        """Remove the files that a killed restore of these paths was about to rename; answers with how many."""
+        removed = 0
+        for directory in {os.path.dirname(path) for path in paths}:
+            if self._parents_are_real(directory + b"/x" if directory else b"x"):
+                full = self._full(directory) if directory else self.root
+                for name in filter(is_temporary, os.listdir(full)):
+                    os.unlink(full + b"/" + name)
+                    removed += 1
+        return removed
+
+    def settle(self) -> None:
+        """Make all of it durable."""
+        there = [directory for directory in self._touched if _is_directory(directory)]
+        if self._many:
+            for directory in {os.stat(directory).st_dev: directory for directory in there}.values():
+                _sync_file_system(directory)
+            return
+        for directory in there:
+            _sync(directory)
+
+    def _full(self, path: bytes) -> bytes:
+        parts = path.split(b"/")
+        if b".." in parts or b"" in parts or b"." in parts or parts[0] in (b".git", b".holdfast"):
+            raise Refused("A checkpoint names a path that is not inside the worktree", [("path", os.fsdecode(path))])
+        return self.root + b"/" + path
+
+    def _make_parents(self, path: bytes) -> None:
+        directory = os.path.dirname(path)
+        if not directory or directory in self._real:
+            return
+        self._make_parents(directory)
+        full = self._full(directory)
+        try:
+            if not stat.S_ISDIR(os.lstat(full).st_mode):
+                self._move_aside(directory)
+                os.mkdir(full)
+        except FileNotFoundError:
+            os.mkdir(full)
+        self._touched.add(os.path.dirname(full))
+        self._real.add(directory)
+
+    def _parents_are_real(self, path: bytes) -> bool:
+        """No part of the way is a link, which could lead out of the worktree."""
+        at = self.root
+        for part in path.split(b"/")[:-1]:
+            at += b"/" + part
+            try:
+                if not stat.S_ISDIR(os.lstat(at).st_mode):
+                    return False
+            except OSError:
+                return False
+        return True
+
+    def _clear_the_way(self, path: bytes) -> bool:
+        """Whether a file or link stands there. A directory is moved aside, if anything is still in it."""
+        full = self._full(path)
+        try:
+            kind = os.lstat(full).st_mode
+        except FileNotFoundError:
+            return False
+        if stat.S_ISREG(kind) or stat.S_ISLNK(kind):
+            return True
+        try:
+            os.rmdir(full)
+        except OSError:  # it is not empty, or no directory
+            self._move_aside(path)
+        return False
+
+    def _move_aside(self, path: bytes) -> None:
+        """Into the store, under the same path; where a killed restore has put something there, beside that."""
+        number, holder = 1, self.aside
+        while os.path.lexists(holder + b"/" + path):
+            number += 1
+            holder = b"%s-%d" % (self.aside, number)
+        target = holder + b"/" + path
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        self._move(self._full(path), target)
+        at = os.path.dirname(target)
+        while len(at) >= len(os.path.dirname(holder)):
+            self._touched.add(at)
+            at = os.path.dirname(at)
+        self.done.moved_aside[path_text(os.fsdecode(path))] = path_text(os.fsdecode(target))
+
+    def _bring_back(self, held: bytes, inside: bytes) -> None:
+        for name in sorted(os.listdir(held)):
+            path = inside + b"/" + name if inside else name
+            source, full = held + b"/" + name, self._full(path)
+            if not os.path.lexists(full):
+                self._move(source, full)
+                self.done.brought_back.append(path_text(os.fsdecode(path)))
+            elif _is_directory(source) and _is_directory(full):
+                self._bring_back(source, path)
+        with contextlib.suppress(OSError):  # something has to stay there
+            os.rmdir(held)
+
+    def _move(self, source: bytes, target: bytes) -> None:
+        try:
+            os.rename(source, target)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            import shutil  # takes its time to load, and few need it
+
+            shutil.move(os.fsdecode(source), os.fsdecode(target))
+            self._many = True  # what was copied has to be synced as a whole
+        self._touched |= {os.path.dirname(source), os.path.dirname(target)}
+
+
+def _is_directory(path: bytes) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)
+
+
+def _overwrite(full: bytes, data: bytes, mode: int) -> bool:
+    """Write into a file that has no other name; making it anew takes three times as long. False where that is not."""
+    try:
+        descriptor = os.open(full, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:  # a link, one that may not be written, or a program that runs
+        return False
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
+            return False
+        _write_all(descriptor, data)
+        os.ftruncate(descriptor, len(data))
+        if stat.S_IMODE(status.st_mode) != mode:
+            os.fchmod(descriptor, mode)
+        return True
+    finally:
+        os.close(descriptor)
+
+
+def _write_file(path: bytes, data: bytes, mode: int, *, synced: bool) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        _write_all(descriptor, data)
+        os.fchmod(descriptor, mode)
+        if synced:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(descriptor, left) :]
+
+
+def _sync(path: bytes) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sync_file_system(directory: bytes) -> None:
+    import ctypes  # takes longer to load than a few files take to be written
+
+    library = ctypes.CDLL(None, use_errno=True)
+    if not hasattr(library, "syncfs"):
+        os.sync()
+        return
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if library.syncfs(descriptor):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), os.fsdecode(directory))
+    finally:
+        os.close(descriptor)
