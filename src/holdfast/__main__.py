@@ -12,6 +12,9 @@ import sys
 if not sys.flags.safe_path and sys.path and sys.path[0] in ("", os.getcwd()):
     del sys.path[0]
 
+LOOKING = ("checkpoint", "restore", "undo", "redo")  # verbs that begin by looking at the whole worktree
+HELP = {"-h", "--help"}
+
 
 def main() -> None:
     """Answer, and leave at once: the interpreter's own farewell would take as long as a short answer."""
@@ -36,9 +39,17 @@ def _answer(arguments: list[str]) -> int:
             sys.stdout.flush()
             return 0
         except OSError as error:
-            from holdfast.cli.app import say_unwritable
+            from holdfast.cli.outcome import say_unwritable
 
             return say_unwritable(error)
+    if arguments and arguments[0] in LOOKING and not HELP.intersection(arguments):
+        from holdfast import headstart
+
+        headstart.begin()
+    from holdfast.cli import quick
+
+    if act := quick.find(arguments):
+        return act()
     from holdfast.cli.app import run
 
     return run(arguments)

@@ -7,7 +7,8 @@ the table does not have is refused with the reason and the way out.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from holdfast.errors import Refused
 from holdfast.model import OPEN, Status
@@ -30,7 +31,7 @@ class Effect(StrEnum):
     END_SESSIONS = "end_sessions"
 
 
-class Transition(NamedTuple):
+class Transition(Struct, frozen=True):
     status: Status
     effects: frozenset[Effect]
 

@@ -23,9 +23,9 @@ SHARED = {
     "stores": {"protocol", "queries", "sqlite_view"},
     "layouts": {"protocol"},
     "sources": {"protocol"},
-    "cli": {"command", "progress", "verbs", "words"},
+    "cli": {"command", "outcome", "progress", "saying", "verbs", "words"},
 }
-COLLECTORS = {"agents", "layouts", "sources", "cli.app"}  # these know all members: that is what they are for
+COLLECTORS = {"agents", "layouts", "sources", "cli.app", "cli.quick"}  # that is what these are for
 
 
 def members() -> list[str]:

@@ -15,28 +15,31 @@ FLOORS = {
     "1 what things are": ["errors", "ids", "text", "model"],
     "2 what follows from what": ["lifecycle", "wording", "narration", "priming", "ledger", "history", "retention"],
     "3 the world": [
-        "spool", "inbox", "clock", "files", "process", "packing", "projects", "config", "intake",
-        "beside", "objects", "git", "vault", "looking", "shadow", "restoring",
+        "spool", "inbox", "clock", "files", "process", "packing", "places", "projects", "config", "intake",
+        "beside", "objects", "repository", "git", "headstart", "filters", "watching", "vault", "looking", "staging", "shadow", "reach", "naming", "pruning", "putting", "restoring",
         "stores", "stores.protocol", "stores.queries", "stores.sqlite_view", "stores.sqlite",
         "agents.protocol", "agents.plain", "agents", "rows", "journal",
     ],
     "4 what one can do": [
-        "workspace", "choosing", "attending", "catchup", "verbs", "checkpointing", "returning", "operations",
+        "workspace", "choosing", "attending", "catchup", "verbs", "checkpointing", "proving", "bystanders", "returning", "operations",
         "operations.brief", "operations.checkpoint", "operations.checkpoints", "operations.configure", "operations.decide", "operations.delete", "operations.forget",
         "operations.guard", "operations.initialise", "operations.join", "operations.leave", "operations.look", "operations.note",
         "operations.pin", "operations.record", "operations.rename", "operations.restore", "operations.settle", "operations.start",
         "operations.status", "operations.sweep", "operations.switch", "operations.task", "operations.tidy", "operations.verify",
     ],
     "5 how it is said": [
-        "cli", "cli.verbs", "cli.words", "cli.progress", "cli.command",
+        "cli", "cli.verbs", "cli.words", "cli.progress", "cli.outcome", "cli.saying", "cli.command",
         "cli.back", "cli.brief", "cli.care", "cli.go", "cli.look", "cli.settle", "cli.setup", "cli.status", "cli.tell",
-        "cli.app", "__main__",
+        "cli.app", "cli.quick", "__main__",
     ],
 }  # fmt: skip
 ORDER = [module for floor in FLOORS.values() for module in floor]
 FLOOR_OF = {module: floor for floor, listed in FLOORS.items() for module in listed}
 PUBLIC = "__init__"  # names only, each loaded when it is used; everybody may ask it for the version
-LOADED_BY_NAME = {"cli.app": {f"cli.{verb.module}" for verb in VERBS.values()}}
+LOADED_BY_NAME = {
+    "cli.app": {f"cli.{verb.module}" for verb in VERBS.values()},
+    "objects": set[str](),  # a part of Python that not every Python has
+}
 
 
 def uses(name: str) -> set[str]:

@@ -46,7 +46,7 @@ class Case(NamedTuple):
 
 RUN, SESSION, CHECKPOINT = r"run-[0-9a-z]{10}", r"ses-[0-9a-z]{10}", r"cp-[0-9a-z]{10}"
 SETTLED = "run changed"
-WENT_BACK = "restore to written removed paths moved_aside dry_run state"
+WENT_BACK = "restore to written removed paths moved_aside brought_back dry_run state"
 
 CASES = [
     Case(
@@ -55,7 +55,7 @@ CASES = [
         "Add retries to the client\n{run}  active since .*Next: t1  Write the tests\n.*Decided: d1  Use backoff\n.*"
         "Also open: {earlier}  paused  Fix the flaky test\n",
         "",
-        "directory store off run last_session present others troubles set_aside warnings",
+        "directory store off run last_session present others troubles set_aside warnings unfinished",
     ),
     Case("brief", (), "# Where run {run} stands\n.*Goal: Add retries.*- d1 Use backoff.*", "", "run text made budget left_out"),
     Case("runs", (), r"#  run +status +last +goal\n1  {run}  active .*\n2  {earlier}  paused .*\n", "", "runs next"),
@@ -84,12 +84,12 @@ CASES = [
     Case("abort", (), "{run}\n", "{run} is aborted: Add retries.*\n", SETTLED),
     Case("abandon", (), "{run}\n", "{run} is abandoned: Add retries.*\n", SETTLED),
     Case("checkpoint", ("before", "-m", "all is well"), f"{CHECKPOINT}\n", "Kept [0-9]+ changed files? since the last checkpoint\n", "checkpoint filtered"),
-    Case("checkpoints", (), r"#  checkpoint +kind +made +files +what\n1  cp-.*\n[0-9]+  {later}  .*\n[0-9]+  {checkpoint}  asked .* first\n", "", "checkpoints"),
+    Case("checkpoints", (), r"#  checkpoint +kind +made +files +what\n1  cp-.*\n[0-9]+  {later}  .*\n[0-9]+  {checkpoint}  asked .* first\n", "", "checkpoints unfinished"),
     Case("diff", ("{checkpoint}", "{later}", "client.py"), r"diff --git a/client.py b/client.py\n.*\n-slow\n\+retrying\n", "run: .*Measured it\n", "a b code state"),
     Case("restore", ("{later}",), "{later}\n", "Back at {later}: 1 written, 0 removed; `holdfast undo` takes it back\n", WENT_BACK),
     Case("undo", (), f"{CHECKPOINT}\n", f"Back at {CHECKPOINT}: 1 written, 0 removed; .*\n", WENT_BACK),
     Case("redo", (), f"{CHECKPOINT}\n", f"Back at {CHECKPOINT}: 1 written, 0 removed; .*\n", WENT_BACK),
-    Case("guard", ("true",), f"{CHECKPOINT}\n", "It passes; this state is kept.\n", "command code passed restored"),
+    Case("guard", ("true",), "", f"It passes; this state is kept as {CHECKPOINT}\n", "command code passed restored"),
     Case(
         "bisect",
         ("--good", "{checkpoint}", "--bad", "{later}", "grep", "--silent", "slow", "client.py"),
@@ -117,8 +117,20 @@ CASES = [
     Case("config set", ("brief.budget", "20000"), "20000\n", "Written to /.*config.toml\n", "key value file"),
     Case("completion", ("bash",), "_holdfast_completion\\(\\) {.*", "", "shell script"),
     Case("sweep", (), "", "Took in 0 calls\n0 runs found interrupted\n", "taken_in set_aside interrupted troubles"),
-    Case("verify", (), "Whole: 2 runs, [0-9]+ events\n", "", "runs events problems set_aside"),
-    Case("tidy", (), "", "Dropped 0 checkpoints, [0-9]+ stay\n", "dropped kept merged dry_run"),
+    Case(
+        "verify",
+        (),
+        "Whole: 2 runs, [0-9]+ events\n",
+        "",
+        "runs events problems set_aside checkpoints objects promised",
+    ),
+    Case(
+        "tidy",
+        (),
+        "",
+        "Dropped 0 checkpoints, [0-9]+ stay\nGave back .* MB, .* MB are taken\n",
+        "dropped kept dry_run stored freed waiting unknown",
+    ),
     Case("delete", ("{earlier}", "--yes"), "{earlier}\n", "Deleted [0-9]+ events: Fix the flaky test\n", "run goal events"),
 ]  # fmt: skip
 WITH_JSON = [case for case in CASES if case.keys is not None]

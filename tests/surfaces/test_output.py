@@ -252,7 +252,7 @@ from holdfast.cli import app, progress
 from holdfast.operations import verify
 progress.PATIENCE = 0.0
 
-def stop(workspace):
+def stop(workspace, **_):
     workspace.progress("working", 1, 2)
     if sys.argv[1] == "ctrl-c":
         os.kill(os.getpid(), signal.SIGINT)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from holdfast import config, files
+from holdfast import config, files, places
 from holdfast.errors import Busy, HoldfastError, WrongUsage
 
 
@@ -246,5 +246,5 @@ def test_change_of_somebody_else_at_the_same_moment_is_not_overwritten(
 
 
 def test_directory_of_the_user_can_be_named(home: Path, tmp_path: Path) -> None:
-    assert config.user_directory("config", {"HOLDFAST_CONFIG_DIR": str(tmp_path)}) == tmp_path
-    assert home in config.user_directory("state", {}).parents
+    assert places.user_directory("config", {"HOLDFAST_CONFIG_DIR": str(tmp_path)}) == tmp_path
+    assert home in places.user_directory("state", {}).parents

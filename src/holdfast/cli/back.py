@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
 
 import click
+from click.core import ParameterSource
 
+from holdfast import choosing
 from holdfast.cli import words
-from holdfast.cli.command import Said, confirm, run_option, verb, yes_option
-from holdfast.cli.words import Line, ago
+from holdfast.cli.command import VerbCommand, confirm, run_option, verb, yes_option
+from holdfast.cli.outcome import Said
+from holdfast.cli.saying import changes, make_checkpoint, said_restored
+from holdfast.cli.words import ago
 from holdfast.errors import WrongUsage
+from holdfast.ledger import interrupted
 from holdfast.operations import (
-    checkpoint as making,
     checkpoints as looking,
-    configure,
     guard as guarding,
     restore as restoring,
 )
-from holdfast.returning import Restored
-from holdfast.text import count, one_line
+from holdfast.text import one_line
 from holdfast.workspace import Workspace
 
 COMMAND = click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND…")
-SHOWN = 20
-FILTERED = "checkpoint.filtered"
+PATHS = "holdfast.paths"
 
 
 @verb('holdfast checkpoint before-refactoring -m "all tests pass"')
@@ -33,30 +34,7 @@ FILTERED = "checkpoint.filtered"
 @run_option
 def checkpoint(workspace: Workspace, name: str | None, message: str | None, run: str | None) -> Said:
     """Keep the exact worktree and the run's state. Prints the checkpoint's id; works without a run too."""
-    found = making.checkpoint(workspace, name, message=message, run=run)
-    if found.filtered and _asked_to_keep(workspace, found.filtered):
-        found = making.checkpoint(workspace, name, message=message, run=run)
-    made = found.checkpoint
-    talk: list[Line] = [f"Kept {count(made.changes, 'changed file')} since the last checkpoint"]
-    talk += [("warn", f"Not kept: {one_line(path)}") for path in made.skipped[:SHOWN]]
-    if found.filtered:
-        talk.append(
-            f"{len(found.filtered)} of them are behind a filter: `holdfast config set {FILTERED} keep` keeps them"
-        )
-    return Said(found, [made.id], talk)
-
-
-def _asked_to_keep(workspace: Workspace, paths: list[str]) -> bool:
-    """Ask once whether what LFS or git-crypt hides from git may be kept as it stands in the worktree."""
-    if workspace.settings.values[FILTERED].value != "ask" or not sys.stdin.isatty():
-        return False
-    words.emit(
-        [f"{count(len(paths), 'file')} pass through a git filter (LFS, git-crypt), such as {paths[0]}."], sys.stderr
-    )
-    keep = click.confirm("Keep their real content in checkpoints, inside this repository's .git?", err=True)
-    configure.config_set(workspace, FILTERED, "keep" if keep else "skip")
-    del workspace.settings
-    return keep
+    return make_checkpoint(workspace, name, message, run)
 
 
 @verb("holdfast checkpoints --touching src/client.py")
@@ -65,7 +43,10 @@ def _asked_to_keep(workspace: Workspace, paths: list[str]) -> bool:
 @click.option("--limit", type=click.IntRange(1, 100_000), metavar="N", help="At most N rows.")
 def checkpoints(workspace: Workspace, touching: str | None, run: str | None, limit: int | None) -> Said:
     """Checkpoints of this worktree, newest first."""
-    found = looking.checkpoints(workspace, touching=touching, run=run, limit=limit)
+    here = os.path.abspath(touching) if touching else None
+    found = looking.checkpoints(workspace, touching=here, run=run, limit=limit)
+    if found.unfinished:
+        workspace.warnings.append(interrupted(found.unfinished))
     if not found.checkpoints:
         return Said(found, talk=["No checkpoint yet."])
     rows = [
@@ -75,13 +56,28 @@ def checkpoints(workspace: Workspace, touching: str | None, run: str | None, lim
     return Said(found, lambda: words.table(["#", "checkpoint", "kind", "made", "files", "what"], rows))
 
 
-@verb("holdfast diff cp-4x9k2m7pq3 src/client.py")
+class Diff(VerbCommand):
+    """Knows where `--` stood: what comes after it are paths."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        at = args.index("--") if "--" in args else len(args)
+        ctx.meta[PATHS] = tuple(args[at + 1 :])
+        return super().parse_args(ctx, args[:at])
+
+
+@verb("holdfast diff cp-4x9k2m7pq3 src/client.py", cls=Diff)
 @click.argument("a")
 @click.argument("rest", nargs=-1, metavar="[B] [PATH…]")
 def diff(workspace: Workspace, a: str, rest: tuple[str, ...]) -> Said:
-    """What differs between two checkpoints, or between one and the worktree: the code, and what the run learned."""
-    b = rest[0] if rest and rest[0].startswith("cp-") else None
-    found = looking.diff(workspace, a, b, rest[1:] if b else rest)
+    """What differs between two checkpoints, or between one and the worktree: the code, and what the run learned.
+
+    After `--` there are only paths.
+    """
+    b = None
+    if rest and choosing.names_checkpoint(workspace, rest[0], is_path=os.path.lexists(rest[0])):
+        b, rest = rest[0], rest[1:]
+    paths = (*rest, *click.get_current_context().meta[PATHS])
+    found = looking.diff(workspace, a, b, tuple(map(os.path.abspath, paths)))
     return Said(found, found.code.splitlines(), [f"run: {line}" for line in found.state])
 
 
@@ -112,37 +108,42 @@ def restore(
     """Make the worktree equal to a checkpoint. What is there now is kept first, so `holdfast undo` takes it back."""
     if go_on or take_back:
         act = restoring.continue_restore if go_on else restoring.undo_restore
-        return _said(act(workspace))
+        return said_restored(act(workspace))
     if checkpoint is None:
         raise WrongUsage("Which checkpoint?", [], ["`holdfast checkpoints` lists them"])
+    here = tuple(map(os.path.abspath, paths))
     options = {"code": what != "state", "state": what != "code", "index": index, "force": force}
     if not dry_run and not yes and sys.stdin.isatty():
-        planned = restoring.restore(workspace, checkpoint, paths, **options, dry_run=True)
-        words.emit(_changes(planned), sys.stderr)
+        planned = restoring.restore(workspace, checkpoint, here, **options, dry_run=True)
+        words.emit(changes(planned), sys.stderr)
         confirm("Go back?", yes, f"holdfast restore {checkpoint}")
-    return _said(restoring.restore(workspace, checkpoint, paths, **options, dry_run=dry_run))
+    return said_restored(restoring.restore(workspace, checkpoint, here, **options, dry_run=dry_run))
 
 
 @verb("holdfast undo")
 def undo(workspace: Workspace) -> Said:
     """Take back the last restore: every byte and every mode."""
-    return _said(restoring.undo(workspace))
+    return said_restored(restoring.undo(workspace))
 
 
 @verb("holdfast redo")
 def redo(workspace: Workspace) -> Said:
     """Do again what `holdfast undo` took back."""
-    return _said(restoring.redo(workspace))
+    return said_restored(restoring.redo(workspace))
 
 
 @verb("holdfast guard --auto -- pytest -q", context_settings={"ignore_unknown_options": True})
 @click.option("--auto", is_flag=True, help="Where it fails, go back without asking.")
 @COMMAND
 def guard(workspace: Workspace, auto: bool, command: tuple[str, ...]) -> Said:
-    """Run a command. Where it passes, keep that state; where it fails, offer the way back to it. Exits as it does."""
-    found = guarding.guard(workspace, command, auto=auto)
+    """Run a command. Where it passes, keep that state; where it fails, offer the way back to it. Exits as it does.
+
+    Standard output is the command's own; with --json it goes to standard error.
+    """
+    as_json = click.get_current_context().get_parameter_source("as_json") is ParameterSource.COMMANDLINE
+    found = guarding.guard(workspace, command, auto=auto, to_stderr=as_json)
     if found.code == 0 and found.passed:
-        return Said(found, [found.passed.id], ["It passes; this state is kept."])
+        return Said(found, talk=[f"It passes; this state is kept as {found.passed.id}"])
     if found.restored:
         return Said(
             found, talk=[f"It fails; back at {found.restored.to}. `holdfast undo` takes that back."], code=found.code
@@ -163,26 +164,11 @@ def guard(workspace: Workspace, auto: bool, command: tuple[str, ...]) -> Said:
 @click.option("--bad", metavar="CHECKPOINT", help="Where it failed; else the newest.")
 @COMMAND
 def bisect(workspace: Workspace, good: str | None, bad: str | None, command: tuple[str, ...]) -> Said:
-    """Find the first checkpoint at which a command fails. The worktree is put back as it was."""
+    """Find the first checkpoint at which a command fails. The worktree is put back as it was.
+
+    Prints the checkpoint's id; what the command prints goes to standard error.
+    """
     found = guarding.bisect(workspace, command, good=good, bad=bad)
     bad_one = found.first_bad
     talk = [f"First bad of {found.tried} tried: {one_line(bad_one.name or bad_one.message or bad_one.kind, 80)}"]
     return Said(found, [bad_one.id], [*talk, f"See what it changed: `holdfast diff {found.last_good.id} {bad_one.id}`"])
-
-
-def _said(found: Restored) -> Said:
-    data: list[Line] = [found.to] if not found.dry_run else []
-    return Said(found, data, list(_changes(found)))
-
-
-def _changes(found: Restored) -> Iterator[Line]:
-    if found.dry_run:
-        yield f"Would change {count(len(found.paths), 'file')}:"
-        for path in found.paths[:SHOWN]:
-            yield f"  {one_line(path)}"
-        if len(found.paths) > SHOWN:
-            yield f"  and {len(found.paths) - SHOWN} more"
-        return
-    yield f"Back at {found.to}: {found.written} written, {found.removed} removed; `holdfast undo` takes it back"
-    for path in found.moved_aside:
-        yield ("warn", f"Was in the way and is kept in the store's aside/: {one_line(path)}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from holdfast.cli.command import Said, run_option, verb
+from holdfast.cli.command import run_option, verb
+from holdfast.cli.outcome import Said
 from holdfast.operations import brief as briefing
 from holdfast.workspace import Workspace
 

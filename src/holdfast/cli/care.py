@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
-from holdfast.cli.command import Said, complete_run, confirm, verb, yes_option
+from holdfast.cli.command import complete_run, confirm, verb, yes_option
+from holdfast.cli.outcome import Said
 from holdfast.cli.words import Line
 from holdfast.errors import Damaged
 from holdfast.operations import delete as deleting, look, sweep as sweeping, tidy as tidying, verify as verifying
@@ -23,27 +26,53 @@ def sweep(workspace: Workspace) -> Said:
     return Said(found, found.interrupted, [*talk, f"{count(len(found.interrupted), 'run')} found interrupted"])
 
 
-@verb("holdfast verify")
-def verify(workspace: Workspace) -> Said:
+@verb("holdfast verify --deep")
+@click.option("--deep", is_flag=True, help="Also read every object that checkpoints need.")
+def verify(workspace: Workspace, deep: bool) -> Said:
     """Prove that the store is whole. It changes nothing; exit code 12 says that something is damaged."""
-    found = verifying.verify(workspace)
-    seen = f"{count(found.runs, 'run')}, {count(found.events, 'event')}"
+    found = verifying.verify(workspace, deep=deep)
+    seen = ", ".join(_seen(found))
     if found.problems:
         data: list[Line] = [f"{problem.where}: {one_line(problem.what)}" for problem in found.problems]
         return Said(found, data, [("bad", f"Damaged: {count(len(found.problems), 'problem')} in {seen}")], Damaged.code)
-    aside = [f"{count(found.set_aside, 'call')} that could not be read lie in inbox/aside"] if found.set_aside else []
-    return Said(found, [f"Whole: {seen}"], aside)
+    talk: list[Line] = []
+    if found.set_aside:
+        talk.append(f"{count(found.set_aside, 'call')} that could not be read lie in inbox/aside")
+    if found.promised:
+        talk.append(f"{count(found.promised, 'object')} of yours are not fetched yet: this is a partial clone")
+    return Said(found, [f"Whole: {seen}"], talk)
+
+
+def _seen(found: verifying.Verified) -> Iterator[str]:
+    yield count(found.runs, "run")
+    yield count(found.events, "event")
+    if found.checkpoints:
+        yield count(found.checkpoints, "checkpoint")
+    if found.objects:
+        yield count(found.objects, "object")
 
 
 @verb("holdfast tidy --dry-run")
 @click.option("--days", type=click.IntRange(0, 36_500), metavar="N", help="Drop what is older.")
-@click.option("--most", type=click.IntRange(1, 10**9), metavar="N", help="Keep at most N.")
+@click.option("--most", type=click.IntRange(1, 10**9), metavar="N", help="Keep at most N of a worktree.")
+@click.option("--bytes", "megabytes", type=click.IntRange(0, 10**8), metavar="MB", help="Keep at most so much.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
-def tidy(workspace: Workspace, days: int | None, most: int | None, dry_run: bool) -> Said:
+def tidy(workspace: Workspace, days: int | None, most: int | None, megabytes: int | None, dry_run: bool) -> Said:
     """Thin out checkpoints: all of a day, one an hour of a week, one a day before. Named and pinned ones stay."""
-    found = tidying.tidy(workspace, days=days, most=most, dry_run=dry_run)
+    found = tidying.tidy(workspace, days=days, most=most, megabytes=megabytes, dry_run=dry_run)
     word = "Would drop" if dry_run else "Dropped"
-    return Said(found, found.dropped, [f"{word} {count(len(found.dropped), 'checkpoint')}, {found.kept} stay"])
+    talk: list[Line] = [f"{word} {count(len(found.dropped), 'checkpoint')}, {found.kept} stay"]
+    if not dry_run:
+        talk.append(f"Gave back {_megabytes(found.freed)}, {_megabytes(found.stored)} are taken")
+    if found.waiting:
+        talk.append(f"Git has just used {count(found.waiting, 'pack')}; what they hold can go in an hour")
+    if found.unknown:
+        talk.append(("warn", f"{count(found.unknown, 'state')} that the journal does not know are kept"))
+    return Said(found, found.dropped, talk)
+
+
+def _megabytes(number: int) -> str:
+    return f"{number / 1_000_000:,.1f} MB"
 
 
 @verb("holdfast delete run-4x9k2m7pq3 --yes")

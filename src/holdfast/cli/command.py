@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 import sys
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
 from holdfast.cli import words
-from holdfast.cli.progress import Reporter
-from holdfast.cli.words import Line
+from holdfast.cli.outcome import Manner, Said, answer, is_terminal
 from holdfast.errors import Ambiguous, Refused
-from holdfast.text import ACTING
 from holdfast.workspace import Workspace, open_workspace
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class Said(NamedTuple):
-    """A result in every form: the value for --json, the data for stdout, the talk for stderr."""
-
-    result: Any
-    data: Iterable[Line] | Callable[[], None] = ()
-    talk: Iterable[Line] = ()
-    code: int = 0
-    stream: Callable[[bool], None] | None = None  # for what has no end: told whether it speaks JSON
 
 
 class WithExample(click.Command):
@@ -59,28 +46,8 @@ class VerbCommand(WithExample):
         ]
 
     def invoke(self, ctx: click.Context) -> int:
-        as_json, quiet, verbose = (ctx.params.pop(name) for name in ("as_json", "quiet", "verbose"))
-        progress = Reporter(shown=not as_json and not quiet)
-        with open_workspace(progress=progress) as workspace:
-            try:
-                said = self._call(ctx, workspace)
-            finally:
-                progress.close()
-            if said.stream:
-                said.stream(as_json)
-            if as_json:
-                print_json(said.result)
-                return said.code
-            if not quiet:
-                words.emit((("warn", f"holdfast: {warning}") for warning in workspace.warnings), sys.stderr)
-                words.emit(said.talk, sys.stderr)
-            if verbose:
-                words.emit([("dim", f"store: {workspace.place}"), ("dim", f"worktree: {workspace.root}")], sys.stderr)
-        if callable(said.data):
-            said.data()
-        else:
-            words.emit(said.data)
-        return said.code
+        manner = Manner(*(ctx.params.pop(name) for name in ("as_json", "quiet", "verbose")))
+        return answer(functools.partial(self._call, ctx), manner)
 
     def _call(self, ctx: click.Context, workspace: Workspace) -> Said:
         callback = functools.partial(self.callback or _nothing, workspace)
@@ -102,26 +69,7 @@ def verb(
 ) -> Callable[[F], click.Command]:
     """Make a function `(workspace, **arguments) -> Said` a command."""
     maker = parent.command if parent is not None else click.command
-    return maker(name, cls=VerbCommand, example=example, **settings)
-
-
-def print_json(value: Any) -> None:
-    import msgspec
-
-    text = msgspec.json.encode(value).decode()
-    sys.stdout.write(ACTING.sub(_escaped, text) + "\n")
-    sys.stdout.flush()
-
-
-def _escaped(found: re.Match[str]) -> str:
-    """A character that a terminal would act upon, as JSON writes it in ASCII."""
-    pair = found.group().encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{high:02x}{low:02x}" for high, low in zip(pair[::2], pair[1::2], strict=True))
-
-
-def is_terminal() -> bool:
-    """Whether somebody is there to be asked."""
-    return sys.stdin is not None and sys.stdin.isatty()
+    return maker(name, **{"cls": VerbCommand, "example": example, **settings})
 
 
 def _pick(error: Ambiguous) -> str:

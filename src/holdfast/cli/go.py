@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from holdfast.cli.command import Said, complete_run, verb
+from holdfast.cli.command import complete_run, verb
+from holdfast.cli.outcome import Said
 from holdfast.cli.words import Line
 from holdfast.model import Session
 from holdfast.operations import join as joining, leave as leaving, start as starting, switch as switching

@@ -9,12 +9,13 @@ from datetime import UTC, datetime, timedelta
 import click
 
 from holdfast.cli import words
-from holdfast.cli.command import Said, complete_run, print_json, run_option, verb
+from holdfast.cli.command import complete_run, run_option, verb
+from holdfast.cli.outcome import Said, print_json
 from holdfast.cli.words import Line, ago, by, when
 from holdfast.model import Event, Run
 from holdfast.narration import headline
 from holdfast.operations import look
-from holdfast.text import one_line
+from holdfast.text import count, one_line
 from holdfast.workspace import Workspace
 
 FOLLOW = 0.3  # seconds between two looks at the journal
@@ -66,13 +67,16 @@ def _long_ago(unit: str, number: int) -> datetime:
 
 
 @verb("holdfast show run-4x9k2m7pq3 --at 12")
-@click.argument("name", metavar="[RUN|SESSION]", required=False, shell_complete=complete_run)
-@click.option("--at", metavar="EVENT", help="As it was after this event.")
-def show(workspace: Workspace, name: str | None, at: str | None) -> Said:
-    """A run, as it is or as it was; or a session with its events."""
-    found = look.show(workspace, name, at=at)
+@click.argument("name", metavar="[RUN|SESSION|CHECKPOINT]", required=False, shell_complete=complete_run)
+@click.option("--at", metavar="EVENT", help="A run as it was after this event.")
+@click.option("--diff", is_flag=True, help="What a checkpoint changed, against the one before it.")
+def show(workspace: Workspace, name: str | None, at: str | None, diff: bool) -> Said:
+    """A run, as it is or as it was; a session with its events; or a checkpoint."""
+    found = look.show(workspace, name, at=at, diff=diff)
     if isinstance(found, look.SessionShown):
         return Said(found, list(_session(found)))
+    if isinstance(found, look.CheckpointShown):
+        return Said(found, list(_checkpoint(found)))
     return Said(found, list(_run(found)))
 
 
@@ -131,6 +135,30 @@ def _session(found: look.SessionShown) -> Iterator[Line]:
         yield f"process    {session.process.pid} on {one_line(session.process.host, 60)}"
     for event in found.events:
         yield _event(event)
+
+
+def _checkpoint(found: look.CheckpointShown) -> Iterator[Line]:
+    made = found.checkpoint
+    yield ("title", made.id + (f"  {one_line(made.name, 200)}" if made.name else ""))
+    yield f"made       {when(made.time)}"
+    yield f"why        {made.kind}" + (f": {one_line(made.message, 400)}" if made.message else "")
+    if made.pinned:
+        yield "pinned     yes"
+    if made.run:
+        yield f"run        {made.run} after event {made.seq}" + (f"  {one_line(found.goal, 120)}" if found.goal else "")
+    yield f"worktree   {one_line(made.directory)}"
+    if made.commit or made.branch:
+        yield f"commit     {made.commit or 'none yet'}" + (f" on {one_line(made.branch, 120)}" if made.branch else "")
+    if made.under_way:
+        yield f"under way  {made.under_way}"
+    yield f"changed    {count(made.changes, 'file')} since {found.before or 'the last commit'}"
+    yield from (f"  {one_line(path)}" for path in made.changed)
+    if made.changes > len(made.changed):
+        yield f"  and {made.changes - len(made.changed):,} more"
+    yield from (f"skipped    {one_line(path)} ({size:,} bytes)" for path, size in found.skipped.items())
+    yield from (f"nested     {one_line(path)} at {commit or 'no commit'}" for path, commit in found.nested.items())
+    if found.code is not None:
+        yield from found.code.splitlines()
 
 
 @verb("holdfast sessions --all")

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import click
 
-from holdfast.cli.command import Said, run_option, verb
+from holdfast.cli.command import run_option, verb
+from holdfast.cli.outcome import Said
 from holdfast.operations import settle
 from holdfast.text import one_line
 from holdfast.workspace import Workspace

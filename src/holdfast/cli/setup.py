@@ -8,7 +8,8 @@ from typing import NamedTuple
 import click
 
 from holdfast.cli import words
-from holdfast.cli.command import Said, VerbGroup, verb
+from holdfast.cli.command import VerbGroup, verb
+from holdfast.cli.outcome import Said
 from holdfast.operations import configure, initialise
 from holdfast.workspace import Workspace
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from holdfast.cli import words
-from holdfast.cli.command import Said, run_option, verb
+from holdfast.cli.command import run_option, verb
+from holdfast.cli.outcome import Said
 from holdfast.cli.words import Line, ago, by, when
+from holdfast.ledger import interrupted
 from holdfast.model import Run
 from holdfast.operations import status as standing
 from holdfast.text import count, one_line
@@ -68,6 +70,8 @@ def _where(run: Run, found: standing.Status) -> Iterator[Line]:
 
 
 def _went_wrong(found: standing.Status) -> Iterator[Line]:
+    if found.unfinished:
+        yield ("bad", interrupted(found.unfinished))
     for trouble in found.troubles:
         stamp, _, rest = trouble.partition(" ")
         moment = datetime.fromtimestamp(int(stamp)).astimezone() if stamp.isdecimal() and len(stamp) < 12 else None

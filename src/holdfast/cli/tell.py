@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from holdfast.cli import words
-from holdfast.cli.command import Said, VerbGroup, confirm, run_option, verb, yes_option
+from holdfast.cli.command import VerbGroup, confirm, run_option, verb, yes_option
+from holdfast.cli.outcome import Said
 from holdfast.operations import (
     decide as deciding,
     forget as forgetting,
@@ -109,11 +110,11 @@ def action(workspace: Workspace, text: str, files: tuple[str, ...], run: str | N
 
 
 @verb("holdfast pin d2")
-@click.argument("entry", metavar="N")
+@click.argument("entry", metavar="N|CHECKPOINT")
 @click.option("--off", is_flag=True, help="Let go of it again.")
 @run_option
 def pin(workspace: Workspace, entry: str, off: bool, run: str | None) -> Said:
-    """Let every brief carry a decision, note or task. A bare number means a decision."""
+    """Let every brief carry a decision, note or task; or keep a checkpoint. A bare number means a decision."""
     found = pinning.pin(workspace, entry, off=off, run=run)
     return Said(found, [found.entry], [f"{found.entry} is {'pinned' if found.pinned else 'not pinned'}"])
 

@@ -5,7 +5,7 @@ Only the module of the verb that is called gets loaded.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 DAILY = ("status", "brief", "start", "decide", "task", "runs")
 GROUPS = {
@@ -18,7 +18,7 @@ GROUPS = {
 }
 
 
-class Verb(NamedTuple):
+class Verb(Struct, frozen=True):
     module: str
     group: str
     about: str

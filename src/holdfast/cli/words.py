@@ -7,20 +7,12 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import IO
 
-import click
-
 from holdfast.model import Session
 from holdfast.text import one_line, visible
 
 Line = str | tuple[str, str]  # a text, or a style and a text
 
-STYLES: dict[str, dict[str, bool | str]] = {
-    "title": {"bold": True},
-    "dim": {"dim": True},
-    "good": {"fg": "green"},
-    "warn": {"fg": "yellow"},
-    "bad": {"fg": "red", "bold": True},
-}
+STYLES = {"title": "1", "dim": "2", "good": "32", "warn": "33", "bad": "1;31"}  # as terminals know them
 STATUS_STYLE = {"active": "good", "interrupted": "bad", "failed": "bad", "paused": "warn"}
 
 
@@ -30,7 +22,7 @@ def emit(lines: Iterable[Line], stream: IO[str] | None = None) -> None:
     for line in lines:
         style, text = line if isinstance(line, tuple) else ("", line)
         clean = visible(text)
-        out.write((click.style(clean, **STYLES[style]) if style and _has_colour(out) else clean) + "\n")  # type: ignore[arg-type]
+        out.write((f"\x1b[{STYLES[style]}m{clean}\x1b[0m" if style and _has_colour(out) else clean) + "\n")
     out.flush()
 
 

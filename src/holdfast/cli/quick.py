@@ -1,0 +1,100 @@
+"""Verbs that agents and scripts call all the time, read without the library that reads command lines.
+
+Loading that library takes as long as a checkpoint. Only plain forms are understood here; for all others, and wherever
+somebody has to be asked, the whole command line answers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from holdfast.cli import outcome
+from holdfast.cli.outcome import Manner, Said, is_terminal
+from holdfast.errors import Ambiguous
+from holdfast.workspace import Workspace
+
+MANNERS = {"--json": "as_json", "-q": "quiet", "--quiet": "quiet", "-v": "verbose", "--verbose": "verbose"}
+
+
+class Form(NamedTuple):
+    """The arguments of a verb: how many words, which options take a value, which are flags, whether it may ask."""
+
+    act: Callable[..., Said]
+    most: int
+    values: dict[str, str]
+    flags: dict[str, str]
+    least: int = 0
+    asks: bool = False
+
+
+class Read(NamedTuple):
+    words: list[str]
+    options: dict[str, Any]
+    manner: Manner
+
+
+def find(arguments: list[str]) -> Callable[[], int] | None:
+    """What carries these arguments out, or None where the whole command line is needed."""
+    form = FORMS.get(arguments[0]) if arguments else None
+    read = read_arguments(arguments[1:], form) if form else None
+    if form is None or read is None or "_HOLDFAST_COMPLETE" in os.environ:
+        return None
+    if form.asks and not read.options.get("yes") and is_terminal():
+        return None
+    return lambda: outcome.run(arguments, lambda given: _carry_out(form, given))
+
+
+def _carry_out(form: Form, arguments: list[str]) -> int:
+    read = read_arguments(arguments[1:], form)
+    assert read is not None
+    try:
+        return outcome.answer(lambda workspace: form.act(workspace, read.words, **read.options), read.manner)
+    except Ambiguous:
+        if not is_terminal():
+            raise
+        from holdfast.cli.app import invoke
+
+        return invoke(arguments)  # which asks
+
+
+def read_arguments(arguments: list[str], form: Form) -> Read | None:
+    words: list[str] = []
+    options: dict[str, Any] = {}
+    manner: dict[str, bool] = {}
+    waiting = iter(arguments)
+    for argument in waiting:
+        name, has_value, value = argument.partition("=")
+        if argument in MANNERS:
+            manner[MANNERS[argument]] = True
+        elif argument in form.flags:
+            options[form.flags[argument]] = True
+        elif name in form.values and has_value and name.startswith("--"):
+            options[form.values[name]] = value
+        elif argument in form.values and (following := next(waiting, None)) is not None:
+            options[form.values[argument]] = following
+        elif argument.startswith("-") or not argument:
+            return None
+        else:
+            words.append(argument)
+    return Read(words, options, Manner(**manner)) if form.least <= len(words) <= form.most else None
+
+
+def _checkpoint(workspace: Workspace, words: list[str], message: str | None = None, run: str | None = None) -> Said:
+    from holdfast.cli.saying import make_checkpoint
+
+    return make_checkpoint(workspace, words[0] if words else None, message, run)
+
+
+def _restore(workspace: Workspace, words: list[str], yes: bool = False) -> Said:
+    from holdfast.cli.saying import said_restored
+    from holdfast.operations.restore import restore
+
+    return said_restored(restore(workspace, words[0], tuple(map(os.path.abspath, words[1:]))))
+
+
+FORMS = {
+    "checkpoint": Form(_checkpoint, 1, {"-m": "message", "--message": "message", "--run": "run"}, {}),
+    "restore": Form(_restore, 1000, {}, {"--yes": "yes"}, least=1, asks=True),
+}
