@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import holdfast
-from bench import calls
+from bench import calls, installation
 from holdfast import ids
 from holdfast.model import Draft
 from holdfast.workspace import Workspace
@@ -86,9 +86,8 @@ def python(*arguments: str) -> list[str]:
 
 
 def command(*arguments: str) -> list[str]:
-    """The installed `holdfast` command of this environment."""
-    script = Path(sys.executable).parent / "holdfast"
-    return [str(script), *arguments] if script.exists() else python("-m", "holdfast", *arguments)
+    """The `holdfast` command as a user has it."""
+    return [installation.program(), *arguments]
 
 
 def hook() -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -38,6 +38,10 @@ class Report(NamedTuple):
     @property
     def met(self) -> bool:
         return all(measure.met for measure in self.measures)
+
+    def tell(self, where: str, found: Mapping[str, Sample]) -> None:
+        """Add the absolute times of everything that took turns."""
+        self.figures.extend(times(f"{where}, {label}", sample) for label, sample in found.items())
 
 
 def ratio(name: str, subject: Sample, base: Sample, limit: float | None = None) -> Measure:
