@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Damaged as Damaged,
         Fenced as Fenced,
         HoldfastError as HoldfastError,
+        Interrupted as Interrupted,
         NotFound as NotFound,
         Refused as Refused,
         Trouble as Trouble,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     )
     from holdfast.operations.decide import decide as decide, revoke as revoke
     from holdfast.operations.delete import delete as delete
+    from holdfast.operations.doctor import doctor as doctor
     from holdfast.operations.forget import forget as forget
     from holdfast.operations.guard import bisect as bisect, guard as guard
     from holdfast.operations.initialise import init as init, off as off, on as on
@@ -81,13 +83,14 @@ if TYPE_CHECKING:
     from holdfast.operations.switch import switch as switch
     from holdfast.operations.task import add_task as add_task, finish_task as finish_task, list_tasks as list_tasks
     from holdfast.operations.tidy import tidy as tidy
+    from holdfast.operations.uninstall import uninit as uninit
     from holdfast.operations.verify import verify as verify
     from holdfast.workspace import Workspace as Workspace, open_workspace as _open
 
     open = _open
 
 HOMES = {
-    "errors": "Ambiguous Busy Damaged Fenced HoldfastError NotFound Refused Trouble WrongUsage",
+    "errors": "Ambiguous Busy Damaged Fenced HoldfastError Interrupted NotFound Refused Trouble WrongUsage",
     "model": "Checkpoint Decision Draft Environment Event Note Process Restore Run Session Status Task",
     "operations.brief": "brief",
     "operations.checkpoint": "checkpoint",
@@ -95,6 +98,7 @@ HOMES = {
     "operations.configure": "config_get config_list config_set",
     "operations.decide": "decide revoke",
     "operations.delete": "delete",
+    "operations.doctor": "doctor",
     "operations.forget": "forget",
     "operations.guard": "bisect guard",
     "operations.initialise": "init off on",
@@ -113,6 +117,7 @@ HOMES = {
     "operations.switch": "switch",
     "operations.task": "add_task finish_task list_tasks",
     "operations.tidy": "tidy",
+    "operations.uninstall": "uninit",
     "operations.verify": "verify",
     "workspace": "Workspace open",
 }

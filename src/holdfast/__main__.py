@@ -9,7 +9,16 @@ from __future__ import annotations
 import os
 import sys
 
-if not sys.flags.safe_path and sys.path and sys.path[0] in ("", os.getcwd()):
+
+def _here() -> str:
+    """The directory that we are called in; nothing where it was removed under us."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+if not sys.flags.safe_path and sys.path and sys.path[0] in ("", _here()):
     del sys.path[0]
 
 LOOKING = ("checkpoint", "restore", "undo", "redo")  # verbs that begin by looking at the whole worktree
@@ -42,6 +51,10 @@ def _answer(arguments: list[str]) -> int:
             from holdfast.cli.outcome import say_unwritable
 
             return say_unwritable(error)
+    if arguments[:1] == ["hook"]:
+        from holdfast.answer import main as answer
+
+        return answer(arguments[1:])
     if arguments and arguments[0] in LOOKING and not HELP.intersection(arguments):
         from holdfast import headstart
 

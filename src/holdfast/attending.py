@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 
 from holdfast import history, ids, process
 from holdfast.errors import NotFound
 from holdfast.journal import Journal
-from holdfast.model import Draft, Environment, Process, Run, Session
+from holdfast.lifecycle import Step
+from holdfast.model import Draft, Environment, Process, Run, Session, Status
 from holdfast.workspace import Workspace
 
 
@@ -51,3 +53,23 @@ def _identified(pid: int) -> Process:
     if found is None:
         raise NotFound(f"No process {pid} is running", [], ["`ps` lists them"])
     return found
+
+
+def judged(sessions: list[Session]) -> Iterator[tuple[Session, str]]:
+    """Those of the sessions whose process is gone, with the evidence."""
+    for session in sessions:
+        if session.process is not None:
+            judgement = process.judge(session.process)
+            if judgement.alive is False:
+                yield session, judgement.evidence
+
+
+def bury(journal: Journal, session: Session, evidence: str) -> str | None:
+    """End a dead session; its run is interrupted if nobody else is working on it."""
+    body = {"how": "died", "reason": evidence, "at": session.last_active}
+    journal.append(session.run, Draft(history.ENDED, body, session=session.id, agent=session.agent))
+    run = journal.get_run(session.run)
+    if attended(journal, run.id) or run.status is not Status.ACTIVE:
+        return None
+    journal.append(run.id, history.status_draft(Step.INTERRUPT, evidence=evidence))
+    return run.id

@@ -46,9 +46,10 @@ def make_checkpoint(
     message: str | None = None,
     kind: str = "asked",
     named: Iterable[bytes] | None = None,
+    seen: Scan | None = None,
 ) -> tuple[Checkpoint, Scan]:
-    """Keep the worktree as it is now. On disk when this returns."""
-    scan = look(workspace, shadow, named)
+    """Keep the worktree as it is now, or as it was `seen` a moment ago. On disk when this returns."""
+    scan = look(workspace, shadow, named) if seen is None else seen
     staged = shadow.staging.tree(scan.memory, shadow.reader.pending)
     vault = shadow.vault
     with workspace.reading() as journal:

@@ -96,7 +96,7 @@ def get_session(workspace: Workspace, journal: Journal, name: str) -> Session:
 
 
 def get_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkpoint:
-    """By id, the row last listed, the name it was given (the newest of that name here), or a unique part of its id."""
+    """By id, the row last listed, its name (the newest of that name, here first), or a unique part of its id."""
     if found := find_checkpoint(workspace, journal, name):
         return found
     raise _not_found("checkpoint", name, [], "`holdfast checkpoints` lists them")
@@ -114,7 +114,7 @@ def find_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkp
             [("checkpoint", id) for id in matching],
             ["give more letters of one", "`holdfast checkpoints` lists them"],
         )
-    return journal.find_checkpoint(matching[0]) if matching else _named_checkpoint(workspace, journal, name)
+    return journal.find_checkpoint(matching[0]) if matching else None
 
 
 def names_checkpoint(workspace: Workspace, word: str, *, is_path: bool) -> bool:
@@ -126,6 +126,8 @@ def names_checkpoint(workspace: Workspace, word: str, *, is_path: bool) -> bool:
             if is_path:
                 return False
             raise
+    if found is not None and is_path and found.worktree != workspace.worktree:
+        return False  # somebody gave another worktree's checkpoint the name of a file that is here
     if found is not None and found.id != word and is_path:
         raise Ambiguous(
             f'"{one_line(word, 40)}" is both a checkpoint and a path',
@@ -136,8 +138,12 @@ def names_checkpoint(workspace: Workspace, word: str, *, is_path: bool) -> bool:
 
 
 def _named_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkpoint | None:
-    named = (row for row in journal.view.list_checkpoints(workspace.worktree) if row.named)
-    return next((found for found in map(checkpoint_of, named) if found.name == name), None)
+    """The newest checkpoint of a name: of this worktree, or else of another one of the repository."""
+    for worktree in (workspace.worktree, None):
+        named = (row for row in journal.view.list_checkpoints(worktree) if row.named)
+        if found := next((found for found in map(checkpoint_of, named) if found.name == name), None):
+            return found
+    return None
 
 
 def inside(workspace: Workspace, path: str) -> bytes:
@@ -191,8 +197,7 @@ def is_checkpoint(workspace: Workspace, journal: Journal, name: str) -> bool:
         return [kind for kind in kinds if kind in ("run", "checkpoint")][-1:] == ["checkpoint"]
     if journal.find_run(name) or _matching(workspace, journal, "run", name):
         return False
-    named = (found.name == name for found in journal.list_checkpoints(workspace.worktree))
-    return any(named) or bool(_matching(workspace, journal, "checkpoint", name))
+    return bool(_named_checkpoint(workspace, journal, name) or _matching(workspace, journal, "checkpoint", name))
 
 
 def several(message: str, runs: list[Run]) -> Ambiguous:

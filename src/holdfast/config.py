@@ -55,6 +55,7 @@ SETTINGS = {
         ),
         Setting("checkpoint.keep_days", 0, "days that `tidy` keeps a checkpoint; 0: however old it is", 0, 36_500),
         Setting("checkpoint.most", 0, "checkpoints of a worktree that `tidy` leaves; 0: any number", 0, 1_000_000_000),
+        Setting("join.hours", 24.0, "hours after which a new conversation no longer joins a run by itself", 0, 100_000),
         Setting("list.limit", 20, "rows of a list before the next page", 1, 10_000),
         Setting(
             "store.cap", 2_000, "megabytes that checkpoints may take before `tidy` drops the oldest", 1, 100_000_000

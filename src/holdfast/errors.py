@@ -10,6 +10,7 @@ HoldfastError          1
   NotFound            10
   Busy                11   somebody else is writing and did not finish in time
   Damaged             12   what is stored cannot be read
+  Interrupted        130   somebody pressed Ctrl-C
 """
 
 from __future__ import annotations
@@ -75,6 +76,10 @@ class Busy(HoldfastError):
 
 class Damaged(HoldfastError):
     code = 12
+
+
+class Interrupted(HoldfastError):
+    code = INTERRUPTED
 
 
 REMEDIES = {

@@ -96,14 +96,21 @@ class Git:
 
 @functools.cache
 def find_git(search: str, root: str) -> str:
-    """Git's absolute path. What lies in the worktree, or depends on where one stands, is not asked."""
+    """Git's absolute path."""
+    if program := find_program("git", search, root):
+        return program
+    raise NotFound("git is not installed", [("searched", search)], ["install git"])
+
+
+def find_program(name: str, search: str, root: str) -> str | None:
+    """A program's absolute path. What lies in the worktree, or depends on where one stands, is not asked."""
     inside = os.path.realpath(root) + os.sep
     for directory in search.split(os.pathsep):
-        program = os.path.join(directory, "git")
+        program = os.path.join(directory, name)
         places = (os.path.realpath(directory) + os.sep, os.path.realpath(program))
         if os.path.isabs(directory) and not any(place.startswith(inside) for place in places) and _can_run(program):
             return program
-    raise NotFound("git is not installed", [("searched", search)], ["install git"])
+    return None
 
 
 def _can_run(program: str) -> bool:
@@ -207,6 +214,7 @@ class Reader:
         self._running: Running | None = None
         self._heard = bytearray()
         self._trees: dict[str, list[Entry]] = {}
+        self._names: dict[str, dict[bytes, Entry]] = {}
         self.pending: dict[str, tuple[str, bytes]] = {}  # objects that are about to be written
 
     def start(self) -> Running:
@@ -290,6 +298,7 @@ class Reader:
         """Remember what is in a tree, for the next time that it is asked for."""
         if len(self._trees) >= KEPT_TREES:
             self._trees.clear()
+            self._names.clear()
         self._trees[id] = sorted_tree(entries)
 
     def find(self, tree: str, path: bytes) -> Entry | None:
@@ -298,8 +307,13 @@ class Reader:
         for name in path.split(b"/"):
             if entry is None or not entry.is_tree:
                 return None
-            entry = next((found for found in self.tree(entry.id) if found.name == name), None)
+            entry = self._named_in(entry.id).get(name)
         return entry
+
+    def _named_in(self, id: str) -> dict[bytes, Entry]:
+        if id not in self._names:
+            self._names[id] = {entry.name: entry for entry in self.tree(id)}
+        return self._names[id]
 
     def close(self) -> None:
         if self._running is not None:

@@ -12,11 +12,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from holdfast import doings
+from holdfast.doings import text_of, texts_of
 from holdfast.errors import Refused
 from holdfast.ledger import restore_began, restore_ended
 from holdfast.lifecycle import Step, transition
 from holdfast.model import (
-    Action,
     Body,
     Decision,
     Draft,
@@ -24,7 +25,6 @@ from holdfast.model import (
     Event,
     Note,
     Process,
-    Prompt,
     Run,
     Session,
     Task,
@@ -33,8 +33,7 @@ from holdfast.narration import headline
 
 T = TypeVar("T")
 
-VERSION = 2  # of what the fold makes of the same events; snapshots of another version are folded anew
-KEPT_PROMPTS, KEPT_ACTIONS, KEPT_FILES = 20, 50, 500
+VERSION = 3  # of what the fold makes of the same events; snapshots of another version are folded anew
 
 FORGOTTEN = "event.forgotten"
 BLANK = "event.blank"
@@ -94,8 +93,8 @@ def apply_session(session: Session | None, event: Event) -> Session | None:
         return None
     if event.kind == ENDED:
         session.ended = _time(event.body.get("at")) or event.time
-        session.how = _text(event.body.get("how")) or "ended"
-        session.reason = _text(event.body.get("reason")) or None
+        session.how = text_of(event.body.get("how")) or "ended"
+        session.reason = text_of(event.body.get("reason")) or None
         session.fenced = session.how in FENCING
         return session
     session.events += 1
@@ -118,7 +117,7 @@ def status_draft(step: Step, reason: str | None = None, evidence: str | None = N
 
 def _blanked(run: Run, event: Event, body: Body) -> None:
     """The name of a forgotten entry is not given again."""
-    if letter := LETTERS.get(_text(body.get("kind"))):
+    if letter := LETTERS.get(text_of(body.get("kind"))):
         run.entries[letter] = run.entries.get(letter, 0) + 1
 
 
@@ -148,30 +147,30 @@ def _step(run: Run, event: Event, step: Step) -> None:
         return
     if after is not run.status:
         run.status, run.status_since = after, event.time
-        run.status_reason = _text(event.body.get("reason")) or None if event.kind in STEPS else None
-        run.evidence = _text(event.body.get("evidence")) or None
+        run.status_reason = text_of(event.body.get("reason")) or None if event.kind in STEPS else None
+        run.evidence = text_of(event.body.get("evidence")) or None
 
 
 def _started(run: Run, event: Event, body: Body) -> None:
-    run.goal = _text(body.get("goal"))
-    run.layout = _text(body.get("layout")) or "native"
+    run.goal = text_of(body.get("goal"))
+    run.layout = text_of(body.get("layout")) or "native"
     _moved(run, event, body)
     run.created = run.status_since = event.time
 
 
 def _renamed(run: Run, event: Event, body: Body) -> None:
-    run.name = _text(body.get("name")) or None
+    run.name = text_of(body.get("name")) or None
 
 
 def _moved(run: Run, event: Event, body: Body) -> None:
-    run.worktree = _text(body.get("worktree")) or run.worktree
-    run.directory = _text(body.get("directory")) or run.directory
+    run.worktree = text_of(body.get("worktree")) or run.worktree
+    run.directory = text_of(body.get("directory")) or run.directory
 
 
 def _tagged(run: Run, event: Event, body: Body) -> None:
-    removed = set(_texts(body.get("removed")))
+    removed = set(texts_of(body.get("removed")))
     run.tags = [tag for tag in run.tags if tag not in removed]
-    run.tags += [tag for tag in dict.fromkeys(_texts(body.get("added"))) if tag not in run.tags]
+    run.tags += [tag for tag in dict.fromkeys(texts_of(body.get("added"))) if tag not in run.tags]
 
 
 def _settled(run: Run, event: Event, body: Body) -> None:
@@ -192,13 +191,13 @@ def _ended(run: Run, event: Event, body: Body) -> None:
 
 
 def _noted(run: Run, event: Event, body: Body) -> None:
-    run.notes.append(Note(_entry(run, event), _text(body.get("text")), event.time))
+    run.notes.append(Note(_entry(run, event), text_of(body.get("text")), event.time))
     _step(run, event, Step.TELL)
 
 
 def _decided(run: Run, event: Event, body: Body) -> None:
-    because = _text(body.get("because")) or None
-    run.decisions.append(Decision(_entry(run, event), _text(body.get("decision")), event.time, because))
+    because = text_of(body.get("because")) or None
+    run.decisions.append(Decision(_entry(run, event), text_of(body.get("decision")), event.time, because))
     _step(run, event, Step.TELL)
 
 
@@ -206,25 +205,28 @@ def _revoked(run: Run, event: Event, body: Body) -> None:
     for decision in run.decisions:
         if decision.id == body.get("entry"):
             decision.revoked = event.time
-            decision.revoked_because = _text(body.get("because")) or None
+            decision.revoked_because = text_of(body.get("because")) or None
 
 
 def _task_added(run: Run, event: Event, body: Body) -> None:
-    run.tasks.append(Task(_entry(run, event), _text(body.get("text")), event.time))
+    key = text_of(body.get("key")) or None
+    if key is None or all(task.key != key for task in run.tasks):
+        run.tasks.append(Task(_entry(run, event), text_of(body.get("text")), event.time, key))
     _step(run, event, Step.TELL)
 
 
 def _task_done(run: Run, event: Event, body: Body) -> None:
+    key = text_of(body.get("key"))
     for task in run.tasks:
-        if task.id == body.get("entry"):
+        if task.id == body.get("entry") or (key and task.key == key):
             task.done = event.time
-            task.outcome = _text(body.get("outcome")) or None
-            task.files = _texts(body.get("files"))
-    _touch(run, event, _texts(body.get("files")))
+            task.outcome = text_of(body.get("outcome")) or None
+            task.files = texts_of(body.get("files"))
+    doings.touch(run, event, texts_of(body.get("files")))
 
 
 def _pinned(run: Run, event: Event, body: Body) -> None:
-    if entry := run.pinnable.get(_text(body.get("entry"))):
+    if entry := run.pinnable.get(text_of(body.get("entry"))):
         entry.pinned = event.kind == "entry.pinned"
 
 
@@ -232,15 +234,8 @@ def _forgotten(run: Run, event: Event, body: Body) -> None:
     run.forgotten.append(_number(body.get("seq")))
 
 
-def _prompted(run: Run, event: Event, body: Body) -> None:
-    run.prompts = [*run.prompts, Prompt(_text(body.get("text")), event.time)][-KEPT_PROMPTS:]
-    _step(run, event, Step.ACT)
-
-
-def _acted(run: Run, event: Event, body: Body) -> None:
-    files = _texts(body.get("files"))
-    run.actions = [*run.actions, Action(_text(body.get("text")), event.time, files)][-KEPT_ACTIONS:]
-    _touch(run, event, files)
+def _did(run: Run, event: Event, body: Body) -> None:
+    doings.HANDLERS[event.kind](run, event, body)
     _step(run, event, Step.ACT)
 
 
@@ -248,14 +243,6 @@ def _called(run: Run, event: Event, body: Body) -> None:
     run.calls += 1
     run.last_call = headline(event)
     _step(run, event, Step.ACT)
-
-
-def _touch(run: Run, event: Event, files: list[str]) -> None:
-    for file in files:
-        run.files.pop(file, None)  # so that the newest stands last
-        run.files[file] = event.time
-    while len(run.files) > KEPT_FILES:
-        del run.files[next(iter(run.files))]
 
 
 def _entry(run: Run, event: Event) -> str:
@@ -272,7 +259,7 @@ def _opened_session(event: Event) -> Session:
         run=event.run,
         opened=event.time,
         agent=event.agent,
-        agent_session=_text(body.get("agent_session")) or None,
+        agent_session=text_of(body.get("agent_session")) or None,
         process=_convert(body.get("process"), Process),
         environment=_convert(body.get("environment"), Environment),
         epoch=_number(body.get("epoch")),
@@ -285,14 +272,6 @@ def _convert(value: Any, kind: type[T]) -> T | None:
         return msgspec.convert(value, kind) if value is not None else None
     except msgspec.ValidationError:
         return None
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _texts(value: Any) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def _number(value: Any) -> int:
@@ -320,8 +299,7 @@ HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     "entry.unpinned": _pinned,
     FORGOTTEN: _forgotten,
     BLANK: _blanked,
-    "prompt.given": _prompted,
-    "action.taken": _acted,
+    **dict.fromkeys(doings.HANDLERS, _did),
     "call.kept": _called,
     "restore.began": restore_began,
     "restore.ended": restore_ended,

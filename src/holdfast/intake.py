@@ -52,6 +52,10 @@ class Call(Struct):
     def id(self) -> str:
         return ids.event_of_call(self.name)
 
+    def event_id(self, number: int | str) -> str:
+        """The id of one of several events that come of this call; the first has the call's own."""
+        return ids.event_of_call(f"{self.name}#{number}") if number else self.id
+
 
 class NotACall(Exception):
     """A kept file that cannot be understood. It is set aside and reported, never thrown away."""
@@ -82,8 +86,11 @@ def read(inbox: Path, name: str) -> Call | None:
         raise  # it cannot be read now, which says nothing about what it is
     except Refused as error:
         raise NotACall(error.message) from error
-    if data is None:
-        return None
+    return decode(name, data) if data is not None else None
+
+
+def decode(name: str, data: bytes) -> Call:
+    """What a kept file says."""
     head, separator, _ = data[:HEADER_LIMIT].partition(b"\0\0")
     fields = head.split(b"\0")
     if not separator or fields[0] != MAGIC:

@@ -30,6 +30,8 @@ from holdfast.text import sound, sound_text
 
 MILESTONE = 256  # events between two snapshots that stay
 
+LEDGER_PREFIX = "ledger-"  # of the id of a run that holds what happens to a worktree itself
+
 
 class Journal:
     def __init__(self, view: Reader, clock: Clock, session: str | None = None) -> None:
@@ -90,6 +92,15 @@ class Journal:
         found = self.view.list_sessions(run, only_open=only_open, with_process=with_process, limit=limit)
         return [self._sessions.get(row.id) or rows.session_of(row) for row in found]
 
+    def sessions_of(self, conversation: str) -> list[Session]:
+        """The sessions of one conversation of an agent, the newest first."""
+        found = {
+            row.id: self._sessions.get(row.id) or rows.session_of(row)
+            for row in self.view.sessions_of(sound_text(conversation))
+        }
+        found |= {id: session for id, session in self._sessions.items() if session.agent_session == conversation}
+        return sorted(found.values(), key=lambda session: session.opened, reverse=True)
+
     def find_checkpoint(self, id: str) -> Checkpoint | None:
         row = self.view.find_checkpoint(sound_text(id))
         return rows.checkpoint_of(row) if row else None
@@ -112,14 +123,15 @@ class Journal:
 
     def ledger_of(self, worktree: str) -> Run | None:
         """The ledger of a worktree, if anything ever happened to it."""
-        return self.find_run("ledger-" + ids.file_name(worktree))
+        return self.find_run(LEDGER_PREFIX + ids.file_name(worktree))
 
     def ledger(self, worktree: str) -> Run:
         """The run that holds what happened to a worktree itself; nobody sees it among the others."""
         found = self.ledger_of(worktree)
         if found is None:
             body = {"goal": f"Checkpoints of {worktree}", "layout": LEDGER, "worktree": worktree}
-            found = self.start("ledger-" + ids.file_name(worktree), Draft("run.started", body, time=self.clock.now()))
+            first = Draft("run.started", body, time=self.clock.now())
+            found = self.start(LEDGER_PREFIX + ids.file_name(worktree), first)
         return found
 
     # adding
@@ -130,6 +142,7 @@ class Journal:
         self._runs[id] = run
         self._put_run(run)
         self.append(id, draft)
+        self._put_run(run)  # with its layout and worktree, or lists made before the commit would take it for another
         return run
 
     def append(self, run_id: str, *drafts: Draft) -> list[Event]:
@@ -243,6 +256,8 @@ class Journal:
         after = history.apply_session(session, event)
         if after is not None:
             self._sessions[id] = after
+            if event.kind in (history.OPENED, history.ENDED):  # lists made before the commit must know who is at work
+                self._writer.put_session(rows.row_of_session(after))
 
     def _fold_checkpoint(self, event: Event) -> None:
         id = str(event.body.get("id", ""))

@@ -48,6 +48,11 @@ def restore_ended(run: Run, event: Event, body: Body) -> None:
 
 def interrupted(restore: Restore) -> str:
     """What is said where somebody looks while a restore is unfinished."""
+    if restore.verb == VISITING:
+        return (
+            "A bisect was interrupted, so the worktree may be a mixture: `holdfast restore --continue` and "
+            "`holdfast restore --undo` both lead back to where it began"
+        )
     return (
         f"A restore to {restore.target} was interrupted, so the worktree may be a mixture: "
         "`holdfast restore --continue` finishes it, `holdfast restore --undo` takes it back"

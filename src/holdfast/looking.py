@@ -92,7 +92,7 @@ class Looking:
         self.limits = limits
         self.budget = limits.total
         self.objects = shadow.reader.pending
-        self.indexed: dict[bytes, Entry | None] = {}
+        self.indexed: set[bytes] = set()  # what git looked up in the private index
         self.beside = memory.beside
         self.changes: dict[bytes, Entry | None] = {}
         self.seen = dict(memory.seen)
@@ -213,7 +213,7 @@ class Looking:
         if path in self.memory.seen:
             before = self.memory.seen[path]
             return (before.mode, before.id) if before else None
-        entry = self.indexed[path] if path in self.indexed else self.reader.find(self.memory.tree, path)
+        entry = self.reader.find(self.memory.tree, path)  # the index may know what git could not look at any more
         return (entry.mode, entry.id) if entry and not entry.is_tree else None
 
     def _rebuilt(self, tree: str, changes: dict[bytes, Entry | None]) -> str:

@@ -117,6 +117,7 @@ class Task(Struct):
     id: str
     text: str
     added: datetime
+    key: str | None = None  # the agent's own name for it
     done: datetime | None = None
     outcome: str | None = None
     files: list[str] = []
@@ -126,12 +127,15 @@ class Task(Struct):
 class Prompt(Struct):
     text: str
     time: datetime
+    key: str | None = None  # the agent's own name for it
 
 
 class Action(Struct):
     text: str
     time: datetime
     files: list[str] = []
+    key: str | None = None  # the agent's own name for it
+    error: str | None = None
 
 
 class Checkpoint(Struct):
@@ -203,6 +207,12 @@ class Run(Struct):
     actions: list[Action] = []
     files: dict[str, datetime] = {}
     entries: dict[str, int] = {}  # how many entries of each kind were ever made
+    doing: dict[str, str] = {}  # what was begun and has not ended: the agent's own name for it -> what it is
+    reply: str | None = None  # the agent's last words
+    errors: list[str] = []
+    subagents: dict[str, str] = {}  # those at work -> what they are
+    summary: str | None = None  # what the agent kept when its context was last compacted
+    compactions: int = 0
     calls: int = 0
     last_call: str | None = None
     sessions: int = 0

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from holdfast.model import Decision, Run, Session, Status, Task
+from holdfast.model import Action, Decision, Run, Session, Status, Task
 from holdfast.text import count, one_line, visible
 
 RESERVE = 220  # characters kept free for the line that says what was left out
@@ -39,10 +39,12 @@ def plan_brief(run: Run, last: Session | None, now: datetime, budget: int) -> Br
         Section("Pinned", list(_pinned(run))),
         Section("Open tasks", [f"- {task.id} {_one(task.text)}" for task in run.open_tasks if not task.pinned]),
         Section("Decisions", [_decision(entry) for entry in reversed(run.standing_decisions) if not entry.pinned]),
+        Section("Errors met, newest first", [f"- {_one(error)}" for error in reversed(run.errors)]),
         Section("Done", [_done(task) for task in reversed(run.tasks) if task.done and not task.pinned]),
         Section("Last prompts", [f"- {_one(prompt.text)}" for prompt in reversed(run.prompts)]),
-        Section("Last actions", [f"- {_one(action.text)}" for action in reversed(run.actions)]),
+        Section("Last actions", [_action(action) for action in reversed(run.actions)]),
         Section("Files touched, newest first", [f"- {_one(file)}" for file in reversed(run.files)]),
+        Section("What the agent kept when its context was compacted", list(_summary(run))),
         Section("Notes", [f"- {note.id} {_one(note.text)}" for note in reversed(run.notes) if not note.pinned]),
     ]
     text, left_out = _fit([section for section in sections if section.lines], budget)
@@ -64,10 +66,22 @@ def _stop(run: Run, last: Session | None) -> Iterable[str]:
         yield f"- {run.status}: {_one(run.status_reason)}"
     if run.status is Status.INTERRUPTED and run.evidence:
         yield f"- interrupted: {_one(run.evidence)}"
+    if last and last.how == "died":
+        yield f"- the last session died: {_one(last.reason or 'its process is gone')}"
+    for text in run.doing.values():
+        yield f"- it was in the middle of: {_one(text)}"
+    for kind in run.subagents.values():
+        yield f"- a subagent was at work: {_one(kind)}"
+    if run.reply:
+        yield f"- the agent's last words: {_one(run.reply)}"
     if last and last.last_action:
         yield f"- the last session's last action: {_one(last.last_action)}"
     elif run.last_call:
         yield f"- the last call that was kept: {_one(run.last_call)}"
+
+
+def _summary(run: Run) -> Iterable[str]:
+    return (f"- {_one(line)}" for line in (run.summary or "").splitlines() if line.strip())
 
 
 def _pinned(run: Run) -> Iterable[str]:
@@ -83,6 +97,10 @@ def _decision(entry: Decision) -> str:
 
 def _done(task: Task) -> str:
     return f"- {task.id} {_one(task.text)}" + (f": {_one(task.outcome)}" if task.outcome else "")
+
+
+def _action(action: Action) -> str:
+    return f"- {_one(action.text)}" + (f" (failed: {_one(action.error)})" if action.error else "")
 
 
 def _one(text: str) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -109,6 +110,26 @@ def run_foreground(command: Sequence[str], directory: Path, *, to_stderr: bool =
     except PermissionError as error:
         raise Refused(f"{command[0]} cannot be run", [("directory", directory)], ["`chmod +x`"]) from error
     return 128 - code if code < 0 else code
+
+
+def ask(command: Sequence[str], environ: Mapping[str, str], deadline: float) -> str | None:
+    """What a command prints within the deadline; None where it cannot be started, fails, or does not end."""
+    import subprocess
+
+    try:
+        started = subprocess.Popen(
+            list(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd="/",
+            env=environ, start_new_session=True,
+        )  # fmt: skip
+    except OSError:
+        return None
+    with started:
+        try:
+            out, _ = started.communicate(timeout=deadline)
+        except subprocess.TimeoutExpired:
+            os.killpg(started.pid, signal.SIGKILL)
+            return None
+    return out.decode("utf-8", "replace") if started.returncode == 0 else None
 
 
 def parse_stat(text: str) -> tuple[str, str] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,6 +32,13 @@ class Change(Struct):
     entry: Entry | None
     mode: int = 0
     only_mode: bool = False
+    is_new: bool = False  # nothing that is in the worktree now stands there
+
+    @property
+    def act(self) -> str:
+        if self.entry is None:
+            return "remove"
+        return "mode" if self.only_mode else "create" if self.is_new else "write"
 
 
 class Plan(Struct):
@@ -46,6 +53,16 @@ class Plan(Struct):
     @property
     def paths(self) -> list[bytes]:
         return [change.path for change in self.changes]
+
+    @property
+    def acts(self) -> dict[bytes, str]:
+        """What happens to each path; a directory ends with a slash."""
+        made = dict.fromkeys((path + b"/" for path in (*self.make_empty, *self.keep_empty)), "create")
+        return (
+            {change.path: change.act for change in self.changes}
+            | made
+            | dict.fromkeys((path + b"/" for path in self.drop_empty), "remove")
+        )
 
 
 class Difference(NamedTuple):
@@ -140,6 +157,29 @@ def holds(reader: Reader, state: State, path: bytes) -> bool:
     return any(is_within(found, [path]) for found in (*beside.empty, *beside.links, *beside.skipped))
 
 
+def left_alone(
+    here: Beside, there: Beside, stands: Callable[[bytes], bool], paths: list[bytes], limit: int
+) -> dict[bytes, str]:
+    """What a way back does not bring back, and why. `stands` tells whether anything is at a path now."""
+    found = {path: _moved(here.links.get(path), was, stands(path)) for path, was in there.links.items()}
+    for path, size in there.skipped.items():
+        why = "was too large to be kept" if size > limit else "was not kept"
+        state = "has changed" if stands(path) else "is gone"
+        found[path] = "" if here.skipped.get(path) == size else f"{state}; it {why} ({size:,} bytes)"
+    return {path: why for path, why in sorted(found.items()) if why and is_within(path, paths)}
+
+
+def _moved(now: str | None, was: str, stands: bool) -> str:
+    """How a repository inside the worktree differs from what it was; empty where it does not."""
+    if now == was:
+        return ""
+    return f"is {_at(now)}, was {_at(was)}" if now is not None and stands else f"is not there, was {_at(was)}"
+
+
+def _at(commit: str) -> str:
+    return f"at {commit[:10]}" if commit else "without a commit"
+
+
 def _changes(reader: Reader, now: State, then: State, wanted: list[bytes]) -> Iterator[Change]:
     here, there = now[1], then[1]
     found = set()
@@ -152,7 +192,7 @@ def _changes(reader: Reader, now: State, then: State, wanted: list[bytes]) -> It
                 yield Change(path, None)
             continue
         same = one is not None and one.id == other.id and LINK not in (one.mode, other.mode)
-        yield Change(path, other, there.mode_of(path, other.mode == 0o100755), same)
+        yield Change(path, other, there.mode_of(path, other.mode == 0o100755), same, one is None)
     for path in _unequal(here.modes, there.modes):
         if path not in found and is_within(path, wanted):
             entry = reader.find(then[0], path)

@@ -15,9 +15,9 @@ from msgspec import Struct, structs
 
 from holdfast import choosing, files, history, ids
 from holdfast.beside import Beside
-from holdfast.bystanders import Bystanders, find_bystanders
-from holdfast.checkpointing import look, make_checkpoint, shadow_of
-from holdfast.errors import Busy, Damaged, NotFound, Refused
+from holdfast.bystanders import find_bystanders
+from holdfast.checkpointing import MEGABYTE, look, make_checkpoint, shadow_of
+from holdfast.errors import Damaged, NotFound
 from holdfast.git import Reader
 from holdfast.journal import Journal
 from holdfast.ledger import VISITING
@@ -25,16 +25,24 @@ from holdfast.looking import Scan
 from holdfast.model import Checkpoint, Draft, Restore, Run
 from holdfast.objects import Entry
 from holdfast.putting import Put, Putting
-from holdfast.restoring import Plan, State, apply_plan, differing, holds, plan_restore
+from holdfast.refusing import (
+    SHOWN,
+    find_unfinished,
+    refuse_nameless,
+    refuse_other_worktree,
+    refuse_others,
+    refuse_unfinished,
+    telling_when_interrupted,
+)
+from holdfast.restoring import Plan, State, apply_plan, differing, holds, left_alone, plan_restore
 from holdfast.shadow import Shadow
+from holdfast.sparing import spare
 from holdfast.text import escape_path, path_text, unescape_path
 from holdfast.workspace import Workspace
 
-SHOWN = 20
-
 
 class Restored(Struct):
-    restore: Restore | None
+    restore: Restore | None  # null for a dry run, and where there was nothing to do
     to: str
     written: int
     removed: int
@@ -43,31 +51,43 @@ class Restored(Struct):
     brought_back: list[str] = []
     dry_run: bool = False
     state: bool = False
+    name: str | None = None  # of the checkpoint
+    acts: dict[str, str] = {}  # `create`, `write`, `mode` or `remove` for each path; a directory ends with a slash
+    left: dict[str, str] = {}  # repositories and files that a restore does not bring back, and why
+    event: int | None = None  # the event to whose state the run went
+    later_events: int = 0  # of the run, after that one; they stay in the journal
+    taken_back_by: str | None = None  # `undo` or `redo`; null: neither does
+    undone: Restore | None = None  # what `undo` or `redo` took back
+    undone_name: str | None = None  # of the checkpoint that it had gone to
+    given_up: bool = False  # whether all is as it was before an interrupted one began
 
 
 def go_back(
     workspace: Workspace, choose: Callable[[Journal], Restore], *, dry_run: bool = False, force: bool = False
 ) -> Restored:
     """Go back as `choose` says, which is asked once nobody else can go anywhere."""
-    with shadow_of(workspace) as shadow:
+    with telling_when_interrupted(workspace), shadow_of(workspace) as shadow:
         with workspace.reading() as journal:
             refuse_unfinished(journal, workspace)
             way = Way(workspace, shadow, journal, choose(journal))
             others = None if force else find_bystanders(workspace, journal, way.target)
         if not force:
-            way.refuse_other_worktree()
+            refuse_other_worktree(workspace, way.target)
         way.refuse_unknown_paths()
-        if dry_run:
-            return way.said(way.plan(look(workspace, shadow)), Put(), dry_run=True)
-        plan = way.begin(others)
-        put = way.carry_out(plan)
+        scan = look(workspace, shadow)
+        plan = way.plan(scan)
+        if dry_run or way.is_there_already(plan):
+            return way.said(plan, dry_run=dry_run)
+        refuse_others(plan, others)
+        way.begin(plan, scan)
+        way.carry_out(plan)
         way.end()
-        return way.said(plan, put)
+        return way.said(plan, done=True)
 
 
 def finish(workspace: Workspace, *, take_back: bool = False) -> Restored:
     """Finish a restore that was killed, or take it back."""
-    with shadow_of(workspace) as shadow:
+    with telling_when_interrupted(workspace), shadow_of(workspace) as shadow:
         with workspace.reading() as journal:
             unfinished = find_unfinished(journal, workspace)
             if unfinished is None:
@@ -80,9 +100,9 @@ def finish(workspace: Workspace, *, take_back: bool = False) -> Restored:
         if _holds_something_new(start, goal, scan):
             _, scan = make_checkpoint(workspace, shadow, run=way.run, kind="before-continue")
         plan = way.plan(scan)
-        put = way.carry_out(plan)
+        way.carry_out(plan)
         way.end(given_up=take_back)
-        return way.said(plan, put)
+        return way.said(plan, done=True)
 
 
 @contextlib.contextmanager
@@ -133,17 +153,13 @@ class Way:
         self.wanted = wanted
         self.target = target
         self.run = _run_of(workspace, journal, wanted)
-        self.then: State = (target.tree, _beside(shadow, target))
+        self.then: State = (target.tree, beside_of(shadow, target))
         self.paths = [unescape_path(path) for path in wanted.paths]
-
-    def refuse_other_worktree(self) -> None:
-        if self.target.worktree != self.workspace.worktree:
-            here = path_text(self.workspace.root)
-            raise Refused(
-                "This checkpoint was made in another worktree",
-                [("checkpoint", self.target.id), ("made in", self.target.directory), ("here", here)],
-                [f"`cd {self.target.directory}` and restore it there", "add `--force` to bring it here"],
-            )
+        self.undone = _find_undone(workspace, journal, wanted)
+        undone = journal.find_checkpoint(self.undone.target) if self.undone else None
+        self.undone_name = undone.name if undone else None
+        self.left: dict[bytes, str] = {}
+        self.put = Put()
 
     def refuse_unknown_paths(self) -> None:
         unknown = [path for path in self.paths if not holds(self.shadow.reader, self.then, path)]
@@ -155,30 +171,36 @@ class Way:
     def plan(self, scan: Scan) -> Plan:
         if not self.wanted.code:
             return Plan()
-        return plan_restore(self.shadow, (scan.tree, scan.beside), self.then, self.paths)
+        limit = self.workspace.settings.whole("checkpoint.file_limit") * MEGABYTE
+        self.left = left_alone(scan.beside, self.then[1], self.shadow.stands, self.paths, limit)
+        plan = plan_restore(self.shadow, (scan.tree, scan.beside), self.then, self.paths)
+        if self.wanted.undoes is None:
+            spared = spare(self.shadow, plan, self.target.tree)
+            self.left |= dict.fromkeys(spared, "the checkpoint's own rules ignore it")
+        return plan
 
-    def begin(self, others: Bystanders | None) -> Plan:
+    def is_there_already(self, plan: Plan) -> bool:
+        """Whether nothing has to be done. Taking a restore back is always a step, so that the one before is next."""
+        wanted = self.wanted
+        same_state = wanted.run is None or (self.run is not None and self.run.seq == wanted.seq_after)
+        return not plan.acts and same_state and not wanted.index and wanted.undoes is None
+
+    def begin(self, plan: Plan, scan: Scan) -> None:
         """Keep what is there, and write down what is going to happen."""
         kind = f"before-{self.wanted.verb}"
-        made, scan = make_checkpoint(self.workspace, self.shadow, run=self.run, kind=kind)
-        plan = self.plan(scan)
-        refuse_others(plan, others)
+        made, _ = make_checkpoint(self.workspace, self.shadow, run=self.run, kind=kind, seen=scan)
         self.wanted.before = made.id
         self.wanted.cleared = [escape_path(path) for path in plan.cleared]
         _note(self.workspace, "restore.began", self.wanted)
-        return plan
 
-    def carry_out(self, plan: Plan) -> Put:
+    def carry_out(self, plan: Plan) -> None:
         wanted, aside = self.wanted, self.workspace.place / "aside"
         if wanted.code:
             back = aside / wanted.undoes if wanted.undoes else None
-            put = apply_plan(self.shadow, plan, aside / wanted.id, back)
+            self.put = apply_plan(self.shadow, plan, aside / wanted.id, back)
             self._prove(plan)
-        else:
-            put = Put()
         if wanted.index:
             self._put_index(aside)
-        return put
 
     def end(self, *, given_up: bool = False) -> None:
         with self.workspace.writing() as journal:
@@ -186,19 +208,33 @@ class Way:
             ledger = journal.ledger(self.workspace.worktree)
             journal.append(ledger.id, Draft("restore.ended", {"restore": self.wanted, "given_up": given_up}))
 
-    def said(self, plan: Plan, put: Put, *, dry_run: bool = False) -> Restored:
-        paths = [path_text(os.fsdecode(path)) for path in plan.paths]
+    def said(self, plan: Plan, *, dry_run: bool = False, done: bool = False) -> Restored:
+        wanted, put = self.wanted, self.put
         return Restored(
-            restore=None if dry_run else self.wanted,
-            to=self.wanted.target,
+            restore=wanted if done else None,
+            to=wanted.target,
             written=put.written,
             removed=put.removed,
-            paths=paths,
+            paths=[_as_text(path) for path in plan.paths],
             moved_aside=put.moved_aside,
             brought_back=put.brought_back,
             dry_run=dry_run,
-            state=self.wanted.run is not None,
+            state=wanted.run is not None,
+            name=self.target.name,
+            acts={_as_text(path): act for path, act in plan.acts.items()},
+            left={_as_text(path): why for path, why in self.left.items()},
+            event=wanted.seq_after if wanted.run else None,
+            later_events=self.run.seq - wanted.seq_after if wanted.run and self.run and wanted.seq_after else 0,
+            taken_back_by=self._taken_back_by() if done else None,
+            undone=self.undone,
+            undone_name=self.undone_name,
+            given_up=wanted.verb == VISITING or wanted.undoes == wanted.id,
         )
+
+    def _taken_back_by(self) -> str | None:
+        if self.wanted.verb == VISITING or self.wanted.undoes == self.wanted.id:
+            return None
+        return "redo" if self.wanted.verb == "undo" else "undo"
 
     def _prove(self, done: Plan) -> None:
         """Look again: what was asked for must be what is there."""
@@ -208,7 +244,7 @@ class Way:
         if left:
             raise Damaged(
                 "The worktree does not equal the checkpoint",
-                [("path", path_text(os.fsdecode(path))) for path in left[:SHOWN]],
+                [("path", _as_text(path)) for path in left[:SHOWN]],
                 ["somebody may be writing: `holdfast restore --continue`", "take it back: `holdfast restore --undo`"],
             )
         if not self.shadow.reader.pending:
@@ -253,43 +289,6 @@ def taken_back(unfinished: Restore) -> Restore:
     return structs.replace(unfinished, target=unfinished.before, paths=paths, run=None, undoes=unfinished.id)
 
 
-def refuse_others(plan: Plan, others: Bystanders | None) -> None:
-    clash = [(who, path) for path in plan.paths if (who := others.whose(path))] if others else []
-    if clash:
-        raise Busy(
-            "Another session that is alive has changed files that would be overwritten",
-            [(who, path_text(os.fsdecode(path))) for who, path in clash[:SHOWN]],
-            [
-                "name the files that you want back",
-                "add `--force` to overwrite them all the same; `holdfast undo` brings them back",
-            ],
-        )
-
-
-def refuse_nameless(checkpoint: str, paths: list[bytes]) -> None:
-    """Say which paths name nothing that is known."""
-    if paths:
-        raise NotFound(
-            "This path names nothing, neither in the checkpoint nor in the worktree",
-            [("path", os.fsdecode(path)) for path in paths[:SHOWN]],
-            [f"`holdfast diff {checkpoint}` names what differs; ignored files are in no checkpoint"],
-        )
-
-
-def refuse_unfinished(journal: Journal, workspace: Workspace) -> None:
-    if unfinished := find_unfinished(journal, workspace):
-        raise Refused(
-            "A restore was interrupted, so the worktree may be a mixture",
-            [("to", unfinished.target), ("from", unfinished.before)],
-            ["`holdfast restore --continue` finishes it", "`holdfast restore --undo` takes it back"],
-        )
-
-
-def find_unfinished(journal: Journal, workspace: Workspace) -> Restore | None:
-    ledger = journal.ledger_of(workspace.worktree)
-    return ledger.unfinished if ledger else None
-
-
 def _clear_leftovers(start: Way, goal: Way, scan: Scan) -> int:
     """Remove what a kill left half written, wherever the restore may have had something to write."""
     reader, workspace = goal.shadow.reader, goal.workspace
@@ -329,11 +328,22 @@ def _return_state(journal: Journal, wanted: Restore) -> None:
         journal.append(run.id, Draft(history.RETURNED, {"to": wanted.seq_after}))
 
 
+def _find_undone(workspace: Workspace, journal: Journal, wanted: Restore) -> Restore | None:
+    """The restore that this one takes back."""
+    ledger = journal.ledger_of(workspace.worktree)
+    ways = [*ledger.undoable, *ledger.redoable] if ledger and wanted.undoes else []
+    return next((way for way in ways if way.id == wanted.undoes), None)
+
+
+def _as_text(path: bytes) -> str:
+    return path_text(os.fsdecode(path))
+
+
 def _run_of(workspace: Workspace, journal: Journal, wanted: Restore) -> Run | None:
     return journal.find_run(wanted.run) if wanted.run else choosing.current_run(journal, workspace.worktree)
 
 
-def _beside(shadow: Shadow, target: Checkpoint) -> Beside:
+def beside_of(shadow: Shadow, target: Checkpoint) -> Beside:
     data = shadow.reader.read(target.beside)
     if data is None:
         raise Damaged("What git does not know of this checkpoint is missing", [("checkpoint", target.id)])

@@ -115,6 +115,10 @@ class Shadow:
     def head(self) -> Head:
         return self.repository.head()
 
+    def stands(self, path: bytes) -> bool:
+        """Whether anything is at a path of the worktree."""
+        return os.path.lexists(os.path.join(os.fsencode(self.root), path))
+
     def prepare(self) -> None:
         """Make ready for a piece of work. Whoever calls this holds the worktree's lock."""
         self.reader.pending.clear()
@@ -153,8 +157,7 @@ class Shadow:
             raise
         raw = zsplit(self._answer(differing))
         changed = raw[1::2]
-        for line, path in zip(raw[::2], changed, strict=True):
-            looking.indexed[path] = indexed_entry(line)
+        looking.indexed.update(changed)
         return [*changed, *found, *forced]
 
     def _answer(self, differing: Running) -> bytes:
@@ -205,6 +208,11 @@ class Shadow:
         theirs = os.path.expanduser(memory.user_excludes) if memory.user_excludes else home / "ignore"
         self.git.excludes = Path(theirs)
 
+    def ignores(self, path: bytes) -> bool:
+        """Whether git leaves a path out of its lists, by the rules of the repository and the user's own."""
+        self._find_excludes(self._load() or Memory("", Beside()))
+        return bool(self.git.start("check-ignore", "--no-index", "-z", "--stdin").finish(path + b"\0", also_fine=(1,)))
+
     def _seed(self, limits: Limits, include: Iterable[bytes]) -> Scan:
         """Start from the user's own index: what is tracked and unchanged is never read again."""
         files.remove(self.git.index)
@@ -242,12 +250,6 @@ class Shadow:
         if hidden:
             paths = b"".join(path + b"\0" for path in hidden)
             self.git.run("update-index", "-z", "--no-assume-unchanged", "--stdin", input=paths)
-
-
-def indexed_entry(line: bytes) -> Entry | None:
-    """The index's side of a raw line of diff-files: `:100644 100755 ID ID M`."""
-    mode, _, id, _, _ = line[1:].split(b" ")
-    return Entry(int(mode, 8), b"", id.decode()) if int(mode, 8) else None
 
 
 def is_young(seen: Seen | None, young: int) -> bool:

@@ -9,6 +9,7 @@ the place of a store is decided by one piece of code.
 """
 
 import posix
+import sys
 import time
 from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[import-not-found]
 
@@ -22,6 +23,9 @@ ENVIRONMENT = (
     b"CLAUDE_CODE_SESSION_ID", b"CLAUDE_CODE_ENTRYPOINT", b"CLAUDE_PLUGIN_ROOT", b"CLAUDE_ENV_FILE",
     b"GEMINI_SESSION_ID", b"COPILOT_CLI", b"CURSOR_VERSION",
 )  # fmt: skip
+
+
+TURNS = ("Stop", "SessionEnd")  # after these, what was changed becomes a checkpoint
 
 
 class Quiet(Exception):
@@ -162,13 +166,16 @@ def is_ours(store: str) -> bool:
     return mode & 0o170000 == 0o040000 and not mode & 0o022 and status.st_uid == posix.geteuid()
 
 
-def keep(store: str, agent: str, event: str, directory: str) -> None:
-    """Write what stands on standard input into the store's inbox; on disk when this returns."""
+def keep(store: str, agent: str, event: str, directory: str) -> int:
+    """Write what stands on standard input into the store's inbox; on disk when this returns.
+
+    Answers with the open file: by its name, another process may have taken it in already.
+    """
     boot, monotonic = moment()
     name = f"{monotonic:020d}-{boot[:8] or '0'}-{posix.getpid()}-{posix.urandom(4).hex()}"
     inbox = store + "/inbox"
     kept, temporary = inbox + "/" + name, inbox + "/." + name
-    file = posix.open(temporary, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC, 0o600)
+    file = posix.open(temporary, posix.O_RDWR | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC, 0o600)
     try:
         _write(file, _head(agent, event, boot, monotonic, directory))
         whole = _copy_input(file)
@@ -179,6 +186,14 @@ def keep(store: str, agent: str, event: str, directory: str) -> None:
         raise
     folder = posix.open(inbox, posix.O_RDONLY | posix.O_CLOEXEC)
     posix.fsync(folder)
+    return file
+
+
+def go_on_later() -> None:
+    """Start the work that nobody waits for, in a session of its own that outlives the agent."""
+    nowhere = [(posix.POSIX_SPAWN_OPEN, number, "/dev/null", posix.O_RDWR, 0) for number in range(3)]
+    command = [sys.executable, "-I", "-m", "holdfast", "hook", "later"]
+    posix.posix_spawn(sys.executable, command, posix.environ, file_actions=nowhere, setsid=True)
 
 
 def moment() -> tuple[str, int]:
@@ -271,11 +286,11 @@ def note_trouble(store: str, agent: str, event: str, error: BaseException) -> No
         pass  # nothing more can be done without disturbing the agent
 
 
-def hook(agent: str, event: str) -> None:
-    """One hook call, from finding the place to keeping it."""
+def hook(agent: str, event: str) -> int | None:
+    """One hook call, from finding the place to keeping it; answers with the open file that holds it."""
     posix.umask(0o077)
     if posix.environ.get(b"HOLDFAST") == b"0":
-        return
+        return None
     try:
         posix.chdir(posix.environ.get(b"CLAUDE_PROJECT_DIR") or b".")
     except OSError:
@@ -283,10 +298,14 @@ def hook(agent: str, event: str) -> None:
     directory = posix.getcwd()  # without any links in it
     _, store = locate(directory)
     if not is_ours(store) or not _exists(store + "/id") or _exists(store + "/off"):
-        return
+        return None
     try:
         if _exists(store + "/inbox") and not is_ours(store + "/inbox"):
             raise OSError("the inbox is not ours")
-        keep(store, agent, event, directory)
+        kept = keep(store, agent, event, directory)
+        if event in TURNS:
+            go_on_later()
+        return kept
     except BaseException as error:
         note_trouble(store, agent, event, error)
+        return None

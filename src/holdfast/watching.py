@@ -31,6 +31,7 @@ class Watch(Struct):
     directories: dict[bytes, Look | None] = {}  # None: it may have changed while it was read
     rules: dict[bytes, Look | None] = {}
     ignored: set[bytes] = set()  # directories that are ignored as a whole
+    odd: set[bytes] = set()  # pipes, sockets and devices
 
 
 class LookEverywhere(Exception):
@@ -44,7 +45,7 @@ class Watching:
         self.git = git
         self.root = os.fsencode(git.root)
         self.modules = set(modules)
-        self.watch = Watch({}, {}, set())
+        self.watch = Watch({}, {}, set(), set())
         self.empty: set[bytes] = set()
         self.links: set[bytes] = set()
         self._begun = time.time_ns()
@@ -109,7 +110,9 @@ class Watching:
             if not self._is_directory(path):
                 raise NotADirectoryError
             with os.scandir(self._full(path)) as entries:
-                names = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+                found = list(entries)
+            names = {entry.name: entry.is_dir(follow_symlinks=False) for entry in found}
+            odd = {_below(path, entry.name) for entry in found if not names[entry.name] and _is_odd(entry)}
         except PermissionError:
             self.watch.directories[path] = None
             return {}
@@ -119,6 +122,8 @@ class Watching:
         if path and b".git" in names and _is_repository(self._full(path)):
             self.links.add(path)
             return {}
+        if odd or self.watch.odd:
+            self.watch.odd = {other for other in self.watch.odd if os.path.dirname(other) != path} | odd
         if not names:
             self.empty.add(path)
         for name in (b".git",) if path else (b".git", b".holdfast"):
@@ -181,6 +186,10 @@ def literal(path: bytes) -> str:
 
 def _below(path: bytes, name: bytes) -> bytes:
     return path + b"/" + name if path else name
+
+
+def _is_odd(entry: os.DirEntry[bytes]) -> bool:
+    return not (entry.is_file(follow_symlinks=False) or entry.is_symlink())
 
 
 def _is_repository(path: bytes) -> bool:

@@ -203,6 +203,7 @@ def open_workspace(
     try:
         start = os.path.realpath(directory, strict=True)
     except OSError as error:
-        raise NotFound("There is no such directory", [("path", directory)]) from error
+        gone = "The directory that you are in was removed" if directory == "." else "There is no such directory"
+        raise NotFound(gone, [("path", directory)], ["`cd` to one that is there"]) from error
     root, place = spool.locate(start)
     return Workspace(Path(root), Path(place), clock=clock, environ=environ, progress=progress)

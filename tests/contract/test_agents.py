@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast import agents, ids, packing
-from holdfast.agents import plain
+from holdfast.agents import claude, plain
 from holdfast.agents.protocol import Agent
 from holdfast.intake import Call
 from holdfast.model import Body, Draft, Process
@@ -20,7 +20,7 @@ from holdfast.text import sound
 
 PAYLOADS = Path(__file__).parents[1] / "payloads"
 RECORDED = sorted(path.relative_to(PAYLOADS).as_posix() for path in PAYLOADS.glob("*/*.json"))
-ADAPTERS: dict[str, Agent] = {"plain": plain}
+ADAPTERS: dict[str, Agent] = {"plain": plain, "claude": claude}
 
 EVERY_ADAPTER = pytest.mark.parametrize("agent", ADAPTERS.values(), ids=ADAPTERS.keys())
 
@@ -63,7 +63,7 @@ def test_recorded_call_becomes_events_that_can_be_stored(agent: Agent, recorded:
     record = json.loads((PAYLOADS / recorded).read_bytes())
     environment = {name: str(value) for name, value in record["env"].items()}
     call = a_call(agent=record["client"], event=record["event"], payload=record["payload"], environment=environment)
-    check_drafts(call, agent.read_call(call))
+    check_drafts(call, agent.read_call(call).drafts)
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
@@ -79,17 +79,17 @@ KEYS = st.sampled_from(["hook_event_name", "session_id", "cwd", "prompt", "tool_
 @pytest.mark.promise(19)
 def test_any_payload_becomes_events_that_can_be_stored(agent: Agent, payload: Any, name: str) -> None:
     call = a_call(payload=payload, agent=name, event=name, directory=name, process=None, boot=name)
-    check_drafts(call, agent.read_call(call))
+    check_drafts(call, agent.read_call(call).drafts)
 
 
 @EVERY_ADAPTER
 def test_same_call_becomes_the_same_events_again(agent: Agent) -> None:
     assert agent.read_call(a_call()) == agent.read_call(a_call())
-    assert agent.read_call(a_call())[0].id != agent.read_call(a_call(name="another"))[0].id
+    assert agent.read_call(a_call()).drafts[0].id != agent.read_call(a_call(name="another")).drafts[0].id
 
 
 def test_plain_call_keeps_all_that_is_known_of_it() -> None:
-    (draft,) = plain.read_call(a_call(payload={"a": [1]}))
+    (draft,) = plain.read_call(a_call(payload={"a": [1]})).drafts
     assert (draft.kind, draft.agent, draft.time) == ("call.kept", "robot", datetime(2026, 1, 1, tzinfo=UTC))
     assert draft.body == {
         "agent": "robot",

@@ -17,7 +17,7 @@ import holdfast
 from holdfast import ids
 from holdfast.model import Draft, Restore
 from holdfast.putting import FEW
-from holdfast.returning import find_unfinished
+from holdfast.refusing import find_unfinished
 from holdfast.workspace import Workspace
 from tests.crash.cases import adopt, an_empty_project, environment, in_project, opened
 from tests.faults.explorer import copy_tree, remove_tree
@@ -240,9 +240,9 @@ class Scene:
         self._check_afterwards(directory)
 
     def _refuses(self, workspace: Workspace) -> None:
-        with pytest.raises(holdfast.Refused, match="A restore was interrupted"):
+        with pytest.raises(holdfast.Refused, match=r"A (restore|bisect) was interrupted"):
             holdfast.restore(workspace, self.id)
-        with pytest.raises(holdfast.Refused, match="A restore was interrupted"):
+        with pytest.raises(holdfast.Refused, match=r"A (restore|bisect) was interrupted"):
             holdfast.undo(workspace)
 
     def _continue(self, directory: Path) -> None:

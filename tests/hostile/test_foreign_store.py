@@ -18,7 +18,7 @@ from tests.tools import hook
 
 pytestmark = pytest.mark.promise(20)
 
-WITHOUT_A_STORE = {"config list", "config get", "config set", "completion"}
+WITHOUT_A_STORE = {"config list", "config get", "config set", "completion", "uninit"}
 KNOWN = Known(RUN, RUN, SESSION)
 
 
@@ -31,7 +31,7 @@ def copied(target: Path, tmp_path: Path) -> Path:
     return copy
 
 
-with_a_store = [case for case in CASES if case.words not in WITHOUT_A_STORE]
+with_a_store = [case for case in CASES if case.words not in {*WITHOUT_A_STORE, "doctor"}]
 
 
 @pytest.mark.parametrize("case", with_a_store, ids=lambda case: case.words)
@@ -48,6 +48,13 @@ def test_every_verb_refuses_a_copied_store_and_leaves_it_as_it_is(case: Case, co
 def test_verbs_that_need_no_store_work_beside_a_copied_one(words: str, copied: Path) -> None:
     (case,) = [case for case in CASES if case.words == words]
     assert call(*case.line(KNOWN), directory=copied).code == 0
+
+
+def test_the_doctor_says_that_a_copied_store_is_not_ours_and_leaves_it_as_it_is(copied: Path) -> None:
+    before = tree_of(copied)
+    done = call("doctor", directory=copied)
+    assert (done.code, "broken   store: This store was not made here" in done.out) == (1, True)
+    assert tree_of(copied) == before
 
 
 def test_a_copied_store_can_be_adopted(copied: Path) -> None:

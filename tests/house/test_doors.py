@@ -60,7 +60,7 @@ def test_every_command_module_is_a_member() -> None:
 
 # Processes
 
-MAY_START_PROCESSES = {"process", "git", "sources.command"}
+MAY_START_PROCESSES = {"process", "git", "spool", "sources.command"}
 STARTERS = ["subprocess*", "multiprocessing*", "concurrent.futures*", "pty*", "pexpect*", "asyncio*"]
 CALLS = ["fork*", "exec*", "spawn*", "posix_spawn*", "system", "popen"]
 STARTING_CALLS = ["psutil.Popen", *(f"{module}.{call}" for module in ("os", "posix") for call in CALLS)]
@@ -117,7 +117,7 @@ def test_nobody_uses_the_standard_sqlite_beside_ours() -> None:
 # The hook
 
 # All that the hook's door and what it runs may name. Each is built into the interpreter.
-HOOK_IMPORTS = {"inbox": {"posix", "sys", "_frozen_importlib_external"}, "spool": {"posix", "time", "_signal"}}
+HOOK_IMPORTS = {"inbox": {"posix", "sys", "_frozen_importlib_external"}, "spool": {"posix", "sys", "time", "_signal"}}
 # What a hook loads beyond what `python -I -S -c pass` has loaded anyway.
 HOOK_LOADS: set[str] = set()
 

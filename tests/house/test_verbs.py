@@ -31,6 +31,8 @@ ONLY_ON_THE_COMMAND_LINE = {
 WITHOUT_TAKING_IN = {
     "verify": "it changes nothing, or it would hide what it looks for",
     "init": "there may be nothing to take in from yet",
+    "uninit": "settings are not in the journal, and what is purged need not be taken in",
+    "doctor": "it changes nothing, and says what waits",
     "off": "it only leaves a mark",
     "on": "it only takes the mark away",
     "config_get": "settings are not in the journal",

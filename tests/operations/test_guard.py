@@ -290,9 +290,10 @@ def test_what_is_both_a_checkpoint_and_a_path_is_asked_about(good: Workspace) ->
 
 def test_a_given_name_goes_before_a_part_of_some_id(good: Workspace) -> None:
     first = take(good)
-    named = take(good, first.id[-3:])
+    end = first.id.removeprefix("cp-")
+    named = take(good, end)
     put(good.root, {"a.txt": "x"})
-    assert holdfast.restore(good, first.id[-3:], dry_run=True).to == named.id
+    assert holdfast.restore(good, end, dry_run=True).to == named.id
 
 
 def test_the_command_is_run_in_the_worktrees_own_directory(good: Workspace) -> None:

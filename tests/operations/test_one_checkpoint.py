@@ -56,8 +56,8 @@ def test_a_checkpoint_is_shown_by_id_beginning_end_name_and_row(project: Workspa
 
 def test_a_name_that_a_run_has_too_means_the_run(project: Workspace) -> None:
     run = holdfast.start(project, "goal").run.id
-    take(project, run)
-    assert isinstance(holdfast.show(project, run), RunShown)
+    take(project, run.removeprefix("run-"))
+    assert isinstance(holdfast.show(project, run.removeprefix("run-")), RunShown)
 
 
 def test_what_is_known_of_a_checkpoint_is_shown(project: Workspace, two: list[Checkpoint]) -> None:

@@ -253,6 +253,22 @@ def test_clean_fd_over_a_wrong_directory(held: Workspace, tmp_path: Path) -> Non
 
 
 @pytest.mark.promise(9, 23)
+def test_what_the_checkpoints_own_rules_ignore_is_not_taken_away(project: Workspace) -> None:
+    """A new user lost his .env: he had broken .gitignore, and went back to before that."""
+    put(project.root, {".gitignore": ".env\nnode_modules/\n", ".env": "secret", "node_modules/x": "x", "a": "one"})
+    good = take(project)
+    put(project.root, {".gitignore": "nothing\n", "a": "two", "new": "new"})
+    done = back(project, good)
+    assert (done.removed, (project.root / "new").exists()) == (1, False)
+    assert (project.root / ".env").read_text() == "secret"
+    assert (project.root / "node_modules/x").read_text() == "x"
+    before = picture(project.root)
+    holdfast.undo(project)
+    assert (project.root / ".gitignore").read_text() == "nothing\n"
+    holdfast.redo(project)
+    assert picture(project.root) == before
+
+
 def test_a_link_never_leads_a_restore_out_of_the_worktree(held: Workspace, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     put(outside, {"b.txt": "outside", "deep/c.bin": "outside", "new": "outside"})

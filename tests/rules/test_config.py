@@ -49,6 +49,7 @@ BY_HAND: dict[str, tuple[int | float | str, bool]] = {
     "checkpoint.include": ("", False),
     "checkpoint.keep_days": (0, True),
     "checkpoint.most": (0, True),
+    "join.hours": (24.0, True),
     "list.limit": (20, True),
     "store.cap": (2_000, True),
     "store.deadline": (10.0, False),

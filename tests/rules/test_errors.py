@@ -23,6 +23,7 @@ TREE = {
     "NotFound": ("HoldfastError", 10, "not_found"),
     "Busy": ("HoldfastError", 11, "busy"),
     "Damaged": ("HoldfastError", 12, "damaged"),
+    "Interrupted": ("HoldfastError", 130, "interrupted"),
 }
 
 

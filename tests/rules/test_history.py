@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast import history, narration
+from holdfast import doings, history, narration
 from holdfast.lifecycle import Step
 from holdfast.model import Environment, Event, Process, Run, Session, Status
 from tests.tools import NOON, a_session, an_event
@@ -64,6 +64,14 @@ FIELDS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("event.forgotten", {"seq": 9}, {"forgotten": [9], "status": Status.CREATED}),
     ("prompt.given", {"text": "do it"}, {"status": Status.ACTIVE}),
     ("action.taken", {"text": "did it", "files": ["b.py"]}, {"status": Status.ACTIVE, "files": {"b.py": at(2)}}),
+    ("action.begun", {"text": "do", "key": "k"}, {"status": Status.ACTIVE, "doing": {"k": "do"}}),
+    ("action.begun", {"text": "do"}, {"status": Status.ACTIVE, "doing": {}}),
+    ("turn.ended", {"text": "all done"}, {"status": Status.ACTIVE, "reply": "all done", "doing": {}}),
+    ("error.met", {"text": "overloaded"}, {"errors": ["overloaded"]}),
+    ("subagent.started", {"key": "a", "type": "explorer"}, {"subagents": {"a": "explorer"}}),
+    ("subagent.ended", {"key": "a", "type": "explorer", "text": "found"}, {"subagents": {}}),
+    ("subagent.told", {"text": "it finished"}, {"subagents": {}}),
+    ("context.compacted", {"summary": "so far"}, {"summary": "so far", "compactions": 1}),
     ("call.kept", {"agent": "robot", "event": "Did"}, {"status": Status.ACTIVE, "calls": 1, "last_call": "robot Did"}),
     ("call.late", {"agent": "robot", "event": "Did"}, {"status": Status.CREATED, "calls": 0, "last_call": None}),
     ("event.blank", {"text": "x"}, {"status": Status.CREATED, "notes": []}),
@@ -212,19 +220,19 @@ def test_an_entry_that_claims_the_name_of_another_gets_one_of_its_own() -> None:
 
 
 def test_only_the_newest_prompts_are_kept() -> None:
-    given = [told("prompt.given", text=str(number)) for number in range(history.KEPT_PROMPTS + 5)]
+    given = [told("prompt.given", text=str(number)) for number in range(doings.KEPT_PROMPTS + 5)]
     kept = [prompt.text for prompt in folded(STARTED, *given).prompts]
-    assert kept == [str(number) for number in range(5, history.KEPT_PROMPTS + 5)]
+    assert kept == [str(number) for number in range(5, doings.KEPT_PROMPTS + 5)]
 
 
 def test_only_the_newest_actions_are_kept() -> None:
-    taken = [told("action.taken", text=str(number)) for number in range(history.KEPT_ACTIONS + 5)]
+    taken = [told("action.taken", text=str(number)) for number in range(doings.KEPT_ACTIONS + 5)]
     kept = [action.text for action in folded(STARTED, *taken).actions]
-    assert kept == [str(number) for number in range(5, history.KEPT_ACTIONS + 5)]
+    assert kept == [str(number) for number in range(5, doings.KEPT_ACTIONS + 5)]
 
 
 def test_only_the_files_touched_last_are_kept_and_the_newest_stands_last() -> None:
-    names = [str(number) for number in range(history.KEPT_FILES)]
+    names = [str(number) for number in range(doings.KEPT_FILES)]
     run = folded(
         STARTED, told("action.taken", files=names), told("action.taken", files=["0"]), told("action.taken", files=["n"])
     )
@@ -326,6 +334,15 @@ HEADLINES: list[tuple[str, dict[str, Any], str]] = [
     ("restore.ended", {"given_up": True}, "a restore was given up"),
     ("prompt.given", {"text": "do it"}, "prompt: do it"),
     ("action.taken", {"text": "ran it"}, "ran it"),
+    ("action.taken", {"text": "ran it", "error": "exit 1"}, "ran it failed: exit 1"),
+    ("action.begun", {"text": "Bash: make"}, "begins Bash: make"),
+    ("turn.ended", {"text": "all done"}, "said: all done"),
+    ("error.met", {"text": "overloaded"}, "error: overloaded"),
+    ("subagent.started", {"type": "explorer"}, "subagent explorer started"),
+    ("subagent.ended", {"type": "explorer", "text": "found"}, "subagent explorer: found"),
+    ("subagent.told", {"text": "it finished"}, "subagent: it finished"),
+    ("context.compacting", {"trigger": "auto"}, "context is being compacted (auto)"),
+    ("context.compacted", {"trigger": "auto"}, "context was compacted (auto)"),
     ("call.kept", {"agent": "robot", "event": "Did"}, "robot Did"),
     ("call.late", {"agent": "robot", "event": "Did"}, "late: robot Did"),
     ("something.new", {"text": "x"}, "something.new"),

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast import history, narration
+from holdfast import doings, history, narration
 from holdfast.model import Event, Run, Session
 from holdfast.text import one_line
 from tests.tools import a_session, an_event
@@ -79,9 +79,9 @@ def test_a_state_and_the_rest_of_the_events_add_up_to_the_whole(events: list[Eve
 @given(STORIES)
 def test_no_story_outgrows_the_bounds_or_repeats_an_entry(events: list[Event]) -> None:
     run = history.fold(RUN, events)
-    assert len(run.prompts) <= history.KEPT_PROMPTS
-    assert len(run.actions) <= history.KEPT_ACTIONS
-    assert len(run.files) <= history.KEPT_FILES
+    assert len(run.prompts) <= doings.KEPT_PROMPTS
+    assert len(run.actions) <= doings.KEPT_ACTIONS
+    assert len(run.files) <= doings.KEPT_FILES
     assert len(run.pinnable) == len(run.notes) + len(run.decisions) + len(run.tasks)
     assert len(set(run.tags)) == len(run.tags)
 

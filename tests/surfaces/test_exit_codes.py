@@ -181,3 +181,24 @@ def test_a_run_that_is_being_worked_on_is_busy(say: Callable[..., Command]) -> N
     assert done.code == 11
     assert str(agent.pid) in done.err
     say("delete", run, "--yes").ok()
+
+
+def test_choices_that_share_a_name_are_all_told_in_json(repository: Path) -> None:
+    """A new user saw one of eleven: the facts were a dictionary, and all had the same name."""
+    (repository / "a").write_text("a")
+    made = {Command.run("checkpoint", directory=repository).ok().out.strip() for _ in range(3)}
+    done = Command.run("restore", "cp-", "--yes", "--json", directory=repository)
+    assert set(done.json["error"]["facts"]["checkpoint"]) == made
+
+
+@pytest.mark.parametrize("arguments", [("status",), ("checkpoint",), ("restore", "x", "y"), ("undo",)])
+def test_a_directory_that_was_removed_under_us_is_told_in_a_sentence(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    """It was a traceback, for every command: also for the `undo` that would have brought the directory back."""
+    script = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" -m holdfast "$@"'
+    done = subprocess.run(
+        ["sh", "-c", script, sys.executable, *arguments], cwd=tmp_path, capture_output=True, check=False, text=True
+    )
+    assert (done.returncode, done.stdout) == (10, "")
+    assert done.stderr.startswith("holdfast: The directory that you are in was removed\n")

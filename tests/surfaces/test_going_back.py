@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.surfaces.terminal import Terminal
+from tests.surfaces.terminal import Terminal, on_a_terminal
 from tests.tools import Command
 
 QUESTION = "Keep their real content"
@@ -60,3 +60,41 @@ def test_a_restore_shows_what_would_change_and_asks(
         terminal.type(answer)
         terminal.finish()
     assert (repository / "one").read_text() == left
+
+
+@pytest.mark.parametrize("key", ["Ctrl-C", "Ctrl-D"])
+def test_whoever_answers_not_at_all_is_told_that_nothing_was_changed(
+    repository: Path, cli: Callable[..., Command], key: str
+) -> None:
+    (repository / "one").write_text("then")
+    made = cli("checkpoint").out.strip()
+    (repository / "one").write_text("now")
+    with Terminal("restore", made, directory=repository) as terminal:
+        terminal.wait_for("Go back? [y/N]: ")
+        terminal.press_control_c() if key == "Ctrl-C" else terminal.type("\x04")
+        assert terminal.finish() == 130
+    assert "Nothing was changed" in terminal.text
+    assert (repository / "one").read_text() == "now"
+    assert len(cli("checkpoints", "--json").json["checkpoints"]) == 1
+
+
+def test_where_there_is_nothing_to_do_nobody_is_asked(repository: Path, cli: Callable[..., Command]) -> None:
+    (repository / "one").write_text("then")
+    made = cli("checkpoint").out.strip()
+    code, text = on_a_terminal("restore", made, directory=repository)
+    assert code == 0
+    assert "Nothing to do" in text
+    assert "Go back?" not in text
+
+
+def test_a_diff_on_a_terminal_is_in_colour(
+    repository: Path, cli: Callable[..., Command], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repository / "one").write_text("-- then\n")
+    made = cli("checkpoint").out.strip()
+    (repository / "one").write_text("++ now\n")
+    assert "\x1b" not in cli("diff", made).ok().out
+    monkeypatch.delenv("NO_COLOR")
+    _, text = on_a_terminal("diff", made, directory=repository)
+    for line in ("\x1b[1m--- a/one\x1b[0m", "\x1b[1;31m--- then\x1b[0m", "\x1b[32m+++ now\x1b[0m"):
+        assert line in text

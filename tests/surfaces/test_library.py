@@ -37,7 +37,10 @@ def test_an_orchestrator_that_is_killed_goes_on_where_it_was(repository: Path) -
     assert "Change a.py only (because b.py is generated)" in seen["told"]
     assert seen["log"][:2] == ["run.started", "session.opened"]
     assert seen["log"].count("task.done") == 3
-    assert seen["refused"] == {'There is no run "nowhere"': 10, "A run that is completed cannot pause": 1}
+    assert seen["refused"] == {
+        'There is no run, session or checkpoint "nowhere"': 10,
+        "A run that is completed cannot pause": 1,
+    }
     with holdfast.open(repository) as workspace:
         assert holdfast.verify(workspace).problems == []
 

@@ -112,7 +112,7 @@ def test_an_error_for_people_is_a_sentence_and_a_way_out_on_stderr(
 def test_errors_are_said_even_when_quiet(worked: Known, say: Callable[..., Command]) -> None:
     done = say("show", "nowhere", "-q")
     assert done.code == 10
-    assert 'There is no run "nowhere"' in done.err
+    assert 'There is no run, session or checkpoint "nowhere"' in done.err
 
 
 @every_help

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from holdfast.agents.protocol import Reading
 from holdfast.intake import Call
 from holdfast.model import Draft
 from holdfast.text import path_text
 
 
-def read_call(call: Call) -> list[Draft]:
+def read_call(call: Call) -> Reading:
     body = {
         "agent": call.agent,
         "event": call.event,
@@ -17,4 +18,4 @@ def read_call(call: Call) -> list[Draft]:
         "boot": call.boot,
         "monotonic": call.monotonic,
     }
-    return [Draft("call.kept", body, id=call.id, time=call.time, agent=call.agent or None)]
+    return Reading([Draft("call.kept", body, id=call.id, time=call.time, agent=call.agent or None)])

@@ -1,14 +1,26 @@
-"""What an adapter is: a module that turns one kept call into events."""
+"""What an adapter is: a module that says what one kept call means."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
+from msgspec import Struct
+
 from holdfast.intake import Call
 from holdfast.model import Draft
 
 
+class Reading(Struct):
+    """What a call says: its events, and the conversation that it is part of, where the agent has such a thing."""
+
+    drafts: list[Draft]  # the first one carries the call's own id
+    conversation: str | None = None
+    begins: str | None = None  # how a conversation begins: startup, resume, clear, compact, fork
+    ends: str | None = None  # why it ends
+    goal: str | None = None  # what a run would be about that has to be started for it
+
+
 class Agent(Protocol):
-    def read_call(self, call: Call) -> list[Draft]:
-        """The events that a call stands for, the first one carrying the call's own id."""
+    def read_call(self, call: Call) -> Reading:
+        """What a call means. Whatever is in it, there is an answer."""
         ...

@@ -10,9 +10,9 @@ from click.core import ParameterSource
 
 from holdfast import choosing
 from holdfast.cli import words
-from holdfast.cli.command import VerbCommand, confirm, run_option, verb, yes_option
+from holdfast.cli.command import VerbCommand, ask, confirm, run_option, verb, yes_option
 from holdfast.cli.outcome import Said
-from holdfast.cli.saying import changes, make_checkpoint, said_restored
+from holdfast.cli.saying import coloured, make_checkpoint, preview, said_restored
 from holdfast.cli.words import ago
 from holdfast.errors import WrongUsage
 from holdfast.ledger import interrupted
@@ -39,21 +39,42 @@ def checkpoint(workspace: Workspace, name: str | None, message: str | None, run:
 
 @verb("holdfast checkpoints --touching src/client.py")
 @click.option("--touching", metavar="PATH", help="Only those in which this file or directory changed.")
+@click.option("--asked", is_flag=True, help="Only those that somebody asked for.")
+@click.option("--all", "every", is_flag=True, help="Of all worktrees of the repository, also of removed ones.")
 @run_option
 @click.option("--limit", type=click.IntRange(1, 100_000), metavar="N", help="At most N rows.")
-def checkpoints(workspace: Workspace, touching: str | None, run: str | None, limit: int | None) -> Said:
+def checkpoints(
+    workspace: Workspace, touching: str | None, asked: bool, every: bool, run: str | None, limit: int | None
+) -> Said:
     """Checkpoints of this worktree, newest first."""
     here = os.path.abspath(touching) if touching else None
-    found = looking.checkpoints(workspace, touching=here, run=run, limit=limit)
+    found = looking.checkpoints(workspace, touching=here, asked=asked, every=every, run=run, limit=limit)
     if found.unfinished:
         workspace.warnings.append(interrupted(found.unfinished))
     if not found.checkpoints:
-        return Said(found, talk=["No checkpoint yet."])
+        return Said(found, talk=[_none(touching, asked or bool(run))])
+    worktree = ["worktree"] if every else []
     rows = [
-        [str(number), made.id, made.kind, ago(made.time), str(made.changes), made.name or made.message or ""]
+        [
+            str(number),
+            made.id,
+            *([made.worktree] if every else []),
+            made.kind,
+            ago(made.time),
+            f"{made.changes:,}",
+            about,
+        ]
         for number, made in enumerate(found.checkpoints, 1)
+        for about in [made.name or made.message or ""]
     ]
-    return Said(found, lambda: words.table(["#", "checkpoint", "kind", "made", "files", "what"], rows))
+    talk = [f"There are more: `holdfast checkpoints --limit {10 * len(rows)}`"] if found.more else []
+    return Said(found, lambda: words.table(["#", "checkpoint", *worktree, "kind", "made", "files", "what"], rows), talk)
+
+
+def _none(touching: str | None, filtered: bool) -> str:
+    if touching:
+        return f"None of the checkpoints touched {one_line(touching)}"
+    return "No checkpoint fits" if filtered else "No checkpoint yet: `holdfast checkpoint` makes one"
 
 
 class Diff(VerbCommand):
@@ -78,7 +99,8 @@ def diff(workspace: Workspace, a: str, rest: tuple[str, ...]) -> Said:
         b, rest = rest[0], rest[1:]
     paths = (*rest, *click.get_current_context().meta[PATHS])
     found = looking.diff(workspace, a, b, tuple(map(os.path.abspath, paths)))
-    return Said(found, found.code.splitlines(), [f"run: {line}" for line in found.state])
+    talk = [f"run: {line}" for line in found.state]
+    return Said(found, coloured(found.code), [*talk, *(f"{one_line(path)} {how}" for path, how in found.left.items())])
 
 
 @verb("holdfast restore cp-4x9k2m7pq3 src/client.py")
@@ -89,7 +111,7 @@ def diff(workspace: Workspace, a: str, rest: tuple[str, ...]) -> Said:
 @click.option("--both", "what", flag_value="both", help="Both.")
 @click.option("--index", is_flag=True, help="Also what was staged in git then.")
 @click.option("--dry-run", is_flag=True, help="Only say what would change.")
-@click.option("--force", is_flag=True, help="Also over what another living session has changed.")
+@click.option("--force", is_flag=True, help="Over what another living session changed, or from another worktree.")
 @click.option("--continue", "go_on", is_flag=True, help="Finish a restore that was killed.")
 @click.option("--undo", "take_back", is_flag=True, help="Take back a restore that was killed.")
 @yes_option
@@ -106,6 +128,7 @@ def restore(
     yes: bool,
 ) -> Said:
     """Make the worktree equal to a checkpoint. What is there now is kept first, so `holdfast undo` takes it back."""
+    _refuse_contradiction(go_on, take_back, bool(checkpoint or what != "code" or index or dry_run or force))
     if go_on or take_back:
         act = restoring.continue_restore if go_on else restoring.undo_restore
         return said_restored(act(workspace))
@@ -115,9 +138,22 @@ def restore(
     options = {"code": what != "state", "state": what != "code", "index": index, "force": force}
     if not dry_run and not yes and sys.stdin.isatty():
         planned = restoring.restore(workspace, checkpoint, here, **options, dry_run=True)
-        words.emit(changes(planned), sys.stderr)
-        confirm("Go back?", yes, f"holdfast restore {checkpoint}")
+        if planned.acts or planned.state or index:
+            words.emit(preview(planned), sys.stderr)
+            confirm("Go back?", yes, f"holdfast restore {checkpoint}")
     return said_restored(restoring.restore(workspace, checkpoint, here, **options, dry_run=dry_run))
+
+
+def _refuse_contradiction(go_on: bool, take_back: bool, more: bool) -> None:
+    if go_on and take_back:
+        raise WrongUsage("Options `--continue` and `--undo` contradict each other", [], ["give one of them"])
+    if (go_on or take_back) and more:
+        option = "--continue" if go_on else "--undo"
+        raise WrongUsage(
+            f"Option `{option}` stands alone: it goes on with what was interrupted",
+            [],
+            [f"`holdfast restore {option}`"],
+        )
 
 
 @verb("holdfast undo")
@@ -151,7 +187,7 @@ def guard(workspace: Workspace, auto: bool, command: tuple[str, ...]) -> Said:
     if found.passed is None:
         return Said(found, talk=["It fails, and no checkpoint is known at which it passed."], code=found.code)
     way = f"holdfast restore {found.passed.id}"
-    if sys.stdin.isatty() and click.confirm(f"It fails. Go back to {found.passed.id}, where it passed?", err=True):
+    if sys.stdin.isatty() and ask(f"It fails. Go back to {found.passed.id}, where it passed?"):
         found.restored = restoring.restore(workspace, found.passed.id)
         return Said(found, talk=["Back. `holdfast undo` takes that back."], code=found.code)
     return Said(
@@ -170,5 +206,6 @@ def bisect(workspace: Workspace, good: str | None, bad: str | None, command: tup
     """
     found = guarding.bisect(workspace, command, good=good, bad=bad)
     bad_one = found.first_bad
-    talk = [f"First bad of {found.tried} tried: {one_line(bad_one.name or bad_one.message or bad_one.kind, 80)}"]
+    label = one_line(bad_one.name or bad_one.message or bad_one.kind, 80)
+    talk = [f"First bad of {found.tried} tried: {bad_one.id} ({label})"]
     return Said(found, [bad_one.id], [*talk, f"See what it changed: `holdfast diff {found.last_good.id} {bad_one.id}`"])

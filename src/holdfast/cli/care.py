@@ -61,7 +61,10 @@ def tidy(workspace: Workspace, days: int | None, most: int | None, megabytes: in
     """Thin out checkpoints: all of a day, one an hour of a week, one a day before. Named and pinned ones stay."""
     found = tidying.tidy(workspace, days=days, most=most, megabytes=megabytes, dry_run=dry_run)
     word = "Would drop" if dry_run else "Dropped"
-    talk: list[Line] = [f"{word} {count(len(found.dropped), 'checkpoint')}, {found.kept} stay"]
+    talk: list[Line] = [f"{word} {count(len(found.dropped), 'checkpoint')}, {found.kept:,} stay"]
+    if found.because:
+        reasons = ", ".join(f"{number:,} {why}" for why, number in found.because.items())
+        talk.append(f"Stay whatever the numbers say: {reasons}")
     if not dry_run:
         talk.append(f"Gave back {_megabytes(found.freed)}, {_megabytes(found.stored)} are taken")
     if found.waiting:

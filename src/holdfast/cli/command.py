@@ -12,7 +12,7 @@ import click
 
 from holdfast.cli import words
 from holdfast.cli.outcome import Manner, Said, answer, is_terminal
-from holdfast.errors import Ambiguous, Refused
+from holdfast.errors import Ambiguous, Interrupted, Refused
 from holdfast.workspace import Workspace, open_workspace
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -85,8 +85,17 @@ def confirm(question: str, yes: bool, hint: str) -> None:
         return
     if not is_terminal():
         raise Refused(f"{question} Nobody is here to say yes", [], [f"`{hint} --yes`"])
-    if not click.confirm(question, err=True):
+    if not ask(question):
         raise Refused("Nothing was changed")
+
+
+def ask(question: str) -> bool:
+    """Ask somebody at a terminal. Ctrl-C and Ctrl-D are no answer."""
+    try:
+        return click.confirm(question, err=True)
+    except click.Abort:
+        words.emit([""], sys.stderr)
+        raise Interrupted("Nothing was changed") from None
 
 
 def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:

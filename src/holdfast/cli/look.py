@@ -11,6 +11,7 @@ import click
 from holdfast.cli import words
 from holdfast.cli.command import complete_run, run_option, verb
 from holdfast.cli.outcome import Said, print_json
+from holdfast.cli.saying import coloured
 from holdfast.cli.words import Line, ago, by, when
 from holdfast.model import Event, Run
 from holdfast.narration import headline
@@ -151,14 +152,14 @@ def _checkpoint(found: look.CheckpointShown) -> Iterator[Line]:
         yield f"commit     {made.commit or 'none yet'}" + (f" on {one_line(made.branch, 120)}" if made.branch else "")
     if made.under_way:
         yield f"under way  {made.under_way}"
-    yield f"changed    {count(made.changes, 'file')} since {found.before or 'the last commit'}"
+    yield f"changed    {count(made.changes, 'file')} since {found.before or 'what was last added to git'}"
     yield from (f"  {one_line(path)}" for path in made.changed)
     if made.changes > len(made.changed):
         yield f"  and {made.changes - len(made.changed):,} more"
     yield from (f"skipped    {one_line(path)} ({size:,} bytes)" for path, size in found.skipped.items())
     yield from (f"nested     {one_line(path)} at {commit or 'no commit'}" for path, commit in found.nested.items())
     if found.code is not None:
-        yield from found.code.splitlines()
+        yield from coloured(found.code)
 
 
 @verb("holdfast sessions --all")

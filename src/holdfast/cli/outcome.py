@@ -159,7 +159,7 @@ def _said_as_json(error: HoldfastError) -> bool:
                 "error": {
                     "kind": error.kind,
                     "message": error.message,
-                    "facts": dict(error.facts),
+                    "facts": _facts(error),
                     "hints": error.hints,
                     "code": error.code,
                 }
@@ -171,6 +171,14 @@ def _said_as_json(error: HoldfastError) -> bool:
         _reader_left()
         return False
     return True
+
+
+def _facts(error: HoldfastError) -> dict[str, object]:
+    """Facts by name. Where several have the same name, as choices do, it has a list of them."""
+    found: dict[str, list[str]] = {}
+    for name, value in error.facts:
+        found.setdefault(name, []).append(value)
+    return {name: values if len(values) > 1 else values[0] for name, values in found.items()}
 
 
 def say_unwritable(error: OSError) -> int:

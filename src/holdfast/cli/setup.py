@@ -1,26 +1,91 @@
-"""Set up: init, on, off, config, completion."""
+"""Set up: init, uninit, doctor, on, off, config, completion."""
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import click
 
 from holdfast.cli import words
-from holdfast.cli.command import VerbGroup, verb
+from holdfast.cli.command import VerbGroup, confirm, verb, yes_option
 from holdfast.cli.outcome import Said
-from holdfast.operations import configure, initialise
+from holdfast.cli.words import Line
+from holdfast.errors import DONE, FAILED
+from holdfast.hooking import SCOPES
+from holdfast.installing import Changed
+from holdfast.operations import configure, doctor as examining, initialise, uninstall
+from holdfast.text import count, one_line
 from holdfast.workspace import Workspace
 
+STYLE_OF = {"ok": "good", "warning": "warn", "broken": "bad"}
 
-@verb("holdfast init")
+
+@verb("holdfast init --agent claude --scope local")
+@click.option("--agent", type=click.Choice(initialise.AGENTS), help="The agent that shall call us; else what is here.")
+@click.option(
+    "--scope", type=click.Choice(SCOPES), default="local", help="For you here, for all of the project, or you."
+)
+@click.option("--print", "dry_run", is_flag=True, help="Print what would be put into the settings, and write nothing.")
 @click.option("--adopt", is_flag=True, help="Believe a store that came with a copy or an archive.")
-def init(workspace: Workspace, adopt: bool) -> Said:
-    """Prepare this project: make its store."""
-    found = initialise.init(workspace, adopt=adopt)
-    hook = f"Any agent's hook can call: {sys.executable} -I -S {found.hook} AGENT EVENT"
-    return Said(found, [found.store], ["Ready." if found.created else "It was ready already.", hook])
+def init(workspace: Workspace, agent: str | None, scope: str | None, dry_run: bool, adopt: bool) -> Said:
+    """Prepare this project: make its store, and let its agent call us."""
+    found = initialise.init(workspace, adopt=adopt, agent=agent, scope=scope, dry_run=dry_run)
+    if dry_run:
+        return Said(found, [json.dumps(found.block, indent=2)], [f"This would go into {found.file}"])
+    talk: list[Line] = ["Ready." if found.created else "It was ready already."]
+    if found.agent is None:
+        talk.append(f"Any agent's hook can call: {sys.executable} -I -S {found.hook} AGENT EVENT")
+    else:
+        talk += list(_changes(found.file or "", found.events)) or [f"All calls stand in {found.file}"]
+    return Said(found, [found.store], [*talk, *found.hints])
+
+
+def _changes(file: str, events: dict[str, str]) -> Iterator[Line]:
+    for what in ("added", "replaced", "removed"):
+        names = [event for event, done in events.items() if done == what]
+        if names:
+            yield f"In {file}, {what}: {', '.join(names)}"
+
+
+@verb("holdfast uninit --scope local")
+@click.option("--scope", type=click.Choice(SCOPES), help="Only there; else wherever this project has our calls.")
+@click.option("--purge", is_flag=True, help="Delete the store too, with all runs and checkpoints.")
+@yes_option
+def uninit(workspace: Workspace, scope: str | None, purge: bool, yes: bool) -> Said:
+    """Give the agent's settings back as they were."""
+    if purge:
+        question = f"Delete {workspace.place} with all runs and checkpoints, for good?"
+        confirm(question, yes, f"holdfast uninit{f' --scope {scope}' if scope else ''} --purge")
+    found = uninstall.uninit(workspace, scope=scope, purge=purge)
+    talk: list[Line] = [f"{changed.file} {_given_back(changed)}" for changed in found.files]
+    if not found.files:
+        talk.append("No settings here had our calls.")
+    if found.purged:
+        talk.append(f"Deleted {found.purged}")
+    if found.packs:
+        talk.append(f"{count(found.packs, 'pack')} stay: your history rests on them, and `git gc` looks after them now")
+    return Said(found, [changed.file for changed in found.files], [*talk, *found.hints])
+
+
+def _given_back(changed: Changed) -> str:
+    if changed.gone:
+        return "is gone again"
+    return "is what it was before" if changed.exact else "was changed meanwhile; only our calls were taken out"
+
+
+@verb("holdfast doctor")
+def doctor(workspace: Workspace) -> Said:
+    """Look whether hooks are active, and what keeps them from it."""
+    found = examining.doctor(workspace)
+    data: list[Line] = []
+    for check in found.checks:
+        data.append((STYLE_OF[check.state], f"{check.state:<8} {check.name}: {one_line(check.about, 300)}"))
+        if check.state != "ok":
+            data += [f"           try: {one_line(hint, 300)}" for hint in check.hints]
+    return Said(found, data, code=DONE if found.healthy else FAILED)
 
 
 @verb("holdfast off")

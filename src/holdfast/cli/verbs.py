@@ -59,6 +59,8 @@ VERBS = {
     "rename": Verb("tell", "tell", "give a run a name"),
     "tag": Verb("tell", "tell", "add tags to a run, or take them off"),
     "init": Verb("setup", "setup", "prepare this project"),
+    "uninit": Verb("setup", "setup", "give the agent's settings back as they were"),
+    "doctor": Verb("setup", "setup", "look whether hooks are active, and what to do"),
     "on": Verb("setup", "setup", "record in this project again"),
     "off": Verb("setup", "setup", "record nothing in this project"),
     "config": Verb("setup", "setup", "look at settings and change them"),

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from msgspec import Struct
 
 from holdfast import choosing, filters
-from holdfast.checkpointing import make_checkpoint, shadow_of
+from holdfast.checkpointing import MEGABYTE, make_checkpoint, shadow_of
 from holdfast.errors import Ambiguous, NotFound, Refused, WrongUsage
 from holdfast.ledger import interrupted
+from holdfast.looking import Scan
 from holdfast.model import Checkpoint, Run
-from holdfast.text import path_text
+from holdfast.shadow import Shadow
+from holdfast.text import path_text, visible
 from holdfast.verbs import verb
 from holdfast.wording import checked
 from holdfast.workspace import Workspace
+
+SHOWN = 20
+KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a device", stat.S_IFCHR: "a device"}
 
 
 class Made(Struct):
     checkpoint: Checkpoint
     filtered: list[str] = []  # not kept, because a filter stands before them and nobody has said yes
+    left_out: dict[str, str] = {}  # what was not kept, and why
+    files: int | None = None  # how many are kept in all; told of the first checkpoint of a worktree alone
 
 
 @verb
@@ -39,6 +47,7 @@ def checkpoint(
     for text, noun in ((name, "name"), (message, "message")):
         if text is not None:
             checked(text, noun, 200 if noun == "name" else 20_000)
+    _refuse_misleading(name or "x")
     workspace.create()
     if workspace.is_off:
         raise Refused("Holdfast is off here, so nothing is recorded", [("store", workspace.place)], ["`holdfast on`"])
@@ -47,7 +56,64 @@ def checkpoint(
     with shadow_of(workspace) as shadow:
         made, scan = make_checkpoint(workspace, shadow, run=found, name=name, message=message, kind=kind, named=named)
         filtered = filters.filtered(shadow.git, shadow.directory, scan.beside.skipped) if scan.beside.skipped else set()
-        return Made(made, sorted(path_text(os.fsdecode(path)) for path in filtered))
+        reasons = _skipped(workspace, scan, filtered) | _odd(shadow, scan)
+        return Made(
+            made,
+            sorted(path_text(os.fsdecode(path)) for path in filtered),
+            {path_text(os.fsdecode(path)): why for path, why in sorted(reasons.items())},
+            _count_files(shadow, made) if made.number == 1 else None,
+        )
+
+
+def _refuse_misleading(name: str) -> None:
+    """A name that would be read as something else could never be used."""
+    reason = None
+    if name.startswith(("cp-", "run-", "ses-")):
+        reason = "looks like an id"
+    elif name.isdecimal():
+        reason = "is a number, and a number means a row of the last list"
+    elif name.startswith("-"):
+        reason = "looks like an option"
+    elif visible(name) != name or "\n" in name or "\t" in name:
+        reason = "holds characters that cannot be seen"
+    if reason:
+        facts = [("name", name)]
+        raise WrongUsage(f"This name {reason}", facts, ["`holdfast checkpoint before-refactoring`", "leave it out"])
+
+
+def _skipped(workspace: Workspace, scan: Scan, filtered: set[bytes]) -> dict[bytes, str]:
+    """Why files were left out."""
+    limit = workspace.settings.whole("checkpoint.file_limit")
+    total = workspace.settings.whole("checkpoint.total_limit")
+    reasons = {}
+    for path, size in scan.beside.skipped.items():
+        if path in filtered:
+            reasons[path] = "a filter stands before it (`checkpoint.filtered`)"
+        elif size > limit * MEGABYTE:
+            reasons[path] = f"{size:,} bytes, the limit is {limit:,} MB a file (`checkpoint.file_limit`)"
+        elif not os.access(os.path.join(os.fsencode(workspace.root), path), os.R_OK):
+            reasons[path] = "it cannot be read"
+        else:
+            reasons[path] = f"{size:,} bytes, the limit is {total:,} MB in all (`checkpoint.total_limit`)"
+    return reasons
+
+
+def _odd(shadow: Shadow, scan: Scan) -> dict[bytes, str]:
+    """What is neither a file nor a link, and is not ignored."""
+    watch = scan.memory.watch
+    reasons = {}
+    for path in sorted(watch.odd if watch else ())[:SHOWN]:
+        try:
+            kind = KINDS.get(stat.S_IFMT(os.lstat(os.path.join(os.fsencode(shadow.root), path)).st_mode))
+        except OSError:
+            continue
+        if kind and not shadow.ignores(path):
+            reasons[path] = f"it is {kind}"
+    return reasons
+
+
+def _count_files(shadow: Shadow, made: Checkpoint) -> int:
+    return shadow.git.run("ls-tree", "-r", "-z", "--name-only", made.tree).count(b"\0")
 
 
 def _run(workspace: Workspace, name: str | None) -> Run | None:

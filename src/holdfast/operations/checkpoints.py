@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 
 from msgspec import Struct
 
 from holdfast import choosing
-from holdfast.checkpointing import look, shadow_of
+from holdfast.checkpointing import MEGABYTE, look, shadow_of
+from holdfast.errors import NotFound
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore
 from holdfast.narration import headline
 from holdfast.objects import write_pack
-from holdfast.returning import find_unfinished, refuse_nameless
+from holdfast.refusing import find_unfinished, refuse_nameless
+from holdfast.restoring import State, holds, left_alone
+from holdfast.returning import beside_of
 from holdfast.shadow import Shadow
 from holdfast.text import path_text
 from holdfast.verbs import verb
@@ -25,6 +29,7 @@ from holdfast.workspace import Workspace
 class CheckpointsListed(Struct):
     checkpoints: list[Checkpoint]
     unfinished: Restore | None = None
+    more: bool = False  # whether there are more than these
 
 
 class Diffed(Struct):
@@ -32,22 +37,35 @@ class Diffed(Struct):
     b: str | None  # None: the worktree
     code: str
     state: list[str]
+    left: dict[str, str] = {}  # repositories, and files that were left out, which differ too, and how
 
 
 @verb
 def checkpoints(
-    workspace: Workspace, *, touching: str | None = None, run: str | None = None, limit: int | None = None
+    workspace: Workspace,
+    *,
+    touching: str | None = None,
+    run: str | None = None,
+    every: bool = False,
+    asked: bool = False,
+    limit: int | None = None,
 ) -> CheckpointsListed:
-    """Checkpoints of this worktree, newest first; only those in which a path changed."""
+    """Checkpoints of this worktree, or of all of the repository; newest first.
+
+    Only those in which a path changed (`touching`), or that somebody asked for (`asked`).
+    """
+    _refuse_without_store(workspace)
     most = limit or workspace.settings.whole("list.limit")
     with workspace.reading() as journal:
         id = choosing.find_by_name(workspace, journal, run).id if run else None
-        found = journal.list_checkpoints(None if id else workspace.worktree, run=id)
+        found = journal.list_checkpoints(None if id or every else workspace.worktree, run=id)
         wanted = path_text(os.fsdecode(choosing.inside(workspace, touching))) if touching else ""
-        shown = list(islice(_touching(found, wanted), most))
+        fitting = (made for made in _touching(found, wanted) if made.kind == "asked" or not asked)
+        listed = list(islice(fitting, most + 1))
         unfinished = find_unfinished(journal, workspace)
+    shown = listed[:most]
     choosing.remember(workspace, "checkpoint", [checkpoint.id for checkpoint in shown])
-    return CheckpointsListed(shown, unfinished)
+    return CheckpointsListed(shown, unfinished, len(listed) > most)
 
 
 @verb
@@ -61,30 +79,47 @@ def diff(workspace: Workspace, a: str, b: str | None = None, paths: tuple[str, .
         first = choosing.get_checkpoint(workspace, journal, a)
         second = choosing.get_checkpoint(workspace, journal, b) if b else None
         state = _learned(journal, first, second)
+    within = inside if b"" not in inside else []
+    limit = workspace.settings.whole("checkpoint.file_limit") * MEGABYTE
     with shadow_of(workspace) as shadow:
-        code = _code(workspace, shadow, first, second, inside if b"" not in inside else [])
-    return Diffed(first.id, second.id if second else None, code, state)
+        then, now = _state(shadow, first), _state(shadow, second) if second else _worktree(workspace, shadow)
+        _refuse_unknown(shadow, first, (then, now), within)
+        stands = partial(holds, shadow.reader, now) if second else shadow.stands
+        left = left_alone(now[1], then[1], stands, within, limit)
+        code = _code(shadow, then[0], now[0], within)
+    differ_too = {path_text(os.fsdecode(path)): how for path, how in left.items()}
+    return Diffed(first.id, second.id if second else None, code, state, differ_too)
 
 
-def _code(
-    workspace: Workspace, shadow: Shadow, first: Checkpoint, second: Checkpoint | None, paths: list[bytes]
-) -> str:
-    arguments = ("diff-tree", "-p", "--no-ext-diff", "--no-textconv", "--no-color", "-M", "--full-index", first.tree)
-    scan = look(workspace, shadow) if second is None else None
-    tree = scan.tree if scan else second.tree if second else first.tree
-    _refuse_unknown(shadow, first, tree, paths)
+def _refuse_without_store(workspace: Workspace) -> None:
+    if not workspace.exists:
+        raise NotFound(
+            "There is no Holdfast store here, so there is no checkpoint yet",
+            [("looked at", workspace.place)],
+            ["`holdfast checkpoint` makes the first one"],
+        )
+
+
+def _state(shadow: Shadow, checkpoint: Checkpoint) -> State:
+    return checkpoint.tree, beside_of(shadow, checkpoint)
+
+
+def _worktree(workspace: Workspace, shadow: Shadow) -> State:
+    scan = look(workspace, shadow)
+    return scan.tree, scan.beside
+
+
+def _refuse_unknown(shadow: Shadow, first: Checkpoint, states: tuple[State, State], paths: list[bytes]) -> None:
+    known = [path for path in paths if any(holds(shadow.reader, state, path) for state in states)]
+    refuse_nameless(first.id, [path for path in paths if path not in known])
+
+
+def _code(shadow: Shadow, first: str, second: str, paths: list[bytes]) -> str:
+    arguments = ("diff-tree", "-p", "--no-ext-diff", "--no-textconv", "--no-color", "-M")
     with shadow.scratch() as scratch:  # what was only looked at is not on disk
-        if scan:
-            write_pack(scratch, shadow.reader.pending, shadow.git.form)
+        write_pack(scratch, shadow.reader.pending, shadow.git.form)
         limited = (literal(path) for path in paths)
-        return shadow.git.run(*arguments, tree, "--", *limited, scratch=scratch).decode("utf-8", "replace")
-
-
-def _refuse_unknown(shadow: Shadow, first: Checkpoint, tree: str, paths: list[bytes]) -> None:
-    reader = shadow.reader
-    refuse_nameless(
-        first.id, [path for path in paths if not (reader.find(first.tree, path) or reader.find(tree, path))]
-    )
+        return shadow.git.run(*arguments, first, second, "--", *limited, scratch=scratch).decode("utf-8", "replace")
 
 
 def _learned(journal: Journal, first: Checkpoint, second: Checkpoint | None) -> list[str]:

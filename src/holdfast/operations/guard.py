@@ -11,7 +11,8 @@ from holdfast.checkpointing import make_checkpoint, shadow_of
 from holdfast.errors import NotFound, WrongUsage
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore
-from holdfast.returning import Restored, go_back, refuse_unfinished, visiting
+from holdfast.refusing import refuse_unfinished
+from holdfast.returning import Restored, go_back, visiting
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
@@ -38,7 +39,7 @@ def guard(workspace: Workspace, command: tuple[str, ...], *, auto: bool = False,
 
     With `to_stderr`, what the command prints is kept off standard output.
     """
-    line = _line(command)
+    line = _line(command, "guard")
     workspace.create()
     with workspace.reading() as journal:
         refuse_unfinished(journal, workspace)
@@ -57,7 +58,7 @@ def bisect(
 
     What the command prints goes to standard error.
     """
-    line = _line(command)
+    line = _line(command, "bisect")
     with workspace.reading() as journal:
         refuse_unfinished(journal, workspace)
         between = _between(workspace, journal, good, bad)
@@ -166,7 +167,7 @@ def _position(ordered: list[Checkpoint], checkpoint: Checkpoint) -> int:
     )
 
 
-def _line(command: tuple[str, ...]) -> str:
+def _line(command: tuple[str, ...], verb: str) -> str:
     if not command:
-        raise WrongUsage("There is no command to run", [], ["`holdfast guard -- pytest`"])
+        raise WrongUsage("There is no command to run", [], [f"`holdfast {verb} -- pytest`"])
     return shlex.join(command)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
-from holdfast import files, spool
-from holdfast.errors import NotFound
+from holdfast import files, hooking, installing, spool
+from holdfast.checkpointing import shadow_of
+from holdfast.errors import HoldfastError, NotFound, Refused, WrongUsage
 from holdfast.text import path_text
 from holdfast.workspace import Workspace
+
+AGENTS = (hooking.AGENT, "none")
 
 
 class Initialised(Struct):
@@ -17,6 +23,12 @@ class Initialised(Struct):
     store: str
     created: bool
     hook: str  # the program that an agent's hook runs
+    agent: str | None = None  # whose settings our calls were put into
+    scope: str | None = None
+    file: str | None = None  # the agent's settings file
+    events: dict[str, str] = {}  # for which our call was `added`, `replaced` or `removed`; empty: all was there
+    block: dict[str, Any] = {}  # what stands in that file for us
+    hints: list[str] = []
 
 
 class Switched(Struct):
@@ -25,13 +37,70 @@ class Switched(Struct):
     changed: bool
 
 
-def init(workspace: Workspace, *, adopt: bool = False) -> Initialised:
-    """Make the store of this project. With `adopt`, believe one that came from elsewhere."""
+def init(
+    workspace: Workspace,
+    *,
+    adopt: bool = False,
+    agent: str | None = None,
+    scope: str | None = None,
+    dry_run: bool = False,
+) -> Initialised:
+    """Make the store of this project, and put our calls into its agent's settings, if the agent is there.
+
+    The scope is `local`, unless it is said; whoever says it means that there is an agent. With `adopt`, believe a store
+    that came from elsewhere. With `dry_run`, only say what would be put where.
+    """
+    is_wanted = scope is not None or installing.is_used(workspace.root, workspace.environ)
+    chosen = agent or (hooking.AGENT if is_wanted else "none")
+    scope = scope or "local"
+    _check(agent, scope)
+    inbox = str(Path(spool.__file__).with_name("inbox.py"))
+    result = Initialised(path_text(workspace.root), path_text(workspace.place), False, path_text(inbox))
+    if chosen != "none" or dry_run:
+        calls = hooking.block(scope, _sayable(sys.executable), _sayable(inbox))
+        place = installing.place_of(scope, workspace.root, workspace.environ, workspace.user_directory("state"))
+        result.agent, result.scope, result.file = hooking.AGENT, scope, path_text(place.path)
+        result.block = hooking.as_settings(calls)
+    if dry_run:
+        return result
     with files.os_errors():
-        created = workspace.create(adopt)
-    return Initialised(
-        path_text(workspace.root), path_text(workspace.place), created, str(Path(spool.__file__).with_name("inbox.py"))
-    )
+        result.created = workspace.create(adopt)
+        if chosen != "none":
+            result.events = installing.install(place, calls).events
+            result.hints += _shown_by_git(workspace, place.path) if scope == "local" and result.events else []
+        elif agent is None:
+            result.hints.append("`holdfast init --agent claude` lets Claude Code call Holdfast")
+    return result
+
+
+def _check(agent: str | None, scope: str) -> None:
+    if agent is not None and agent not in AGENTS:
+        raise WrongUsage(f'There is no agent "{agent}" to install for', [("agents", ", ".join(AGENTS))])
+    if scope not in hooking.SCOPES:
+        raise WrongUsage(f'There is no scope "{scope}"', [("scopes", ", ".join(hooking.SCOPES))])
+
+
+def _sayable(path: str) -> str:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        path = ""
+    if not path:
+        raise Refused("The path of this Python cannot be written into a settings file", [("python", sys.executable)])
+    return path
+
+
+def _shown_by_git(workspace: Workspace, path: Path) -> list[str]:
+    """A hint where git lists our file among what it does not know yet. It is asked; nothing of the user's changes."""
+    name = os.fsencode(path.relative_to(workspace.root))
+    try:
+        with shadow_of(workspace) as shadow:
+            if not shadow.repository.exists or shadow.ignores(name):
+                return []
+    except HoldfastError:  # no git, so nothing is shown
+        return []
+    shown = path_text(path.relative_to(workspace.root))
+    return [f"git shows {shown} as a new file, and it is for this machine only: add it to a list of ignored files"]
 
 
 def off(workspace: Workspace) -> Switched:

@@ -11,7 +11,7 @@ from holdfast import choosing, history
 from holdfast.beside import Beside
 from holdfast.checkpointing import shadow_of
 from holdfast.clock import micros
-from holdfast.errors import WrongUsage
+from holdfast.errors import NotFound, WrongUsage
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Event, Run, Session, Status
 from holdfast.shadow import Shadow
@@ -72,18 +72,36 @@ def show(
     """A run, as it is or as it was at an event; a session with its events; or a checkpoint, with what it changed."""
     with workspace.reading() as journal:
         if name and choosing.is_checkpoint(workspace, journal, name):
+            _refuse_useless(at is not None, "--at", "a run")
             return _checkpoint(workspace, journal, choosing.get_checkpoint(workspace, journal, name), diff)
+        _refuse_useless(diff, "--diff", "a checkpoint")
         if name and name.startswith("ses-"):
+            _refuse_useless(at is not None, "--at", "a run")
             session = choosing.get_session(workspace, journal, name)
             run_of = journal.get_run(session.run)
             events = history.without(journal.events(session.run), run_of.forgotten)
             return SessionShown(session, run_of, [event for event in events if event.session == session.id])
-        run = choosing.get_run(workspace, journal, name)
+        run = _get_run(workspace, journal, name)
         sessions = journal.list_sessions(run.id, limit=20)
         if at is None:
             return RunShown(run, sessions, None)
         seq = choosing.get_seq(run, at)
         return RunShown(journal.run_at(run.id, seq), [], seq)
+
+
+def _refuse_useless(given: bool, option: str, noun: str) -> None:
+    if given:
+        raise WrongUsage(f"Option `{option}` is for {noun}", [], ["`holdfast show --help`"])
+
+
+def _get_run(workspace: Workspace, journal: Journal, name: str | None) -> Run:
+    try:
+        return choosing.get_run(workspace, journal, name)
+    except NotFound as error:
+        if name is None or name.startswith("run-"):
+            raise
+        message = f'There is no run, session or checkpoint "{one_line(name, 60)}"'
+        raise NotFound(message, error.facts, [*error.hints, "`holdfast checkpoints` lists checkpoints"]) from None
 
 
 def _checkpoint(workspace: Workspace, journal: Journal, found: Checkpoint, diff: bool) -> CheckpointShown:
@@ -103,7 +121,7 @@ def _checkpoint(workspace: Workspace, journal: Journal, found: Checkpoint, diff:
 
 
 def _diff(shadow: Shadow, before: Checkpoint | None, found: Checkpoint) -> str:
-    arguments = ("diff-tree", "-p", "--no-ext-diff", "--no-textconv", "--no-color", "-M", "--full-index")
+    arguments = ("diff-tree", "-p", "--no-ext-diff", "--no-textconv", "--no-color", "-M")
     with shadow.scratch() as scratch:
         empty = shadow.git.run("mktree", scratch=scratch).decode().strip()
         out = shadow.git.run(*arguments, before.tree if before else empty, found.tree, scratch=scratch)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from holdfast import choosing, ids
-from holdfast.errors import NotFound, Refused
+from holdfast.errors import NotFound, Refused, WrongUsage
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore
-from holdfast.returning import Restored, find_unfinished, finish, go_back, reversed_way
+from holdfast.refusing import find_unfinished
+from holdfast.returning import Restored, finish, go_back, reversed_way
 from holdfast.text import escape_path
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
@@ -28,6 +29,8 @@ def restore(
 
     Paths are meant from the worktree's root, unless they are absolute.
     """
+    if paths and not code:
+        raise WrongUsage("What a run knows has no paths", [], ["leave out the paths", "or leave out `--state`"])
     inside = [choosing.inside(workspace, path) for path in paths]
 
     def choose(journal: Journal) -> Restore:

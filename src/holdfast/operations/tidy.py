@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
 
 from msgspec import Struct
@@ -28,6 +29,7 @@ class Tidied(Struct):
     freed: int = 0
     waiting: int = 0  # packs that git has relied on within the last hour
     unknown: int = 0  # states that are kept though the journal does not know them
+    because: dict[str, int] = {}  # why some stay whatever the numbers say -> how many
 
 
 @verb
@@ -49,10 +51,11 @@ def tidy(
             found = [made for made in journal.list_checkpoints() if made.worktree in {workspace.worktree, *ended}]
             needed = _needed(journal, found)
         going = plan_retention(
-            found, needed, workspace.clock.now(), rules, weights=_weights(shadow, found, rules), ended=ended
+            found, needed.keys(), workspace.clock.now(), rules, weights=_weights(shadow, found, rules), ended=ended
         )
         gone = {made.id for made in going}
         result = Tidied([made.id for made in going], len(found) - len(going), dry_run, stored_bytes(shadow.vault))
+        result.because = _because([made for made in found if made.id not in gone], needed)
         if dry_run:
             return result
         _drop(workspace, going)
@@ -93,17 +96,23 @@ def _weights(shadow: Shadow, found: list[Checkpoint], rules: Rules) -> dict[str,
     return weigh(shadow, {made.id: [made.tree, *filter(None, [made.staged]), made.beside] for made in ordered})
 
 
-def _needed(journal: Journal, found: list[Checkpoint]) -> set[str]:
-    """Checkpoints that an undo, an unfinished restore or an open run still needs."""
-    needed: set[str] = set()
+def _because(staying: list[Checkpoint], needed: dict[str, str]) -> dict[str, int]:
+    """Why checkpoints stay whatever the numbers say: the first reason of each counts."""
+    reasons = ("pinned" if made.pinned else "named" if made.name else needed.get(made.id) for made in staying)
+    return dict(Counter(filter(None, reasons)))
+
+
+def _needed(journal: Journal, found: list[Checkpoint]) -> dict[str, str]:
+    """Checkpoints that an undo, an unfinished restore or an open run still needs, and which of these it is."""
+    needed: dict[str, str] = {}
     for worktree in {made.worktree for made in found}:
-        needed |= still_needed(journal.ledger_of(worktree))
+        needed |= dict.fromkeys(still_needed(journal.ledger_of(worktree)), "needed by undo or redo")
     last_of_run: dict[str, Checkpoint] = {}
     for made in found:
         if made.run and (made.run not in last_of_run or made.number > last_of_run[made.run].number):
             last_of_run[made.run] = made
     open_runs = {run for run in last_of_run if (state := journal.find_run(run)) and state.status.is_open}
-    return needed | {last_of_run[run].id for run in open_runs}
+    return dict.fromkeys((last_of_run[run].id for run in open_runs), "the last of an open run") | needed
 
 
 def _drop(workspace: Workspace, going: list[Checkpoint]) -> None:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from holdfast import history, intake, packing
 from holdfast.errors import Damaged
-from holdfast.journal import Journal
+from holdfast.journal import LEDGER_PREFIX, Journal
 from holdfast.model import Run
 from holdfast.proving import Problem as Problem, prove
 from holdfast.rows import event_of, row_of_checkpoint, row_of_run, row_of_session
@@ -39,7 +39,7 @@ def verify(workspace: Workspace, *, deep: bool = False) -> Verified:
         result.problems += [Problem("database", text) for text in journal.view.problems()]
         names = journal.view.all_run_ids()
         for number, id in enumerate(names, 1):
-            result.runs += 1
+            result.runs += not id.startswith(LEDGER_PREFIX)
             try:
                 result.events += _check_run(journal, id, result.problems)
             except Damaged as error:

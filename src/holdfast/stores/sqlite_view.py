@@ -60,6 +60,14 @@ class SqliteView:
         )
         return [_session(row) for row in rows]
 
+    def sessions_of(self, conversation: str) -> list[SessionRow]:
+        rows = self._connection.execute(
+            f"SELECT {SESSION} FROM session JOIN run ON run.key = session.run WHERE session.agent_session = ?"
+            " ORDER BY session.opened DESC, session.rowid DESC",
+            (conversation,),
+        )
+        return [_session(row) for row in rows]
+
     def events(
         self, run: str, *, after: int = 0, until: int | None = None, newest: int | None = None
     ) -> Iterator[EventRow]:

@@ -1,0 +1,99 @@
+"""What an agent does, as its calls tell it: prompts, actions, turns, subagents, compactions.
+
+An agent may tell the same thing twice and in any order. Whatever has a name of the agent's own is counted once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from holdfast.model import Action, Body, Event, Prompt, Run
+
+KEPT_PROMPTS, KEPT_ACTIONS, KEPT_FILES, KEPT_ERRORS = 50, 50, 500, 20
+PROMPT = 4_000  # characters of a prompt that the state holds; the event has all of it
+
+
+def touch(run: Run, event: Event, files: list[str]) -> None:
+    for file in files:
+        run.files.pop(file, None)  # so that the newest stands last
+        run.files[file] = event.time
+    while len(run.files) > KEPT_FILES:
+        del run.files[next(iter(run.files))]
+
+
+def _prompted(run: Run, event: Event, body: Body) -> None:
+    key = text_of(body.get("key")) or None
+    if key is None or all(prompt.key != key for prompt in run.prompts):  # it may be told twice
+        run.prompts = [*run.prompts, Prompt(text_of(body.get("text"))[:PROMPT], event.time, key)][-KEPT_PROMPTS:]
+
+
+def _begun(run: Run, event: Event, body: Body) -> None:
+    """Something has begun of which the end may never be told."""
+    key = text_of(body.get("key"))
+    if key and all(action.key != key for action in run.actions):
+        run.doing[key] = text_of(body.get("text"))
+
+
+def _acted(run: Run, event: Event, body: Body) -> None:
+    files, key = texts_of(body.get("files")), text_of(body.get("key")) or None
+    error = text_of(body.get("error")) or None
+    earlier = next((action for action in run.actions if key and action.key == key), None)
+    if earlier is None:
+        action = Action(text_of(body.get("text")), event.time, files, key, error)
+        run.actions = [*run.actions, action][-KEPT_ACTIONS:]
+    elif error and not earlier.error:
+        earlier.error = error
+    run.doing.pop(key or "", None)
+    touch(run, event, files)
+    if error and (earlier is None or earlier.error == error):
+        _failed(run, f"{text_of(body.get('text'))}: {error}")
+
+
+def _failed(run: Run, text: str) -> None:
+    if text not in run.errors:
+        run.errors = [*run.errors, text][-KEPT_ERRORS:]
+
+
+def _met_error(run: Run, event: Event, body: Body) -> None:
+    _failed(run, text_of(body.get("text")))
+
+
+def _turned(run: Run, event: Event, body: Body) -> None:
+    run.reply = text_of(body.get("text")) or run.reply
+    run.doing = {}
+
+
+def _subagent(run: Run, event: Event, body: Body) -> None:
+    if event.kind == "subagent.started":
+        run.subagents[text_of(body.get("key"))] = text_of(body.get("type"))
+    else:
+        run.subagents.pop(text_of(body.get("key")), None)
+        text = ": ".join(filter(None, [text_of(body.get("type")) or "subagent", text_of(body.get("text"))]))
+        run.actions = [*run.actions, Action(text, event.time)][-KEPT_ACTIONS:]
+
+
+def _compacted(run: Run, event: Event, body: Body) -> None:
+    run.compactions += 1
+    run.summary = text_of(body.get("summary")) or run.summary
+
+
+def text_of(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def texts_of(value: Any) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
+    "prompt.given": _prompted,
+    "action.begun": _begun,
+    "action.taken": _acted,
+    "turn.ended": _turned,
+    "error.met": _met_error,
+    "subagent.started": _subagent,
+    "subagent.ended": _subagent,
+    "subagent.told": _subagent,
+    "context.compacted": _compacted,
+}

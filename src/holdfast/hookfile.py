@@ -1,0 +1,110 @@
+"""A settings text of Claude Code: our calls put in and taken out, and everything else left as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from holdfast import jsonedit
+from holdfast.hooking import Handler, is_ours
+from holdfast.jsonedit import NotJson
+
+NEW = "{}\n"
+Place = tuple[str | int, ...]
+
+
+class NotSettings(ValueError):
+    """The text is not what the agent takes for settings."""
+
+
+def parse(text: str) -> dict[str, Any]:
+    """The settings, whose hooks have the form that the agent knows. An empty file says nothing."""
+    if is_blank(text):
+        return {}
+    try:
+        settings = jsonedit.parse(text)
+    except NotJson as error:
+        raise NotSettings(str(error)) from error
+    if not isinstance(settings, dict):
+        raise NotSettings("it is not an object")
+    hooks = settings.get("hooks", {})
+    if not isinstance(hooks, dict):
+        raise NotSettings("`hooks` is not an object")
+    wrong = [event for event, groups in hooks.items() if not isinstance(groups, list)]
+    if wrong:
+        raise NotSettings(f"`hooks.{wrong[0]}` is not a list")
+    return settings
+
+
+def is_blank(text: str) -> bool:
+    return not text.strip(jsonedit.MARK + " \t\r\n")
+
+
+def with_calls(text: str, calls: dict[str, Handler]) -> tuple[str, dict[str, str]]:
+    """The text with our calls in it, and for which events one was `added`, `replaced` or `removed`."""
+    done: dict[str, str] = {}
+    hooks = parse(text).get("hooks", {})
+    if is_blank(text):
+        text = NEW
+    for event in {**calls, **hooks}:
+        ours = [hooks[event][place[2]] for place in _ours(hooks, event)]
+        if event in calls and ours == [{"hooks": [calls[event]]}]:
+            continue
+        if ours:
+            text = _without(text, event, {("hooks",), ("hooks", event)} if event in calls else {("hooks",)})
+        if event in calls:
+            text = _added(text, event, calls[event])
+        if ours or event in calls:
+            done[event] = "added" if not ours else "replaced" if event in calls else "removed"
+    return text, done
+
+
+def without_calls(text: str, earlier: dict[str, Any]) -> str:
+    """The text without our calls. What they leave empty goes too, unless it stood in the earlier settings."""
+    kept: set[Place] = {("hooks",)} if "hooks" in earlier else set()
+    kept |= {("hooks", event) for event in earlier.get("hooks", {})}
+    for event in called(parse(text)):
+        text = _without(text, event, kept)
+    return text
+
+
+def called(settings: dict[str, Any]) -> dict[str, list[Any]]:
+    """The events for which calls of ours stand in these settings, with those calls."""
+    hooks = settings.get("hooks", {})
+    found = {event: [_at(settings, place) for place in _ours(hooks, event)] for event in hooks}
+    return {event: calls for event, calls in found.items() if calls}
+
+
+def _ours(hooks: dict[str, Any], event: str) -> Iterator[tuple[str, str, int, str, int]]:
+    """Where each call of ours stands in the settings."""
+    for number, group in enumerate(hooks.get(event, [])):
+        handlers = group.get("hooks") if isinstance(group, dict) else None
+        for at, handler in enumerate(handlers if isinstance(handlers, list) else []):
+            if is_ours(handler):
+                yield "hooks", event, number, "hooks", at
+
+
+def _added(text: str, event: str, call: Handler) -> str:
+    settings = jsonedit.parse(text)
+    group = {"hooks": [call]}
+    if "hooks" not in settings:
+        return jsonedit.add(text, (), {event: [group]}, "hooks")
+    if event not in settings["hooks"]:
+        return jsonedit.add(text, ("hooks",), [group], event)
+    return jsonedit.add(text, ("hooks", event), group)
+
+
+def _without(text: str, event: str, kept: set[Place]) -> str:
+    while place := next(_ours(jsonedit.parse(text)["hooks"], event), None):
+        alone = len(_at(jsonedit.parse(text), place[:4])) == 1
+        text = jsonedit.remove(text, place[:3] if alone else place)
+    for at in (("hooks", event), ("hooks",)):
+        if at not in kept and not _at(jsonedit.parse(text), at):
+            text = jsonedit.remove(text, at)
+    return text
+
+
+def _at(settings: Any, place: Place) -> Any:
+    for step in place:
+        settings = settings[step]
+    return settings

@@ -1,0 +1,23 @@
+"""Checkpoints that nobody asks for: made when there is something new, and it is worth going back to."""
+
+from __future__ import annotations
+
+from holdfast import choosing
+from holdfast.checkpointing import look, make_checkpoint, shadow_of
+from holdfast.model import Checkpoint
+from holdfast.refusing import find_unfinished
+from holdfast.workspace import Workspace
+
+
+def keep_if_changed(workspace: Workspace, kind: str) -> Checkpoint | None:
+    """A checkpoint, if the worktree is not what the last one has."""
+    with shadow_of(workspace) as shadow:
+        with workspace.reading() as journal:
+            if find_unfinished(journal, workspace):
+                return None  # a mixture is nothing to go back to
+            last = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
+            run = choosing.current_run(journal, workspace.worktree)
+        scan = look(workspace, shadow)
+        if last is not None and last.tree == scan.tree:
+            return None
+        return make_checkpoint(workspace, shadow, run=run, kind=kind)[0]

@@ -1,0 +1,236 @@
+"""Prove that hooks are active, not only installed: everything that can keep a call from arriving, looked at."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast import __version__, client, files, hookfile, hooking, installing, intake, process, spool
+from holdfast.client import Level
+from holdfast.errors import HoldfastError
+from holdfast.git import find_program
+from holdfast.text import count, path_text, sound_text
+from holdfast.workspace import Workspace
+
+OK, WARNING, BROKEN = "ok", "warning", "broken"
+GRACE = timedelta(minutes=2)  # a transcript may be written so much later than the last call
+DEADLINE = 20.0
+MANY = 10_000  # calls that wait, though every command takes them in
+
+
+class Check(Struct):
+    name: str
+    state: str  # ok, warning, broken
+    about: str
+    hints: list[str] = []
+
+
+class Examined(Struct):
+    checks: list[Check]
+    healthy: bool  # nothing is broken
+
+
+def doctor(workspace: Workspace) -> Examined:
+    """Look at everything that recording depends on. It changes nothing, and takes nothing in."""
+    with files.os_errors():
+        levels = client.levels(workspace.root, workspace.environ, workspace.user_directory("state"))
+        last = _last_call(workspace)
+        checks = [
+            *_store(workspace),
+            *_calls(workspace, levels),
+            *_switches(workspace, levels),
+            _trust(workspace),
+            _version(workspace),
+            _arrival(workspace, levels, last),
+            *_inbox(workspace),
+        ]
+    return Examined(checks, all(check.state != BROKEN for check in checks))
+
+
+def _store(workspace: Workspace) -> Iterator[Check]:
+    if not workspace.exists:
+        yield Check("store", BROKEN, "there is no store here, so hooks keep nothing", ["`holdfast init`"])
+        return
+    try:
+        with workspace.reading() as journal:
+            problems = journal.view.problems()
+    except HoldfastError as error:
+        yield Check("store", BROKEN, error.message, error.hints)
+        return
+    if problems:
+        yield Check("store", BROKEN, f"the database is damaged: {problems[0]}", ["`holdfast verify`"])
+    else:
+        yield Check("store", OK, path_text(workspace.place))
+
+
+def _calls(workspace: Workspace, levels: list[Level]) -> Iterator[Check]:
+    """Where our calls stand, whether they are all of this version, and whether what they run is there."""
+    ours = {level.name: level for level in levels if hookfile.called(level.settings)}
+    for level in levels:
+        if level.trouble is not None:
+            yield Check(
+                f"{level.name} settings", WARNING, f"{level.path}: {level.trouble.message}", level.trouble.hints
+            )
+        elif level.name in ours and level.name in hooking.SCOPES:
+            yield from _block(level)
+            yield from _programs(workspace, level)
+    plugins = [level for level in levels if level.has_plugin]
+    if not ours and not plugins:
+        state = BROKEN if installing.is_used(workspace.root, workspace.environ) else WARNING
+        yield Check("hooks", state, "no settings file has our calls", ["`holdfast init --agent claude`"])
+    if ours and plugins:
+        first = next(iter(ours))
+        yield Check("twice", WARNING, "both the plugin and settings call us", [f"`holdfast uninit --scope {first}`"])
+    if len(ours) > 1:
+        hints = [f"`holdfast uninit --scope {name}`" for name in list(ours)[1:]]
+        yield Check("twice", WARNING, f"several settings files call us: {', '.join(ours)}", hints)
+
+
+def _block(level: Level) -> Iterator[Check]:
+    inbox = str(Path(spool.__file__).with_name("inbox.py"))
+    calls = hookfile.called(level.settings)
+    wanted = hooking.block(level.name, sys.executable, inbox)
+    missing = [event for event in wanted if event not in calls]
+    other = [event for event in calls if event in wanted and calls[event] != [wanted[event]]]
+    remedy = [f"`holdfast init --scope {level.name}`"]
+    name = f"{level.name} settings"
+    if missing:
+        yield Check(name, WARNING, f"{level.path} lacks our calls for {', '.join(missing)}", remedy)
+    elif other or len(calls) > len(wanted):
+        yield Check(name, WARNING, f"{level.path} has our calls in the form of another version or place", remedy)
+    else:
+        yield Check(name, OK, f"{level.path} has our calls for all {len(wanted)} events")
+
+
+def _programs(workspace: Workspace, level: Level) -> Iterator[Check]:
+    """What our calls run. Only what lies outside the worktree is tried: a repository may bring such settings."""
+    calls = [call for found in hookfile.called(level.settings).values() for call in found]
+    exact = [call for call in calls if isinstance(call.get("args"), list)]
+    remedy = [f"`holdfast init --scope {level.name}`"]
+    for python in sorted({sound_text(str(call.get("command"))) for call in exact}):
+        yield _interpreter(workspace, python, remedy)
+    words = {sound_text(str(word)) for call in exact for word in call["args"]}
+    for script in sorted(word for word in words if word.endswith(hooking.INBOX)):
+        if not os.path.isfile(script):
+            yield Check("hook program", BROKEN, f"{script} is not there", remedy)
+        elif not os.path.samefile(script, Path(spool.__file__).with_name("inbox.py")):
+            yield Check("hook program", WARNING, f"{script} belongs to another Holdfast", remedy)
+        else:
+            yield Check("hook program", OK, script)
+    if len(exact) < len(calls):
+        yield _found_through_path(workspace)
+
+
+def _interpreter(workspace: Workspace, python: str, remedy: list[str]) -> Check:
+    name = "interpreter"
+    if python == sys.executable:
+        return Check(name, OK, python)
+    if not os.path.isabs(python) or not os.path.isfile(python) or not os.access(python, os.X_OK):
+        return Check(name, BROKEN, f"{python} is not there any more", remedy)
+    if os.path.realpath(python).startswith(f"{workspace.root}/") or python.startswith(f"{workspace.root}/"):
+        return Check(name, WARNING, f"{python} lies in the worktree and is not this one, so it was not tried", remedy)
+    said = process.ask([python, "-I", "-m", "holdfast", "--version"], {"PATH": os.defpath}, DEADLINE)
+    if said is None:
+        return Check(name, BROKEN, f"{python} does not run Holdfast", remedy)
+    if said.strip() != f"holdfast {__version__}":
+        return Check(name, WARNING, f"{python} runs another Holdfast", remedy)
+    return Check(name, OK, f"{python} runs this version of Holdfast")
+
+
+def _found_through_path(workspace: Workspace) -> Check:
+    program = find_program("holdfast-hook", workspace.environ.get("PATH", os.defpath), "/nonexistent")
+    if program is None:
+        about = "committed calls look for holdfast-hook on PATH, and it is not there"
+        return Check("hook program", BROKEN, about, ["install Holdfast where PATH finds it", "`holdfast init`"])
+    if os.path.dirname(program) != os.path.dirname(sys.executable):
+        return Check("hook program", WARNING, f"{program} may belong to another Holdfast", [f"`ls -l {program}`"])
+    return Check("hook program", OK, program)
+
+
+def _switches(workspace: Workspace, levels: list[Level]) -> Iterator[Check]:
+    """What turns hooks off, wherever it stands."""
+    found = []
+    if workspace.is_off:
+        way = "`unset HOLDFAST`" if workspace.environ.get("HOLDFAST") == "0" else "`holdfast on`"
+        found.append(Check("switches", BROKEN, "Holdfast is off here", [way]))
+    for level in levels:
+        if level.is_set("disableAllHooks"):
+            hint = f"take `disableAllHooks` out of {level.path}"
+            found.append(Check("switches", BROKEN, f"{level.path} turns all hooks off", [hint]))
+        if level.name == "managed" and level.is_set("allowManagedHooksOnly"):
+            about = f"{level.path} allows only the hooks that an administrator has set"
+            found.append(Check("switches", BROKEN, about, ["ask whoever manages this machine"]))
+    yield from found or [Check("switches", OK, "nothing turns hooks off")]
+
+
+def _trust(workspace: Workspace) -> Check:
+    trusted = client.is_trusted(workspace.root, workspace.environ)
+    if trusted:
+        return Check("trust", OK, "Claude Code trusts this folder")
+    about = "Claude Code does not trust this folder yet, so it runs no hooks here but with `-p`"
+    return Check("trust", WARNING, about, ["start `claude` here once and answer its question"])
+
+
+def _version(workspace: Workspace) -> Check:
+    program, version = client.find_version(workspace.root, workspace.environ)
+    if program is None:
+        return Check("client", WARNING, "there is no `claude` on PATH", ["install Claude Code"])
+    if version is None:
+        return Check("client", WARNING, f"{program} does not say its version", [f"`{program} --version`"])
+    about = f"{program} is version {version}; Holdfast was tested with {hooking.TESTED}"
+    if _numbers(version) < _numbers(hooking.TESTED):
+        return Check("client", WARNING, about, ["`claude update`"])
+    return Check("client", OK, about)
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in version.split(".")]
+
+
+def _last_call(workspace: Workspace) -> datetime | None:
+    """When a call last arrived: one that waits, or one that was taken in."""
+    try:
+        times = [
+            datetime.fromtimestamp((workspace.inbox / name).stat().st_mtime, UTC)
+            for name in intake.waiting(workspace.inbox)
+        ]
+        if workspace.exists:
+            with workspace.reading() as journal:
+                sessions = journal.list_sessions(limit=50)
+            times += [found.last_active or found.opened for found in sessions if found.agent == hooking.AGENT]
+    except (HoldfastError, OSError):  # the check of the store says why, or it was taken in meanwhile
+        return None
+    return max(times, default=None)
+
+
+def _arrival(workspace: Workspace, levels: list[Level], last: datetime | None) -> Check:
+    """Whether calls come while the client works."""
+    written = client.last_written(workspace.root, workspace.environ)
+    installed = [files.signature(level.path) for level in levels if hookfile.called(level.settings)]
+    begun = [datetime.fromtimestamp(found[1] / 1e9, UTC) for found in installed if found]
+    since = last or max(begun, default=None)
+    if written and since and written - since > GRACE:
+        about = f"a transcript was written at {written:%Y-%m-%d %H:%M:%SZ}, and no call came since {since:%H:%M:%SZ}"
+        return Check("calls", BROKEN, about, ["restart Claude Code: it reads its hooks when it starts", "`/hooks`"])
+    if last is None:
+        return Check("calls", WARNING, "no call has arrived yet", ["start `claude` here"])
+    return Check("calls", OK, f"the last call arrived at {last:%Y-%m-%d %H:%M:%SZ}")
+
+
+def _inbox(workspace: Workspace) -> Iterator[Check]:
+    waiting, aside = intake.waiting(workspace.inbox), intake.aside(workspace.inbox)
+    troubles = intake.troubles(workspace.place) if workspace.exists else []
+    state = WARNING if len(waiting) >= MANY else OK
+    yield Check("inbox", state, f"{count(len(waiting), 'call')} wait", ["`holdfast sweep`"] if waiting else [])
+    if aside:
+        yield Check(
+            "set aside", WARNING, f"{count(len(aside), 'call')} could not be read", [f"`ls {workspace.inbox}/aside`"]
+        )
+    if troubles:
+        about = f"hooks could not keep {count(len(troubles), 'call')}; the last time: {troubles[-1]}"
+        yield Check("troubles", WARNING, about, ["`holdfast status`"])

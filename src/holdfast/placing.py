@@ -1,0 +1,154 @@
+"""Which run and which session a kept call belongs to.
+
+A conversation stays with its run, however it is resumed, compacted, cleared or forked. A new one joins the worktree's
+run if it is clear which, and nobody alive works on it; otherwise its first prompt starts a run of its own.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from msgspec import Struct, structs
+
+from holdfast import history, ids, process
+from holdfast.agents.protocol import Reading
+from holdfast.attending import attended, bury, judged
+from holdfast.choosing import OPEN_STATUSES, current_run, newest_run
+from holdfast.intake import Call
+from holdfast.journal import Journal
+from holdfast.model import Body, Draft, Environment, Run, Session, Status
+from holdfast.stores.protocol import RunQuery
+from holdfast.text import path_text
+
+SAME_PROCESS = ("clear",)  # a conversation that begins so follows another one of its process
+
+
+class Ground(Struct):
+    """Where a call was made, and how long ago a run may have been worked on to be joined."""
+
+    worktree: str
+    recent: timedelta
+
+
+def place(journal: Journal, call: Call, reading: Reading, ground: Ground) -> int:
+    """Append what a call says to the run it belongs to; answers with how many events were added."""
+    named = call.environment.get("HOLDFAST_SESSION")
+    session = journal.find_session(named) if named else None
+    if session is None and reading.conversation:
+        session = _session_of(journal, call, reading, ground)
+    run = _run_of(journal, call, reading, session, ground)
+    if run is None:  # a conversation that has only begun: nobody knows yet what it will be about
+        return len(journal.append(journal.ledger(ground.worktree).id, *reading.drafts))
+    added = len(journal.append(run.id, *_signed(reading.drafts, session)))
+    if reading.ends and session and session.is_open:
+        added += len(journal.append(run.id, _ending(call, reading, session)))
+    return added
+
+
+def _signed(drafts: list[Draft], session: Session | None) -> list[Draft]:
+    if session is None:
+        return drafts
+    if session.fenced:
+        return [structs.replace(draft, kind="call.late") for draft in drafts]
+    return [structs.replace(draft, session=session.id) for draft in drafts]
+
+
+def _ending(call: Call, reading: Reading, session: Session) -> Draft:
+    body = {"how": "ended", "reason": reading.ends}
+    return Draft(history.ENDED, body, id=call.event_id("ended"), time=call.time, session=session.id, agent=call.agent)
+
+
+def _session_of(journal: Journal, call: Call, reading: Reading, ground: Ground) -> Session | None:
+    """The session of a conversation in the process that called; opened, where it begins or goes on."""
+    known = journal.sessions_of(reading.conversation or "")
+    found = next((session for session in known if session.is_open and _is_same(session, call)), None)
+    if found is not None:
+        return found
+    latest = known[0] if known else None
+    if reading.begins is None and reading.goal is None:
+        return latest  # a late word of one that has ended
+    run = journal.find_run(latest.run) if latest else _run_to_join(journal, call, reading, ground)
+    if run is None and reading.goal is not None:
+        run = _start(journal, call, reading.goal, ground)
+    return _open(journal, call, reading, run) if run else None
+
+
+def _is_same(session: Session, call: Call) -> bool:
+    if session.process is None or call.process is None:
+        return True
+    return (session.process.pid, session.process.start, session.process.boot) == (
+        call.process.pid,
+        call.process.start,
+        call.process.boot,
+    )
+
+
+def _run_to_join(journal: Journal, call: Call, reading: Reading, ground: Ground) -> Run | None:
+    if run := journal.find_run(call.environment.get("HOLDFAST_RUN") or ""):
+        return run
+    if reading.begins in SAME_PROCESS:
+        before = next((found for found in journal.list_sessions(limit=100) if _shares_process(found, call)), None)
+        return journal.find_run(before.run) if before else None
+    if reading.begins == "fork":
+        return newest_run(journal, ground.worktree)
+    return _open_run(journal, call, ground)
+
+
+def _shares_process(session: Session, call: Call) -> bool:
+    return session.process is not None and call.process is not None and _is_same(session, call)
+
+
+def _open_run(journal: Journal, call: Call, ground: Ground) -> Run | None:
+    """The run that somebody chose, or else the only open one; if nobody alive works on it, and it is not forgotten."""
+    run = current_run(journal, ground.worktree)
+    if run is None or run.status not in (Status.CREATED, Status.ACTIVE):
+        listed, _ = journal.list_runs(RunQuery(worktree=ground.worktree, statuses=OPEN_STATUSES, limit=2))
+        run = listed[0] if len(listed) == 1 else None
+    if run is None or attended(journal, run.id) or (run.updated and call.time - run.updated > ground.recent):
+        return None
+    return run
+
+
+def _start(journal: Journal, call: Call, goal: str, ground: Ground) -> Run:
+    body = {"goal": goal, "layout": "native", "worktree": ground.worktree, "directory": path_text(call.directory)}
+    run = journal.start(ids.make("run"), Draft("run.started", {**body, "unasked": True}, time=call.time))
+    pointed = current_run(journal, ground.worktree)
+    if pointed is None or not attended(journal, pointed.id):
+        journal.point(ground.worktree, run.id)
+    return run
+
+
+def _open(journal: Journal, call: Call, reading: Reading, run: Run) -> Session:
+    """Open a session for a conversation; what a process that is gone left open there is closed first."""
+    for session, evidence in judged(journal.list_sessions(run.id, only_open=True, with_process=True)):
+        bury(journal, session, evidence)
+    body: Body = {
+        "agent_session": reading.conversation,
+        "begun": reading.begins,
+        "process": call.process,
+        "environment": Environment(process.here().host, "", path_text(call.directory)),
+        "epoch": run.epoch,
+    }
+    id = ids.make("ses")
+    journal.append(
+        run.id,
+        Draft(history.OPENED, body, id=call.event_id("opened"), time=call.time, session=id, agent=call.agent),
+    )
+    found = journal.find_session(id)
+    assert found is not None
+    return found
+
+
+def _run_of(journal: Journal, call: Call, reading: Reading, session: Session | None, ground: Ground) -> Run | None:
+    """The run of the session, or the one that the call names; for an agent without conversations, the worktree's."""
+    named = session.run if session else call.environment.get("HOLDFAST_RUN")
+    if named and (run := journal.find_run(named)):
+        return run
+    if reading.conversation:
+        return None
+    worktree = ground.worktree
+    return (
+        current_run(journal, worktree)
+        or newest_run(journal, worktree)
+        or _start(journal, call, f"Work of {call.agent or 'an agent'}", ground)
+    )

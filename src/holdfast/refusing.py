@@ -1,0 +1,92 @@
+"""When nobody may go back: a restore is unfinished, somebody else's work would be lost, a path names nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+from collections.abc import Iterator
+
+from holdfast.bystanders import Bystanders
+from holdfast.errors import Busy, HoldfastError, Interrupted, NotFound, Refused
+from holdfast.journal import Journal
+from holdfast.ledger import VISITING
+from holdfast.model import Checkpoint, Restore
+from holdfast.restoring import Plan
+from holdfast.text import path_text
+from holdfast.workspace import Workspace
+
+SHOWN = 20
+
+
+def refuse_others(plan: Plan, others: Bystanders | None) -> None:
+    clash = [(who, path) for path in plan.paths if (who := others.whose(path))] if others else []
+    if clash:
+        raise Busy(
+            "Another session that is alive has changed files that would be overwritten",
+            [(who, path_text(os.fsdecode(path))) for who, path in clash[:SHOWN]],
+            [
+                "name the files that you want back",
+                "add `--force` to overwrite them all the same; `holdfast undo` brings them back",
+            ],
+        )
+
+
+def refuse_nameless(checkpoint: str, paths: list[bytes]) -> None:
+    """Say which paths name nothing that is known."""
+    if paths:
+        raise NotFound(
+            "This path names nothing, neither in the checkpoint nor in the worktree",
+            [("path", os.fsdecode(path)) for path in paths[:SHOWN]],
+            [f"`holdfast diff {checkpoint}` names what differs; ignored files are in no checkpoint"],
+        )
+
+
+def refuse_other_worktree(workspace: Workspace, target: Checkpoint) -> None:
+    """A checkpoint goes back to where it was made, unless somebody insists."""
+    if target.worktree == workspace.worktree:
+        return
+    go_there = f"`cd {shlex.quote(target.directory)} && holdfast restore {target.id}` restores it there"
+    raise Refused(
+        "This checkpoint was made in another worktree",
+        [("checkpoint", target.id), ("made in", target.directory), ("here", path_text(workspace.root))],
+        [*([go_there] if os.path.isdir(target.directory) else []), "add `--force` to bring it here"],
+    )
+
+
+def refuse_unfinished(journal: Journal, workspace: Workspace) -> None:
+    if unfinished := find_unfinished(journal, workspace):
+        raise _broken_off(unfinished, Refused)
+
+
+def find_unfinished(journal: Journal, workspace: Workspace) -> Restore | None:
+    ledger = journal.ledger_of(workspace.worktree)
+    return ledger.unfinished if ledger else None
+
+
+@contextlib.contextmanager
+def telling_when_interrupted(workspace: Workspace) -> Iterator[None]:
+    """Whoever presses Ctrl-C in the middle of a restore is told what that leaves behind."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        with workspace.reading() as journal:
+            unfinished = find_unfinished(journal, workspace)
+        if unfinished is None:
+            raise
+        raise _broken_off(unfinished, Interrupted) from None
+
+
+def _broken_off(unfinished: Restore, kind: type[HoldfastError]) -> HoldfastError:
+    facts = [("to", unfinished.target), ("from", unfinished.before)]
+    if unfinished.verb == VISITING:
+        return kind(
+            "A bisect was interrupted, so the worktree may be a mixture",
+            facts,
+            ["`holdfast restore --continue`, or `--undo`: both lead back to where it began"],
+        )
+    return kind(
+        "A restore was interrupted, so the worktree may be a mixture",
+        facts,
+        ["`holdfast restore --continue` finishes it", "`holdfast restore --undo` takes it back"],
+    )

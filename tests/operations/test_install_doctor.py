@@ -1,0 +1,285 @@
+"""Whether hooks are active: every way in which a call can fail to arrive is found, and said with what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import holdfast
+from holdfast import client, hooking
+from holdfast.operations.doctor import Check
+from holdfast.workspace import Workspace
+from tests.hostile.places import tree_of
+from tests.operations.people import with_environ
+from tests.tools import Command, hook
+from tests.world.calls import keep_by_hand
+
+
+@pytest.fixture
+def installed(project: Workspace) -> Workspace:
+    holdfast.init(project, agent="claude")
+    return project
+
+
+def check(workspace: Workspace, name: str, **environ: str) -> Check:
+    with with_environ(workspace, **environ) as opened:
+        found = [check for check in holdfast.doctor(opened).checks if check.name == name]
+    assert found, f"there is no check {name}"
+    return found[-1]
+
+
+def local(workspace: Workspace) -> Path:
+    return workspace.root / ".claude" / "settings.local.json"
+
+
+def change(path: Path, **settings: Any) -> None:
+    known = json.loads(path.read_bytes()) if path.exists() else {}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(known | settings))
+
+
+def program(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_nothing_is_broken_after_init(installed: Workspace) -> None:
+    found = holdfast.doctor(installed)
+    assert found.healthy
+    states = {check.name: check.state for check in found.checks}
+    assert [states[name] for name in ("store", "local settings", "interpreter", "hook program", "switches")] == [
+        "ok"
+    ] * 5
+
+
+def test_looking_changes_nothing(installed: Workspace, home: Path) -> None:
+    keep_by_hand(installed.inbox)
+    holdfast.doctor(installed)
+    before = tree_of(installed.root, home)
+    holdfast.doctor(installed)
+    assert tree_of(installed.root, home) == before
+
+
+def test_without_a_store_hooks_keep_nothing(repository: Path) -> None:
+    with holdfast.open(repository) as workspace:
+        found = holdfast.doctor(workspace)
+    assert (found.healthy, found.checks[0].state, found.checks[0].hints) == (False, "broken", ["`holdfast init`"])
+
+
+def test_store_of_somebody_else_is_broken(installed: Workspace) -> None:
+    installed.close()
+    installed.place.chmod(0o770)
+    assert check(installed, "store").state == "broken"
+    installed.place.chmod(0o700)
+
+
+def test_without_our_calls_an_agent_that_is_there_is_not_recorded(project: Workspace) -> None:
+    assert check(project, "hooks").state == "warning"
+    (project.root / ".claude").mkdir()
+    assert check(project, "hooks").state == "broken"
+
+
+def test_calls_that_are_missing_are_named(installed: Workspace) -> None:
+    known = json.loads(local(installed).read_bytes())
+    del known["hooks"]["Stop"]
+    local(installed).write_text(json.dumps(known))
+    found = check(installed, "local settings")
+    assert (found.state, "Stop" in found.about, found.hints) == ("warning", True, ["`holdfast init --scope local`"])
+
+
+def test_settings_that_cannot_be_read_are_named(installed: Workspace) -> None:
+    local(installed).write_text("{")
+    assert check(installed, "local settings").state == "warning"
+
+
+def call_with(workspace: Workspace, **changes: Any) -> None:
+    """Settings whose every call is ours, with something in it changed."""
+    calls = hooking.block("local", sys.executable, str(Path(holdfast.__file__).with_name("inbox.py")))
+    local(workspace).write_text(
+        json.dumps(hooking.as_settings({name: {**call, **changes} for name, call in calls.items()}))
+    )
+
+
+def test_interpreter_that_is_gone_is_broken(installed: Workspace) -> None:
+    call_with(installed, command="/gone/bin/python")
+    assert check(installed, "interpreter").state == "broken"
+
+
+def test_interpreter_without_holdfast_is_broken(installed: Workspace, tmp_path: Path) -> None:
+    call_with(installed, command=str(program(tmp_path / "bin" / "python", "exit 1")))
+    assert check(installed, "interpreter").state == "broken"
+
+
+def test_interpreter_with_another_holdfast_is_told(installed: Workspace, tmp_path: Path) -> None:
+    call_with(installed, command=str(program(tmp_path / "bin" / "python", "echo holdfast 0.0.1")))
+    assert check(installed, "interpreter").state == "warning"
+
+
+@pytest.mark.promise(20)
+def test_program_of_the_worktree_is_not_run(installed: Workspace, tmp_path: Path) -> None:
+    call_with(installed, command=str(program(installed.root / "bin" / "python", f"touch {tmp_path}/ran")))
+    program(installed.root / "bin" / "claude", f"touch {tmp_path}/ran")
+    assert check(installed, "interpreter").state == "warning"
+    assert check(installed, "client", PATH=f"{installed.root}/bin:.").state == "warning"
+    assert not (tmp_path / "ran").exists()
+
+
+def test_hook_program_that_is_gone_or_anothers_is_told(installed: Workspace, tmp_path: Path) -> None:
+    other = tmp_path / "holdfast" / "inbox.py"
+    call_with(installed, args=["-I", "-S", str(other), "claude", "Stop"])
+    assert check(installed, "hook program").state == "broken"
+    other.parent.mkdir()
+    other.touch()
+    assert check(installed, "hook program").state == "warning"
+
+
+def test_committed_calls_need_their_program_on_the_path(project: Workspace, tmp_path: Path) -> None:
+    holdfast.init(project, agent="claude", scope="project")
+    assert check(project, "hook program", PATH="/nonexistent").state == "broken"
+    program(tmp_path / "bin" / "holdfast-hook", "exit 0")
+    assert check(project, "hook program", PATH=str(tmp_path / "bin")).state == "warning"
+
+
+def test_calls_in_several_places_are_told(installed: Workspace) -> None:
+    holdfast.init(installed, agent="claude", scope="user")
+    assert check(installed, "twice").hints == ["`holdfast uninit --scope user`"]
+
+
+def test_plugin_and_settings_together_are_told(installed: Workspace, home: Path) -> None:
+    change(home / ".claude" / "settings.json", enabledPlugins={"holdfast@somewhere": True, "other@x": True})
+    assert check(installed, "twice").hints == ["`holdfast uninit --scope local`"]
+    holdfast.uninit(installed)
+    assert "hooks" not in {found.name for found in holdfast.doctor(installed).checks}
+
+
+# What turns hooks off
+
+
+@pytest.mark.parametrize("scope", hooking.SCOPES)
+def test_switch_that_turns_all_hooks_off_is_found_in_every_file(installed: Workspace, home: Path, scope: str) -> None:
+    paths = {"local": local(installed), "project": installed.root / ".claude" / "settings.json"}
+    change(paths.get(scope, home / ".claude" / "settings.json"), disableAllHooks=True)
+    assert check(installed, "switches").state == "broken"
+
+
+def test_managed_settings_are_read(installed: Workspace, tmp_path: Path) -> None:
+    managed = tmp_path / "managed-settings.json"
+    change(managed, allowManagedHooksOnly=True)
+    found = client.levels(installed.root, installed.environ, tmp_path, managed)
+    assert [(level.name, level.is_set("allowManagedHooksOnly")) for level in found] == [
+        ("managed", True), ("local", False), ("project", False), ("user", False),
+    ]  # fmt: skip
+
+
+def test_our_own_switches_are_found(installed: Workspace) -> None:
+    assert check(installed, "switches", HOLDFAST="0").hints == ["`unset HOLDFAST`"]
+    holdfast.off(installed)
+    assert check(installed, "switches").hints == ["`holdfast on`"]
+    holdfast.on(installed)
+
+
+@pytest.mark.parametrize("known", ["{}", "{", '{"projects": []}', '{"projects": {"PATH": {}}}', None])
+def test_folder_that_is_not_trusted_is_told(installed: Workspace, home: Path, known: str | None) -> None:
+    if known is not None:
+        (home / ".claude.json").write_text(known.replace("PATH", str(installed.root)))
+    assert check(installed, "trust").state == "warning"
+
+
+def test_folder_is_trusted_by_itself_or_by_one_around_it(installed: Workspace, home: Path, tmp_path: Path) -> None:
+    for path in (installed.root, installed.root.parent):
+        change(home / ".claude.json", projects={str(path): {"hasTrustDialogAccepted": True}})
+        assert check(installed, "trust").state == "ok"
+    change(tmp_path / "else" / ".claude.json", projects={str(installed.root): {"hasTrustDialogAccepted": True}})
+    (home / ".claude.json").unlink()
+    assert check(installed, "trust", CLAUDE_CONFIG_DIR=str(tmp_path / "else")).state == "ok"
+
+
+# The client
+
+
+@pytest.mark.parametrize(
+    ("script", "state"),
+    [(f"echo '{hooking.TESTED} (Claude Code)'", "ok"), ("echo 99.0.0", "ok"), ("echo 1.9.999", "warning"),
+     ("exit 1", "warning"), ("echo hello", "warning")],
+)  # fmt: skip
+def test_version_of_the_client_is_compared_with_the_tested_one(
+    installed: Workspace, tmp_path: Path, script: str, state: str
+) -> None:
+    program(tmp_path / "bin" / "claude", script)
+    assert check(installed, "client", PATH=f"{tmp_path}/bin:{os.environ['PATH']}").state == state
+
+
+def test_client_that_is_not_there_is_only_a_warning(installed: Workspace) -> None:
+    assert check(installed, "client", PATH="/nonexistent").state == "warning"
+
+
+# Calls
+
+
+def transcript(home: Path, root: Path, age: float) -> None:
+    name = "".join(letter if letter.isalnum() and letter.isascii() else "-" for letter in str(root))
+    path = home / ".claude" / "projects" / name / "11111111-1111-1111-1111-111111111111.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    os.utime(path, (time.time() - age,) * 2)
+
+
+def test_the_last_call_is_told_whether_it_waits_or_was_taken_in(installed: Workspace) -> None:
+    assert check(installed, "calls").state == "warning"
+    hook(
+        installed.root,
+        "claude",
+        "UserPromptSubmit",
+        b'{"session_id": "s1", "prompt": "go"}',
+        CLAUDE_PID=str(os.getpid()),
+    )
+    assert check(installed, "calls").state == "ok"
+    assert check(installed, "inbox").about.startswith("1 call")
+
+
+def test_transcript_that_grows_while_no_call_comes_means_a_dead_recorder(installed: Workspace, home: Path) -> None:
+    hook(installed.root, "claude", "Stop", b"{}")
+    (waiting,) = [path for path in installed.inbox.iterdir() if path.is_file()]
+    os.utime(waiting, (time.time() - 1000,) * 2)
+    transcript(home, installed.root, age=1000)
+    assert check(installed, "calls").state == "ok"
+    transcript(home, installed.root, age=0)
+    assert check(installed, "calls").state == "broken"
+
+
+def test_transcript_from_before_the_installation_proves_nothing(installed: Workspace, home: Path) -> None:
+    transcript(home, installed.root, age=1000)
+    assert check(installed, "calls").state == "warning"
+    os.utime(local(installed), (time.time() - 2000,) * 2)
+    assert check(installed, "calls").state == "broken"
+
+
+def test_calls_that_could_not_be_kept_or_read_are_told(installed: Workspace) -> None:
+    keep_by_hand(installed.inbox, b"not json")
+    holdfast.sweep(installed)
+    (installed.place / "trouble").write_bytes(b"1700000000 claude Stop No space left on device".ljust(127) + b"\n")
+    assert check(installed, "set aside").state == "warning"
+    assert "No space left" in check(installed, "troubles").about
+    installed.reset_troubles()
+
+
+# In words
+
+
+def test_the_command_says_ok_with_0_and_broken_with_1(repository: Path, cli: Callable[..., Command]) -> None:
+    done = cli("doctor")
+    assert (done.code, "broken   store: there is no store here" in done.out, "try: `holdfast init`" in done.out) == (
+        1, True, True,
+    )  # fmt: skip
+    cli("init", "--agent", "claude").ok()
+    assert "ok       store" in cli("doctor").ok().out
+    assert cli("doctor", "--json").ok().json["healthy"] is True

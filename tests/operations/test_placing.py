@@ -1,0 +1,223 @@
+"""Which run a conversation belongs to, and which session: whatever is told twice, late, or never."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+import holdfast
+from holdfast import process
+from holdfast.agents import claude
+from holdfast.intake import Call
+from holdfast.model import Process, Run, Session
+from holdfast.placing import Ground, place
+from holdfast.workspace import Workspace
+
+NUMBERS = itertools.count(1)
+DAY = timedelta(days=1)
+
+
+@contextmanager
+def a_client() -> Iterator[Process]:
+    """A process that lives as a client does; gone at the end."""
+    started = subprocess.Popen(["sleep", "60"])
+    found = process.identify(started.pid)
+    assert found is not None
+    try:
+        yield found
+    finally:
+        started.kill()
+        started.wait()
+
+
+def tell(
+    workspace: Workspace, event: str, conversation: str, client: Process | None, after: timedelta = timedelta(0),
+    environment: dict[str, str] | None = None, **payload: Any,
+) -> int:  # fmt: skip
+    """One call of the client, taken in."""
+    call = Call(
+        name=f"{next(NUMBERS):020d}-abcdef01-1-00000000",
+        agent="claude",
+        event=event,
+        time=workspace.clock.now() + after,
+        boot=client.boot if client else "",
+        monotonic=0,
+        directory=str(workspace.root),
+        environment=environment or {},
+        process=client,
+        payload={"hook_event_name": event, "session_id": conversation, "cwd": str(workspace.root), **payload},
+    )
+    with workspace.writing(for_session=False) as journal:
+        return place(journal, call, claude.read_call(call), Ground(workspace.worktree, DAY))
+
+
+def prompt(workspace: Workspace, conversation: str, client: Process, text: str, **more: Any) -> None:
+    tell(workspace, "UserPromptSubmit", conversation, client, prompt=text, prompt_id=text, **more)
+
+
+def runs(workspace: Workspace) -> list[Run]:
+    return holdfast.runs(workspace).runs
+
+
+def sessions(workspace: Workspace, conversation: str) -> list[Session]:
+    with workspace.reading() as journal:
+        return journal.sessions_of(conversation)
+
+
+def test_a_conversation_that_only_began_is_no_run(project: Workspace) -> None:
+    with a_client() as client:
+        tell(project, "SessionStart", "a", client, source="startup")
+        assert (runs(project), sessions(project, "a")) == ([], [])
+        tell(project, "SessionEnd", "a", client, reason="other")
+    assert runs(project) == []
+
+
+def test_the_first_prompt_is_the_goal_of_a_run(project: Workspace) -> None:
+    with a_client() as client:
+        tell(project, "SessionStart", "a", client, source="startup")
+        prompt(project, "a", client, "Fix the login bug")
+        prompt(project, "a", client, "No, the other one")
+        (run,) = runs(project)
+        assert (run.goal, [given.text for given in run.prompts]) == (
+            "Fix the login bug",
+            ["Fix the login bug", "No, the other one"],
+        )
+        (session,) = sessions(project, "a")
+        assert (session.run, session.is_open, session.process) == (run.id, True, client)
+
+
+def test_a_new_conversation_joins_the_open_run_that_nobody_works_on(project: Workspace) -> None:
+    with a_client() as client:
+        prompt(project, "a", client, "Fix it")
+    with a_client() as client:
+        tell(project, "SessionStart", "b", client, source="startup")
+        (session,) = sessions(project, "b")
+        assert [session.run] == [run.id for run in runs(project)]
+
+
+def test_it_joins_what_somebody_started_by_hand(project: Workspace) -> None:
+    with a_client() as client:
+        prompt(project, "a", client, "Fix it")
+    chosen = holdfast.start(project, "What I want").run.id
+    with a_client() as client:
+        tell(project, "SessionStart", "b", client, source="startup")
+        assert [session.run for session in sessions(project, "b")] == [chosen]
+
+
+def test_it_joins_nothing_that_was_left_too_long_ago(project: Workspace) -> None:
+    with a_client() as client:
+        prompt(project, "a", client, "Fix it")
+    with a_client() as client:
+        tell(project, "SessionStart", "b", client, source="startup", after=2 * DAY)
+        assert sessions(project, "b") == []
+        prompt(project, "b", client, "Something else", after=2 * DAY)
+    assert {run.goal for run in runs(project)} == {"Fix it", "Something else"}
+
+
+def test_two_that_live_in_one_worktree_are_two_runs(project: Workspace) -> None:
+    with a_client() as one, a_client() as other:
+        prompt(project, "a", one, "This")
+        tell(project, "SessionStart", "b", other, source="startup")
+        prompt(project, "b", other, "That")
+        assert {run.goal for run in runs(project)} == {"This", "That"}
+
+
+@pytest.mark.parametrize("source", ["resume", "compact"])
+def test_a_conversation_that_goes_on_stays_in_its_run(project: Workspace, source: str) -> None:
+    with a_client() as client:
+        prompt(project, "a", client, "Fix it")
+        before = sessions(project, "a")
+        tell(project, "SessionStart", "a", client, source=source)
+        assert [found.id for found in sessions(project, "a")] == [found.id for found in before]
+
+
+def test_one_that_is_resumed_by_another_process_closes_what_the_dead_one_left(project: Workspace) -> None:
+    with a_client() as client:
+        prompt(project, "a", client, "Fix it")
+    with a_client() as client:
+        tell(project, "SessionStart", "a", client, source="resume")
+        new, old = sessions(project, "a")
+        assert (new.is_open, old.how, new.run) == (True, "died", old.run)
+        assert len(runs(project)) == 1
+
+
+def test_two_processes_on_one_conversation_are_two_sessions_of_one_run(project: Workspace) -> None:
+    with a_client() as one, a_client() as other:
+        prompt(project, "a", one, "Fix it")
+        tell(project, "SessionStart", "a", other, source="resume")
+        assert [found.is_open for found in sessions(project, "a")] == [True, True]
+        assert len(runs(project)) == 1
+
+
+def test_what_follows_a_clear_is_found_by_its_process(project: Workspace) -> None:
+    with a_client() as one, a_client() as other:
+        prompt(project, "a", one, "This")
+        prompt(project, "b", other, "That")
+        tell(project, "SessionEnd", "a", one, reason="clear")
+        tell(project, "SessionStart", "c", one, source="clear")
+        assert [found.run for found in sessions(project, "c")] == [sessions(project, "a")[0].run]
+
+
+def test_a_fork_goes_on_in_the_run_that_was_worked_on_last(project: Workspace) -> None:
+    with a_client() as client:
+        prompt(project, "a", client, "Fix it")
+    with a_client() as client:
+        tell(project, "SessionStart", "b", client, source="fork")
+        assert [found.run for found in sessions(project, "b")] == [sessions(project, "a")[0].run]
+
+
+def test_a_start_and_an_end_that_are_told_again_and_again_are_one(project: Workspace) -> None:
+    with a_client() as client:
+        prompt(project, "a", client, "Fix it")
+        for _ in range(3):
+            tell(project, "SessionStart", "a", client, source="startup")
+        for _ in range(3):
+            tell(project, "SessionEnd", "a", client, reason="other")
+        (session,) = sessions(project, "a")
+        assert (session.how, session.reason) == ("ended", "other")
+
+
+def test_a_late_word_does_not_open_what_has_ended(project: Workspace) -> None:
+    with a_client() as client:
+        prompt(project, "a", client, "Fix it")
+        tell(project, "SessionEnd", "a", client, reason="other")
+        tell(project, "Stop", "a", client, last_assistant_message="done")
+        (session,) = sessions(project, "a")
+        assert not session.is_open
+        assert runs(project)[0].reply == "done"
+
+
+def test_an_action_that_is_told_twice_and_late_is_counted_once(project: Workspace) -> None:
+    asked = {"file_path": str(project.root / "x")}
+    done: dict[str, Any] = {"tool_name": "Write", "tool_use_id": "t1", "tool_input": asked}
+    with a_client() as client:
+        prompt(project, "a", client, "Fix it")
+        tell(project, "PostToolBatch", "a", client, tool_calls=[done])
+        tell(project, "PreToolUse", "a", client, **done)
+        tell(project, "PostToolUse", "a", client, **done)
+        (run,) = runs(project)
+        assert ([action.text for action in run.actions], run.doing, list(run.files)) == (["Write: x"], {}, ["x"])
+
+
+def test_what_was_begun_and_never_ended_is_known(project: Workspace) -> None:
+    with a_client() as client:
+        prompt(project, "a", client, "Fix it")
+        tell(project, "PreToolUse", "a", client, tool_name="Bash", tool_use_id="t", tool_input={"command": "make"})
+    assert "it was in the middle of: Bash: make" in holdfast.brief(project).text
+
+
+def test_a_run_that_the_environment_names_wins(project: Workspace) -> None:
+    chosen = holdfast.start(project, "Chosen").run.id
+    holdfast.start(project, "Another")
+    with a_client() as client:
+        prompt(project, "a", client, "Fix it", environment={"HOLDFAST_RUN": chosen})
+    with project.reading() as journal:
+        found = journal.find_run(chosen)
+    assert found is not None
+    assert [given.text for given in found.prompts] == ["Fix it"]

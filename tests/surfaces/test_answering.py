@@ -1,0 +1,125 @@
+"""The hook that answers: one JSON object or nothing, exit 0 whatever happens, and the call is kept before all else."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import holdfast
+from holdfast.later import go_on
+from tests.tools import Command
+
+Ask = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def ask(repository: Path) -> Ask:
+    """Call the hook as the client does: `ask("SessionStart", source="startup")`."""
+
+    def call(event: str, conversation: str = "c1", **payload: Any) -> subprocess.CompletedProcess[str]:
+        body = {"hook_event_name": event, "session_id": conversation, "cwd": str(repository), **payload}
+        env = {**os.environ, "CLAUDE_PROJECT_DIR": str(repository), "CLAUDE_PID": str(os.getpid())}
+        command = [sys.executable, "-I", "-m", "holdfast", "hook", "claude", event]
+        return subprocess.run(
+            command, cwd=repository, env=env, input=json.dumps(body), capture_output=True, text=True, check=False
+        )
+
+    return call
+
+
+def context(done: subprocess.CompletedProcess[str]) -> str:
+    """What the client would give to the model."""
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)["hookSpecificOutput"]
+    assert found["hookEventName"] == "SessionStart"
+    return str(found["additionalContext"])
+
+
+def test_a_conversation_that_goes_on_is_told_where_it_stands(
+    repository: Path, cli: Callable[..., Command], ask: Ask
+) -> None:
+    cli("start", "Fix the login bug")
+    cli("decide", "Keep the old tokens", "--because", "people are logged in")
+    text = context(ask("SessionStart", source="startup"))
+    assert text.splitlines()[2] == "Goal: Fix the login bug"
+    assert "Keep the old tokens (because people are logged in)" in text
+    assert len(text) <= 10_000
+
+
+def test_what_is_told_stays_within_what_the_client_takes(
+    repository: Path, cli: Callable[..., Command], ask: Ask
+) -> None:
+    cli("start", "A long story")
+    with holdfast.open(repository) as workspace:
+        for number in range(300):
+            holdfast.note(workspace, f"note number {number} " + "x" * 100)
+    assert 9_000 < len(context(ask("SessionStart", source="resume"))) <= 10_000
+
+
+def test_a_conversation_without_a_run_is_told_of_those_it_could_join(
+    repository: Path, cli: Callable[..., Command], ask: Ask
+) -> None:
+    first, second = (cli("start", goal).out.strip() for goal in ("One thing", "Another thing"))
+    cli("pause")
+    text = context(ask("SessionStart", source="startup"))
+    assert f"`holdfast join {first}`" in text
+    assert f"`holdfast join {second}`" in text
+
+
+def test_where_nothing_is_known_nothing_is_said(repository: Path, cli: Callable[..., Command], ask: Ask) -> None:
+    assert (ask("SessionStart", source="startup").stdout, (repository / ".git/holdfast").exists()) == ("", False)
+    cli("init")
+    assert ask("SessionStart", source="startup").stdout == ""
+
+
+def test_whoever_writes_the_summary_is_told_what_must_survive(
+    repository: Path, cli: Callable[..., Command], ask: Ask
+) -> None:
+    cli("start", "Fix the login bug")
+    ask("SessionStart", source="startup")
+    (repository / "new").write_text("new")
+    said = ask("PreCompact", trigger="auto", custom_instructions=None)
+    assert (said.returncode, said.stdout.splitlines()[2]) == (0, "Goal: Fix the login bug")
+    assert "before-compaction" in cli("checkpoints").out
+
+
+@pytest.mark.promise(18)
+@pytest.mark.parametrize("damage", ["database", "inbox", "off", "not json"])
+def test_whatever_is_broken_the_agent_goes_on(
+    repository: Path, cli: Callable[..., Command], ask: Ask, damage: str
+) -> None:
+    cli("start", "Fix it")
+    place = repository / ".git/holdfast"
+    if damage == "database":
+        (place / "journal.db").write_bytes(b"not a database" * 1000)
+        (place / "journal.db-wal").unlink(missing_ok=True)
+    elif damage == "inbox":
+        os.rename(place / "inbox", place / "elsewhere")
+        (place / "inbox").write_text("a file")
+    elif damage == "off":
+        cli("off")
+    done = ask("SessionStart", source="startup")
+    if damage == "not json":
+        done = subprocess.run(
+            [sys.executable, "-I", "-m", "holdfast", "hook", "claude", "SessionStart"],
+            cwd=repository, input="{", capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert damage == "not json" or done.stdout == ""
+
+
+def test_a_turn_that_changed_files_becomes_one_checkpoint(repository: Path, cli: Callable[..., Command]) -> None:
+    cli("start", "Fix it")
+    with holdfast.open(repository) as workspace:
+        (repository / "made-by-bash").write_text("x")
+        assert go_on(workspace) == 1
+        assert go_on(workspace) == 1
+        found = [made for made in holdfast.checkpoints(workspace).checkpoints if made.kind == "turn"]
+    assert [made.changed for made in found] == [["made-by-bash"]]
