@@ -201,10 +201,8 @@ class Looking:
     def _remove(self, path: bytes) -> None:
         before = self._before(path)
         self.beside.modes.pop(path, None)
-        if path in self.indexed:
-            self.seen[path] = None
-        else:
-            self.seen.pop(path, None)
+        if before is not None or path in self.indexed or path in self.seen:
+            self.seen[path] = None  # the index may still know it, and would not tell if the same came back
         if before is not None:
             self.changes[path] = None
 

@@ -114,9 +114,9 @@ CASES = [
     Case("tag", ("urgent",), "urgent\n", "{run} has 1 tag\n", "run"),
     Case(
         "init",
-        (),
+        ("--agent", "none"),
         "/.*/holdfast\n",
-        "It was ready already.\nAny agent's hook can call: .* -I -S /.*/inbox.py AGENT EVENT\n`holdfast init --agent claude` .*\n",
+        "It was ready already.\nAny agent's hook can call: .* -I -S /.*/inbox.py AGENT EVENT\n",
         "directory store created hook agent scope file events block hints",
     ),
     Case("uninit", (), "", "No settings here had our calls.\n", "files purged packs hints"),
