@@ -91,4 +91,4 @@ def command(*arguments: str) -> list[str]:
 
 
 def hook() -> list[str]:
-    return python("-I", "-S", str(INBOX), "claude", "PostToolUse")
+    return python("-I", "-S", str(INBOX), "robot", "PostToolUse")
