@@ -51,7 +51,7 @@ def put(path: Path, data: bytes, mode: int = PRIVATE_FILE, *, synced: bool = Tru
     with os_errors(path):
         try:
             with open(_create(temporary), "wb", buffering=0) as file:
-                _write_all(file.fileno(), data)
+                write_all(file.fileno(), data)
                 os.fchmod(file.fileno(), mode)
                 if date is not None:
                     os.utime(file.fileno(), (date, date))
@@ -110,7 +110,7 @@ def _temporary(path: Path, data: bytes, mode: int) -> Iterator[Path]:
     descriptor = _create(temporary)
     try:
         with open(descriptor, "r+b", buffering=0) as file:
-            _write_all(file.fileno(), data)
+            write_all(file.fileno(), data)
             os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
             if os.pread(file.fileno(), len(data) + 1, 0) != data:
@@ -125,7 +125,7 @@ def _create(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
+def write_all(descriptor: int, data: bytes) -> None:
     left = memoryview(data)
     while left:
         left = left[os.write(descriptor, left) :]

@@ -195,8 +195,21 @@ class Looking:
         before = self._before(path)
         self.seen[path] = Seen(mode, id, look_of(status) if settled else None)
         self.beside.note_mode(path, status.st_mode)
+        if before is None:
+            self._forget_below(path)
         if before != (mode, id):
             self.changes[path] = Entry(mode, b"", id)
+
+    def _forget_below(self, path: bytes) -> None:
+        """Where a directory was, all in it is gone. Git may not tell: it cannot look behind a link to itself."""
+        entry = self.reader.find(self.memory.tree, path)
+        waiting = [(path, entry)] if entry else []
+        while waiting:
+            at, found = waiting.pop()
+            if found.is_tree:
+                waiting += [(at + b"/" + below.name, below) for below in self.reader.tree(found.id)]
+            elif at != path:
+                self.seen[at] = None
 
     def _remove(self, path: bytes) -> None:
         before = self._before(path)

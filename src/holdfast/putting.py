@@ -18,6 +18,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from holdfast import files
 from holdfast.beside import TEMPORARY, is_temporary
 from holdfast.errors import Refused
 from holdfast.text import path_text
@@ -258,7 +259,7 @@ def _overwrite(full: bytes, data: bytes, mode: int) -> bool:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
             return False
-        _write_all(descriptor, data)
+        files.write_all(descriptor, data)
         os.ftruncate(descriptor, len(data))
         if stat.S_IMODE(status.st_mode) != mode:
             os.fchmod(descriptor, mode)
@@ -270,18 +271,12 @@ def _overwrite(full: bytes, data: bytes, mode: int) -> bool:
 def _write_file(path: bytes, data: bytes, mode: int, *, synced: bool) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        _write_all(descriptor, data)
+        files.write_all(descriptor, data)
         os.fchmod(descriptor, mode)
         if synced:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[os.write(descriptor, left) :]
 
 
 def _sync(path: bytes) -> None:

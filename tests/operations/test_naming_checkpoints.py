@@ -30,6 +30,21 @@ def say(held: Workspace, *arguments: str) -> Command:
 # Lists.
 
 
+def test_what_touched_a_path_is_found_among_any_number_of_changes(held: Workspace) -> None:
+    """A checkpoint's record names only the first changes; the answer comes from the trees."""
+    for number in range(250):
+        put(held.root, {f"many/{number:03}": "x", "z/last": "one"})
+    first = take(held)
+    take(held)
+    for number in range(250):
+        put(held.root, {f"many/{number:03}": "y", "z/last": "two"})
+    second = take(held)
+    for path in ("z/last", "z", "many/249"):
+        listed = holdfast.checkpoints(held, touching=path).checkpoints
+        assert [made.id for made in listed] == [second.id, first.id]
+    assert holdfast.checkpoints(held, touching="nowhere").checkpoints == []
+
+
 def test_a_list_says_when_there_is_more_than_it_shows(held: Workspace) -> None:
     for number in range(3):
         put(held.root, {"a.txt": f"{number}"})

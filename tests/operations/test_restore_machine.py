@@ -19,6 +19,8 @@ from hypothesis import HealthCheck, Phase, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 import holdfast
+from holdfast.checkpointing import shadow_of
+from holdfast.looking import Scan
 from holdfast.operations.checkpoint import checkpoint
 from holdfast.operations.checkpoints import diff
 from holdfast.operations.restore import redo, restore, undo
@@ -390,6 +392,24 @@ def test_a_directory_comes_back_where_a_link_led_to_itself(project: Workspace) -
     assert (project.root / "d/y").read_text() == "then"
     holdfast.undo(project)
     assert (project.root / "d").is_symlink()
+
+
+def test_what_was_behind_a_link_to_itself_is_seen_when_it_comes_back(project: Workspace, tmp_path: Path) -> None:
+    """Git cannot look behind such a link, so it does not tell that the file is gone; nor that it is back, unchanged."""
+    put(project.root, {"d/y": "then"})
+    commit(project.root)
+    made = take(project)
+    with shadow_of(project) as shadow:  # as if all this had been committed long ago: only the index knows the file
+        memory = shadow._load()
+        assert memory is not None
+        memory.seen.clear()
+        shadow.remember(Scan(memory.tree, memory.beside, [], memory))
+    (project.root / "d").rename(tmp_path / "away")
+    (project.root / "d").symlink_to("d")
+    assert take(project).tree != made.tree
+    (project.root / "d").unlink()
+    (tmp_path / "away").rename(project.root / "d")
+    assert take(project).tree == made.tree
 
 
 def test_restoring_one_of_two_changed_files_leaves_the_other_alone(project: Workspace) -> None:

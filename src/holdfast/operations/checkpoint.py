@@ -52,7 +52,7 @@ def checkpoint(
     if workspace.is_off:
         raise Refused("Holdfast is off here, so nothing is recorded", [("store", workspace.place)], ["`holdfast on`"])
     found = _run(workspace, run)
-    named = [_inside(workspace, file) for file in files] if files is not None else None
+    named = [_file(workspace, file) for file in files] if files is not None else None
     with shadow_of(workspace) as shadow:
         made, scan = make_checkpoint(workspace, shadow, run=found, name=name, message=message, kind=kind, named=named)
         filtered = filters.filtered(shadow.git, shadow.directory, scan.beside.skipped) if scan.beside.skipped else set()
@@ -129,10 +129,9 @@ def _run(workspace: Workspace, name: str | None) -> Run | None:
             return None
 
 
-def _inside(workspace: Workspace, file: str) -> bytes:
-    """A path below the worktree, as git names it."""
-    path = os.path.normpath(os.path.join(workspace.root, file))
-    inside = os.path.relpath(path, workspace.root)
-    if inside.startswith("..") or inside == ".":
-        raise WrongUsage("This file is not in the worktree", [("file", file), ("worktree", workspace.root)])
-    return os.fsencode(inside)
+def _file(workspace: Workspace, file: str) -> bytes:
+    """A file below the worktree, as git names it."""
+    found = choosing.inside(workspace, file)
+    if not found:
+        raise WrongUsage("This is the worktree itself, not a file in it", [("file", file)], ["name no file for all"])
+    return found

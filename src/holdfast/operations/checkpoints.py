@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
 
@@ -15,7 +15,7 @@ from holdfast.errors import NotFound
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore
 from holdfast.narration import headline
-from holdfast.objects import write_pack
+from holdfast.objects import DIRECTORY, Entry, write_pack
 from holdfast.refusing import find_unfinished, refuse_nameless
 from holdfast.restoring import State, holds, left_alone
 from holdfast.returning import beside_of
@@ -58,11 +58,13 @@ def checkpoints(
     most = limit or workspace.settings.whole("list.limit")
     with workspace.reading() as journal:
         id = choosing.find_by_name(workspace, journal, run).id if run else None
-        found = journal.list_checkpoints(None if id or every else workspace.worktree, run=id)
-        wanted = path_text(os.fsdecode(choosing.inside(workspace, touching))) if touching else ""
-        fitting = (made for made in _touching(found, wanted) if made.kind == "asked" or not asked)
-        listed = list(islice(fitting, most + 1))
+        found = list(journal.list_checkpoints(None if id or every else workspace.worktree, run=id))
+        before = _one_before(journal.list_checkpoints(None)) if touching else {}
         unfinished = find_unfinished(journal, workspace)
+    fitting: Iterable[Checkpoint] = (made for made in found if made.kind == "asked" or not asked)
+    if touching:
+        fitting = _touching(workspace, fitting, before, choosing.inside(workspace, touching))
+    listed = list(islice(fitting, most + 1))
     shown = listed[:most]
     choosing.remember(workspace, "checkpoint", [checkpoint.id for checkpoint in shown])
     return CheckpointsListed(shown, unfinished, len(listed) > most)
@@ -131,7 +133,35 @@ def _learned(journal: Journal, first: Checkpoint, second: Checkpoint | None) -> 
     return [headline(event) for event in journal.events(first.run, after=low, until=high)]
 
 
-def _touching(found: Iterator[Checkpoint], wanted: str) -> Iterator[Checkpoint]:
-    for checkpoint in found:
-        if not wanted or any(path == wanted or path.startswith(wanted + "/") for path in checkpoint.changed):
-            yield checkpoint
+def _one_before(newest_first: Iterable[Checkpoint]) -> dict[str, Checkpoint]:
+    """For each checkpoint the one that was made before it in the same worktree."""
+    found: dict[str, Checkpoint] = {}
+    later: dict[str, Checkpoint] = {}
+    for made in newest_first:
+        if made.worktree in later:
+            found[later[made.worktree].id] = made
+        later[made.worktree] = made
+    return found
+
+
+def _touching(
+    workspace: Workspace, found: Iterable[Checkpoint], before: dict[str, Checkpoint], path: bytes
+) -> Iterator[Checkpoint]:
+    """Those at which something else stands at a path than in the checkpoint before."""
+    with shadow_of(workspace) as shadow:
+        for made in found:
+            now, earlier = _standing(shadow, made.tree, path), before.get(made.id)
+            if now != _standing(shadow, earlier.tree, path) if earlier else _may_name(made, path, now is not None):
+                yield made
+
+
+def _may_name(made: Checkpoint, path: bytes, stands: bool) -> bool:
+    """Whether the record of a checkpoint with none before it names a path, or is too short to tell."""
+    wanted = path_text(os.fsdecode(path))
+    named = any(not wanted or found == wanted or found.startswith(wanted + "/") for found in made.changed)
+    return named or (stands and made.changes > len(made.changed))
+
+
+def _standing(shadow: Shadow, tree: str, path: bytes) -> tuple[int, str] | None:
+    entry = shadow.reader.find(tree, path) if path else Entry(DIRECTORY, b"", tree)
+    return (entry.mode, entry.id) if entry else None
