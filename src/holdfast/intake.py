@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
@@ -27,6 +28,7 @@ MAGIC = b"holdfast-call 1"
 HEADER_LIMIT = 256 * 1024
 READ_LIMIT = spool.LIMIT + HEADER_LIMIT
 DEPTH = 100
+HUGE = re.compile(rb"[0-9][eE]\+?[0-9]{2}|[0-9]{300}")  # how a number is written that may be too large for one
 INFINITIES = (float("inf"), float("-inf"))
 STALE = 3600.0  # seconds after which a temporary file of a hook that was killed is cleared away
 
@@ -221,9 +223,9 @@ def parse(data: bytes) -> Any:
     Half a character, which some clients write, is replaced instead of refused.
     """
     value = _parse(data)
-    if _is_deeper(value, DEPTH):
+    if data.count(b"{") + data.count(b"[") > DEPTH and _is_deeper(value, DEPTH):
         return data.decode("utf-8", "replace")
-    return _parse_patiently(data) if _has_infinity(value) else value
+    return _parse_patiently(data) if HUGE.search(data) and _has_infinity(value) else value
 
 
 def _parse(data: bytes) -> Any:

@@ -40,6 +40,7 @@ class Journal:
         self.session = session
         self._runs: dict[str, Run] = {}
         self._sessions: dict[str, Session] = {}
+        self._conversations: dict[str, list[Session]] = {}  # as long as no session opens or ends
 
     # looking
 
@@ -94,12 +95,10 @@ class Journal:
 
     def sessions_of(self, conversation: str) -> list[Session]:
         """The sessions of one conversation of an agent, the newest first."""
-        found = {
-            row.id: self._sessions.get(row.id) or rows.session_of(row)
-            for row in self.view.sessions_of(sound_text(conversation))
-        }
-        found |= {id: session for id, session in self._sessions.items() if session.agent_session == conversation}
-        return sorted(found.values(), key=lambda session: session.opened, reverse=True)
+        if conversation not in self._conversations:
+            found = self.view.sessions_of(sound_text(conversation))
+            self._conversations[conversation] = [rows.session_of(row) for row in found]
+        return [self._sessions.get(session.id, session) for session in self._conversations[conversation]]
 
     def find_checkpoint(self, id: str) -> Checkpoint | None:
         row = self.view.find_checkpoint(sound_text(id))
@@ -175,6 +174,7 @@ class Journal:
         """Take a run out of the journal, for good."""
         self._runs.pop(run, None)
         self._sessions = {id: session for id, session in self._sessions.items() if session.run != run}
+        self._conversations.clear()
         self._writer.delete_run(run)
 
     def flush(self) -> None:
@@ -257,6 +257,7 @@ class Journal:
         if after is not None:
             self._sessions[id] = after
             if event.kind in (history.OPENED, history.ENDED):  # lists made before the commit must know who is at work
+                self._conversations.clear()
                 self._writer.put_session(rows.row_of_session(after))
 
     def _fold_checkpoint(self, event: Event) -> None:

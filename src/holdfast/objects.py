@@ -103,6 +103,7 @@ class Known:
         self.form = form
         self._packs: dict[str, PackIndex | None] = {}
         self._large: list[PackIndex] = []
+        self._small: dict[Path, frozenset[str]] = {}
         self._few: set[str] = set()  # what small packs hold: there may be dozens of those
         self._looks: list[int] = []
         self.refresh()
@@ -121,7 +122,9 @@ class Known:
             self._packs = {path: self._packs.get(path) or _open_index(path, self.form) for path in paths}
             found = [index for index in self._packs.values() if index is not None]
             self._large = [index for index in found if len(index) > FEW]
-            self._few = {id for index in found if len(index) <= FEW for id in index.names()}
+            few = {index.path: index for index in found if len(index) <= FEW}
+            self._small = {path: self._small.get(path) or frozenset(index.names()) for path, index in few.items()}
+            self._few = set().union(*self._small.values())
             self._looks = looks
 
 

@@ -103,10 +103,9 @@ class Vault:
 
     def kept_sizes(self) -> list[int]:
         """The sizes of the packs that git's housekeeping leaves alone, told by names alone: nearly always ours."""
-        directory = self.git.objects / "pack"
-        names = set(os.listdir(directory)) if directory.is_dir() else set[str]()
-        packs = [directory / name.replace(".keep", ".pack") for name in names if name.endswith(".keep")]
-        return [_size(path) for path in packs]
+        directory = f"{self.git.objects}/pack/"
+        names = os.listdir(directory) if os.path.isdir(directory) else []
+        return [_size(directory + name[:-5] + ".pack") for name in names if name.endswith(".keep")]
 
     def packs(self) -> list[Path]:
         """The packs that are ours, oldest first."""
@@ -152,9 +151,9 @@ def _shelf(number: int) -> list[bytes]:
     return [b"%x" % (number // SHELF // SHELF), b"%02x" % (number // SHELF % SHELF), b"%02x" % (number % SHELF)]
 
 
-def _size(path: Path) -> int:
+def _size(path: str) -> int:
     try:
-        return path.stat().st_size
+        return os.stat(path).st_size
     except FileNotFoundError:
         return 0
 

@@ -19,7 +19,7 @@ from holdfast.files import PRIVATE_FILE, lock, os_errors, sync_directory
 from holdfast.stores.sqlite_view import SqliteView
 
 FORMAT = 2  # the number of the newest file in schema/
-LOG_PAGES = 250
+LOG_PAGES = 100  # 400 KB
 
 
 class SqliteStore:
