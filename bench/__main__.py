@@ -14,17 +14,19 @@ from pathlib import Path
 
 import apsw
 
-from bench import checkpoints, crowd, growth, hook, intake, start
+from bench import answers, checkpoints, crowd, growth, hook, intake, recall, start
 from bench.report import Report, around_marks, markdown, put_into
 from bench.timing import Failed
 
 BENCHMARKS: dict[str, Callable[[bool, Callable[[str], None]], Report]] = {
     "hook": hook.measure,
+    "answers": answers.measure,
     "start": start.measure,
     "intake": intake.measure,
     "crowd": crowd.measure,
     "growth": growth.measure,
     "checkpoints": checkpoints.measure,
+    "recall": recall.measure,
 }
 
 

@@ -90,5 +90,5 @@ def command(*arguments: str) -> list[str]:
     return [installation.program(), *arguments]
 
 
-def hook() -> list[str]:
-    return python("-I", "-S", str(INBOX), "robot", "PostToolUse")
+def hook(agent: str = "robot") -> list[str]:
+    return python("-I", "-S", str(INBOX), agent, "PostToolUse")

@@ -36,6 +36,11 @@ def program() -> str:
     return str(script)
 
 
+def python() -> str:
+    """The interpreter of that installation."""
+    return str(Path(program()).parent / "python")
+
+
 _KEPT: list[tempfile.TemporaryDirectory[str]] = []
 
 

@@ -62,7 +62,7 @@ def _next(subject: Callable[[list[bytes]], float], batches: Iterator[list[bytes]
 
 
 def _take_in(project: Path, payloads: list[bytes]) -> float:
-    _keep(project, payloads)
+    keep(project, payloads)
     with holdfast.open(project) as workspace:
         workspace.store  # noqa: B018 - opening is not what is measured
         taken: list[int] = []
@@ -72,11 +72,11 @@ def _take_in(project: Path, payloads: list[bytes]) -> float:
     return seconds
 
 
-def _keep(project: Path, payloads: list[bytes]) -> None:
+def keep(project: Path, payloads: list[bytes], agent: str = "robot") -> None:
     """Put kept calls into the inbox: a hook keeps one, the others get its head and a name of their own."""
     inbox = project / ".git" / "holdfast" / "inbox"
     with contextlib.chdir(project):
-        process(hook(), b"{}")
+        process(hook(agent), b"{}")
     (first,) = inbox.iterdir()
     head, end, _ = first.read_bytes().partition(b"\0\0")
     first.unlink()

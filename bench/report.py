@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -34,6 +34,7 @@ class Measure(NamedTuple):
 class Report(NamedTuple):
     measures: list[Measure]
     figures: list[str]
+    tables: Sequence[str] = ()  # what is no ratio
 
     @property
     def met(self) -> bool:
@@ -65,6 +66,8 @@ def markdown(reports: Iterable[Report], about: Iterable[str]) -> str:
     listed = list(reports)
     lines = ["| measure | ratio | limit | met |", "| --- | ---: | ---: | --- |"]
     lines += [measure.row for report in listed for measure in report.measures]
+    for table in (table for report in listed for table in report.tables):
+        lines += ["", table]
     lines += ["", *(f"- {figure}" for report in listed for figure in report.figures)]
     return "\n".join([*lines, "", *(f"*{line}*" for line in about)]) + "\n"
 

@@ -40,11 +40,15 @@ if TYPE_CHECKING:
         Run as Run,
         Session as Session,
         Status as Status,
+        Step as Step,
         Task as Task,
     )
     from holdfast.operations.brief import brief as brief
+    from holdfast.operations.budget import budget as budget
     from holdfast.operations.checkpoint import checkpoint as checkpoint
     from holdfast.operations.checkpoints import checkpoints as checkpoints, diff as diff
+    from holdfast.operations.command import command as command
+    from holdfast.operations.compressed import compressed as compressed
     from holdfast.operations.configure import (
         config_get as config_get,
         config_list as config_list,
@@ -55,13 +59,15 @@ if TYPE_CHECKING:
     from holdfast.operations.doctor import doctor as doctor
     from holdfast.operations.forget import forget as forget
     from holdfast.operations.guard import bisect as bisect, guard as guard
+    from holdfast.operations.import_claude import import_claude as import_claude
     from holdfast.operations.initialise import init as init, off as off, on as on
     from holdfast.operations.join import join as join
     from holdfast.operations.leave import leave as leave
     from holdfast.operations.look import log as log, runs as runs, sessions as sessions, show as show
     from holdfast.operations.note import note as note
+    from holdfast.operations.past import past_runs as past_runs
     from holdfast.operations.pin import pin as pin
-    from holdfast.operations.record import action as action, prompt as prompt
+    from holdfast.operations.record import action as action, error as error, prompt as prompt
     from holdfast.operations.rename import rename as rename, tag as tag
     from holdfast.operations.restore import (
         continue_restore as continue_restore,
@@ -70,6 +76,10 @@ if TYPE_CHECKING:
         undo as undo,
         undo_restore as undo_restore,
     )
+    from holdfast.operations.resume import resume as resume
+    from holdfast.operations.rollback import rollback as rollback
+    from holdfast.operations.save import save as save
+    from holdfast.operations.session import session_load as session_load, session_save as session_save
     from holdfast.operations.settle import (
         abandon as abandon,
         abort as abort,
@@ -79,6 +89,12 @@ if TYPE_CHECKING:
     )
     from holdfast.operations.start import start as start
     from holdfast.operations.status import status as status
+    from holdfast.operations.step import (
+        complete_step as complete_step,
+        fail_step as fail_step,
+        list_steps as list_steps,
+        start_step as start_step,
+    )
     from holdfast.operations.sweep import sweep as sweep
     from holdfast.operations.switch import switch as switch
     from holdfast.operations.task import add_task as add_task, finish_task as finish_task, list_tasks as list_tasks
@@ -91,28 +107,38 @@ if TYPE_CHECKING:
 
 HOMES = {
     "errors": "Ambiguous Busy Damaged Fenced HoldfastError Interrupted NotFound Refused Trouble WrongUsage",
-    "model": "Checkpoint Decision Draft Environment Event Note Process Restore Run Session Status Task",
+    "model": "Checkpoint Decision Draft Environment Event Note Process Restore Run Session Status Step Task",
     "operations.brief": "brief",
+    "operations.budget": "budget",
     "operations.checkpoint": "checkpoint",
     "operations.checkpoints": "checkpoints diff",
+    "operations.command": "command",
+    "operations.compressed": "compressed",
     "operations.configure": "config_get config_list config_set",
     "operations.decide": "decide revoke",
     "operations.delete": "delete",
     "operations.doctor": "doctor",
     "operations.forget": "forget",
     "operations.guard": "bisect guard",
+    "operations.import_claude": "import_claude",
     "operations.initialise": "init off on",
     "operations.join": "join",
+    "operations.resume": "resume",
     "operations.leave": "leave",
     "operations.look": "log runs sessions show",
     "operations.note": "note",
+    "operations.past": "past_runs",
     "operations.pin": "pin",
-    "operations.record": "action prompt",
+    "operations.record": "action error prompt",
     "operations.rename": "rename tag",
     "operations.restore": "continue_restore redo restore undo undo_restore",
+    "operations.rollback": "rollback",
+    "operations.save": "save",
+    "operations.session": "session_load session_save",
     "operations.settle": "abandon abort complete fail pause",
     "operations.start": "start",
     "operations.status": "status",
+    "operations.step": "complete_step fail_step list_steps start_step",
     "operations.sweep": "sweep",
     "operations.switch": "switch",
     "operations.task": "add_task finish_task list_tasks",

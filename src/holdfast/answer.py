@@ -1,17 +1,22 @@
 """The hook that answers: `holdfast hook AGENT EVENT`. It keeps the call first, never fails, and prints one answer.
 
-A process that is called with `later` goes on where nobody waits: it takes in what was kept, and makes a checkpoint of
-what a turn has changed.
+An agent waits for it, so it has a deadline: then a short answer goes out, and the rest is done where nobody waits. A
+process that is called with `later` is that place: it takes in what was kept, and makes a checkpoint of what changed.
+One that is called with `observe` answers a command that somebody typed into the client.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 
 from holdfast import spool
+from holdfast.hooking import STATUS_LINE
 
 PLAIN = ("PreCompact",)  # what is printed here joins the instructions for the summary as it is
+ANSWERED = ("SessionStart", "PreCompact")
+DEADLINE, SHORTLY = 4.0, 1.0  # seconds for the answer, and then for a short one
 
 
 def main(arguments: list[str]) -> int:
@@ -20,6 +25,10 @@ def main(arguments: list[str]) -> int:
     try:
         if agent == "later":
             _go_on()
+        elif agent == "observe":
+            _observe()
+        elif event == STATUS_LINE:
+            _draw()
         else:
             _answer(agent, event)
     except BaseException as error:
@@ -30,24 +39,79 @@ def main(arguments: list[str]) -> int:
 
 def _answer(agent: str, event: str) -> None:
     kept = spool.hook(agent, event)
-    if kept is None or event not in ("SessionStart", "PreCompact"):
+    if kept is None or event not in ANSWERED:
         return
+    from holdfast import headstart
+
+    headstart.begin()
     from holdfast import intake
-    from holdfast.answering import answer
+    from holdfast.answering import answer, answer_shortly
     from holdfast.workspace import open_workspace
 
     call = intake.decode("", os.pread(kept, intake.READ_LIMIT, 0))
-    with open_workspace(os.getcwd()) as workspace:
-        text = answer(workspace, call, event)
+
+    def tell(teller: Callable[..., str | None]) -> str | None:
+        with open_workspace(os.getcwd()) as workspace:
+            return teller(workspace, call, event)
+
+    text, in_time = _within(DEADLINE, lambda: tell(answer))
+    if not in_time:
+        text, _ = _within(SHORTLY, lambda: tell(answer_shortly))
     if text:
         sys.stdout.write(text if event in PLAIN else _as_json(event, text))
         sys.stdout.flush()
+    if not in_time:  # what is still at work here ends with us, as it may at any moment
+        spool.go_on_later()
+        os._exit(0)
+
+
+def _within(seconds: float, work: Callable[[], str | None]) -> tuple[str | None, bool]:
+    """What a piece of work answers, and whether it came to an end in time."""
+    import threading
+
+    answers: list[str | None] = []
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            answers.append(work())
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if failures:
+        raise failures[0]
+    return (answers[0], True) if answers else (None, False)
 
 
 def _as_json(event: str, text: str) -> str:
     import json
 
     return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}) + "\n"
+
+
+def _observe() -> None:
+    """Answer what was typed into the client, if it was meant for us. The kept call is our standard input."""
+    import json
+
+    from holdfast import intake
+    from holdfast.observing import observe
+    from holdfast.workspace import open_workspace
+
+    call = intake.decode("", os.pread(0, intake.READ_LIMIT, 0))
+    with open_workspace(call.directory) as workspace:
+        text = observe(workspace, call)
+    if text is not None:
+        sys.stdout.write(json.dumps({"decision": "block", "reason": text}) + "\n")
+        sys.stdout.flush()
+
+
+def _draw() -> None:
+    from holdfast.statusline import main as draw
+
+    draw()
 
 
 def _go_on() -> None:

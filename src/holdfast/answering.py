@@ -5,56 +5,96 @@ The call that asks was kept before anything else happens here, so whatever goes 
 
 from __future__ import annotations
 
+import hashlib
 import time
 
 from holdfast import choosing
+from holdfast.briefing import make_brief
 from holdfast.catchup import catch_up
+from holdfast.errors import HoldfastError
+from holdfast.history import BRIEFED
 from holdfast.intake import Call
 from holdfast.journal import Journal
 from holdfast.keeping import keep_if_changed
-from holdfast.model import Run, Session
-from holdfast.priming import plan_brief
+from holdfast.model import Draft, Run, Session
+from holdfast.priming import Brief, plan_brief
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import one_line
 from holdfast.workspace import Workspace
 
 LIMIT = 10_000  # characters that Claude Code takes from one hook; more would become a file that nobody reads
 SURVIVING = 4_000  # characters for whoever writes the summary
-PATIENCE = 4.0  # seconds after which an answer goes out with what is known by then
+PATIENCE = 3.0  # seconds for taking in what waits; the rest is taken in by whoever comes next
 NAMED = 5
+PASSING = ("Kept by Holdfast", "Status: ", "- the last session's last action", "- the last call that was kept")
+REMEMBERS = ("resume",)  # a conversation that goes on like this still has in it what it was told
 
 
 def answer(workspace: Workspace, call: Call, event: str) -> str | None:
     """The text for the agent, or None where there is nothing to say."""
     catch_up(workspace, until=time.monotonic() + PATIENCE)
-    if event == "SessionStart":
-        return _brief(workspace, call, min(LIMIT, workspace.settings.whole("brief.budget")))
     if event == "PreCompact":
         keep_if_changed(workspace, "before-compaction")
-        return _brief(workspace, call, SURVIVING)
-    return None
-
-
-def _brief(workspace: Workspace, call: Call, budget: int) -> str | None:
     with workspace.reading() as journal:
-        session = _session(journal, call)
-        run = journal.find_run(session.run) if session else None
+        session, run, last = _place(journal, call)
         if run is None:
             return _others(journal, workspace.worktree)
-        last = _earlier(journal, run, session)
-    return plan_brief(run, last, workspace.clock.now(), budget).text
+        told = {found.brief for found in journal.sessions_of(session.agent_session or "")} if session else set()
+    made = make_brief(workspace, run, last, _budget(workspace, event))
+    if event == "PreCompact" or session is None:
+        return made.text
+    digest = _digest(made)
+    if _source(call) in REMEMBERS and digest in told:
+        return f"Run {run.id} stands where the brief says that you were given: nothing has changed since."
+    _note(workspace, session, made, digest)
+    return made.text
 
 
-def _session(journal: Journal, call: Call) -> Session | None:
+def answer_shortly(workspace: Workspace, call: Call, event: str) -> str | None:
+    """The same from what is stored already: nothing is taken in, and nobody is waited for."""
+    with workspace.reading() as journal:
+        _, run, last = _place(journal, call)
+        run = run or choosing.current_run(journal, workspace.worktree)
+    if run is None:
+        return None
+    text = plan_brief(run, last, workspace.clock.now(), _budget(workspace, event) // 2).text
+    return f"{text}\n\nThis is short because Holdfast is still taking in what happened: `holdfast brief` tells more."
+
+
+def _budget(workspace: Workspace, event: str) -> int:
+    return SURVIVING if event == "PreCompact" else min(LIMIT, workspace.settings.whole("brief.budget"))
+
+
+def _place(journal: Journal, call: Call) -> tuple[Session | None, Run | None, Session | None]:
+    """Who asks, on which run, and the session before: what it was doing when it stopped is what is asked for."""
     payload = call.payload if isinstance(call.payload, dict) else {}
     found = journal.sessions_of(str(payload.get("session_id") or call.environment.get("CLAUDE_CODE_SESSION_ID") or ""))
-    return found[0] if found else None
+    session = found[0] if found else None
+    run = journal.find_run(session.run) if session else None
+    if run is None:
+        return session, None, None
+    earlier = [known for known in journal.list_sessions(run.id, limit=2) if session is None or known.id != session.id]
+    return session, run, earlier[0] if earlier else session
 
 
-def _earlier(journal: Journal, run: Run, session: Session | None) -> Session | None:
-    """The session before this one: what it was doing when it stopped is what the next one has to know."""
-    sessions = [found for found in journal.list_sessions(run.id, limit=2) if session is None or found.id != session.id]
-    return sessions[0] if sessions else session
+def _source(call: Call) -> str:
+    payload = call.payload if isinstance(call.payload, dict) else {}
+    return str(payload.get("source") or "")
+
+
+def _digest(made: Brief) -> str:
+    """What a brief says of the work, whenever it was made and however often somebody has looked in since."""
+    lines = [line for line in made.text.splitlines() if not line.startswith(PASSING)]
+    return hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
+
+
+def _note(workspace: Workspace, session: Session, made: Brief, digest: str) -> None:
+    body = {"digest": digest, "characters": len(made.text), "left_out": made.left_out}
+    try:
+        with workspace.writing(for_session=False) as journal:
+            journal.append(session.run, Draft(BRIEFED, body, session=session.id, agent=session.agent))
+    except HoldfastError:  # then the same may be told once more
+        return
 
 
 def _others(journal: Journal, worktree: str) -> str | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from holdfast import history, ids, process
 from holdfast.errors import NotFound
 from holdfast.journal import Journal
-from holdfast.lifecycle import Step
+from holdfast.lifecycle import Move
 from holdfast.model import Draft, Environment, Process, Run, Session, Status
 from holdfast.workspace import Workspace
 
@@ -71,5 +71,5 @@ def bury(journal: Journal, session: Session, evidence: str) -> str | None:
     run = journal.get_run(session.run)
     if attended(journal, run.id) or run.status is not Status.ACTIVE:
         return None
-    journal.append(run.id, history.status_draft(Step.INTERRUPT, evidence=evidence))
+    journal.append(run.id, history.status_draft(Move.INTERRUPT, evidence=evidence))
     return run.id

@@ -16,6 +16,7 @@ from holdfast.agents import caller, find_agent
 from holdfast.attending import bury, judged
 from holdfast.intake import Call, NotACall
 from holdfast.journal import Journal
+from holdfast.measuring import Moments, measure, note_moment
 from holdfast.model import Session
 from holdfast.placing import Ground, place
 from holdfast.text import path_text
@@ -74,6 +75,7 @@ def _take_batch(workspace: Workspace, journal: Journal) -> tuple[list[str], list
     done: list[str] = []
     strange: list[str] = []
     worktrees: dict[str, str] = {}
+    moments: Moments = {}
     size = added = 0
     for name in intake.waiting(workspace.inbox):
         try:
@@ -82,21 +84,25 @@ def _take_batch(workspace: Workspace, journal: Journal) -> tuple[list[str], list
             strange.append(name)
             continue
         if call is not None:
-            added += _append_call(workspace, journal, call, worktrees)
+            added += _append_call(workspace, journal, call, worktrees, moments)
             done.append(name)
             size += call.size
         if len(done) >= BATCH_CALLS or size >= BATCH_BYTES:
             break
-    return done, strange, added
+    return done, strange, added + measure(workspace, journal, moments)
 
 
-def _append_call(workspace: Workspace, journal: Journal, call: Call, worktrees: dict[str, str]) -> int:
+def _append_call(
+    workspace: Workspace, journal: Journal, call: Call, worktrees: dict[str, str], moments: Moments
+) -> int:
     if call.directory not in worktrees:  # a batch has few directories, and each costs some looking around
         worktrees[call.directory] = path_text(spool.worktree_name(spool.locate(call.directory)[0]))
     call.agent = caller(call)
     recent = timedelta(hours=workspace.settings.number("join.hours"))
     ground = Ground(worktrees[call.directory], recent)
-    return place(journal, call, find_agent(call.agent).read_call(call), ground)
+    reading = find_agent(call.agent).read_call(call)
+    note_moment(moments, call, reading)
+    return place(journal, call, reading, ground)
 
 
 def _dead_sessions(journal: Journal) -> list[tuple[Session, str]]:

@@ -26,13 +26,13 @@ MEGABYTE = 1_000_000
 
 
 @contextlib.contextmanager
-def shadow_of(workspace: Workspace) -> Iterator[Shadow]:
+def shadow_of(workspace: Workspace, patience: float = PATIENCE) -> Iterator[Shadow]:
     """The worktree's shadow, for us alone."""
     shadow = workspace.keep(Shadow, lambda: Shadow(workspace.place, workspace.root, workspace.worktree))
     if not shadow.directory.exists():
         files.make_private_directory(shadow.directory.parent)
         files.make_private_directory(shadow.directory)
-    with files.lock(shadow.directory / "lock", PATIENCE):
+    with files.lock(shadow.directory / "lock", patience):
         shadow.prepare()
         yield shadow
 

@@ -102,6 +102,16 @@ def get_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkpo
     raise _not_found("checkpoint", name, [], "`holdfast checkpoints` lists them")
 
 
+def count_back(workspace: Workspace, journal: Journal, name: str) -> Checkpoint:
+    """A checkpoint; where none were listed, a number counts from the newest."""
+    if not _is_row(name) or listed(workspace, "checkpoint"):
+        return get_checkpoint(workspace, journal, name)
+    newest = list(journal.list_checkpoints(workspace.worktree, limit=max(1, int(name))))
+    if not 0 < int(name) <= len(newest):
+        raise _not_found("checkpoint", name, [], "`holdfast checkpoints` lists them")
+    return newest[-1]
+
+
 def find_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkpoint | None:
     if found := journal.find_checkpoint(name):
         return found
@@ -182,10 +192,15 @@ def get_seq(run: Run, name: str) -> int:
 def remember(workspace: Workspace, kind: str, shown: list[str]) -> None:
     """Keep what was listed, so that a number can name a row of it."""
     lists = _lists(workspace)
-    lists.pop(_terminal() + kind, None)
-    lists[_terminal() + kind] = shown
+    lists.pop(_terminal(workspace) + kind, None)
+    lists[_terminal(workspace) + kind] = shown
     newest = dict(list(lists.items())[-TERMINALS:])
     files.write(workspace.place / "listed.json", msgspec.json.encode(newest), files.PRIVATE_FILE)
+
+
+def listed(workspace: Workspace, kind: str) -> list[str]:
+    """What was listed here last, in the order of its rows."""
+    return _lists(workspace).get(_terminal(workspace) + kind, [])
 
 
 def is_checkpoint(workspace: Workspace, journal: Journal, name: str) -> bool:
@@ -193,7 +208,8 @@ def is_checkpoint(workspace: Workspace, journal: Journal, name: str) -> bool:
     if name.startswith(("cp-", "run-", "ses-")):
         return name.startswith("cp-")
     if name.isdecimal():
-        kinds = [key.removeprefix(_terminal()) for key in _lists(workspace) if key.startswith(_terminal())]
+        mine = _terminal(workspace)
+        kinds = [key.removeprefix(mine) for key in _lists(workspace) if key.startswith(mine)]
         return [kind for kind in kinds if kind in ("run", "checkpoint")][-1:] == ["checkpoint"]
     if journal.find_run(name) or _matching(workspace, journal, "run", name):
         return False
@@ -205,9 +221,13 @@ def several(message: str, runs: list[Run]) -> Ambiguous:
     return Ambiguous(message, facts, ["name one of them", "`holdfast switch RUN` chooses one for this worktree"])
 
 
-def _terminal() -> str:
-    """Whose list it is: another terminal's must not change what a number means in this one."""
-    return f"{os.getsid(0)} "
+def _terminal(workspace: Workspace) -> str:
+    """Whose list it is: another terminal's must not change what a number means in this one.
+
+    A client starts each command in a session of its own, so what belongs together there is the conversation.
+    """
+    conversation = workspace.environ.get("CLAUDE_CODE_SESSION_ID", "")
+    return f"{one_line(conversation, 64) or os.getsid(0)} "
 
 
 def _lists(workspace: Workspace) -> dict[str, list[str]]:
@@ -220,7 +240,7 @@ def _lists(workspace: Workspace) -> dict[str, list[str]]:
 def _matching(workspace: Workspace, journal: Journal, kind: str, name: str) -> list[str]:
     if _is_row(name):
         row = int(name) - 1
-        shown = _lists(workspace).get(_terminal() + kind, [])
+        shown = listed(workspace, kind)
         return [shown[row]] if 0 <= row < len(shown) else []  # never, by chance, a part of some id
     return journal.view.find_ids(kind, name, SHOWN + 1) if ids.is_safe(name) else []
 

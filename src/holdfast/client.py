@@ -11,9 +11,10 @@ import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from holdfast import files, installing, process
 from holdfast.errors import HoldfastError, Refused
@@ -28,6 +29,7 @@ MANAGED = Path(
 )
 DEADLINE = 10.0
 LIMIT = 64 * 1024 * 1024
+T = TypeVar("T")
 
 
 class Level:
@@ -48,11 +50,40 @@ class Level:
         return self.settings.get(switch) is True
 
     @property
-    def has_plugin(self) -> bool:
+    def plugins(self) -> dict[str, bool]:
+        """What it says of our plugin, by the marketplace that it comes from: whether it is enabled."""
         enabled = self.settings.get("enabledPlugins")
-        return isinstance(enabled, dict) and any(
-            name.startswith(PLUGIN) and value is not False for name, value in enabled.items()
-        )
+        found = enabled.items() if isinstance(enabled, dict) else []
+        return {name: value is not False for name, value in found if name.startswith(PLUGIN)}
+
+
+class Plugin(NamedTuple):
+    """Our plugin as the client has it."""
+
+    name: str
+    level: Level  # whose settings enable it
+    directory: Path | None  # None: it is not installed
+
+
+class Installation(Struct):
+    installPath: str = ""  # a copy, which a marketplace that is a directory does without
+
+
+class Installations(Struct):
+    """The client's own list of plugins; only what we need of it."""
+
+    plugins: dict[str, list[Installation]] = {}
+
+
+class Source(Struct, frozen=True):
+    source: str = ""
+
+
+class Marketplace(Struct):
+    """Where plugins come from, as the client has noted it."""
+
+    source: Source = Source()
+    installLocation: str = ""
 
 
 def levels(root: Path, environ: Mapping[str, str], state: Path, managed: Path = MANAGED) -> list[Level]:
@@ -60,6 +91,34 @@ def levels(root: Path, environ: Mapping[str, str], state: Path, managed: Path = 
     places = {scope: installing.place_of(scope, root, environ, state) for scope in ("local", "project", "user")}
     found = [Level(scope, place.path, place.border) for scope, place in places.items()]
     return [Level("managed", managed), *found]
+
+
+def find_plugin(found: list[Level], environ: Mapping[str, str]) -> Plugin | None:
+    """Our plugin, if it is enabled; the strongest level that says anything about it decides."""
+    said = {name: (level, value) for level in reversed(found) for name, value in level.plugins.items()}
+    for name, (level, value) in said.items():
+        if value:
+            return Plugin(name, level, _installed_at(name, environ))
+    return None
+
+
+def _installed_at(name: str, environ: Mapping[str, str]) -> Path | None:
+    """The directory that the client reads a plugin from; None where it is not installed."""
+    directory = installing.config_directory(environ) / "plugins"
+    known = _noted(directory / "installed_plugins.json", Installations)
+    copy = next((each.installPath for each in known.plugins.get(name, []) if each.installPath), None) if known else None
+    if copy is None:
+        return None
+    places = _noted(directory / "known_marketplaces.json", dict[str, Marketplace]) or {}
+    place = places.get(name.partition("@")[2])
+    return Path(place.installLocation if place and place.source.source == "directory" else copy)
+
+
+def _noted(path: Path, kind: type[T]) -> T | None:
+    try:
+        return msgspec.json.decode(files.read(path, LIMIT) or b"{}", type=kind)
+    except (*UNREADABLE, Refused):
+        return None
 
 
 def is_trusted(root: Path, environ: Mapping[str, str]) -> bool | None:

@@ -37,6 +37,7 @@ class Setting(Struct, frozen=True):
 SETTINGS = {
     setting.key: setting
     for setting in (
+        Setting("brief.artifacts", "", "files that every brief carries, as far as there is room: a list of paths"),
         Setting("brief.budget", 10_000, "characters of a brief", 500, 1_000_000),
         Setting("checkpoint.file_limit", 50, "megabytes of the largest file that a checkpoint takes", 1, 100_000),
         Setting("checkpoint.total_limit", 500, "megabytes that one checkpoint reads at most", 1, 1_000_000),
@@ -55,6 +56,13 @@ SETTINGS = {
         ),
         Setting("checkpoint.keep_days", 0, "days that `tidy` keeps a checkpoint; 0: however old it is", 0, 36_500),
         Setting("checkpoint.most", 0, "checkpoints of a worktree that `tidy` leaves; 0: any number", 0, 1_000_000_000),
+        Setting(
+            "context.window",
+            0,
+            "tokens that the agent's context holds; 0: as its status line says, or else its model",
+            0,
+            1_000_000_000,
+        ),
         Setting("join.hours", 24.0, "hours after which a new conversation no longer joins a run by itself", 0, 100_000),
         Setting("list.limit", 20, "rows of a list before the next page", 1, 10_000),
         Setting(
@@ -221,7 +229,13 @@ def _flatten(tables: dict[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for table, content in tables.items():
         if isinstance(content, dict):
-            flat |= {f"{table}.{name}": value for name, value in content.items()}
+            flat |= {f"{table}.{name}": _listed(value) for name, value in content.items()}
         else:
             flat[table] = content
     return flat
+
+
+def _listed(value: Any) -> Any:
+    """A list of texts is as good as a text with commas between."""
+    is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
+    return ", ".join(value) if is_list else value

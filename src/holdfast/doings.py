@@ -6,11 +6,13 @@ An agent may tell the same thing twice and in any order. Whatever has a name of 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from holdfast.model import Action, Body, Event, Prompt, Run
 
-KEPT_PROMPTS, KEPT_ACTIONS, KEPT_FILES, KEPT_ERRORS = 50, 50, 500, 20
+P = TypeVar("P", Prompt, Action)
+
+KEPT_PROMPTS, KEPT_ACTIONS, KEPT_FILES, KEPT_ERRORS = 50, 50, 500, 50
 PROMPT = 4_000  # characters of a prompt that the state holds; the event has all of it
 
 
@@ -18,14 +20,22 @@ def touch(run: Run, event: Event, files: list[str]) -> None:
     for file in files:
         run.files.pop(file, None)  # so that the newest stands last
         run.files[file] = event.time
+    if event.body.get("imported") is True and any(time > event.time for time in run.files.values()):
+        run.files = dict(sorted(run.files.items(), key=lambda found: found[1]))
     while len(run.files) > KEPT_FILES:
         del run.files[next(iter(run.files))]
+
+
+def _in_order(entries: list[P], body: Body) -> list[P]:
+    """What was imported may have happened before what is known already; all else is told in the order it happened."""
+    return sorted(entries, key=lambda entry: entry.time) if body.get("imported") is True else entries
 
 
 def _prompted(run: Run, event: Event, body: Body) -> None:
     key = text_of(body.get("key")) or None
     if key is None or all(prompt.key != key for prompt in run.prompts):  # it may be told twice
-        run.prompts = [*run.prompts, Prompt(text_of(body.get("text"))[:PROMPT], event.time, key)][-KEPT_PROMPTS:]
+        prompt = Prompt(text_of(body.get("text"))[:PROMPT], event.time, key)
+        run.prompts = _in_order([*run.prompts, prompt], body)[-KEPT_PROMPTS:]
 
 
 def _begun(run: Run, event: Event, body: Body) -> None:
@@ -41,7 +51,7 @@ def _acted(run: Run, event: Event, body: Body) -> None:
     earlier = next((action for action in run.actions if key and action.key == key), None)
     if earlier is None:
         action = Action(text_of(body.get("text")), event.time, files, key, error)
-        run.actions = [*run.actions, action][-KEPT_ACTIONS:]
+        run.actions = _in_order([*run.actions, action], body)[-KEPT_ACTIONS:]
     elif error and not earlier.error:
         earlier.error = error
     run.doing.pop(key or "", None)
@@ -75,6 +85,7 @@ def _subagent(run: Run, event: Event, body: Body) -> None:
 
 def _compacted(run: Run, event: Event, body: Body) -> None:
     run.compactions += 1
+    run.context_tokens = None  # nobody knows before the next answer
     run.summary = text_of(body.get("summary")) or run.summary
 
 

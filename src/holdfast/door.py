@@ -1,6 +1,8 @@
-"""The door of committed hooks: `holdfast-hook AGENT EVENT`, found through PATH. It keeps the call, or answers it.
+"""The door of calls found through PATH: `holdfast-hook [--plugin] AGENT EVENT`. It keeps the call, or answers it.
 
-It loads no more than that needs, and leaves without the interpreter's own farewell. It always exits with 0.
+It loads no more than that needs, and leaves without the interpreter's own farewell. It always exits with 0. Called by
+the plugin, it leaves in silence where a settings file that the client reads calls us for the same event: nothing is
+recorded or told twice.
 """
 
 from __future__ import annotations
@@ -8,14 +10,21 @@ from __future__ import annotations
 import os
 import sys
 
-from holdfast.hooking import ANSWERED  # `from holdfast import …` would look for a public name first, and load more
+from holdfast.hooking import ANSWERED, INBOX, PLUGIN, STATUS_LINE, forms  # `from holdfast import …` would load more
 from holdfast.spool import hook
+
+LIMIT = 4 * 1024 * 1024
+SPACES = b" \t\r\n"
 
 
 def main() -> None:
     try:
-        agent, event = sys.argv[1:3]
-        if event in ANSWERED:
+        words = sys.argv[1:]
+        by_plugin = words[:1] == [PLUGIN]
+        agent, event = words[by_plugin:][:2]
+        if by_plugin and is_called_by_settings(event):
+            return
+        if event in ANSWERED or event == STATUS_LINE:
             from holdfast.answer import main as answer
 
             answer([agent, event])
@@ -24,3 +33,39 @@ def main() -> None:
             hook(agent, event)
     finally:
         os._exit(0)
+
+
+def is_called_by_settings(event: str) -> bool:
+    """Whether the client's settings call us for an event, seen from the place that it names."""
+    project = os.environ.get("CLAUDE_PROJECT_DIR") or "."
+    own = os.environ.get("CLAUDE_CONFIG_DIR") or os.environ.get("HOME", "") + "/.claude"
+    places = (f"{project}/.claude/settings.local.json", f"{project}/.claude/settings.json", f"{own}/settings.json")
+    return any(_calls(_read(place), event) for place in places)
+
+
+def _calls(settings: bytes, event: str) -> bool:
+    if b"holdfast" not in settings:
+        return False
+    packed = settings.translate(None, SPACES)  # somebody may have formatted them anew
+    kept, answered, committed = forms(event)
+    return committed in packed or ((kept in packed or answered in packed) and _is_there(settings))
+
+
+def _is_there(settings: bytes) -> bool:
+    """Whether the program that these settings run is still there: calls to a removed Holdfast record nothing."""
+    end = INBOX.encode() + b'"'
+    at = settings.find(end)
+    return at < 0 or os.path.exists(settings[settings.rfind(b'"', 0, at) + 1 : at + len(end) - 1])
+
+
+def _read(path: str) -> bytes:
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe in its place must not hold us up
+    except (OSError, ValueError):
+        return b""
+    try:
+        return os.read(file, LIMIT)
+    except OSError:
+        return b""
+    finally:
+        os.close(file)

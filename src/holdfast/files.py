@@ -64,12 +64,12 @@ def put(path: Path, data: bytes, mode: int = PRIVATE_FILE, *, synced: bool = Tru
             raise
 
 
-def replace_shared(path: Path, expected: bytes | None, data: bytes) -> bytes | None:
-    """Replace a file that strangers write too, if it still holds `expected`.
+def replace_shared(path: Path, expected: bytes | None, data: bytes, new: int = PRIVATE_FILE) -> bytes | None:
+    """Replace a file that strangers write too, if it still holds `expected`. Its mode stays; a new one has mode `new`.
 
     Returns None when that was so. Otherwise the stranger's bytes come back, and their file stays as it was.
     """
-    with os_errors(path), _temporary(path, data, _mode_of(path, None)) as temporary:
+    with os_errors(path), _temporary(path, data, _mode_of(path, None, new)) as temporary:
         if expected is None:
             return _create_shared(temporary, path)
         _exchange(temporary, path)
@@ -131,13 +131,13 @@ def write_all(descriptor: int, data: bytes) -> None:
         left = left[os.write(descriptor, left) :]
 
 
-def _mode_of(path: Path, mode: int | None) -> int:
+def _mode_of(path: Path, mode: int | None, new: int = PRIVATE_FILE) -> int:
     if mode is not None:
         return mode
     try:
         found = os.lstat(path).st_mode
     except FileNotFoundError:
-        return PRIVATE_FILE
+        return new
     return stat.S_IMODE(found) if stat.S_ISREG(found) else PRIVATE_FILE
 
 

@@ -1,6 +1,6 @@
 """What events add up to: the state of a run and of a session, at any event.
 
-`fold` is a pure function of a prefix of a run's events. An event of an unknown kind, or a step that the lifecycle does
+`fold` is a pure function of a prefix of a run's events. An event of an unknown kind, or a move that the lifecycle does
 not allow, counts but changes nothing: one odd event must never make a run unreadable.
 """
 
@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from holdfast import doings
+from holdfast import doings, fill, steps
 from holdfast.doings import text_of, texts_of
 from holdfast.errors import Refused
 from holdfast.ledger import restore_began, restore_ended
-from holdfast.lifecycle import Step, transition
+from holdfast.lifecycle import Move, transition
 from holdfast.model import (
     Body,
     Decision,
@@ -33,7 +33,7 @@ from holdfast.narration import headline
 
 T = TypeVar("T")
 
-VERSION = 3  # of what the fold makes of the same events; snapshots of another version are folded anew
+VERSION = 4  # of what the fold makes of the same events; snapshots of another version are folded anew
 
 FORGOTTEN = "event.forgotten"
 BLANK = "event.blank"
@@ -41,18 +41,19 @@ RETURNED = "run.returned"
 REFOLDED = frozenset({FORGOTTEN, RETURNED})
 OPENED = "session.opened"
 ENDED = "session.ended"
+BRIEFED = "brief.given"  # what we told the agent is no action of its
 FENCING = {"died", "taken_over"}
 
-STEPS = {
-    "run.resumed": Step.RESUME,
-    "run.paused": Step.PAUSE,
-    "run.interrupted": Step.INTERRUPT,
-    "run.completed": Step.COMPLETE,
-    "run.failed": Step.FAIL,
-    "run.aborted": Step.ABORT,
-    "run.abandoned": Step.ABANDON,
+MOVES = {
+    "run.resumed": Move.RESUME,
+    "run.paused": Move.PAUSE,
+    "run.interrupted": Move.INTERRUPT,
+    "run.completed": Move.COMPLETE,
+    "run.failed": Move.FAIL,
+    "run.aborted": Move.ABORT,
+    "run.abandoned": Move.ABANDON,
 }
-KIND_OF_STEP = {step: kind for kind, step in STEPS.items()}
+KIND_OF_MOVE = {move: kind for kind, move in MOVES.items()}
 LETTERS = {"note.added": "n", "decision.made": "d", "task.added": "t"}
 
 
@@ -91,6 +92,12 @@ def apply_session(session: Session | None, event: Event) -> Session | None:
         return _opened_session(event)
     if session is None:
         return None
+    fill.measure(session, event)
+    if event.kind in fill.SILENT:
+        return session
+    if event.kind == BRIEFED:
+        session.brief = text_of(event.body.get("digest")) or None
+        return session
     if event.kind == ENDED:
         session.ended = _time(event.body.get("at")) or event.time
         session.how = text_of(event.body.get("how")) or "ended"
@@ -109,10 +116,10 @@ def entry_id(run: Run, kind: str) -> str:
     return f"{letter}{run.entries.get(letter, 0) + 1}"
 
 
-def status_draft(step: Step, reason: str | None = None, evidence: str | None = None) -> Draft:
-    """The event that records a lifecycle step."""
+def status_draft(move: Move, reason: str | None = None, evidence: str | None = None) -> Draft:
+    """The event that records a move of the lifecycle."""
     body = {"reason": reason, "evidence": evidence}
-    return Draft(KIND_OF_STEP[step], {key: value for key, value in body.items() if value})
+    return Draft(KIND_OF_MOVE[move], {key: value for key, value in body.items() if value})
 
 
 def _blanked(run: Run, event: Event, body: Body) -> None:
@@ -140,14 +147,14 @@ def _gone_back(now: Run, then: Run) -> Run:
     )
 
 
-def _step(run: Run, event: Event, step: Step) -> None:
+def _move(run: Run, event: Event, move: Move) -> None:
     try:
-        after = transition(run.status, step).status
+        after = transition(run.status, move).status
     except Refused:
         return
     if after is not run.status:
         run.status, run.status_since = after, event.time
-        run.status_reason = text_of(event.body.get("reason")) or None if event.kind in STEPS else None
+        run.status_reason = text_of(event.body.get("reason")) or None if event.kind in MOVES else None
         run.evidence = text_of(event.body.get("evidence")) or None
 
 
@@ -174,16 +181,17 @@ def _tagged(run: Run, event: Event, body: Body) -> None:
 
 
 def _settled(run: Run, event: Event, body: Body) -> None:
-    _step(run, event, STEPS[event.kind])
+    _move(run, event, MOVES[event.kind])
 
 
 def _opened(run: Run, event: Event, body: Body) -> None:
     session = event.session or ""
+    fill.opened(run, body)
     run.sessions += 1
     run.last_session = session
     run.epoch = max(run.epoch, _number(body.get("epoch")))
     run.open_sessions = [*(name for name in run.open_sessions if name != session), session]
-    _step(run, event, Step.ACT)
+    _move(run, event, Move.ACT)
 
 
 def _ended(run: Run, event: Event, body: Body) -> None:
@@ -192,13 +200,13 @@ def _ended(run: Run, event: Event, body: Body) -> None:
 
 def _noted(run: Run, event: Event, body: Body) -> None:
     run.notes.append(Note(_entry(run, event), text_of(body.get("text")), event.time))
-    _step(run, event, Step.TELL)
+    _move(run, event, Move.TELL)
 
 
 def _decided(run: Run, event: Event, body: Body) -> None:
     because = text_of(body.get("because")) or None
     run.decisions.append(Decision(_entry(run, event), text_of(body.get("decision")), event.time, because))
-    _step(run, event, Step.TELL)
+    _move(run, event, Move.TELL)
 
 
 def _revoked(run: Run, event: Event, body: Body) -> None:
@@ -212,7 +220,7 @@ def _task_added(run: Run, event: Event, body: Body) -> None:
     key = text_of(body.get("key")) or None
     if key is None or all(task.key != key for task in run.tasks):
         run.tasks.append(Task(_entry(run, event), text_of(body.get("text")), event.time, key))
-    _step(run, event, Step.TELL)
+    _move(run, event, Move.TELL)
 
 
 def _task_done(run: Run, event: Event, body: Body) -> None:
@@ -236,13 +244,18 @@ def _forgotten(run: Run, event: Event, body: Body) -> None:
 
 def _did(run: Run, event: Event, body: Body) -> None:
     doings.HANDLERS[event.kind](run, event, body)
-    _step(run, event, Step.ACT)
+    _move(run, event, Move.ACT)
+
+
+def _progressed(run: Run, event: Event, body: Body) -> None:
+    steps.HANDLERS[event.kind](run, event, body)
+    _move(run, event, Move.TELL if event.kind == "step.planned" else Move.ACT)
 
 
 def _called(run: Run, event: Event, body: Body) -> None:
     run.calls += 1
     run.last_call = headline(event)
-    _step(run, event, Step.ACT)
+    _move(run, event, Move.ACT)
 
 
 def _entry(run: Run, event: Event) -> str:
@@ -260,6 +273,7 @@ def _opened_session(event: Event) -> Session:
         opened=event.time,
         agent=event.agent,
         agent_session=text_of(body.get("agent_session")) or None,
+        transcript=text_of(body.get("transcript")) or None,
         process=_convert(body.get("process"), Process),
         environment=_convert(body.get("environment"), Environment),
         epoch=_number(body.get("epoch")),
@@ -287,7 +301,7 @@ HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     "run.renamed": _renamed,
     "run.moved": _moved,
     "run.tagged": _tagged,
-    **dict.fromkeys(STEPS, _settled),
+    **dict.fromkeys(MOVES, _settled),
     OPENED: _opened,
     ENDED: _ended,
     "note.added": _noted,
@@ -300,7 +314,9 @@ HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     FORGOTTEN: _forgotten,
     BLANK: _blanked,
     **dict.fromkeys(doings.HANDLERS, _did),
+    **dict.fromkeys(steps.HANDLERS, _progressed),
     "call.kept": _called,
+    fill.MEASURED: fill.measured,
     "restore.began": restore_began,
     "restore.ended": restore_ended,
 }

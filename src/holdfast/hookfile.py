@@ -10,6 +10,7 @@ from holdfast.hooking import Handler, is_ours
 from holdfast.jsonedit import NotJson
 
 NEW = "{}\n"
+LINE = "statusLine"  # the settings' key for what draws the status line
 Place = tuple[str | int, ...]
 
 
@@ -65,7 +66,17 @@ def without_calls(text: str, earlier: dict[str, Any]) -> str:
     kept |= {("hooks", event) for event in earlier.get("hooks", {})}
     for event in called(parse(text)):
         text = _without(text, event, kept)
-    return text
+    return jsonedit.remove(text, (LINE,)) if is_ours(parse(text).get(LINE)) else text
+
+
+def with_status_line(text: str, line: Handler) -> tuple[str, str | None]:
+    """The text with our status line in it, and whether it was `added` or `replaced`. Somebody's own is left."""
+    settings = parse(text)
+    if LINE not in settings:
+        return jsonedit.add(NEW if is_blank(text) else text, (), line, LINE), "added"
+    if settings[LINE] == line or not is_ours(settings[LINE]):
+        return text, None
+    return jsonedit.add(jsonedit.remove(text, (LINE,)), (), line, LINE), "replaced"
 
 
 def called(settings: dict[str, Any]) -> dict[str, list[Any]]:
@@ -73,6 +84,11 @@ def called(settings: dict[str, Any]) -> dict[str, list[Any]]:
     hooks = settings.get("hooks", {})
     found = {event: [_at(settings, place) for place in _ours(hooks, event)] for event in hooks}
     return {event: calls for event, calls in found.items() if calls}
+
+
+def found_in(settings: dict[str, Any]) -> list[str]:
+    """Everything of ours in these settings: the events that call us, and the status line if it is ours."""
+    return [*called(settings), *([LINE] if is_ours(settings.get(LINE)) else [])]
 
 
 def _ours(hooks: dict[str, Any], event: str) -> Iterator[tuple[str, str, int, str, int]]:

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from holdfast import files, hookfile
 from holdfast.errors import Busy, Refused
+from holdfast.git import find_program
 from holdfast.hookfile import NotSettings
 from holdfast.hooking import Handler
 from holdfast.packing import UNREADABLE
@@ -54,6 +55,7 @@ class Place(Struct, frozen=True):
     path: Path
     border: Path
     state: Path
+    mode: int = files.PRIVATE_FILE  # of the file, where it is made
 
     def resolved(self) -> Path:
         """The file itself, where its name is a link."""
@@ -75,7 +77,9 @@ def config_directory(environ: Mapping[str, str]) -> Path:
 
 def is_used(root: Path, environ: Mapping[str, str]) -> bool:
     """Whether anything tells that Claude Code is used in a project, or by this user."""
-    return (root / ".claude").is_dir() or config_directory(environ).is_dir()
+    if (root / ".claude").is_dir() or config_directory(environ).is_dir():
+        return True
+    return find_program("claude", environ.get("PATH", os.defpath), str(root)) is not None
 
 
 def place_of(scope: str, root: Path, environ: Mapping[str, str], state: Path) -> Place:
@@ -83,8 +87,16 @@ def place_of(scope: str, root: Path, environ: Mapping[str, str], state: Path) ->
         directory = config_directory(environ)
         home = Path(environ.get("HOME") or os.path.expanduser("~"))
         return Place(directory / "settings.json", home if home in directory.parents else directory, state)
-    name = "settings.local.json" if scope == "local" else "settings.json"
-    return Place(root / ".claude" / name, root, state)
+    if scope == "local":
+        return Place(root / ".claude" / "settings.local.json", root, state)
+    return Place(root / ".claude" / "settings.json", root, state, _common_mode())  # it is meant to be committed
+
+
+def _common_mode() -> int:
+    """The mode of a file that is not the user's alone, as the umask has it."""
+    umask = os.umask(0o077)  # it can only be asked by setting it; what another thread makes meanwhile is too private
+    os.umask(umask)
+    return 0o666 & ~umask
 
 
 def read_settings(path: Path) -> dict[str, Any]:
@@ -92,8 +104,8 @@ def read_settings(path: Path) -> dict[str, Any]:
     return _settings(path, files.read(path, LIMIT))
 
 
-def install(place: Place, calls: dict[str, Handler]) -> Changed:
-    """Put our calls in. What is there already is left, an older form of ours is replaced."""
+def install(place: Place, calls: dict[str, Handler], line: Handler | None = None) -> Changed:
+    """Put our calls in, and our status line. What is there already is left, an older form of ours is replaced."""
     path = place.resolved()
     with _locked(place.state):
         for _ in range(ATTEMPTS):
@@ -102,11 +114,14 @@ def install(place: Place, calls: dict[str, Handler]) -> Changed:
             before = files.read(path, LIMIT)
             _settings(path, before)
             after, events = hookfile.with_calls((before or b"").decode(), calls)
+            if line is not None:
+                after, drawn = hookfile.with_status_line(after, line)
+                events |= {hookfile.LINE: drawn} if drawn else {}
             if not events:
                 return Changed(path_text(path), {})
             original, made = _origin(path, before, record)
             _note(place.state, path, Record(path_text(path), original, after.encode(), made))
-            if _write(place.state, path, before, after.encode(), made):
+            if _write(place, path, before, after.encode(), made):
                 return Changed(
                     path_text(path), {sound_text(event): done for event, done in events.items()}, exact=False
                 )
@@ -121,7 +136,7 @@ def uninstall(place: Place) -> Changed:
             record = _load(place.state, path)
             _clear_leftovers(path, record)
             before = files.read(path, LIMIT)
-            events = {sound_text(event): "removed" for event in hookfile.called(_settings(path, before))}
+            events = {sound_text(event): "removed" for event in hookfile.found_in(_settings(path, before))}
             exact = record is not None and before in (record.written, record.original)
             original, made = _origin(path, before, record)
             if before != original:
@@ -179,15 +194,15 @@ def _missing(directory: Path) -> list[bytes]:
     return found[::-1]
 
 
-def _write(state: Path, path: Path, before: bytes | None, after: bytes, made: list[bytes]) -> bool:
+def _write(place: Place, path: Path, before: bytes | None, after: bytes, made: list[bytes]) -> bool:
     if before is not None:
-        files.Generations(state / "generations").keep(path, before)
+        files.Generations(place.state / "generations").keep(path, before)
     with files.os_errors(path):
         for directory in made:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(directory)
                 files.sync_directory(Path(os.fsdecode(directory)).parent)
-    return files.replace_shared(path, before, after) is None
+    return files.replace_shared(path, before, after, place.mode) is None
 
 
 def _give_back(path: Path, before: bytes, original: bytes | None) -> bool:

@@ -90,6 +90,14 @@ class Session(Struct):
     how: str | None = None  # ended, died, taken_over
     reason: str | None = None
     fenced: bool = False
+    transcript: str | None = None  # the file in which the agent itself keeps the conversation
+    brief: str | None = None  # the digest of what it was last told
+    context_tokens: int | None = None  # in its context when that was last measured
+    context_window: int | None = None  # tokens that its context holds
+    model: str | None = None
+    tokens_read: int = 0  # over all its requests, as far as its transcript was imported
+    tokens_written: int = 0
+    cost: float | None = None  # in US dollars, as the agent counted it
 
     @property
     def is_open(self) -> bool:
@@ -138,6 +146,18 @@ class Action(Struct):
     error: str | None = None
 
 
+class Step(Struct):
+    """A part of a run that is done as one, mostly by one agent."""
+
+    name: str
+    status: str = "pending"  # `pending`, `active`, `completed` or `failed`
+    agent: str | None = None
+    started: datetime | None = None
+    ended: datetime | None = None
+    error: str | None = None
+    planned: bool = False  # whether it was in the plan; else it was met on the way
+
+
 class Checkpoint(Struct):
     """A named point in the journal, together with the exact worktree at that moment."""
 
@@ -181,6 +201,21 @@ class Restore(Struct):
     undoes: str | None = None  # the restore that this one takes back
 
 
+class Artifact(Struct):
+    """A piece of context that an agent needs again."""
+
+    path: str
+    text: str
+
+
+class Bearings(Struct):
+    """What git shows now, beside what the record believes."""
+
+    disagreements: list[str] = []
+    uncommitted: list[str] = []
+    known: bool = True  # whether the files could be looked at
+
+
 class Run(Struct):
     """A piece of work that outlives any one agent process: what its events add up to."""
 
@@ -203,6 +238,7 @@ class Run(Struct):
     decisions: list[Decision] = []
     tasks: list[Task] = []
     notes: list[Note] = []
+    steps: list[Step] = []
     prompts: list[Prompt] = []
     actions: list[Action] = []
     files: dict[str, datetime] = {}
@@ -213,6 +249,8 @@ class Run(Struct):
     subagents: dict[str, str] = {}  # those at work -> what they are
     summary: str | None = None  # what the agent kept when its context was last compacted
     compactions: int = 0
+    context_tokens: int | None = None  # in its agent's context when that was last measured
+    context_window: int | None = None  # tokens that this context holds
     calls: int = 0
     last_call: str | None = None
     sessions: int = 0

@@ -55,6 +55,7 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "session.ended": lambda body: ": ".join(
         filter(None, [f"session {_text(body.get('how'))}", _text(body.get("reason"))])
     ),
+    "brief.given": lambda body: f"was told a brief of {body.get('characters')} characters",
     "note.added": lambda body: f"note: {_text(body.get('text'))}",
     "decision.made": lambda body: f"decided: {_text(body.get('decision'))}",
     "decision.revoked": lambda body: f"revoked {_text(body.get('entry'))}",
@@ -72,6 +73,7 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "restore.ended": lambda body: "a restore was given up" if body.get("given_up") else "a restore ended",
     "event.forgotten": lambda body: f"forgot event {body.get('seq')}",
     "prompt.given": lambda body: f"prompt: {_text(body.get('text'))}",
+    "command.typed": lambda body: f"typed {_text(body.get('text'))}",
     "action.begun": lambda body: f"begins {_text(body.get('text'))}",
     "action.taken": lambda body: " failed: ".join(filter(None, [_text(body.get("text")), _text(body.get("error"))])),
     "turn.ended": lambda body: f"said: {_text(body.get('text'))}",
@@ -79,8 +81,14 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "subagent.started": lambda body: f"subagent {_text(body.get('type'))} started",
     "subagent.ended": lambda body: f"subagent {_text(body.get('type'))}: {_text(body.get('text'))}",
     "subagent.told": lambda body: f"subagent: {_text(body.get('text'))}",
+    "step.planned": lambda body: f"planned: {', '.join(_texts(body.get('steps')))}",
+    "step.started": lambda body: f"step {_text(body.get('name'))} started",
+    "step.completed": lambda body: f"step {_text(body.get('name'))} completed",
+    "step.failed": lambda body: f"step {_text(body.get('name'))} failed: {_text(body.get('error'))}".rstrip(": "),
     "context.compacting": lambda body: f"context is being compacted ({_text(body.get('trigger'))})",
     "context.compacted": lambda body: f"context was compacted ({_text(body.get('trigger'))})",
+    "context.measured": lambda body: f"context: {body.get('tokens')} of {body.get('window')} tokens",
+    "usage.counted": lambda body: f"read {body.get('read')} tokens, wrote {body.get('written')}",
     "call.kept": lambda body: f"{_text(body.get('agent'))} {_text(body.get('event'))}",
     "call.late": lambda body: f"late: {_text(body.get('agent'))} {_text(body.get('event'))}",
 }
@@ -95,4 +103,6 @@ SEARCHED: dict[str, tuple[str, ...]] = {
     "run.tagged": ("added",),
     "prompt.given": ("text",),
     "action.taken": ("text", "files"),
+    "step.planned": ("steps",),
+    "step.failed": ("error",),
 }

@@ -16,6 +16,7 @@ from holdfast.attending import attended, bury, judged
 from holdfast.choosing import OPEN_STATUSES, current_run, newest_run
 from holdfast.intake import Call
 from holdfast.journal import Journal
+from holdfast.layouts import find_layout
 from holdfast.model import Body, Draft, Environment, Run, Session, Status
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import path_text
@@ -42,7 +43,7 @@ def place(journal: Journal, call: Call, reading: Reading, ground: Ground) -> int
     added = len(journal.append(run.id, *_signed(reading.drafts, session)))
     if reading.ends and session and session.is_open:
         added += len(journal.append(run.id, _ending(call, reading, session)))
-    return added
+    return added + len(journal.append(run.id, *find_layout(run.layout).follow(run, session, reading)))
 
 
 def _signed(drafts: list[Draft], session: Session | None) -> list[Draft]:
@@ -124,6 +125,7 @@ def _open(journal: Journal, call: Call, reading: Reading, run: Run) -> Session:
         bury(journal, session, evidence)
     body: Body = {
         "agent_session": reading.conversation,
+        "transcript": path_text(reading.transcript) if reading.transcript else None,
         "begun": reading.begins,
         "process": call.process,
         "environment": Environment(process.here().host, "", path_text(call.directory)),

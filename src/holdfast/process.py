@@ -13,7 +13,7 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from holdfast import clock, spool
 from holdfast.errors import NotFound, Refused
@@ -110,6 +110,12 @@ def run_foreground(command: Sequence[str], directory: Path, *, to_stderr: bool =
     except PermissionError as error:
         raise Refused(f"{command[0]} cannot be run", [("directory", directory)], ["`chmod +x`"]) from error
     return 128 - code if code < 0 else code
+
+
+def become(program: str, command: Sequence[str], directory: Path, environ: Mapping[str, str]) -> NoReturn:
+    """Go on as another program, in the user's terminal."""
+    os.chdir(directory)
+    os.execve(program, list(command), dict(environ))
 
 
 def ask(command: Sequence[str], environ: Mapping[str, str], deadline: float) -> str | None:

@@ -25,7 +25,9 @@ ENVIRONMENT = (
 )  # fmt: skip
 
 
-TURNS = ("Stop", "SessionEnd")  # after these, what was changed becomes a checkpoint
+# After these, what was changed becomes a checkpoint: by the agent, or by somebody else before the next prompt.
+TURNS = ("Stop", "StopFailure", "SessionEnd", "UserPromptSubmit")
+COMMAND = b'"prompt":"*'  # somebody has typed what may be meant for us, and not for the model
 
 
 class Quiet(Exception):
@@ -196,6 +198,12 @@ def go_on_later() -> None:
     posix.posix_spawn(sys.executable, command, posix.environ, file_actions=nowhere, setsid=True)
 
 
+def _hand_over(kept: int) -> None:
+    """Go on as the program that answers, with the kept call as its standard input."""
+    posix.dup2(kept, 0)
+    posix.execv(sys.executable, [sys.executable, "-I", "-m", "holdfast", "hook", "observe"])
+
+
 def moment() -> tuple[str, int]:
     """The boot we are in and the nanoseconds since it: an order that no clock change can disturb."""
     boot = _first_line("/proc/sys/kernel/random/boot_id")
@@ -305,6 +313,8 @@ def hook(agent: str, event: str) -> int | None:
         kept = keep(store, agent, event, directory)
         if event in TURNS:
             go_on_later()
+        if event == "UserPromptSubmit" and COMMAND in posix.pread(kept, CHUNK, 0):
+            _hand_over(kept)
         return kept
     except BaseException as error:
         note_trouble(store, agent, event, error)

@@ -54,6 +54,18 @@ def a_project_with_a_run(directory: Path) -> None:
         holdfast.runs(workspace)  # so that 1 names the run
 
 
+def a_project_with_a_plan(directory: Path) -> None:
+    an_empty_project(directory)
+    with opened(directory) as workspace:
+        holdfast.start(workspace, GOAL, steps=("write", "ship"))
+        holdfast.join(workspace, agent="robot")
+        holdfast.complete_step(workspace, "write")
+
+
+def is_through(run: holdfast.Run) -> bool:
+    return (run.status, run.open_sessions, run.steps[-1].status) == ("completed", [], "completed")
+
+
 def a_project_with_kept_calls(directory: Path) -> None:
     a_project_with_a_run(directory)
     with opened(directory) as workspace:
@@ -152,6 +164,7 @@ CASES = [
     Case("action", a_project_with_a_run, verb("action", "a"), of_run(lambda run: run.actions[-1].text == "a")),
     Case("pause", a_project_with_a_run, verb("pause"), of_run(lambda run: run.status == "paused")),
     Case("complete", a_project_with_a_run, verb("complete"), of_run(lambda run: run.status == "completed")),
+    Case("complete the last step", a_project_with_a_plan, verb("step", "complete", "ship"), of_run(is_through)),
     Case("join", a_project_with_a_run, verb("join"), of_run(lambda run: run.sessions == 1)),
     Case("find a death", a_project_with_a_dead_session, verb("sweep"), of_run(lambda run: run.status == "interrupted")),
     Case("take in", a_project_with_kept_calls, verb("sweep"), of_run(lambda run: run.calls == 3)),

@@ -25,7 +25,8 @@ SHARED = {
     "sources": {"protocol"},
     "cli": {"command", "outcome", "progress", "saying", "verbs", "words"},
 }
-COLLECTORS = {"agents", "layouts", "sources", "cli.app", "cli.quick"}  # that is what these are for
+# that is what these are for
+COLLECTORS = {"agents", "layouts", "sources", "cli.app", "cli.quick", "operations.command", "operations.session"}
 
 
 def members() -> list[str]:

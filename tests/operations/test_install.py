@@ -101,6 +101,31 @@ def test_an_agent_that_is_there_is_installed_for_without_being_named(repository:
         assert holdfast.init(workspace).file == str(local(workspace))
 
 
+@pytest.mark.parametrize(
+    ("scope", "umask", "mode"),
+    [("project", 0o022, 0o644), ("project", 0o002, 0o664), ("project", 0o077, 0o600), ("local", 0o022, 0o600)],
+)
+def test_file_that_is_meant_to_be_committed_is_not_the_users_alone(
+    project: Workspace, scope: str, umask: int, mode: int
+) -> None:
+    before = os.umask(umask)
+    try:
+        done = holdfast.init(project, agent="claude", scope=scope)
+    finally:
+        assert os.umask(before) == umask, "the umask is not what it was"
+    assert stat.S_IMODE(os.stat(done.file or "").st_mode) == mode
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
+def test_file_that_was_there_keeps_its_mode(project: Workspace, mode: int) -> None:
+    path = put(project.root / ".claude" / "settings.json", "{}")
+    path.chmod(mode)
+    holdfast.init(project, agent="claude", scope="project")
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+    holdfast.uninit(project)
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+
+
 @pytest.mark.parametrize("scope", hooking.SCOPES)
 def test_each_scope_has_its_file(project: Workspace, home: Path, scope: str) -> None:
     where = {"local": local(project), "project": project.root / ".claude/settings.json"}
@@ -452,6 +477,18 @@ def test_purging_asks_first(repository: Path, cli: Callable[..., Command]) -> No
 
 
 # In words
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["there", "not there"])
+def test_claude_code_is_asked_to_call_where_it_is_installed(
+    repository: Path, cli: Callable[..., Command], tmp_path: Path, there: bool
+) -> None:
+    program = tmp_path / "bin" / "claude"
+    put(program, "#!/bin/sh\n")
+    program.chmod(0o755 if there else 0o644)
+    done = cli("init", env={"PATH": f"{program.parent}:/usr/bin:/bin"}).ok()
+    assert (repository / ".claude/settings.local.json").exists() == there
+    assert ("`holdfast init --agent claude`" in done.err) == (not there)
 
 
 def test_the_command_says_what_it_changed(repository: Path, cli: Callable[..., Command]) -> None:

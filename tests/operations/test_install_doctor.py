@@ -154,13 +154,6 @@ def test_calls_in_several_places_are_told(installed: Workspace) -> None:
     assert check(installed, "twice").hints == ["`holdfast uninit --scope user`"]
 
 
-def test_plugin_and_settings_together_are_told(installed: Workspace, home: Path) -> None:
-    change(home / ".claude" / "settings.json", enabledPlugins={"holdfast@somewhere": True, "other@x": True})
-    assert check(installed, "twice").hints == ["`holdfast uninit --scope local`"]
-    holdfast.uninit(installed)
-    assert "hooks" not in {found.name for found in holdfast.doctor(installed).checks}
-
-
 # What turns hooks off
 
 

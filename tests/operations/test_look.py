@@ -212,7 +212,7 @@ DRAFTS = st.one_of(
     TEXTS.map(lambda text: Draft("prompt.given", {"text": text})),
     TEXTS.map(lambda text: Draft("action.taken", {"text": text, "files": [text]})),
     TEXTS.map(lambda text: Draft("run.tagged", {"added": [text], "removed": []})),
-    st.sampled_from(sorted(history.STEPS)).map(Draft),
+    st.sampled_from(sorted(history.MOVES)).map(Draft),
     st.just(Draft("some.thing", {"nobody": "knows"})),
 )
 

@@ -27,9 +27,9 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 MOMENTS = st.datetimes(timezones=st.just(UTC)).map(datetime.isoformat)
 PROCESSES = st.fixed_dictionaries({"pid": st.integers(), "start": TEXT, "boot": TEXT})
 KEYS = (
-    "added", "agent_session", "at", "because", "decision", "directory", "entry", "environment", "epoch", "event",
-    "evidence", "files", "goal", "how", "layout", "name", "outcome", "process", "reason", "removed", "seq", "text",
-    "worktree",
+    "added", "agent_session", "at", "because", "decision", "directory", "entry", "environment", "epoch", "error",
+    "event", "evidence", "files", "goal", "how", "layout", "name", "outcome", "process", "reason", "removed",
+    "seq", "steps", "text", "worktree", "tokens", "window", "model", "read", "written", "cost", "begun", "imported",
 )  # fmt: skip
 ENTRIES = st.sampled_from(["n1", "n2", "d1", "d2", "t1", "t2"])
 VALUES = (

@@ -42,6 +42,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 # key: (default, may a project set it)
 BY_HAND: dict[str, tuple[int | float | str, bool]] = {
+    "brief.artifacts": ("", True),
     "brief.budget": (10_000, True),
     "checkpoint.file_limit": (50, True),
     "checkpoint.total_limit": (500, True),
@@ -49,6 +50,7 @@ BY_HAND: dict[str, tuple[int | float | str, bool]] = {
     "checkpoint.include": ("", False),
     "checkpoint.keep_days": (0, True),
     "checkpoint.most": (0, True),
+    "context.window": (0, True),
     "join.hours": (24.0, True),
     "list.limit": (20, True),
     "store.cap": (2_000, True),

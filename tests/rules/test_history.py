@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from holdfast import doings, history, narration
-from holdfast.lifecycle import Step
-from holdfast.model import Environment, Event, Process, Run, Session, Status
+from holdfast.lifecycle import Move
+from holdfast.model import Environment, Event, Process, Run, Session, Status, Step
 from tests.tools import NOON, a_session, an_event
 
 from .strategies import numbered
@@ -72,6 +72,17 @@ FIELDS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("subagent.ended", {"key": "a", "type": "explorer", "text": "found"}, {"subagents": {}}),
     ("subagent.told", {"text": "it finished"}, {"subagents": {}}),
     ("context.compacted", {"summary": "so far"}, {"summary": "so far", "compactions": 1}),
+    (
+        "context.measured",
+        {"tokens": 5, "window": 9},
+        {"status": Status.CREATED, "context_tokens": 5, "context_window": 9},
+    ),
+    ("context.measured", {"tokens": -1, "window": 9}, {"context_tokens": None, "context_window": None}),
+    ("step.planned", {"steps": ["a", 7]}, {"status": Status.ACTIVE, "steps": [Step("a", planned=True)]}),
+    ("step.started", {"name": "a"}, {"status": Status.ACTIVE, "steps": [Step("a", "active", started=at(2))]}),
+    ("step.completed", {"name": "a"}, {"status": Status.ACTIVE, "steps": [Step("a", "completed", ended=at(2))]}),
+    ("step.failed", {"name": "a"}, {"status": Status.ACTIVE, "steps": [Step("a", "failed", ended=at(2))]}),
+    ("step.failed", {"name": ["a"]}, {"status": Status.ACTIVE, "steps": []}),
     ("call.kept", {"agent": "robot", "event": "Did"}, {"status": Status.ACTIVE, "calls": 1, "last_call": "robot Did"}),
     ("call.late", {"agent": "robot", "event": "Did"}, {"status": Status.CREATED, "calls": 0, "last_call": None}),
     ("event.blank", {"text": "x"}, {"status": Status.CREATED, "notes": []}),
@@ -313,6 +324,8 @@ HEADLINES: list[tuple[str, dict[str, Any], str]] = [
     ("run.abandoned", {}, "abandoned"),
     ("session.opened", {}, "session opened"),
     ("session.ended", {"how": "died", "reason": "gone"}, "session died: gone"),
+    ("brief.given", {"digest": "x", "characters": 900}, "was told a brief of 900 characters"),
+    ("command.typed", {"text": "*sessions"}, "typed *sessions"),
     ("note.added", {"text": "two\nlines"}, "note: two lines"),
     ("decision.made", {"decision": "x"}, "decided: x"),
     ("decision.revoked", {"entry": "d1"}, "revoked d1"),
@@ -338,11 +351,18 @@ HEADLINES: list[tuple[str, dict[str, Any], str]] = [
     ("action.begun", {"text": "Bash: make"}, "begins Bash: make"),
     ("turn.ended", {"text": "all done"}, "said: all done"),
     ("error.met", {"text": "overloaded"}, "error: overloaded"),
+    ("step.planned", {"steps": ["design", "code"]}, "planned: design, code"),
+    ("step.started", {"name": "code", "agent": "coder"}, "step code started"),
+    ("step.completed", {"name": "code"}, "step code completed"),
+    ("step.failed", {"name": "code", "error": "red"}, "step code failed: red"),
+    ("step.failed", {"name": "code"}, "step code failed"),
     ("subagent.started", {"type": "explorer"}, "subagent explorer started"),
     ("subagent.ended", {"type": "explorer", "text": "found"}, "subagent explorer: found"),
     ("subagent.told", {"text": "it finished"}, "subagent: it finished"),
     ("context.compacting", {"trigger": "auto"}, "context is being compacted (auto)"),
     ("context.compacted", {"trigger": "auto"}, "context was compacted (auto)"),
+    ("context.measured", {"tokens": 5, "window": 9}, "context: 5 of 9 tokens"),
+    ("usage.counted", {"read": 5, "written": 9, "cost": 0.5}, "read 5 tokens, wrote 9"),
     ("call.kept", {"agent": "robot", "event": "Did"}, "robot Did"),
     ("call.late", {"agent": "robot", "event": "Did"}, "late: robot Did"),
     ("something.new", {"text": "x"}, "something.new"),
@@ -369,6 +389,8 @@ SEARCHED: list[tuple[str, dict[str, Any], str]] = [
     ("task.done", {"outcome": "x", "files": ["a.py", "b.py"]}, "x\na.py\nb.py"),
     ("prompt.given", {"text": "x"}, "x"),
     ("action.taken", {"text": "x", "files": ["a.py", 7, None]}, "x\na.py"),
+    ("step.planned", {"steps": ["design", "code"]}, "design\ncode"),
+    ("step.failed", {"name": "code", "error": "red"}, "red"),
     ("call.kept", {"text": "x", "agent": "robot"}, ""),
     ("session.opened", {"text": "x"}, ""),
     ("something.new", {"text": "x"}, ""),
@@ -384,12 +406,12 @@ def test_every_kind_that_is_searched_has_a_row_above() -> None:
     assert set(narration.SEARCHED) <= {kind for kind, _, _ in SEARCHED}
 
 
-@pytest.mark.parametrize("step", [step for step in Step if step not in (Step.TELL, Step.ACT)])
-def test_a_lifecycle_step_is_recorded_as_an_event_that_folds_to_it(step: Step) -> None:
-    draft = history.status_draft(step, "why", "proof")
-    assert history.STEPS[draft.kind] is step
+@pytest.mark.parametrize("move", [move for move in Move if move not in (Move.TELL, Move.ACT)])
+def test_a_move_of_the_lifecycle_is_recorded_as_an_event_that_folds_to_it(move: Move) -> None:
+    draft = history.status_draft(move, "why", "proof")
+    assert history.MOVES[draft.kind] is move
     assert draft.body == {"reason": "why", "evidence": "proof"}
-    assert history.status_draft(step).body == {}
+    assert history.status_draft(move).body == {}
 
 
 def test_a_state_survives_being_stored() -> None:
@@ -406,3 +428,24 @@ def test_folding_does_not_touch_the_events() -> None:
     run.tasks[0].files.append("b")
     history.apply(run, an_event("task.done", {"entry": "t1", "files": ["c"]}, 4))
     assert msgspec.json.encode(events) == before
+
+
+def test_what_was_imported_stands_where_it_happened() -> None:
+    early = an_event("prompt.given", {"text": "first", "imported": True}, 3, time=at(0))
+    late = an_event("prompt.given", {"text": "second"}, 2, time=at(5))
+    run = history.fold(RUN, [an_event("run.started", {"goal": "x"}, 1, time=at(1)), late, early])
+    assert [prompt.text for prompt in run.prompts] == ["first", "second"]
+
+
+def test_what_a_hook_told_stays_in_the_order_it_was_told() -> None:
+    told_late = [an_event("prompt.given", {"text": text}, seq, time=at(9 - seq)) for seq, text in ((2, "a"), (3, "b"))]
+    run = history.fold(RUN, [an_event("run.started", {"goal": "x"}, 1, time=at(1)), *told_late])
+    assert [prompt.text for prompt in run.prompts] == ["a", "b"]
+
+
+def test_files_of_what_was_imported_stand_before_those_touched_since() -> None:
+    events = [
+        an_event("action.taken", {"text": "x", "files": ["new.py"]}, 1, time=at(9)),
+        an_event("action.taken", {"text": "y", "files": ["old.py"], "imported": True}, 2, time=at(1)),
+    ]
+    assert list(history.fold(RUN, events).files) == ["old.py", "new.py"]

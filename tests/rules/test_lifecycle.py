@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from holdfast import lifecycle
 from holdfast.errors import Refused
-from holdfast.lifecycle import Effect, Step, Transition, drawing, transition
+from holdfast.lifecycle import Effect, Move, Transition, drawing, transition
 from holdfast.model import OPEN, Status
 
 from .strategies import examples
@@ -43,26 +43,26 @@ def effects_by_hand(step: str) -> set[str]:
 
 def test_the_table_by_hand_has_every_status_and_every_step() -> None:
     assert list(BY_HAND) == list(Status)
-    assert list(Step) == STEPS
-    assert len(CELLS) == len(Status) * len(Step)
+    assert list(Move) == STEPS
+    assert len(CELLS) == len(Status) * len(Move)
 
 
 @pytest.mark.parametrize(("status", "step", "after"), MOVES)
 def test_a_step_that_moves_a_run_has_its_status_and_its_effects(status: str, step: str, after: str) -> None:
-    found = transition(Status(status), Step(step))
+    found = transition(Status(status), Move(step))
     assert found.status is Status(after)
     assert found.effects == {Effect(word) for word in effects_by_hand(step)}
 
 
 @pytest.mark.parametrize(("status", "step"), STAYS)
 def test_a_step_that_changes_nothing_has_no_effect(status: str, step: str) -> None:
-    assert transition(Status(status), Step(step)) == Transition(Status(status), frozenset())
+    assert transition(Status(status), Move(step)) == Transition(Status(status), frozenset())
 
 
 @pytest.mark.parametrize(("status", "step"), REFUSALS)
 def test_a_step_out_of_the_table_is_refused_with_the_reason_and_the_way_out(status: str, step: str) -> None:
     with pytest.raises(Refused) as refused:
-        transition(Status(status), Step(step))
+        transition(Status(status), Move(step))
     assert refused.value.message == f"A run that is {status} cannot {step}"
     assert refused.value.facts == [("status", status), ("asked for", step)]
     assert any("`holdfast start" in hint for hint in refused.value.hints)
@@ -92,13 +92,13 @@ def test_the_drawing_begins_with_a_start_and_ends_where_runs_end() -> None:
 
 def test_the_drawing_is_made_by_asking_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     moved = Transition(Status.PAUSED, frozenset({Effect.CHANGED}))
-    monkeypatch.setitem(lifecycle.TABLE, (Status.ACTIVE, Step.TELL), moved)
+    monkeypatch.setitem(lifecycle.TABLE, (Status.ACTIVE, Move.TELL), moved)
     assert ("active", "paused", "tell") in drawn()
 
 
 @examples
-@given(st.sampled_from(sorted(set(Status) - OPEN)), st.lists(st.sampled_from(Step)))
-def test_what_has_ended_stays_ended_whatever_is_asked_of_it(ended: Status, steps: list[Step]) -> None:
+@given(st.sampled_from(sorted(set(Status) - OPEN)), st.lists(st.sampled_from(Move)))
+def test_what_has_ended_stays_ended_whatever_is_asked_of_it(ended: Status, steps: list[Move]) -> None:
     status = ended
     for step in steps:
         try:
@@ -111,8 +111,8 @@ def test_what_has_ended_stays_ended_whatever_is_asked_of_it(ended: Status, steps
 
 
 @examples
-@given(st.lists(st.sampled_from(Step)))
-def test_something_follows_from_a_step_exactly_when_the_status_changes(steps: list[Step]) -> None:
+@given(st.lists(st.sampled_from(Move)))
+def test_something_follows_from_a_step_exactly_when_the_status_changes(steps: list[Move]) -> None:
     status = Status.CREATED
     for step in steps:
         try:

@@ -45,7 +45,12 @@ class Case(NamedTuple):
 
 
 RUN, SESSION, CHECKPOINT = r"run-[0-9a-z]{10}", r"ses-[0-9a-z]{10}", r"cp-[0-9a-z]{10}"
+RESUMING = "Going on with {run}: Add retries.*\n  2 open tasks, 1 decision\n.*  a new conversation, which starts with the brief: .*\n"
+RESUMED = "run last conversation why_new command directory environment bearings restored taken_from"
 SETTLED = "run changed"
+BRIEF = "# Where run {run} stands\n.*Goal: Add retries.*- d1 Use backoff.*"
+SAVED = f"Saved {{run}} at event [0-9]+ as {CHECKPOINT}\n"
+STEPPED = "run step changed completed"
 WENT_BACK = (
     "restore to written removed paths moved_aside brought_back dry_run state name acts left event later_events "
     "taken_back_by undone undone_name given_up"
@@ -65,6 +70,8 @@ CASES = [
     Case("show", (), "Add retries to the client\n{run}  active\nstarted    .*note       n1  Needs a VPN\n.*", "", "run sessions at"),
     Case("sessions", (), r"#  session .*\n1  {session}  robot .*open\n", "", "run sessions"),
     Case("log", (), "#1  .*  started: Add retries to the client\n#2  .*\n", "", "run events"),
+    Case("budget", ("--used", "86000", "--window", "200000"), r"context 43 % \(86,000 of 200,000 tokens\): healthy\n", "Advice: there is room\n", "run session model fill"),
+    Case("history", (), "", "No run has ended yet.\n", "runs more"),
     Case(
         "start",
         ("Another goal",),
@@ -80,6 +87,15 @@ CASES = [
         f"Joined {{run}}: Add.*\nIts session is {SESSION}; .*`export HOLDFAST_SESSION={SESSION}`\nAlso on it: {{session}}\n",
         "run session taken_from others",
     ),
+    Case("resume", ("{run}",), RESUMING, "Nobody knows how to start this agent: .*\n", RESUMED),
+    Case("continue", (), RESUMING, "Nobody knows how to start this agent: .*\n", RESUMED),
+    Case("session-load", (), BRIEF, "", "run text made budget left_out"),
+    Case("load", ("--run", "{run}"), BRIEF, "", "run text made budget left_out"),
+    Case("prime-context", ("--budget", "4000"), BRIEF, "", "run text made budget left_out"),
+    Case("session-save", (), f"{CHECKPOINT}\n", SAVED, "run seq checkpoint changed"),
+    Case("session-end", (), f"{CHECKPOINT}\n", SAVED, "run seq checkpoint changed"),
+    Case("save", (), f"{CHECKPOINT}\n", SAVED, "run seq checkpoint changed"),
+    Case("command", ("*sessions",), " 1  {run}  active .*\n 2  {earlier}  paused .*\n\n`\\*resume:N` .*", "", "text known"),
     Case("leave", ("{session}",), "{session}\n", "Ended {session}\n", "session changed"),
     Case("pause", (), "{run}\n", "{run} is paused: Add retries.*\n", SETTLED),
     Case("complete", (), "{run}\n", "{run} is completed: Add retries.*\n", SETTLED),
@@ -90,6 +106,13 @@ CASES = [
     Case("checkpoints", (), r"#  checkpoint +kind +made +files +what\n1  cp-.*\n[0-9]+  {later}  .*\n[0-9]+  {checkpoint}  asked .* first\n", "", "checkpoints unfinished more"),
     Case("diff", ("{checkpoint}", "{later}", "client.py"), r"diff --git a/client.py b/client.py\n.*\n-slow\n\+retrying\n", "run: .*Measured it\n", "a b code state left"),
     Case("restore", ("{later}",), "{later}\n", "Back at {later}: 1 written, 0 removed; `holdfast undo` takes it back\n", WENT_BACK),
+    Case(
+        "rollback",
+        ("{checkpoint}", "--yes"),
+        "{checkpoint}\n",
+        "Back at {checkpoint}: .*; `holdfast undo` takes it back\nThe run is back at event [0-9]+; .* in the journal\n",
+        WENT_BACK,
+    ),
     Case("undo", (), f"{CHECKPOINT}\n", f"Undoing: restore to {CHECKPOINT} of .*\nBack at {CHECKPOINT}: 1 written, 0 removed; .*\n", WENT_BACK),
     Case("redo", (), f"{CHECKPOINT}\n", f"Redoing what was undone .*\nBack at {CHECKPOINT}: 1 written, 0 removed; .*\n", WENT_BACK),
     Case("guard", ("true",), "", f"It passes; this state is kept as {CHECKPOINT}\n", "command code passed restored"),
@@ -108,6 +131,12 @@ CASES = [
     Case("task list", (), r"task  state  what +outcome\nt1 +open +Write the tests\nt2 +open +Ship it\n", "", "run tasks"),
     Case("done", ("t2",), "t2\n", "t2 is done\n", "run entry changed"),
     Case("action", ("Ran it", "--file", "a.py"), "[0-9]+\n", "Recorded on {run}\n", "run seq"),
+    Case("error", ("It does not build",), "[0-9]+\n", "Recorded on {run}\n", "run seq"),
+    Case("step start", ("testing", "--agent", "tester"), "testing\n", "Step testing of {run} is active\n", STEPPED),
+    Case("step complete", ("testing",), "testing\n", "Step testing of {run} is completed\n", STEPPED),
+    Case("step fail", ("testing", "--error", "red"), "testing\n", "Step testing of {run} is failed\n", STEPPED),
+    Case("step list", (), "", "No step yet.\n", "run steps"),
+    Case("compressed", (), "[0-9]+\n", "{run} has 1 compaction\n", "run seq compactions"),
     Case("pin", ("n1",), "n1\n", "n1 is pinned\n", "run entry pinned changed"),
     Case("forget", ("6", "--yes"), "6\n", "{run} has forgotten event 6\n", "run seq changed"),
     Case("rename", ("Retries",), "{run}\n", "{run} is called Retries\n", "run"),
@@ -117,13 +146,13 @@ CASES = [
         ("--agent", "none"),
         "/.*/holdfast\n",
         "It was ready already.\nAny agent's hook can call: .* -I -S /.*/inbox.py AGENT EVENT\n",
-        "directory store created hook agent scope file events block hints",
+        "directory store created hook agent scope file events block plugin commands hints",
     ),
     Case("uninit", (), "", "No settings here had our calls.\n", "files purged packs hints"),
     Case("doctor", (), "ok +store: .*\nwarning +hooks: no settings file has our calls\n +try: .*", "", "checks healthy"),
     Case("on", (), "", "It was on already.\n", "store off changed"),
     Case("off", (), "", "Nothing is recorded here from now on.\n", "store off changed"),
-    Case("config list", (), r"setting +value\nbrief.budget +10000\n.*", "", "settings warnings"),
+    Case("config list", (), r"setting +value\nbrief.artifacts\nbrief.budget +10000\n.*", "", "settings warnings"),
     Case("config get", ("brief.budget",), "10000\n", "", "key value origin"),
     Case("config set", ("brief.budget", "20000"), "20000\n", "Written to /.*config.toml\n", "key value file"),
     Case("completion", ("bash",), "_holdfast_completion\\(\\) {.*", "", "shell script"),
@@ -142,10 +171,11 @@ CASES = [
         "Dropped 0 checkpoints, [0-9]+ stay\nStay whatever the numbers say: [0-9]+ needed by undo or redo.*\nGave back .* MB, .* MB are taken\n",
         "dropped kept dry_run stored freed waiting unknown because",
     ),
+    Case("import", ("--claude",), "", "Imported 0 runs of 0 conversations: 0 prompts, 0 actions\n", "runs joined conversations prompts actions skipped left"),
     Case("delete", ("{earlier}", "--yes"), "{earlier}\n", "Deleted [0-9]+ events: Fix the flaky test\n", "run goal events"),
 ]  # fmt: skip
 WITH_JSON = [case for case in CASES if case.keys is not None]
-NEED_CHECKPOINTS = ("checkpoints", "diff", "restore", "undo", "redo", "bisect", "tidy")
+NEED_CHECKPOINTS = ("checkpoints", "diff", "restore", "rollback", "undo", "redo", "bisect", "tidy")
 
 
 def with_checkpoints(workspace: Workspace, known: Known) -> Known:

@@ -14,7 +14,7 @@ import pytest
 
 import holdfast
 from holdfast.later import go_on
-from tests.tools import Command
+from tests.tools import INBOX, Command, hook
 
 Ask = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -123,3 +123,102 @@ def test_a_turn_that_changed_files_becomes_one_checkpoint(repository: Path, cli:
         assert go_on(workspace) == 1
         found = [made for made in holdfast.checkpoints(workspace).checkpoints if made.kind == "turn"]
     assert [made.changed for made in found] == [["made-by-bash"]]
+
+
+def test_a_conversation_that_goes_on_unchanged_is_not_told_the_same_again(
+    repository: Path, cli: Callable[..., Command], ask: Ask
+) -> None:
+    cli("start", "Fix it")
+    for source in ("startup", "resume", "resume"):
+        last = context(ask("SessionStart", source=source))
+    assert last.endswith("nothing has changed since.")
+    cli("decide", "Use backoff")
+    assert "Use backoff" in context(ask("SessionStart", source="resume"))
+    assert "Use backoff" in context(ask("SessionStart", source="compact")), "whoever was compacted has forgotten it"
+
+
+SLOWLY = """
+import sys
+from holdfast import answer
+answer.DEADLINE = 0.3
+sys.exit(answer.main(["claude", sys.argv[1]]))
+"""
+
+
+@pytest.mark.parametrize("event", ["SessionStart", "PreCompact"])
+def test_an_agent_is_not_kept_waiting_by_a_store_that_somebody_holds(
+    repository: Path, cli: Callable[..., Command], ask: Ask, event: str
+) -> None:
+    """Another process is in the middle of a long write: a short answer goes out, and nothing of the call is lost."""
+    cli("start", "Fix it")
+    ask("SessionStart", source="startup")
+    body = {"hook_event_name": event, "session_id": "c1", "source": "resume"}
+    with holdfast.open(repository) as workspace, workspace.writing():
+        done = subprocess.run(
+            [sys.executable, "-c", SLOWLY, event],
+            cwd=repository, input=json.dumps(body), capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        text = context(done) if event == "SessionStart" else done.stdout
+        assert "Goal: Fix it" in text
+        assert "This is short because Holdfast is still taking in what happened" in text
+        assert len(os.listdir(workspace.inbox)) == 1, "the call waits"
+
+
+def typed(repository: Path, prompt: str) -> dict[str, Any] | None:
+    """What the hook of a prompt answers, called as the client does."""
+    body = {"hook_event_name": "UserPromptSubmit", "session_id": "c1", "cwd": str(repository), "prompt": prompt}
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", str(INBOX), "claude", "UserPromptSubmit"],
+        cwd=repository, input=json.dumps(body, separators=(",", ":")), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout) if done.stdout else None
+
+
+def test_a_command_that_is_typed_into_the_client_is_answered_without_the_model(
+    repository: Path, cli: Callable[..., Command]
+) -> None:
+    run = cli("start", "Fix it").out.strip()
+    said = typed(repository, "*sessions")
+    assert said is not None
+    assert (said["decision"], run in said["reason"]) == ("block", True)
+    shown = cli("show", "--json").json["run"]
+    assert shown["prompts"] == [], "it was not meant for the model, so it is no prompt"
+
+
+@pytest.mark.parametrize("prompt", ["*bold* words", "* a list", "*", "*sessions are great", "say *sessions", "*none"])
+def test_what_only_looks_like_a_command_goes_to_the_model(
+    repository: Path, cli: Callable[..., Command], prompt: str
+) -> None:
+    cli("start", "Fix it")
+    assert typed(repository, prompt) is None
+    assert [found["text"] for found in cli("show", "--json").json["run"]["prompts"]] == [prompt]
+
+
+def test_a_command_that_cannot_be_carried_out_says_why(repository: Path, cli: Callable[..., Command]) -> None:
+    cli("start", "Fix it")
+    said = typed(repository, "*resume:nobody")
+    assert said is not None
+    assert "nobody" in said["reason"]
+
+
+def test_a_command_does_not_become_the_goal_of_a_run(repository: Path, cli: Callable[..., Command]) -> None:
+    cli("init", "--agent", "none")
+    typed(repository, "*sessions")
+    assert cli("runs", "--json").json["runs"] == []
+    typed(repository, "Fix the login bug")
+    assert [run["goal"] for run in cli("runs", "--json").json["runs"]] == ["Fix the login bug"]
+
+
+def test_of_the_agents_environment_only_what_is_needed_is_kept(repository: Path, cli: Callable[..., Command]) -> None:
+    """Claude Code hands its hooks a token with which one can speak for the user."""
+    cli("start", "Fix it")
+    secret = "A-SECRET-WORD"
+    hook(
+        repository, "claude", "PreToolUse",
+        CLAUDECODE="1", CLAUDE_CODE_MESSAGING_TOKEN=secret, ANTHROPIC_API_KEY=secret,
+    )  # fmt: skip
+    (kept,) = (path.read_bytes() for path in (repository / ".git/holdfast/inbox").iterdir())
+    assert b"env.CLAUDECODE=1" in kept
+    assert b"A-SECRET-WORD" not in kept

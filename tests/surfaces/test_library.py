@@ -52,13 +52,18 @@ def test_what_a_program_wrote_the_command_line_shows(repository: Path) -> None:
     assert [task["text"] for task in shown["tasks"]] == ["Read the code", "Write the change", "Test it"]
 
 
-NAMES = {"task add": "add_task", "task done": "finish_task", "task list": "list_tasks", "done": "finish_task"}
+NAMES = {
+    "task add": "add_task", "task done": "finish_task", "task list": "list_tasks", "done": "finish_task",
+    "step start": "start_step", "step complete": "complete_step", "step fail": "fail_step", "step list": "list_steps",
+    "history": "past_runs", "load": "session_load", "prime-context": "session_load", "session-end": "session_save",
+    "import": "import_claude", "continue": "resume",
+}  # fmt: skip
 ONLY_A_COMMAND = {"completion": "it speaks to a shell"}
 
 
 @pytest.mark.parametrize("words", [words for words in leaves() if words not in ONLY_A_COMMAND])
 def test_every_command_is_a_function_too(words: str) -> None:
-    function = getattr(holdfast, NAMES.get(words, words.replace(" ", "_")))
+    function = getattr(holdfast, NAMES.get(words, words.replace(" ", "_").replace("-", "_")))
     assert callable(function)
     assert function.__doc__
 

@@ -10,12 +10,14 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from holdfast import observer
 from holdfast.agents.protocol import Reading
 from holdfast.intake import Call
 from holdfast.model import Body, Draft
 from holdfast.text import one_line, path_text
 
 GOAL, REPLY, OUTCOME, INPUT = 2_000, 4_000, 1_000, 4_000  # characters that are kept
+OURS = "/holdfast:"  # a slash command of our plugin
 NOTIFICATION = "<task-notification>"
 WRITING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
 TELLING = ("command", "file_path", "notebook_path", "pattern", "url", "query", "description", "prompt", "skill")
@@ -24,8 +26,7 @@ TELLING = ("command", "file_path", "notebook_path", "pattern", "url", "query", "
 def read_call(call: Call) -> Reading:
     payload = call.payload if isinstance(call.payload, dict) else {}
     event = _text(payload, "hook_event_name") or call.event
-    reader = READERS.get(event)
-    told = list(reader(payload)) if reader else []
+    told = tell(event, payload)
     drafts = [
         Draft(kind, body, id=call.event_id(number), time=call.time, agent=call.agent)
         for number, (kind, body) in enumerate(told or [("call.kept", _kept(call, event))])
@@ -33,10 +34,21 @@ def read_call(call: Call) -> Reading:
     return Reading(
         drafts,
         conversation=_text(payload, "session_id") or call.environment.get("CLAUDE_CODE_SESSION_ID"),
+        transcript=_text(payload, "transcript_path") or None,
         begins=(_text(payload, "source") or "startup") if event == "SessionStart" else None,
         ends=(_text(payload, "reason") or "other") if event == "SessionEnd" else None,
-        goal=_goal(payload) if event == "UserPromptSubmit" else None,
+        goal=goal_of(payload) if event == "UserPromptSubmit" else None,
     )
+
+
+def tell(event: str, payload: Body) -> list[tuple[str, Body]]:
+    """What a call says: kinds of events, with their bodies. A transcript can be told in the same words."""
+    reader = READERS.get(event)
+    return list(reader(payload)) if reader else []
+
+
+def command(conversation: str | None) -> list[str]:
+    return ["claude", "--resume", conversation] if conversation else ["claude"]
 
 
 Told = Iterator[tuple[str, Body]]
@@ -46,13 +58,16 @@ def _prompt(payload: Body) -> Told:
     text = _text(payload, "prompt")
     if text.startswith(NOTIFICATION):
         yield "subagent.told", {"text": _between(text, "summary"), "result": _between(text, "result")[:REPLY]}
+    elif observer.parse(text):
+        yield "command.typed", {"text": text}
     else:
         yield "prompt.given", {"text": text, "key": _text(payload, "prompt_id")}
 
 
-def _goal(payload: Body) -> str | None:
+def goal_of(payload: Body) -> str | None:
     text = _text(payload, "prompt").strip()
-    return None if not text or text.startswith(NOTIFICATION) else text[:GOAL]
+    is_goal = text and not text.startswith((NOTIFICATION, OURS)) and not observer.parse(text)
+    return text[:GOAL] if is_goal else None
 
 
 def _begun(payload: Body) -> Told:

@@ -19,3 +19,7 @@ def read_call(call: Call) -> Reading:
         "monotonic": call.monotonic,
     }
     return Reading([Draft("call.kept", body, id=call.id, time=call.time, agent=call.agent or None)])
+
+
+def command(conversation: str | None) -> list[str]:
+    return []

@@ -17,10 +17,15 @@ class Reading(Struct):
     conversation: str | None = None
     begins: str | None = None  # how a conversation begins: startup, resume, clear, compact, fork
     ends: str | None = None  # why it ends
+    transcript: str | None = None  # the file in which the agent itself keeps it
     goal: str | None = None  # what a run would be about that has to be started for it
 
 
 class Agent(Protocol):
     def read_call(self, call: Call) -> Reading:
         """What a call means. Whatever is in it, there is an answer."""
+        ...
+
+    def command(self, conversation: str | None) -> list[str]:
+        """What goes on with a conversation, or begins one; empty where nobody knows."""
         ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
+from keyword import iskeyword
 
 import click
 
@@ -24,7 +25,8 @@ class LazyGroup(click.Group):
         if cmd_name not in VERBS:
             return None
         module = import_module(f"holdfast.cli.{VERBS[cmd_name].module}")
-        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(module, f"{name}_" if iskeyword(name) else name)
         return command
 
     def resolve_command(

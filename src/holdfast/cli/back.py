@@ -1,4 +1,4 @@
-"""Go back: checkpoint, checkpoints, diff, restore, undo, redo, guard, bisect."""
+"""Go back: checkpoint, checkpoints, diff, restore, rollback, undo, redo, guard, bisect."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from holdfast import choosing
 from holdfast.cli import words
 from holdfast.cli.command import VerbCommand, ask, confirm, run_option, verb, yes_option
-from holdfast.cli.outcome import Said
+from holdfast.cli.outcome import Said, is_terminal
 from holdfast.cli.saying import coloured, make_checkpoint, preview, said_restored
 from holdfast.cli.words import ago
 from holdfast.errors import WrongUsage
@@ -20,6 +20,7 @@ from holdfast.operations import (
     checkpoints as looking,
     guard as guarding,
     restore as restoring,
+    rollback as rolling,
 )
 from holdfast.text import one_line
 from holdfast.workspace import Workspace
@@ -154,6 +155,28 @@ def _refuse_contradiction(go_on: bool, take_back: bool, more: bool) -> None:
             [],
             [f"`holdfast restore {option}`"],
         )
+
+
+@verb("holdfast rollback 3 --yes")
+@click.argument("checkpoint", metavar="N|CHECKPOINT")
+@run_option
+@click.option("--dry-run", is_flag=True, help="Only say what would change.")
+@click.option("--force", is_flag=True, help="Over what another living session changed, or from another worktree.")
+@yes_option
+def rollback(workspace: Workspace, checkpoint: str, run: str | None, dry_run: bool, force: bool, yes: bool) -> Said:
+    """Go back to a checkpoint in code and in what the run knew. `holdfast undo` takes it back.
+
+    N is a row of the last list of checkpoints; where none were listed, it counts from the newest.
+    """
+    planned = rolling.rollback(workspace, checkpoint, run=run, dry_run=True, force=force)
+    if dry_run:
+        return said_restored(planned)
+    if not yes and (planned.acts or planned.later_events):
+        if is_terminal():
+            words.emit(preview(planned), sys.stderr)
+        of_run = f" --run {run}" if run else ""
+        confirm(f"Go back to {planned.to}?", yes, f"holdfast rollback {planned.to}{of_run}")
+    return said_restored(rolling.rollback(workspace, planned.to, run=run, force=force))
 
 
 @verb("holdfast undo")

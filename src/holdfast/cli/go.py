@@ -18,13 +18,15 @@ PID = click.option(
 AGENT = click.option("--agent", metavar="NAME", help="The agent that works on it.")
 
 
-@verb('holdfast start "Add retries to the client"')
+@verb('holdfast start "Add retries to the client" --steps design,code,test')
 @click.argument("goal")
+@click.option("--steps", metavar="A,B", help="Its steps, with commas between; the last one completed completes it.")
 @PID
 @AGENT
-def start(workspace: Workspace, goal: str, pid: int | None, agent: str | None) -> Said:
+def start(workspace: Workspace, goal: str, steps: str | None, pid: int | None, agent: str | None) -> Said:
     """Begin a run. Prints its id; shows what could be resumed instead."""
-    found = starting.start(workspace, goal, pid=pid, agent=agent)
+    plan = tuple(filter(None, (name.strip() for name in (steps or "").split(","))))
+    found = starting.start(workspace, goal, steps=plan, pid=pid, agent=agent)
     talk: list[Line] = [f"Started {found.run.id}: {one_line(found.run.goal, 80)}"]
     talk += [f"Paused {id}" for id in found.paused]
     talk += [

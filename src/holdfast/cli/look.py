@@ -13,7 +13,8 @@ from holdfast.cli.command import complete_run, run_option, verb
 from holdfast.cli.outcome import Said, print_json
 from holdfast.cli.saying import coloured
 from holdfast.cli.words import Line, ago, by, when
-from holdfast.model import Event, Run
+from holdfast.fill import fill_of, told
+from holdfast.model import Event, Run, Session
 from holdfast.narration import headline
 from holdfast.operations import look
 from holdfast.text import count, one_line
@@ -101,6 +102,10 @@ def _run(found: look.RunShown) -> Iterator[Line]:
 
 
 def _entries(run: Run) -> Iterator[Line]:
+    for step in run.steps:
+        agent = f" ({one_line(step.agent, 60)})" if step.agent else ""
+        error = f": {one_line(step.error, 200)}" if step.error else ""
+        yield f"step       {step.status:<9}  {one_line(step.name, 120)}{agent}{error}"
     for task in run.tasks:
         outcome = f": {one_line(task.outcome, 120)}" if task.outcome else ""
         yield f"{'done' if task.done else 'task'}       {_entry(task.id, task.pinned, task.text)}{outcome}"
@@ -134,8 +139,20 @@ def _session(found: look.SessionShown) -> Iterator[Line]:
         yield f"how        {session.how}" + (f": {one_line(session.reason, 200)}" if session.reason else "")
     if session.process:
         yield f"process    {session.process.pid} on {one_line(session.process.host, 60)}"
+    yield from _used(session)
     for event in found.events:
         yield _event(event)
+
+
+def _used(session: Session) -> Iterator[Line]:
+    if session.model:
+        yield f"model      {one_line(session.model, 80)}"
+    if full := fill_of(session.context_tokens, session.context_window):
+        yield f"context    {told(full)}"
+    if session.tokens_read or session.tokens_written:
+        yield f"tokens     {session.tokens_read:,} read, {session.tokens_written:,} written"
+    if session.cost is not None:
+        yield f"cost       {session.cost:,.4f} US dollars"
 
 
 def _checkpoint(found: look.CheckpointShown) -> Iterator[Line]:

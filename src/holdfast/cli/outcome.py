@@ -32,6 +32,7 @@ class Said(Struct, frozen=True):
     data: Iterable[Line] | Callable[[], None] = ()
     talk: Iterable[Line] = ()
     code: int = 0
+    then: Callable[[], int] | None = None  # what follows for somebody at a terminal, once all is said
     stream: Callable[[bool], None] | None = None  # for what has no end: told whether it speaks JSON
 
 
@@ -65,7 +66,7 @@ def answer(act: Callable[[Workspace], Said], manner: Manner) -> int:
         said.data()
     else:
         words.emit(said.data)
-    return said.code
+    return said.then() if said.then else said.code
 
 
 def is_terminal() -> bool:

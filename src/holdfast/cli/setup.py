@@ -25,22 +25,47 @@ STYLE_OF = {"ok": "good", "warning": "warn", "broken": "bad"}
 
 @verb("holdfast init --agent claude --scope local")
 @click.option("--agent", type=click.Choice(initialise.AGENTS), help="The agent that shall call us; else what is here.")
-@click.option(
-    "--scope", type=click.Choice(SCOPES), default="local", help="For you here, for all of the project, or you."
-)
+@click.option("--scope", type=click.Choice(SCOPES), help="For you here (local), for all of the project, or you.")
+@click.option("--plugin", is_flag=True, help="Write no settings: say how our plugin for Claude Code is loaded.")
+@click.option("--status-line", is_flag=True, help="Show the run and its context in the status line, if there is none.")
 @click.option("--print", "dry_run", is_flag=True, help="Print what would be put into the settings, and write nothing.")
 @click.option("--adopt", is_flag=True, help="Believe a store that came with a copy or an archive.")
-def init(workspace: Workspace, agent: str | None, scope: str | None, dry_run: bool, adopt: bool) -> Said:
+def init(
+    workspace: Workspace,
+    agent: str | None,
+    scope: str | None,
+    plugin: bool,
+    status_line: bool,
+    dry_run: bool,
+    adopt: bool,
+) -> Said:
     """Prepare this project: make its store, and let its agent call us."""
-    found = initialise.init(workspace, adopt=adopt, agent=agent, scope=scope, dry_run=dry_run)
+    found = initialise.init(
+        workspace,
+        adopt=adopt,
+        agent=agent,
+        scope=scope,
+        plugin=plugin,
+        status_line=status_line,
+        dry_run=dry_run,
+    )
+    if found.plugin:
+        return Said(found, [found.plugin], list(_loading(found)))
     if dry_run:
-        return Said(found, [json.dumps(found.block, indent=2)], [f"This would go into {found.file}"])
+        return Said(found, [json.dumps(found.block, indent=2)], [f"This would go into {found.file}", *found.hints])
     talk: list[Line] = ["Ready." if found.created else "It was ready already."]
     if found.agent is None:
         talk.append(f"Any agent's hook can call: {sys.executable} -I -S {found.hook} AGENT EVENT")
     else:
         talk += list(_changes(found.file or "", found.events)) or [f"All calls stand in {found.file}"]
     return Said(found, [found.store], [*talk, *found.hints])
+
+
+def _loading(found: initialise.Initialised) -> Iterator[Line]:
+    once, add, install = found.commands
+    if found.created:
+        yield "Ready."
+    yield from ("Load the plugin for one session:", f"  {once}", "or for all:", f"  {add}", f"  {install}")
 
 
 def _changes(file: str, events: dict[str, str]) -> Iterator[Line]:

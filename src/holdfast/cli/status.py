@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from datetime import datetime
 
+from holdfast import fill, steps
 from holdfast.cli import words
 from holdfast.cli.command import run_option, verb
 from holdfast.cli.outcome import Said
@@ -15,6 +16,8 @@ from holdfast.model import Run
 from holdfast.operations import status as standing
 from holdfast.text import count, one_line
 from holdfast.workspace import Workspace
+
+FILL_STYLE = {"warn": "warn", "compact": "bad"}
 
 
 @verb("holdfast status")
@@ -60,6 +63,9 @@ def _where(run: Run, found: standing.Status) -> Iterator[Line]:
         )
         if last.last_action:
             yield f"  its last action: {one_line(last.last_action, 160)}"
+    if full := fill.fill_of(run.context_tokens, run.context_window):
+        yield (FILL_STYLE.get(full.state, ""), f"context {fill.told(full)}")
+    yield from (f"Steps: {line}" for line in steps.told(run))
     for task in run.open_tasks[:5]:
         yield f"Next: {task.id}  {one_line(task.text, 120)}"
     if len(run.open_tasks) > 5:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from holdfast import choosing, config
-from holdfast.priming import Brief, plan_brief
+from holdfast.briefing import make_brief
+from holdfast.priming import Brief
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
@@ -16,4 +17,4 @@ def brief(workspace: Workspace, *, run: str | None = None, budget: int | None = 
     with workspace.reading() as journal:
         found = choosing.get_run(workspace, journal, run)
         last = journal.find_session(found.last_session or "")
-    return plan_brief(found, last, workspace.clock.now(), budget or workspace.settings.whole("brief.budget"))
+    return make_brief(workspace, found, last, budget or workspace.settings.whole("brief.budget"))

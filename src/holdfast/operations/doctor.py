@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast import __version__, client, files, hookfile, hooking, installing, intake, process, spool
+from holdfast import __version__, client, files, hookfile, hooking, installing, intake, plugged, process, spool
 from holdfast.client import Level
 from holdfast.errors import HoldfastError
 from holdfast.git import find_program
@@ -42,7 +42,7 @@ def doctor(workspace: Workspace) -> Examined:
         last = _last_call(workspace)
         checks = [
             *_store(workspace),
-            *_calls(workspace, levels),
+            *_calls(workspace, levels, last),
             *_switches(workspace, levels),
             _trust(workspace),
             _version(workspace),
@@ -68,7 +68,7 @@ def _store(workspace: Workspace) -> Iterator[Check]:
         yield Check("store", OK, path_text(workspace.place))
 
 
-def _calls(workspace: Workspace, levels: list[Level]) -> Iterator[Check]:
+def _calls(workspace: Workspace, levels: list[Level], last: datetime | None) -> Iterator[Check]:
     """Where our calls stand, whether they are all of this version, and whether what they run is there."""
     ours = {level.name: level for level in levels if hookfile.called(level.settings)}
     for level in levels:
@@ -79,16 +79,40 @@ def _calls(workspace: Workspace, levels: list[Level]) -> Iterator[Check]:
         elif level.name in ours and level.name in hooking.SCOPES:
             yield from _block(level)
             yield from _programs(workspace, level)
-    plugins = [level for level in levels if level.has_plugin]
-    if not ours and not plugins:
-        state = BROKEN if installing.is_used(workspace.root, workspace.environ) else WARNING
-        yield Check("hooks", state, "no settings file has our calls", ["`holdfast init --agent claude`"])
-    if ours and plugins:
-        first = next(iter(ours))
-        yield Check("twice", WARNING, "both the plugin and settings call us", [f"`holdfast uninit --scope {first}`"])
+    plugin = client.find_plugin(levels, workspace.environ)
+    if plugin is not None:
+        yield from _plugin(workspace, plugin, list(ours))
+    elif not ours:
+        yield _nobody(workspace, last)
     if len(ours) > 1:
         hints = [f"`holdfast uninit --scope {name}`" for name in list(ours)[1:]]
         yield Check("twice", WARNING, f"several settings files call us: {', '.join(ours)}", hints)
+
+
+def _nobody(workspace: Workspace, last: datetime | None) -> Check:
+    is_used = installing.is_used(workspace.root, workspace.environ)
+    about, hints = "no settings file has our calls", ["`holdfast init --agent claude`"]
+    if last is not None:  # the plugin may be named anew for each session, and nothing of that is written down
+        return Check("hooks", WARNING, f"{about}, but calls came: with `--plugin-dir`, or before", hints)
+    return Check("hooks", BROKEN if is_used else WARNING, about, hints)
+
+
+def _plugin(workspace: Workspace, plugin: client.Plugin, ours: list[str]) -> Iterator[Check]:
+    """Whether the plugin that is enabled is there, and this one; and who records where settings call us too."""
+    name, place = sound_text(plugin.name), path_text(plugin.level.path)
+    remedy = [f"`{command}`" for command in plugged.commands(path_text(plugged.DIRECTORY))[1:]]
+    if plugin.directory is None or not plugin.directory.is_dir():
+        yield Check("plugin", WARNING if ours else BROKEN, f"{place} enables {name}, which is not installed", remedy)
+    elif os.path.realpath(plugin.directory) != os.path.realpath(plugged.DIRECTORY):
+        about = f"{name} is another one: it lies in {path_text(plugin.directory)}"
+        yield Check("plugin", WARNING, about, remedy)
+    elif ours:
+        about = f"{name} is enabled; {' and '.join(ours)} settings call us too, so they record and the plugin is silent"
+        yield Check("plugin", OK, about)
+    else:
+        yield Check("plugin", OK, f"{place} enables {name}")
+    if not ours:
+        yield _found_through_path(workspace)
 
 
 def _block(level: Level) -> Iterator[Check]:
@@ -145,7 +169,7 @@ def _interpreter(workspace: Workspace, python: str, remedy: list[str]) -> Check:
 def _found_through_path(workspace: Workspace) -> Check:
     program = find_program("holdfast-hook", workspace.environ.get("PATH", os.defpath), "/nonexistent")
     if program is None:
-        about = "committed calls look for holdfast-hook on PATH, and it is not there"
+        about = "these calls look for holdfast-hook on PATH, and it is not there"
         return Check("hook program", BROKEN, about, ["install Holdfast where PATH finds it", "`holdfast init`"])
     if os.path.dirname(program) != os.path.dirname(sys.executable):
         return Check("hook program", WARNING, f"{program} may belong to another Holdfast", [f"`ls -l {program}`"])

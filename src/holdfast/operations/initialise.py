@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast import files, hooking, installing, spool
+from holdfast import client, files, hookfile, hooking, installing, plugged, spool
 from holdfast.checkpointing import shadow_of
 from holdfast.errors import HoldfastError, NotFound, Refused, WrongUsage
 from holdfast.text import path_text
@@ -28,6 +28,8 @@ class Initialised(Struct):
     file: str | None = None  # the agent's settings file
     events: dict[str, str] = {}  # for which our call was `added`, `replaced` or `removed`; empty: all was there
     block: dict[str, Any] = {}  # what stands in that file for us
+    plugin: str | None = None  # the directory of our plugin, where it was asked for
+    commands: list[str] = []  # that load the plugin: the first for one session, the others for all
     hints: list[str] = []
 
 
@@ -43,14 +45,24 @@ def init(
     adopt: bool = False,
     agent: str | None = None,
     scope: str | None = None,
+    plugin: bool = False,
+    status_line: bool = False,
     dry_run: bool = False,
 ) -> Initialised:
     """Make the store of this project, and put our calls into its agent's settings, if the agent is there.
 
-    The scope is `local`, unless it is said; whoever says it means that there is an agent. With `adopt`, believe a store
-    that came from elsewhere. With `dry_run`, only say what would be put where.
+    The scope is `local`, unless it is said; whoever says it means that there is an agent. With `plugin`, no settings
+    are written: our plugin brings the calls, and how it is loaded is said. With `status_line`, our line is put there as
+    well, unless there is one. With `adopt`, believe a store that came from elsewhere. With `dry_run`, only say what
+    would be put where.
     """
-    is_wanted = scope is not None or installing.is_used(workspace.root, workspace.environ)
+    if plugin and status_line:
+        raise WrongUsage(
+            "The plugin writes no settings, so no status line either", hints=["`holdfast init --status-line`"]
+        )
+    if plugin:
+        return _with_plugin(workspace, adopt, agent, scope, dry_run)
+    is_wanted = scope is not None or status_line or installing.is_used(workspace.root, workspace.environ)
     chosen = agent or (hooking.AGENT if is_wanted else "none")
     scope = scope or "local"
     _check(agent, scope)
@@ -60,16 +72,43 @@ def init(
         calls = hooking.block(scope, _sayable(sys.executable), _sayable(inbox))
         place = installing.place_of(scope, workspace.root, workspace.environ, workspace.user_directory("state"))
         result.agent, result.scope, result.file = hooking.AGENT, scope, path_text(place.path)
-        result.block = hooking.as_settings(calls)
+        line = _status_line(workspace, scope, result) if status_line else None
+        result.block = hooking.as_settings(calls) | ({hookfile.LINE: line} if line else {})
     if dry_run:
         return result
     with files.os_errors():
         result.created = workspace.create(adopt)
         if chosen != "none":
-            result.events = installing.install(place, calls).events
+            result.events = installing.install(place, calls, line).events
             result.hints += _shown_by_git(workspace, place.path) if scope == "local" and result.events else []
         elif agent is None:
             result.hints.append("`holdfast init --agent claude` lets Claude Code call Holdfast")
+    return result
+
+
+def _status_line(workspace: Workspace, scope: str, result: Initialised) -> hooking.Handler | None:
+    """What draws our line; None where the user has a line of his own, at whatever level: it is never taken over."""
+    line = hooking.status_line(scope, _sayable(sys.executable))
+    for level in client.levels(workspace.root, workspace.environ, workspace.user_directory("state")):
+        if hookfile.LINE in level.settings and not hooking.is_ours(level.settings[hookfile.LINE]):
+            stays = f"the status line in {path_text(level.path)} stays"
+            result.hints.append(f"{stays}; to show ours too, let it call, with the same input: `{line['command']}`")
+            return None
+    return line
+
+
+def _with_plugin(workspace: Workspace, adopt: bool, agent: str | None, scope: str | None, dry_run: bool) -> Initialised:
+    if scope is not None:
+        raise WrongUsage("The plugin has no scope: it writes no settings", hints=["`holdfast init --plugin`"])
+    if agent not in (None, hooking.AGENT):
+        raise WrongUsage("The plugin is for Claude Code", hints=["`holdfast init --plugin`"])
+    inbox = Path(spool.__file__).with_name("inbox.py")
+    result = Initialised(path_text(workspace.root), path_text(workspace.place), False, path_text(inbox), hooking.AGENT)
+    result.plugin = _sayable(str(plugged.DIRECTORY))
+    result.commands, result.block = plugged.commands(result.plugin), hooking.plugin()
+    if not dry_run:
+        with files.os_errors():
+            result.created = workspace.create(adopt)
     return result
 
 

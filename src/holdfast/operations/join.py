@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from holdfast import choosing, history, process
 from holdfast.attending import attend, dismiss
-from holdfast.lifecycle import Step, transition
+from holdfast.lifecycle import Move, transition
 from holdfast.model import Run, Session
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
@@ -36,11 +36,11 @@ def join(
     """
     with workspace.writing(for_session=False) as journal:
         found = choosing.get_run(workspace, journal, run)
-        transition(found.status, Step.RESUME)
+        transition(found.status, Move.RESUME)
         others = journal.list_sessions(found.id, only_open=True)
         who = f"taken over by process {pid or os.getpid()} on {process.here().host}"
         taken = [dismiss(journal, session, who) for session in others] if take_over else []
-        journal.append(found.id, history.status_draft(Step.RESUME))
+        journal.append(found.id, history.status_draft(Move.RESUME))
         session = attend(workspace, journal, found, pid, agent, epoch=found.epoch + 1 if take_over else found.epoch)
         journal.point(workspace.worktree, found.id)
         return Joined(journal.get_run(found.id), session, taken, [] if take_over else others)

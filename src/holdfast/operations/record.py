@@ -28,6 +28,13 @@ def action(workspace: Workspace, text: str, *, files: Sequence[str] = (), run: s
 
 
 @verb
+def error(workspace: Workspace, text: str, *, run: str | None = None) -> Recorded:
+    """Record an error that was met; the next session is told of it."""
+    checked(text, "error")
+    return _record(workspace, run, Draft("error.met", {"text": text}))
+
+
+@verb
 def prompt(workspace: Workspace, text: str, *, run: str | None = None) -> Recorded:
     """Record what the agent was asked."""
     checked(text, "prompt", PROMPT_LIMIT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from holdfast import choosing
-from holdfast.lifecycle import Step, transition
+from holdfast.lifecycle import Move, transition
 from holdfast.model import Draft, Run
 from holdfast.text import path_text
 from holdfast.verbs import verb
@@ -23,7 +23,7 @@ def switch(workspace: Workspace, run: str) -> Switched:
     worktree = workspace.worktree
     with workspace.writing() as journal:
         found = choosing.find_by_name(workspace, journal, run)
-        transition(found.status, Step.RESUME)  # refuses what has ended
+        transition(found.status, Move.RESUME)  # refuses what has ended
         before, directory = found.worktree, found.directory
         if before != worktree:
             body = {"worktree": worktree, "directory": path_text(workspace.root)}

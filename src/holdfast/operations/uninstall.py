@@ -52,7 +52,7 @@ def _place(workspace: Workspace, scope: str) -> installing.Place:
 
 def _is_in_user_settings(workspace: Workspace) -> bool:
     try:
-        return bool(hookfile.called(installing.read_settings(_place(workspace, "user").resolved())))
+        return bool(hookfile.found_in(installing.read_settings(_place(workspace, "user").resolved())))
     except Refused:  # what cannot be read does not call us either
         return False
 

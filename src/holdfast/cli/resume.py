@@ -1,0 +1,111 @@
+"""Go on with a run: the banner, and then the agent itself."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from holdfast import process
+from holdfast.cli.command import complete_run, verb
+from holdfast.cli.outcome import Said, is_terminal
+from holdfast.cli.words import Line
+from holdfast.errors import NotFound
+from holdfast.git import find_program
+from holdfast.operations.resume import RESTORES, STARTS, Resumed, resume as go_on
+from holdfast.text import count, one_line
+from holdfast.workspace import Workspace
+
+OPTIONS = (
+    click.argument("run", required=False, shell_complete=complete_run),
+    click.option("--run", "named", metavar="RUN", shell_complete=complete_run, help="The run; else the current one."),
+    click.option(
+        "--from", "start_from", type=click.Choice(STARTS), default="live", help="As it is, or as it was kept."
+    ),
+    click.option(
+        "--restore", type=click.Choice(RESTORES), default="conversation", help="What comes back; else the conversation."
+    ),
+    click.option("--print", "only_print", is_flag=True, help="Print the command that goes on, and do not start it."),
+    click.option("--take-over", is_flag=True, help="Fence whoever is on it: they cannot write any more."),
+)
+
+
+def _resume(
+    workspace: Workspace,
+    run: str | None,
+    named: str | None,
+    start_from: str,
+    restore: str,
+    only_print: bool,
+    take_over: bool,
+) -> Said:
+    """Go on with a run: its conversation where that still exists, or a new one that starts with the brief."""
+    found = go_on(
+        workspace, run or named, start_from=start_from, restore=restore, take_over=take_over, dry_run=only_print
+    )
+    banner = list(_banner(found))
+    command = _shell_line(found)
+    if not found.command:
+        return Said(found, banner, ["Nobody knows how to start this agent: start it, and give it `holdfast brief`"])
+    if only_print:
+        return Said(found, [command], banner)
+    if not is_terminal():
+        return Said(found, banner, [f"Nobody is at a terminal here, so nothing was started. Go on with: {command}"])
+    return Said(found, banner, then=partial(_become, found, str(workspace.root)))
+
+
+def _banner(found: Resumed) -> Iterator[Line]:
+    run, last = found.run, found.last
+    yield ("title", f"Going on with {run.id}: {one_line(run.title, 80)}")
+    if last and last.ended:
+        yield f"  the last session {last.how}: {one_line(last.reason or '', 120)}".rstrip(": ")
+    if last and last.last_action:
+        yield f"  its last action: {one_line(last.last_action, 120)}"
+    yield f"  {count(len(run.open_tasks), 'open task')}, {count(len(run.standing_decisions), 'decision')}"
+    for task in run.open_tasks[:3]:
+        yield f"    {task.id} {one_line(task.text, 100)}"
+    if found.restored and not found.restored.dry_run:
+        yield f"  restored from {found.restored.to}; `holdfast undo` takes that back"
+    for line in found.bearings.disagreements:
+        yield ("warn", f"  git: {one_line(line, 200)}")
+    for session in found.taken_from:
+        yield f"  taken over from {session.id}"
+    if found.conversation:
+        yield f"  conversation {found.conversation}"
+    else:
+        yield f"  a new conversation, which starts with the brief: {found.why_new}"
+
+
+def _shell_line(found: Resumed) -> str:
+    """The same in a shell; what a dry run has not brought back comes first."""
+    variables = [f"{name}={shlex.quote(value)}" for name, value in found.environment.items()]
+    steps = [f"cd {shlex.quote(found.directory)}", " ".join([*variables, shlex.join(found.command)])]
+    if found.restored and found.restored.dry_run:
+        steps.insert(1, f"holdfast restore {found.restored.to}{' --both' if found.restored.state else ''}")
+    return " && ".join(steps)
+
+
+def _become(found: Resumed, root: str) -> NoReturn:
+    program = find_program(found.command[0], os.environ.get("PATH", os.defpath), root)
+    if program is None:
+        facts = [("searched", os.environ.get("PATH", ""))]
+        raise NotFound(f"{found.command[0]} is not installed", facts, [f"install it, then: `{_shell_line(found)}`"])
+    sys.stdout.flush()
+    process.become(program, found.command, Path(found.directory), {**os.environ, **found.environment})
+
+
+def _as(name: str) -> click.Command:
+    """The verb under one of its two names."""
+    function = _resume
+    for option in reversed(OPTIONS):
+        function = option(function)
+    return verb(f"holdfast {name} run-4x9k2m7pq3 --restore both", name)(function)
+
+
+resume, continue_ = _as("resume"), _as("continue")

@@ -1,0 +1,13 @@
+"""The systems whose runs we keep, each with its own meaning of what an agent does."""
+
+from __future__ import annotations
+
+from holdfast.layouts import native
+from holdfast.layouts.protocol import Layout
+
+LAYOUTS: dict[str, Layout] = {"native": native}
+
+
+def find_layout(name: str) -> Layout:
+    """The layout of that name; a run of one that this version does not know is kept as one of our own."""
+    return LAYOUTS.get(name, native)

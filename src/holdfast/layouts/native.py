@@ -1,0 +1,10 @@
+"""Our own runs: their events say all that there is to say."""
+
+from __future__ import annotations
+
+from holdfast.agents.protocol import Reading
+from holdfast.model import Draft, Run, Session
+
+
+def follow(run: Run, session: Session | None, reading: Reading) -> list[Draft]:
+    return []

@@ -1,0 +1,68 @@
+"""Measuring how full an agent's context is, when its calls are taken in: once for each conversation of a batch."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from holdfast import gauge, transcript
+from holdfast.agents.protocol import Reading
+from holdfast.errors import Fenced
+from holdfast.fill import MEASURED, number, window_of
+from holdfast.gauge import Gauge
+from holdfast.intake import Call
+from holdfast.journal import Journal
+from holdfast.model import Draft, Session
+from holdfast.transcript import Usage
+from holdfast.workspace import Workspace
+
+MOMENTS = frozenset({"Stop", "PostToolBatch", "PreCompact", "PostCompact", "SessionStart", "SessionEnd"})
+Moments = dict[str, tuple[Call, Reading]]  # by conversation, the last call after which it is to be measured
+
+
+def note_moment(moments: Moments, call: Call, reading: Reading) -> None:
+    """Remember that a conversation is to be measured, if the call is one after which its context has changed."""
+    if reading.conversation and reading.transcript and call.event in MOMENTS:
+        moments.pop(reading.conversation, None)
+        moments[reading.conversation] = (call, reading)
+
+
+def measure(workspace: Workspace, journal: Journal, moments: Moments) -> int:
+    """Append what was measured, where it is something new; answers with how many events were added."""
+    return sum(_measure(workspace, journal, call, reading) for call, reading in moments.values())
+
+
+def _measure(workspace: Workspace, journal: Journal, call: Call, reading: Reading) -> int:
+    sessions = journal.sessions_of(reading.conversation or "")
+    session = sessions[0] if sessions else None
+    if session is None or session.fenced:
+        return 0
+    known = gauge.find(workspace.place, reading.conversation or "")
+    usage = _usage(reading.transcript or "", known)
+    if usage is None:
+        return 0
+    window = window_in(workspace, usage, known, sessions)
+    if (usage.tokens, window) == (session.context_tokens, session.context_window):
+        return 0
+    body = {"tokens": usage.tokens, "window": window, "model": usage.model or known.model or session.model}
+    draft = Draft(MEASURED, body, call.event_id("context"), call.time, session.id, call.agent)
+    try:
+        return len(journal.append(session.run, draft))
+    except Fenced:  # the run was taken over meanwhile
+        return 0
+
+
+def window_in(workspace: Workspace, usage: Usage, known: Gauge, sessions: list[Session]) -> int:
+    """The tokens that a context holds: as the user set it, as the client said, or by the model."""
+    said = workspace.settings.whole("context.window") or number(known.window)
+    earlier = max((session.context_window or 0 for session in sessions), default=0)
+    return window_of(usage.tokens, usage.model or known.model, said, earlier)
+
+
+def _usage(path: str, known: Gauge) -> Usage | None:
+    """From the transcript; where that says nothing, what the status line was told."""
+    is_one = os.path.isabs(path) and path.endswith(transcript.ENDING)
+    if is_one and (found := transcript.read_usage(Path(path))):
+        return found
+    tokens = number(known.tokens)
+    return Usage(tokens, known.model) if tokens else None

@@ -1,0 +1,38 @@
+"""A session that goes over to another run: its conversation stays the same, and what it does from then on is there."""
+
+from __future__ import annotations
+
+from holdfast import history, ids
+from holdfast.attending import attended
+from holdfast.journal import Journal
+from holdfast.lifecycle import Move
+from holdfast.model import Body, Draft, Run, Session, Status
+from holdfast.settling import settle
+from holdfast.workspace import Workspace
+
+
+def go_over(workspace: Workspace, journal: Journal, run: Run) -> None:
+    """Wake a run, and let our own session, if we have one, work on it. The run that it leaves comes to rest."""
+    settle(journal, run, Move.RESUME)
+    own = journal.find_session(workspace.session or "")
+    if own is None or not own.is_open or own.run == run.id:
+        return
+    journal.end_session(own.id, f"went over to {run.id}")
+    left = journal.find_run(own.run)
+    if left and left.status in (Status.CREATED, Status.ACTIVE) and not attended(journal, left.id):
+        settle(journal, left, Move.PAUSE, f"its session went over to {run.id}")
+    workspace.session = _open(journal, own, run)
+
+
+def _open(journal: Journal, own: Session, run: Run) -> str:
+    """A session of the same conversation and process on another run."""
+    body: Body = {
+        "agent_session": own.agent_session,
+        "transcript": own.transcript,
+        "process": own.process,
+        "environment": own.environment,
+        "epoch": run.epoch,
+    }
+    id = ids.make("ses")
+    journal.append(run.id, Draft(history.OPENED, body, session=id, agent=own.agent))
+    return id

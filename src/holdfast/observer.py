@@ -1,0 +1,104 @@
+"""Observer commands: what somebody types into a client that is meant for us, such as `*sessions` or `*rollback:3`.
+
+Only the exact forms of the table are commands. Everything else that begins with a star is for the model.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from holdfast.errors import HoldfastError
+from holdfast.text import one_line, visible
+
+LIMIT = 8_000  # characters that a client shows of an answer
+LONGEST = 2_000  # characters of a command
+TYPED = re.compile(r"\*([a-z]+(?:-[a-z]+)*)(?:(:| )[ \t]*([^\n]*))?")
+YES = " yes"
+
+
+class Form(Struct, frozen=True):
+    """How a command is typed: what comes after its colon, if anything may."""
+
+    about: str
+    argument: str = ""
+    needed: bool = False  # whether it means nothing without the argument
+    asks: bool = False  # whether it changes nothing before it is typed again with a yes
+    spaced: bool = False  # whether its argument are words, so that a space does as well as a colon
+
+
+class Order(Struct, frozen=True):
+    """A command that was typed."""
+
+    word: str
+    argument: str = ""
+    confirmed: bool = False
+
+
+FORMS = {
+    "sessions": Form("list the runs"),
+    "resume": Form("go on with a run", "#|ID"),
+    "continue": Form("go on with this run"),
+    "session-info": Form("where a run stands", "#|ID"),
+    "new": Form("begin another run", "GOAL", spaced=True),
+    "status": Form("where we are"),
+    "brief": Form("what the next session would be told"),
+    "pause": Form("save the run and put it to rest"),
+    "exit": Form("save the run, put it to rest, and say how to leave"),
+    "abort": Form("stop the run on purpose"),
+    "abandon": Form("give a run up", "#|ID", needed=True),
+    "checkpoints": Form("list the checkpoints"),
+    "cp-show": Form("one checkpoint", "N", needed=True),
+    "cp-diff": Form("what differs since a checkpoint, or between two", "N or A:B", needed=True),
+    "cp-validate": Form("prove that the checkpoints are whole"),
+    "rollback": Form("go back to a checkpoint: code, and what the run knew", "N|cp-ID", needed=True, asks=True),
+    "help": Form("these commands"),
+}
+ALIASES = {"cp-list": "checkpoints"}
+
+
+def parse(text: str) -> Order | None:
+    """The command that a text is, or None where it is not one."""
+    found = TYPED.fullmatch(text.strip()) if len(text) <= LONGEST else None
+    word = ALIASES.get(found[1], found[1]) if found else ""
+    form = FORMS.get(word)
+    if found is None or form is None:
+        return None
+    mark, argument = found[2] or "", visible(found[3] or "").strip()
+    if (mark and not form.argument) or (mark == " " and not form.spaced):
+        return None
+    if form.asks and argument.endswith(YES):
+        return Order(word, argument.removesuffix(YES).strip(), confirmed=True)
+    return Order(word, argument)
+
+
+def typed(word: str) -> str:
+    """How a command is typed, for people."""
+    form = FORMS[word]
+    if not form.argument:
+        return f"*{word}"
+    argument = f"{' ' if form.spaced else ':'}{form.argument}"
+    return f"*{word}{argument}" if form.needed else f"*{word}[{argument}]"
+
+
+def instructions() -> list[str]:
+    """All commands, a line each."""
+    width = max(len(typed(word)) for word in FORMS)
+    return [f"{typed(word).ljust(width)}  {form.about}" for word, form in FORMS.items()]
+
+
+def clipped(text: str) -> str:
+    """A text that can be shown inside a client: nothing in it acts, and it is not too long."""
+    clean = visible(text).strip("\n").rstrip()
+    if len(clean) <= LIMIT:
+        return clean
+    end = "\n… there is more; on the command line all of it is shown"
+    kept = clean[: LIMIT - len(end)]
+    return (kept.rpartition("\n")[0] or kept) + end
+
+
+def said(error: HoldfastError) -> str:
+    """What went wrong, as an answer."""
+    facts = [f"  {one_line(name)}: {one_line(value, 300)}" for name, value in error.facts]
+    return clipped("\n".join([error.message, *facts, *(f"  try: {one_line(hint)}" for hint in error.hints)]))

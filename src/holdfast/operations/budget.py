@@ -1,0 +1,51 @@
+"""How full the agent's context is, and what to do about it; told by hand, where nothing measures it."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from holdfast import choosing
+from holdfast.errors import WrongUsage
+from holdfast.fill import MEASURED, MOST, UNTOLD, Fill, fill_of
+from holdfast.journal import Journal
+from holdfast.model import Draft, Run, Session
+from holdfast.verbs import verb
+from holdfast.workspace import Workspace
+
+
+class Budget(Struct):
+    run: str
+    session: str | None  # the one that it was measured in
+    model: str | None
+    fill: Fill | None  # null: nothing has measured it yet
+
+
+@verb
+def budget(
+    workspace: Workspace, *, used: int | None = None, window: int | None = None, run: str | None = None
+) -> Budget:
+    """How full the context is. With `used`, and `window` where it is known, that is what is recorded first."""
+    if used is None and window is not None:
+        raise WrongUsage("Option `--window` needs `--used`", [], ["`holdfast budget --used N --window N`"])
+    if used is not None:
+        _tell(workspace, used, window, run)
+    with workspace.reading() as journal:
+        found = choosing.get_run(workspace, journal, run)
+        session = _session(journal, found)
+    fill = fill_of(found.context_tokens, found.context_window)
+    return Budget(found.id, session.id if session else None, session.model if session else None, fill)
+
+
+def _tell(workspace: Workspace, used: int, window: int | None, run: str | None) -> None:
+    if not 0 <= used <= MOST or not (window is None or 1 <= window <= MOST):
+        raise WrongUsage("This is not a number of tokens", [("most", MOST)], ["`holdfast budget --used N --window N`"])
+    with workspace.writing() as journal:
+        found = choosing.get_run(workspace, journal, run)
+        known = window or workspace.settings.whole("context.window") or found.context_window or UNTOLD
+        if (used, known) != (found.context_tokens, found.context_window):
+            journal.append(found.id, Draft(MEASURED, {"tokens": used, "window": known, "origin": "told"}))
+
+
+def _session(journal: Journal, run: Run) -> Session | None:
+    """The newest session of which anything was measured."""
+    return next((found for found in journal.list_sessions(run.id, limit=20) if found.context_window), None)

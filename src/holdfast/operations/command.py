@@ -1,0 +1,262 @@
+"""Observer commands over the verbs: what is typed into a client and answered there without the model.
+
+The answer is text. A run of another layout can mean other things by these words: its table goes before `ACTIONS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+
+from holdfast import choosing, observer, steps
+from holdfast.errors import WrongUsage
+from holdfast.journal import Journal
+from holdfast.model import Checkpoint, Run
+from holdfast.moving import go_over
+from holdfast.observer import Order
+from holdfast.operations import checkpoints as looking, look, settle
+from holdfast.operations.brief import brief
+from holdfast.operations.rollback import rollback
+from holdfast.operations.save import save
+from holdfast.operations.start import start
+from holdfast.operations.status import Status, status
+from holdfast.operations.switch import switch
+from holdfast.proving import prove
+from holdfast.returning import Restored
+from holdfast.text import count, one_line
+from holdfast.verbs import verb
+from holdfast.workspace import Workspace
+
+ROWS, PATHS, TASKS = 15, 20, 5
+HEAD = 3_000  # characters of a brief that come with a run that is gone on with
+
+
+class Commanded(Struct):
+    text: str  # what is shown
+    known: bool  # false: it is no command, and whoever was typing means somebody else
+
+
+@verb
+def command(workspace: Workspace, text: str) -> Commanded:
+    """Carry out an observer command and answer with what is to be shown."""
+    order = observer.parse(text)
+    if order is None:
+        return Commanded("", known=False)
+    if observer.FORMS[order.word].needed and not order.argument:
+        form = f"`{observer.typed(order.word)}`"
+        raise WrongUsage(f"`*{order.word}` needs to know which", [("typed", order.word)], [form, "`*help`"])
+    return Commanded(observer.clipped("\n".join(ACTIONS[order.word](workspace, order))), known=True)
+
+
+Lines = Iterable[str]
+
+
+def _sessions(workspace: Workspace, order: Order) -> Lines:
+    found = look.runs(workspace, limit=ROWS).runs
+    if not found:
+        return ["No run yet; the first prompt begins one, or `*new GOAL`"]
+    rows = [f"{number:>2}  {_row(run)}" for number, run in enumerate(found, 1)]
+    return [*rows, "", "`*resume:N` goes on with one, `*session-info:N` tells more of it"]
+
+
+def _row(run: Run) -> str:
+    last = f"{run.updated.astimezone():%Y-%m-%d %H:%M}" if run.updated else "-"
+    return f"{run.id}  {run.status:<11}  {last}  {one_line(run.title, 80)}"
+
+
+def _resume(workspace: Workspace, order: Order) -> Lines:
+    with workspace.reading() as journal:
+        run = _meant(workspace, journal, order.argument).id
+    moved = switch(workspace, run).moved_from
+    with workspace.writing(for_session=False) as journal:
+        go_over(workspace, journal, journal.get_run(run))
+        own = workspace.session
+        others = [found.id for found in journal.list_sessions(run, only_open=True) if found.id != own]
+    return [
+        f"This is now {run}; a new client goes on with it by `holdfast resume {run}`",
+        *([f"It moved here from {one_line(moved)}"] if moved else []),
+        *(f"Also on it: {id}" for id in others),
+        "",
+        brief(workspace, run=run, budget=HEAD).text,
+    ]
+
+
+def _meant(workspace: Workspace, journal: Journal, name: str) -> Run:
+    """A run by its id, the row of the list last shown, or an end of its id that only one has."""
+    if not name:
+        return choosing.get_run(workspace, journal, None)
+    is_row = name.isdecimal() and len(name) < 6 and 0 < int(name) <= len(choosing.listed(workspace, "run"))
+    if journal.find_run(name) or is_row or not name.isdecimal():
+        return choosing.find_by_name(workspace, journal, name)
+    ending = [id for id in journal.view.find_ids("run", name, ROWS) if id.endswith(name)]
+    if len(ending) > 1:
+        raise choosing.several(f'Several runs end with "{name}"', [journal.get_run(id) for id in ending])
+    return journal.get_run(ending[0]) if ending else choosing.find_by_name(workspace, journal, name)
+
+
+def _new(workspace: Workspace, order: Order) -> Lines:
+    if not order.argument:
+        return ["What is it about? `*new GOAL` begins another run; the one before it is put to rest"]
+    begun = start(workspace, order.argument).run
+    with workspace.writing(for_session=False) as journal:
+        go_over(workspace, journal, journal.get_run(begun.id))
+    return [f"Began {begun.id}: {one_line(begun.goal, 200)}"]
+
+
+def _info(workspace: Workspace, order: Order) -> Lines:
+    with workspace.reading() as journal:
+        run = _meant(workspace, journal, order.argument).id
+    return _standing(status(workspace, run=run))
+
+
+def _status(workspace: Workspace, order: Order) -> Lines:
+    return _standing(status(workspace))
+
+
+def _standing(found: Status) -> Lines:
+    if found.run is None:
+        yield "No run is open here" if not found.others else "Several runs are open here; `*resume:ID` chooses one"
+    else:
+        yield from _run(found.run)
+    for presence in found.present:
+        yield f"Session {presence.session.id}: {presence.evidence}"
+    for other in found.others:
+        yield f"Also open: {_row(other)}"
+    yield from (f"A hook could not keep a call: {one_line(trouble, 200)}" for trouble in found.troubles)
+
+
+def _run(run: Run) -> Lines:
+    yield one_line(run.title, 200)
+    yield f"{run.id}  {run.status}" + (f": {one_line(run.status_reason, 200)}" if run.status_reason else "")
+    yield from (f"Steps: {line}" for line in steps.told(run))
+    for task in run.open_tasks[:TASKS]:
+        yield f"Next: {task.id}  {one_line(task.text, 120)}"
+    for decision in run.standing_decisions[-TASKS:]:
+        yield f"Decided: {decision.id}  {one_line(decision.text, 120)}"
+    if run.actions:
+        yield f"Last action: {one_line(run.actions[-1].text, 160)}"
+
+
+def _brief(workspace: Workspace, order: Order) -> Lines:
+    return [brief(workspace, budget=min(observer.LIMIT, workspace.settings.whole("brief.budget"))).text]
+
+
+def _pause(workspace: Workspace, order: Order) -> Lines:
+    kept = save(workspace).checkpoint
+    run = settle.pause(workspace).run
+    return [f"{run.id} is {run.status}; it is kept as {kept.id}", "`*continue` goes on"]
+
+
+def _exit(workspace: Workspace, order: Order) -> Lines:
+    first, _ = _pause(workspace, order)
+    return [first, "Leave the client with `/exit`; `holdfast resume` goes on later"]
+
+
+def _abort(workspace: Workspace, order: Order) -> Lines:
+    run = settle.abort(workspace).run
+    return [f"{run.id} is {run.status}: {one_line(run.title, 80)}"]
+
+
+def _abandon(workspace: Workspace, order: Order) -> Lines:
+    with workspace.reading() as journal:
+        meant = _meant(workspace, journal, order.argument).id
+    run = settle.abandon(workspace, meant).run
+    return [f"{run.id} is {run.status}: {one_line(run.title, 80)}"]
+
+
+def _checkpoints(workspace: Workspace, order: Order) -> Lines:
+    found = looking.checkpoints(workspace, limit=ROWS)
+    if not found.checkpoints:
+        return ["No checkpoint yet; `*pause` and `holdfast checkpoint` make one"]
+    rows = [f"{number:>2}  {_made(made)}" for number, made in enumerate(found.checkpoints, 1)]
+    return [*rows, "", "`*cp-show:N` and `*cp-diff:N` tell more of one, `*rollback:N` goes back to it"]
+
+
+def _made(made: Checkpoint) -> str:
+    label = one_line(made.name or made.message or "", 80)
+    about = f"{made.time.astimezone():%Y-%m-%d %H:%M}  {count(made.changes, 'file')}"
+    return f"{made.id}  {one_line(made.kind, 30):<14}  {about}  {label}".rstrip()
+
+
+def _checkpoint(workspace: Workspace, name: str) -> Checkpoint:
+    with workspace.reading() as journal:
+        return choosing.count_back(workspace, journal, name)
+
+
+def _cp_show(workspace: Workspace, order: Order) -> Lines:
+    made = _checkpoint(workspace, order.argument)
+    yield _made(made)
+    if made.run:
+        yield f"Run {made.run} after event {made.seq}"
+    if made.commit or made.branch:
+        yield f"Commit {made.commit or 'none yet'} on {one_line(made.branch or 'no branch', 120)}"
+    yield from (f"  {one_line(path)}" for path in made.changed[:PATHS])
+    if made.changes > PATHS:
+        yield f"  and {made.changes - PATHS:,} more"
+
+
+def _cp_diff(workspace: Workspace, order: Order) -> Lines:
+    first, _, second = order.argument.partition(":")
+    a, b = _checkpoint(workspace, first), _checkpoint(workspace, second) if second else None
+    found = looking.diff(workspace, a.id, b.id if b else None)
+    yield from (f"run: {line}" for line in found.state[-PATHS:])
+    yield found.code or "The code is the same"
+
+
+def _cp_validate(workspace: Workspace, order: Order) -> Lines:
+    with workspace.reading() as journal:
+        found = list(journal.list_checkpoints(workspace.worktree))
+    problems = prove(workspace, found, deep=False).problems
+    if not problems:
+        return [f"{count(len(found), 'checkpoint')}, all whole; `holdfast verify --deep` reads every object too"]
+    return [f"{one_line(found.where)}: {one_line(found.what, 300)}" for found in problems]
+
+
+def _rollback(workspace: Workspace, order: Order) -> Lines:
+    target = _checkpoint(workspace, order.argument)
+    found = rollback(workspace, target.id, dry_run=not order.confirmed)
+    if found.dry_run:
+        yield f"Would go back to {_made(target)}"
+        yield from _acts(found)
+        yield f"`*rollback:{target.id} yes` does it; what is there now is kept first"
+    elif found.restore is None:
+        yield f"Nothing to do: all is as in {target.id} already"
+    else:
+        yield f"Back at {target.id}: {found.written:,} written, {found.removed:,} removed"
+        yield f"The run knows what it knew after event {found.event}; `holdfast undo` takes all of it back"
+
+
+def _acts(found: Restored) -> Lines:
+    """What would happen to files, and to what the run knows."""
+    yield f"{count(len(found.paths), 'file')} would change"
+    yield f"The run would not know of its last {count(found.later_events, 'event')}; the journal keeps all"
+    lines = [f"  {act:<6}  {one_line(path)}" for path, act in found.acts.items()]
+    yield from lines[:PATHS]
+    if len(lines) > PATHS:
+        yield f"  and {len(lines) - PATHS:,} more"
+
+
+def _help(workspace: Workspace, order: Order) -> Lines:
+    return observer.instructions()
+
+
+ACTIONS: dict[str, Callable[[Workspace, Order], Lines]] = {
+    "sessions": _sessions,
+    "resume": _resume,
+    "continue": _resume,
+    "session-info": _info,
+    "new": _new,
+    "status": _status,
+    "brief": _brief,
+    "pause": _pause,
+    "exit": _exit,
+    "abort": _abort,
+    "abandon": _abandon,
+    "checkpoints": _checkpoints,
+    "cp-show": _cp_show,
+    "cp-diff": _cp_diff,
+    "cp-validate": _cp_validate,
+    "rollback": _rollback,
+    "help": _help,
+}

@@ -1,0 +1,118 @@
+"""Take in the conversations that Claude Code had in this project before it was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast import importing, installing
+from holdfast.errors import HoldfastError, NotFound
+from holdfast.importing import Head, Importer
+from holdfast.text import one_line, path_text
+from holdfast.transcript import ENDING
+from holdfast.verbs import verb
+from holdfast.wording import as_tuple
+from holdfast.workspace import Workspace
+
+MOST = 100  # conversations, unless all are wanted
+
+
+class Skipped(Struct):
+    """A transcript that was not taken in."""
+
+    file: str
+    reason: str
+
+
+class Imported(Struct):
+    runs: list[str]  # that were begun
+    joined: list[str]  # that were there already and learned something
+    conversations: int  # that were read
+    prompts: int
+    actions: int
+    skipped: list[Skipped]
+    left: int  # older conversations that only `--all` takes
+
+
+@verb
+def import_claude(workspace: Workspace, paths: Sequence[str] = (), *, every: bool = False) -> Imported:
+    """Make a run of each conversation in the transcripts of this project; or only of those named.
+
+    What was imported or recorded before is not doubled. Without `every`, the newest hundred are taken.
+    """
+    workspace.create()
+    named = as_tuple(paths)
+    result = Imported([], [], 0, 0, 0, [], 0)
+    found = _conversations(workspace, _files(workspace, named), result, is_named=bool(named))
+    chosen = found if every or named else found[-MOST:]
+    result.left = len(found) - len(chosen)
+    importer = Importer(workspace)
+    for done, (heads, worktree) in enumerate(chosen):
+        workspace.progress("importing conversations", done, len(chosen))
+        _take(importer, heads, worktree, result)
+    return result
+
+
+def _take(importer: Importer, heads: list[Head], worktree: str, result: Imported) -> None:
+    try:
+        taken = importer.take(heads, worktree)
+    except HoldfastError as error:
+        if heads[0].path.exists():
+            raise
+        _skip(result, heads[0].path, error.message)
+        return
+    if taken is None:
+        _skip(result, heads[0].path, "nobody asked anything in it")
+        return
+    result.conversations += 1
+    result.prompts += taken.prompts
+    result.actions += taken.actions
+    if taken.events and taken.run not in (*result.runs, *result.joined):
+        (result.runs if taken.started else result.joined).append(taken.run)
+
+
+def _files(workspace: Workspace, named: tuple[str, ...]) -> list[Path]:
+    """The transcripts that are meant: those named, those in a directory that is named, or those of this project."""
+    if not named:
+        config = installing.config_directory(workspace.environ)
+        return importing.find_transcripts(config, importing.roots_of(workspace))
+    found: list[Path] = []
+    for name in named:
+        path = Path(name).absolute()
+        if not path.exists():
+            raise NotFound("There is no such file", [("path", path_text(path))], ["`ls ~/.claude/projects`"])
+        found += sorted(path.rglob(f"*{ENDING}")) if path.is_dir() else [path]
+    return found
+
+
+def _conversations(
+    workspace: Workspace, files: list[Path], result: Imported, *, is_named: bool
+) -> list[tuple[list[Head], str]]:
+    """The files of each conversation of this project, its own before those of its subagents; the oldest first."""
+    heads: dict[str, list[Head]] = {}
+    for done, path in enumerate(files):
+        workspace.progress("looking at transcripts", done, len(files))
+        try:
+            head = importing.read_head(path)
+        except (HoldfastError, OSError) as error:
+            _skip(result, path, error.message if isinstance(error, HoldfastError) else "it cannot be read")
+            continue
+        if head is None:
+            _skip(result, path, "it holds no conversation")
+        else:
+            heads.setdefault(head.conversation, []).append(head)
+    found: list[tuple[list[Head], str]] = []
+    for listed in heads.values():
+        listed.sort(key=lambda head: (not head.is_main, head.changed))
+        worktree = importing.worktree_of(workspace, listed[0].directory, is_named=is_named)
+        if worktree is None:
+            _skip(result, listed[0].path, f"it is of another project: {one_line(listed[0].directory, 200)}")
+        else:
+            found.append((listed, worktree))
+    return sorted(found, key=lambda each: max(head.changed for head in each[0]))
+
+
+def _skip(result: Imported, path: Path, reason: str) -> None:
+    result.skipped.append(Skipped(path_text(path), reason))

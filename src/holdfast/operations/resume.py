@@ -1,0 +1,163 @@
+"""Go on with a run: its conversation where that still exists, or a new one that starts with the brief."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast import choosing, ids, process, spool
+from holdfast.agents import find_agent
+from holdfast.attending import attended, dismiss
+from holdfast.bearings import take_bearings
+from holdfast.briefing import PATIENCE
+from holdfast.errors import Busy, NotFound, Refused
+from holdfast.journal import Journal
+from holdfast.lifecycle import Move, transition
+from holdfast.model import Bearings, Checkpoint, Restore, Run, Session
+from holdfast.returning import Restored, go_back
+from holdfast.settling import settle
+from holdfast.text import path_text
+from holdfast.verbs import verb
+from holdfast.workspace import Workspace
+
+STARTS = ("live", "checkpoint", "fresh")
+NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,63}")  # what may become an argument: an agent could write anything
+RESTORES = ("code", "conversation", "both", "none")
+
+
+class Resumed(Struct):
+    run: Run
+    last: Session | None  # the session after which it goes on
+    conversation: str | None  # the agent's own name for what goes on; None: a new one
+    why_new: str | None  # why the conversation does not go on
+    command: list[str]  # what goes on with it; empty where nobody knows how
+    directory: str
+    environment: dict[str, str]
+    bearings: Bearings
+    restored: Restored | None
+    taken_from: list[Session]
+
+
+@verb
+def resume(
+    workspace: Workspace,
+    run: str | None = None,
+    *,
+    start_from: str = "live",
+    restore: str = "conversation",
+    take_over: bool = False,
+    dry_run: bool = False,
+) -> Resumed:
+    """Prepare going on with a run: restore what was asked for, compare with git, and find the command.
+
+    From a checkpoint, code and state go back to the run's last one. Fresh, or without a conversation to go on with, a
+    new one begins with the brief. A dry run only finds out.
+    """
+    with workspace.reading() as journal:
+        found = choosing.get_run(workspace, journal, run)
+        transition(found.status, Move.RESUME)
+        _refuse_elsewhere(workspace, found)
+        if not take_over and not dry_run:
+            _refuse_attended(journal, found)
+        sessions = journal.list_sessions(found.id, limit=100)
+        target = next(journal.list_checkpoints(run=found.id, limit=1), None)
+    bearings = take_bearings(workspace, PATIENCE)
+    restored = None
+    if start_from == "checkpoint" or restore in ("code", "both"):
+        state = start_from == "checkpoint"
+        restored = _go_back(workspace, found, target, state=state, force=take_over, dry_run=dry_run)
+    taken = [] if dry_run else _take(workspace, found, take_over)
+    wanted = start_from != "fresh" and restore in ("conversation", "both")
+    spoken, why_new = _conversation(sessions) if wanted else (None, "a new one was asked for")
+    agent = find_agent((spoken.agent if spoken else None) or _last_agent(sessions, found))
+    name = spoken.agent_session if spoken else None
+    with workspace.reading() as journal:
+        found = journal.get_run(found.id)
+    return Resumed(
+        found,
+        sessions[0] if sessions else None,
+        name,
+        None if spoken else why_new,
+        agent.command(name),
+        _directory(workspace, spoken or (sessions[0] if sessions else None)),
+        {"HOLDFAST_RUN": found.id},
+        bearings,
+        restored,
+        taken,
+    )
+
+
+def _refuse_elsewhere(workspace: Workspace, run: Run) -> None:
+    if run.worktree != workspace.worktree:
+        facts = [("run", run.id), ("its worktree", run.directory), ("this one", path_text(workspace.root))]
+        hints = [
+            f"`cd {run.directory}` and try again",
+            f"`holdfast switch {run.id}` moves the run here",
+        ]
+        raise Refused("This run belongs to another worktree", facts, hints)
+
+
+def _refuse_attended(journal: Journal, run: Run) -> None:
+    alive = attended(journal, run.id)
+    if alive:
+        facts = [(found.id, f"process {found.process.pid}" if found.process else "open") for found in alive]
+        hints = [
+            f"`holdfast resume {run.id} --take-over` fences it: what it still writes is refused",
+            f"`holdfast join {run.id}` works beside it",
+        ]
+        raise Busy("Somebody is working on this run", facts, hints)
+
+
+def _go_back(
+    workspace: Workspace, run: Run, target: Checkpoint | None, *, state: bool, force: bool, dry_run: bool
+) -> Restored:
+    if target is None:
+        hint = f"`holdfast resume {run.id}` goes on as it is"
+        raise NotFound("This run has no checkpoint to go back to", [("run", run.id)], [hint])
+    wanted = Restore(
+        id=ids.make("res"),
+        time=workspace.clock.now(),
+        before="",
+        target=target.id,
+        run=run.id if state else None,
+        seq_after=target.seq if state else None,
+        verb="resume",
+    )
+    return go_back(workspace, lambda _: wanted, dry_run=dry_run, force=force)
+
+
+def _take(workspace: Workspace, run: Run, take_over: bool) -> list[Session]:
+    """Make the run the one that this worktree works on; whoever still has it loses it, if that was asked for."""
+    with workspace.writing(for_session=False) as journal:
+        who = f"taken over by process {os.getpid()} on {process.here().host}"
+        open_ones = journal.list_sessions(run.id, only_open=True) if take_over else []
+        taken = [dismiss(journal, session, who) for session in open_ones]
+        settle(journal, run, Move.RESUME)
+        journal.point(workspace.worktree, run.id)
+    return taken
+
+
+def _conversation(sessions: list[Session]) -> tuple[Session | None, str | None]:
+    """The newest conversation in which anything was said, if its agent still has it; else why not."""
+    spoken = [found for found in sessions if found.events > 1 and NAME.fullmatch(found.agent_session or "")]
+    if not spoken:
+        return None, "no conversation was recorded"
+    last = spoken[0]
+    if last.transcript and os.path.isfile(last.transcript):
+        return last, None
+    return None, f"the transcript of conversation {last.agent_session} is gone"
+
+
+def _last_agent(sessions: list[Session], run: Run) -> str:
+    return next((found.agent for found in sessions if found.agent), None) or (run.agents or ["claude"])[-1]
+
+
+def _directory(workspace: Workspace, session: Session | None) -> str:
+    """Where the conversation took place, for its agent finds it only from there; else the worktree."""
+    place = session.environment.directory if session and session.environment else ""
+    if place and os.path.isdir(place) and Path(spool.locate(place)[1]) == workspace.place:
+        return place
+    return path_text(workspace.root)

@@ -1,0 +1,52 @@
+"""Go back to a checkpoint with all that belongs to it: the code, and what the run knew then."""
+
+from __future__ import annotations
+
+from holdfast import choosing, ids
+from holdfast.errors import Refused
+from holdfast.journal import Journal
+from holdfast.model import Checkpoint, Restore, Run
+from holdfast.returning import Restored, go_back
+from holdfast.verbs import verb
+from holdfast.workspace import Workspace
+
+
+@verb
+def rollback(
+    workspace: Workspace, checkpoint: str, *, run: str | None = None, dry_run: bool = False, force: bool = False
+) -> Restored:
+    """Make the worktree and what the run knows equal to a checkpoint of that run.
+
+    A number is a row of the last list of checkpoints; where none were listed, it counts from the newest.
+    """
+
+    def choose(journal: Journal) -> Restore:
+        target = choosing.count_back(workspace, journal, checkpoint)
+        found = choosing.get_run(workspace, journal, run, ended_too=True)
+        _refuse_without_state(target, found)
+        return Restore(
+            id=ids.make("res"),
+            time=workspace.clock.now(),
+            before="",
+            target=target.id,
+            run=found.id,
+            seq_after=target.seq,
+            verb="rollback",
+        )
+
+    return go_back(workspace, choose, dry_run=dry_run, force=force)
+
+
+def _refuse_without_state(target: Checkpoint, run: Run) -> None:
+    """What another run knew is no place to which this one can go back."""
+    if target.run == run.id and target.seq is not None:
+        return
+    code = f"`holdfast restore {target.id}` brings back the code alone"
+    if target.run is None or target.seq is None:
+        facts = [("checkpoint", target.id)]
+        raise Refused("This checkpoint was made without a run, so it knows no state", facts, [code])
+    raise Refused(
+        "This checkpoint belongs to another run",
+        [("checkpoint", target.id), ("its run", target.run), ("this run", run.id)],
+        [code, f"`holdfast rollback {target.id} --run {target.run}` goes back with that run"],
+    )

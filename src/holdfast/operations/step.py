@@ -1,0 +1,85 @@
+"""Steps of a run: begin one, complete one, say that one failed, list them."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from holdfast import choosing, steps
+from holdfast.errors import WrongUsage
+from holdfast.journal import Journal
+from holdfast.lifecycle import Move, transition
+from holdfast.model import Body, Draft, Run, Step
+from holdfast.settling import settle
+from holdfast.verbs import verb
+from holdfast.wording import checked
+from holdfast.workspace import Workspace
+
+
+class Stepped(Struct):
+    run: str
+    step: Step
+    changed: bool
+    completed: bool = False  # whether the run is completed by it
+
+
+class StepsListed(Struct):
+    run: str
+    steps: list[Step]
+
+
+@verb
+def start_step(workspace: Workspace, name: str, *, agent: str | None = None, run: str | None = None) -> Stepped:
+    """Begin a step, or begin it again. A step that nobody planned is added."""
+    name = steps.checked_name(name)
+    if agent is not None:
+        checked(agent, "agent", steps.NAME_LIMIT)
+    with workspace.writing() as journal:
+        found = choosing.get_run(workspace, journal, run)
+        before = steps.find_step(found, name)
+        same = before is not None and before.status == steps.ACTIVE and agent in (None, before.agent)
+        return _told(journal, found, "step.started", {"name": name, "agent": agent}, same)
+
+
+@verb
+def complete_step(workspace: Workspace, name: str, *, run: str | None = None) -> Stepped:
+    """Complete a step, also one that was never begun. Where it is the last of a plan, the run is completed."""
+    name = steps.checked_name(name)
+    with workspace.writing() as journal:
+        found = choosing.get_run(workspace, journal, run, ended_too=True)
+        before = steps.find_step(found, name)
+        same = before is not None and before.status == steps.COMPLETED
+        result = _told(journal, found, "step.completed", {"name": name}, same)
+        if result.changed and steps.is_through(journal.get_run(found.id)):
+            result.completed = settle(journal, found, Move.COMPLETE, "all steps are completed")
+        return result
+
+
+@verb
+def fail_step(workspace: Workspace, name: str, *, error: str, run: str | None = None) -> Stepped:
+    """Say that a step failed, and why. The run goes on; `holdfast fail` ends it."""
+    name = steps.checked_name(name)
+    checked(error, "error")
+    with workspace.writing() as journal:
+        found = choosing.get_run(workspace, journal, run)
+        before = steps.find_step(found, name)
+        same = before is not None and before.status == steps.FAILED
+        return _told(journal, found, "step.failed", {"name": name, "error": error}, same)
+
+
+@verb
+def list_steps(workspace: Workspace, *, run: str | None = None) -> StepsListed:
+    """The steps of a run, in the order of its plan."""
+    with workspace.reading() as journal:
+        found = choosing.get_run(workspace, journal, run, ended_too=True)
+        return StepsListed(found.id, found.steps)
+
+
+def _told(journal: Journal, run: Run, kind: str, body: Body, same: bool) -> Stepped:
+    if not same:
+        transition(run.status, Move.RESUME)  # refuses what has ended
+        journal.append(run.id, Draft(kind, {key: value for key, value in body.items() if value is not None}))
+    step = steps.find_step(journal.get_run(run.id), body["name"])
+    if step is None:
+        hints = ["take a step that it has: `holdfast step list`"]
+        raise WrongUsage("A run cannot have more steps than this", [("steps", steps.MOST)], hints)
+    return Stepped(run.id, step, not same)

@@ -1,0 +1,115 @@
+"""Where the record and git do not agree, and what is not committed: told in the brief, and only what is so."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast.bearings import take_bearings
+from holdfast.checkpointing import shadow_of
+from holdfast.model import Bearings
+
+
+def git(directory: Path, *arguments: str) -> str:
+    who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    done = subprocess.run(["git", *who, *arguments], cwd=directory, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def kept(repository: Path) -> Path:
+    """A repository with a commit, a run, and a checkpoint of what was committed."""
+    (repository / "a.txt").write_text("one\n")
+    (repository / "b.txt").write_text("two\n")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "first")
+    with holdfast.open(repository) as workspace:
+        holdfast.start(workspace, "Fix it")
+        holdfast.checkpoint(workspace)
+    return repository
+
+
+def bearings(directory: Path) -> Bearings:
+    with holdfast.open(directory) as workspace:
+        return take_bearings(workspace, 1.0)
+
+
+def test_nothing_is_told_where_nothing_has_changed(kept: Path) -> None:
+    assert bearings(kept) == Bearings()
+
+
+def test_files_that_somebody_changed_since_are_named(kept: Path) -> None:
+    (kept / "a.txt").write_text("other\n")
+    (kept / "new.txt").write_text("new\n")
+    os.unlink(kept / "b.txt")
+    found = bearings(kept)
+    assert found.uncommitted == ["M a.txt", "D b.txt", "A new.txt"]
+    assert [line.partition(" has them: ")[2] for line in found.disagreements] == ["a.txt, b.txt, new.txt"]
+
+
+def test_what_the_record_knows_and_git_has_not_is_uncommitted_but_no_disagreement(kept: Path) -> None:
+    (kept / "a.txt").write_text("other\n")
+    with holdfast.open(kept) as workspace:
+        holdfast.checkpoint(workspace)
+    assert bearings(kept) == Bearings([], ["M a.txt"])
+
+
+def test_commits_that_came_are_counted(kept: Path) -> None:
+    before = git(kept, "rev-parse", "HEAD")
+    for number in range(2):
+        git(kept, "commit", "-qm", f"more {number}", "--allow-empty")
+    now = git(kept, "rev-parse", "HEAD")
+    assert bearings(kept).disagreements == [f"HEAD was at {before[:12]}, and is at {now[:12]} now: 2 commits came"]
+
+
+def test_commits_that_were_thrown_away_are_counted(kept: Path) -> None:
+    git(kept, "commit", "-qm", "more", "--allow-empty")
+    with holdfast.open(kept) as workspace:
+        holdfast.checkpoint(workspace)
+    git(kept, "reset", "-q", "--hard", "HEAD~1")
+    assert [line.partition(" now: ")[2] for line in bearings(kept).disagreements] == ["1 commit no longer in it"]
+
+
+def test_another_branch_is_told(kept: Path) -> None:
+    branch = git(kept, "rev-parse", "--abbrev-ref", "HEAD")
+    git(kept, "checkout", "-qb", "other")
+    told = f"the last checkpoint was made on branch {branch}; git is on branch other now"
+    assert bearings(kept).disagreements == [told]
+
+
+def test_where_head_holds_nonsense_nothing_is_run_with_it(kept: Path) -> None:
+    (kept / ".git/HEAD").write_text("--output=stolen\n")
+    found = bearings(kept)
+    assert found.uncommitted == []
+    assert not (kept / "stolen").exists()
+
+
+def test_without_a_commit_nothing_is_called_uncommitted(repository: Path) -> None:
+    (repository / "a.txt").write_text("one\n")
+    with holdfast.open(repository) as workspace:
+        holdfast.start(workspace, "Fix it")
+        holdfast.checkpoint(workspace)
+    assert bearings(repository) == Bearings()
+
+
+def test_nobody_is_waited_for_longer_than_one_can_wait(kept: Path) -> None:
+    with holdfast.open(kept) as other, shadow_of(other):
+        found = bearings_without_patience(kept)
+    assert found == Bearings(known=False)
+
+
+def bearings_without_patience(directory: Path) -> Bearings:
+    with holdfast.open(directory) as workspace:
+        return take_bearings(workspace, 0.0)
+
+
+def test_the_brief_tells_it(kept: Path) -> None:
+    (kept / "a.txt").write_text("other\n")
+    with holdfast.open(kept) as workspace:
+        text = holdfast.brief(workspace).text
+    assert "## Where the record and git do not agree\n- 1 file not as the last checkpoint" in text
+    assert "## Changes that are not committed\n- M a.txt" in text

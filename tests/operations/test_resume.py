@@ -1,0 +1,210 @@
+"""Going on with a run: the right conversation in the right directory, and what git says about it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast.errors import Busy, NotFound, Refused
+from holdfast.model import Draft, Status
+from holdfast.workspace import Workspace
+from tests.conftest import TickingClock
+from tests.tools import Command
+
+from .people import a_process, a_worktree, kill
+
+UUID = "0a1b2c3d-0000-4000-8000-000000000001"
+
+
+@pytest.fixture
+def workspace(repository: Path) -> Iterator[Workspace]:
+    with holdfast.open(repository) as found:
+        yield found
+        assert holdfast.verify(found).problems == []
+
+
+def a_conversation(workspace: Workspace, transcript: Path | None, name: str = UUID, directory: str = "") -> str:
+    """A run on which one conversation took place, and ended."""
+    run = holdfast.start(workspace, "Fix it").run
+    body = {
+        "agent_session": name,
+        "transcript": str(transcript) if transcript else None,
+        "environment": {"directory": directory or str(workspace.root)},
+    }
+    with workspace.writing(for_session=False) as journal:
+        for kind, told in (
+            ("session.opened", body),
+            ("prompt.given", {"text": "Fix it"}),
+            ("action.taken", {"text": "Bash: make"}),
+            ("session.ended", {"how": "ended", "reason": "other"}),
+        ):
+            journal.append(run.id, Draft(kind, told, session="ses-1", agent="claude"))
+    return run.id
+
+
+def test_a_conversation_that_is_still_there_goes_on_where_it_took_place(workspace: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").touch()
+    inner = workspace.root / "src"
+    inner.mkdir()
+    run = a_conversation(workspace, tmp_path / "t.jsonl", directory=str(inner))
+    found = holdfast.resume(workspace, run)
+    assert (found.conversation, found.why_new) == (UUID, None)
+    assert found.command == ["claude", "--resume", UUID]
+    assert (found.directory, found.environment) == (str(inner), {"HOLDFAST_RUN": run})
+
+
+def test_a_conversation_that_took_place_in_another_project_is_not_looked_for_there(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    (tmp_path / "t.jsonl").touch()
+    run = a_conversation(workspace, tmp_path / "t.jsonl", directory=str(tmp_path))
+    assert holdfast.resume(workspace, run).directory == str(workspace.root)
+
+
+@pytest.mark.parametrize("name", [UUID, "--dangerously-skip-permissions", "a b", ""])
+def test_where_the_transcript_is_gone_or_the_name_is_odd_a_new_one_begins(
+    workspace: Workspace, tmp_path: Path, name: str
+) -> None:
+    if name != UUID:
+        (tmp_path / "gone.jsonl").touch()
+    found = holdfast.resume(workspace, a_conversation(workspace, tmp_path / "gone.jsonl", name))
+    assert (found.conversation, found.command) == (None, ["claude"])
+    assert ("is gone" if name == UUID else "no conversation") in (found.why_new or "")
+
+
+@pytest.mark.parametrize(
+    ("restore", "goes_on"), [("conversation", True), ("both", True), ("none", False), ("code", False)]
+)
+def test_what_was_asked_for_comes_back(workspace: Workspace, tmp_path: Path, restore: str, goes_on: bool) -> None:
+    (tmp_path / "t.jsonl").touch()
+    run = a_conversation(workspace, tmp_path / "t.jsonl")
+    (workspace.root / "a.txt").write_text("kept")
+    holdfast.checkpoint(workspace)
+    (workspace.root / "a.txt").write_text("changed")
+    found = holdfast.resume(workspace, run, restore=restore)
+    assert (found.conversation is not None) == goes_on
+    back = restore in ("code", "both")
+    assert (workspace.root / "a.txt").read_text() == ("kept" if back else "changed")
+    assert (found.restored is not None) == back
+    assert [line for line in found.bearings.disagreements if "a.txt" in line], "the record and the file differed"
+    if back:
+        holdfast.undo(workspace)
+        assert (workspace.root / "a.txt").read_text() == "changed"
+
+
+def test_from_a_checkpoint_the_run_knows_what_it_knew_then(workspace: Workspace, tmp_path: Path) -> None:
+    run = a_conversation(workspace, None)
+    holdfast.decide(workspace, "Use backoff")
+    (workspace.root / "a.txt").write_text("kept")
+    holdfast.checkpoint(workspace)
+    holdfast.decide(workspace, "Give up")
+    found = holdfast.resume(workspace, run, start_from="checkpoint")
+    assert [decision.text for decision in found.run.standing_decisions] == ["Use backoff"]
+    holdfast.undo(workspace)
+    again = holdfast.resume(workspace, run).run
+    assert [decision.text for decision in again.standing_decisions] == ["Use backoff", "Give up"]
+
+
+def test_fresh_means_a_new_conversation(workspace: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").touch()
+    run = a_conversation(workspace, tmp_path / "t.jsonl")
+    assert holdfast.resume(workspace, run, start_from="fresh").conversation is None
+
+
+def test_without_a_checkpoint_there_is_no_code_to_bring_back(workspace: Workspace) -> None:
+    run = a_conversation(workspace, None)
+    with pytest.raises(NotFound, match="no checkpoint"):
+        holdfast.resume(workspace, run, restore="code")
+
+
+def test_a_run_at_rest_is_active_again_and_is_what_this_worktree_works_on(workspace: Workspace) -> None:
+    run = a_conversation(workspace, None)
+    holdfast.pause(workspace, run)
+    holdfast.start(workspace, "Another thing")
+    assert holdfast.resume(workspace, run).run.status is Status.ACTIVE
+    found = holdfast.status(workspace).run
+    assert found is not None
+    assert found.id == run
+
+
+def test_a_run_that_has_ended_does_not_go_on(workspace: Workspace) -> None:
+    run = a_conversation(workspace, None)
+    holdfast.complete(workspace, run)
+    with pytest.raises(Refused):
+        holdfast.resume(workspace, run)
+
+
+def test_somebody_alive_is_not_pushed_aside_unless_that_is_said(workspace: Workspace) -> None:
+    run = a_conversation(workspace, None)
+    living = holdfast.join(workspace, run, pid=os.getppid(), agent="claude").session
+    with pytest.raises(Busy, match="Somebody is working"):
+        holdfast.resume(workspace, run)
+    assert [found.id for found in holdfast.resume(workspace, run, take_over=True).taken_from] == [living.id]
+
+
+def test_a_session_that_died_is_nobody(workspace: Workspace) -> None:
+    run = a_conversation(workspace, None)
+    with a_process() as child:
+        holdfast.join(workspace, run, pid=child.pid, agent="claude")
+        kill(child)
+    found = holdfast.resume(workspace, run)
+    assert (found.run.status, found.last.how if found.last else None) == (Status.ACTIVE, "died")
+
+
+def test_a_run_of_another_worktree_goes_on_there(workspace: Workspace, tmp_path: Path, clock: TickingClock) -> None:
+    with a_worktree(workspace, tmp_path / "other", clock) as other:
+        run = holdfast.start(other, "There").run.id
+    with pytest.raises(Refused, match="another worktree") as caught:
+        holdfast.resume(workspace, run)
+    assert f"`cd {tmp_path / 'other'}` and try again" in caught.value.hints
+
+
+def test_a_dry_run_changes_nothing_and_stands_in_nobodys_way(workspace: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").touch()
+    run = a_conversation(workspace, tmp_path / "t.jsonl")
+    (workspace.root / "a.txt").write_text("kept")
+    checkpoint = holdfast.checkpoint(workspace).checkpoint.id
+    (workspace.root / "a.txt").write_text("changed")
+    holdfast.join(workspace, run, pid=os.getppid(), agent="claude")
+    holdfast.pause(workspace, run)
+    before = holdfast.show(workspace, run).run
+    done = Command.run("resume", run, "--print", "--from", "checkpoint", directory=workspace.root).ok()
+    assert done.out == (
+        f"cd {workspace.root} && holdfast restore {checkpoint} --both && HOLDFAST_RUN={run} claude --resume {UUID}\n"
+    )
+    assert (workspace.root / "a.txt").read_text() == "changed"
+    assert holdfast.show(workspace, run).run == before
+
+
+def test_the_command_starts_the_agent_in_its_place_and_hands_it_the_run(workspace: Workspace, tmp_path: Path) -> None:
+    """At a terminal, the command becomes the client: same process, same terminal, nothing in between."""
+    (tmp_path / "t.jsonl").touch()
+    run = a_conversation(workspace, tmp_path / "t.jsonl")
+    program = tmp_path / "bin/claude"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho "$0 $* in $PWD for $HOLDFAST_RUN, $$" > "$SAID"\n')
+    program.chmod(0o755)
+    environ = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}", "SAID": str(tmp_path / "said")}
+    pid, terminal = os.forkpty()
+    if pid == 0:
+        os.chdir(workspace.root)
+        os.execve(sys.executable, [sys.executable, "-m", "holdfast", "resume", run], environ)
+    shown = b""
+    while chunk := _read(terminal):
+        shown += chunk
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, shown.decode()
+    said = (tmp_path / "said").read_text().strip()
+    assert said == f"{program} --resume {UUID} in {workspace.root} for {run}, {pid}"
+    assert f"Going on with {run}: Fix it" in shown.decode()
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # the other side is gone
+        return b""

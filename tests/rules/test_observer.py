@@ -1,0 +1,81 @@
+"""What is an observer command and what is a prompt; how an answer is made harmless."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from holdfast import observer
+from holdfast.errors import NotFound
+from holdfast.observer import Order
+from holdfast.text import visible
+
+from .strategies import WILD_TEXT, many_examples
+
+
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        ("*sessions", Order("sessions")),
+        (" *sessions \n", Order("sessions")),
+        ("*resume", Order("resume")),
+        ("*resume:1", Order("resume", "1")),
+        ("*resume: def456", Order("resume", "def456")),
+        ("*cp-list", Order("checkpoints")),
+        ("*cp-diff:3:1", Order("cp-diff", "3:1")),
+        ("*rollback:3", Order("rollback", "3")),
+        ("*rollback:cp-4x9k2m7pq3 yes", Order("rollback", "cp-4x9k2m7pq3", confirmed=True)),
+        ("*new Add retries: now", Order("new", "Add retries: now")),
+        ("*new:Add retries", Order("new", "Add retries")),
+        ("*new", Order("new")),
+        ("*abandon", Order("abandon")),
+    ],
+)
+def test_these_are_commands(text: str, order: Order) -> None:
+    assert observer.parse(text) == order
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "*", "* sessions", "*Sessions", "sessions", "**sessions**", "*sessions*", "*status of the build?", "*pause:5",
+     "*resume the work", "*emphasis* first", "*nothing", "*nothing:1", "*status\nand more", "*new one\n*new two",
+     "*new " + "x" * 3000, "- *sessions", "*cp_show:1", "*help:me"],
+)  # fmt: skip
+def test_these_are_for_the_model(text: str) -> None:
+    assert observer.parse(text) is None
+
+
+@many_examples
+@given(WILD_TEXT)
+def test_no_text_breaks_the_reading_of_commands(text: str) -> None:
+    for begin in ("*", "*resume:", "*new "):
+        order = observer.parse(begin + text)
+        assert order is None or order.word in observer.FORMS
+
+
+def test_every_command_is_explained_in_a_line() -> None:
+    lines = observer.instructions()
+    assert len(lines) == len(observer.FORMS)
+    assert "*rollback:N|cp-ID" in "\n".join(lines)
+    assert "*resume[:#|ID]" in "\n".join(lines)
+
+
+@many_examples
+@given(WILD_TEXT)
+def test_an_answer_holds_nothing_that_acts_and_is_not_too_long(text: str) -> None:
+    answer = observer.clipped(text * 50)
+    assert visible(answer) == answer
+    assert len(answer) <= observer.LIMIT
+
+
+def test_a_long_answer_ends_at_a_line_and_says_so() -> None:
+    answer = observer.clipped("a line\n" * 5000)
+    *lines, last = answer.splitlines()
+    assert set(lines) == {"a line"}
+    assert "there is more" in last
+    assert len(answer) > observer.LIMIT - 100
+
+
+def test_what_went_wrong_is_an_answer_with_facts_and_hints() -> None:
+    error = NotFound('There is no run "x\x1b[2J"', [("looked at", "a\nb")], ["`holdfast runs`"])
+    assert observer.said(error) == 'There is no run "x[2J"\n  looked at: a b\n  try: `holdfast runs`'
