@@ -90,7 +90,7 @@ def _stop(run: Run, last: Session | None) -> Iterable[str]:
         yield f"- a subagent was at work: {_one(kind)}"
     if run.reply:
         yield f"- the agent's last words: {_one(run.reply)}"
-    if last and last.last_action:
+    if last and last.last_action and not (run.reply and last.last_action.startswith("said: ")):
         yield f"- the last session's last action: {_one(last.last_action)}"
     elif run.last_call:
         yield f"- the last call that was kept: {_one(run.last_call)}"

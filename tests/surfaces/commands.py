@@ -63,7 +63,7 @@ CASES = [
         "Add retries to the client\n{run}  active since .*Next: t1  Write the tests\n.*Decided: d1  Use backoff\n.*"
         "Also open: {earlier}  paused  Fix the flaky test\n",
         "",
-        "directory store off run last_session present others troubles set_aside warnings unfinished",
+        "directory store off run last_session present others troubles set_aside warnings unfinished checkpoint",
     ),
     Case("brief", (), "# Where run {run} stands\n.*Goal: Add retries.*- d1 Use backoff.*", "", "run text made budget left_out"),
     Case("runs", (), r"#  run +status +last +goal\n1  {run}  active .*\n2  {earlier}  paused .*\n", "", "runs next"),

@@ -158,7 +158,7 @@ def test_the_help_shows_every_verb_once_and_the_daily_six_first(say: Callable[..
     done = say("--help").ok()
     listed = re.findall(r"^  ([a-z][a-z-]*)  ", done.out, re.MULTILINE)
     assert sorted(listed) == sorted(VERBS)
-    assert listed[:6] == ["status", "brief", "start", "decide", "task", "runs"]
+    assert listed[:6] == ["status", "resume", "brief", "decide", "task", "checkpoint"]
 
 
 def test_the_bare_command_shows_the_help(say: Callable[..., Command]) -> None:

@@ -119,6 +119,8 @@ def _entries(run: Run) -> Iterator[Line]:
         yield f"prompt     {one_line(prompt.text, 200)}"
     for action in run.actions[-10:]:
         yield f"action     {one_line(action.text, 200)}"
+    if run.reply:
+        yield f"said       {one_line(run.reply, 200)}"
     for file in list(run.files)[-10:]:
         yield f"file       {one_line(file, 200)}"
     if run.last_call:

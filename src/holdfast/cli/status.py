@@ -17,6 +17,7 @@ from holdfast.operations import status as standing
 from holdfast.text import count, one_line
 from holdfast.workspace import Workspace
 
+FILES = 4  # that are named
 FILL_STYLE = {"warn": "warn", "compact": "bad"}
 
 
@@ -63,6 +64,7 @@ def _where(run: Run, found: standing.Status) -> Iterator[Line]:
         )
         if last.last_action:
             yield f"  its last action: {one_line(last.last_action, 160)}"
+    yield from _doing(run)
     if full := fill.fill_of(run.context_tokens, run.context_window):
         yield (FILL_STYLE.get(full.state, ""), f"context {fill.told(full)}")
     yield from (f"Steps: {line}" for line in steps.told(run))
@@ -72,7 +74,25 @@ def _where(run: Run, found: standing.Status) -> Iterator[Line]:
         yield f"      and {len(run.open_tasks) - 5} more tasks"
     for decision in run.standing_decisions[-3:]:
         yield f"Decided: {decision.id}  {one_line(decision.text, 120)}"
+    if made := found.checkpoint:
+        yield (
+            "dim",
+            f"Last checkpoint {made.id}: {ago(made.time)}{f', {one_line(made.name, 60)}' if made.name else ''}",
+        )
     yield ("dim", f"{count(run.seq, 'event')}, last {ago(run.updated) if run.updated else 'never'}")
+
+
+def _doing(run: Run) -> Iterator[Line]:
+    """What the agent was asked, what it is in the middle of, and what it last said and wrote."""
+    if run.prompts and run.prompts[-1].text.strip() != run.goal.strip():
+        yield f"Last asked: {one_line(run.prompts[-1].text, 160)}"
+    yield from (f"In the middle of: {one_line(text, 160)}" for text in list(run.doing.values())[-3:])
+    if run.reply:
+        yield f"Last said: {one_line(run.reply, 160)}"
+    if run.files:
+        newest = [one_line(file, 80) for file in reversed(run.files)]
+        more = f" and {len(newest) - FILES:,} more" if len(newest) > FILES else ""
+        yield f"Files touched: {', '.join(newest[:FILES])}{more}"
 
 
 def _went_wrong(found: standing.Status) -> Iterator[Line]:

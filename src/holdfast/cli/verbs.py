@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-DAILY = ("status", "brief", "start", "decide", "task", "runs")
+DAILY = ("status", "resume", "brief", "decide", "task", "checkpoint")
 GROUPS = {
     "see": "See where I am",
     "go": "Go on",

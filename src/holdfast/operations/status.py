@@ -7,7 +7,7 @@ from msgspec import Struct
 from holdfast import choosing, intake, process
 from holdfast.errors import Ambiguous, NotFound
 from holdfast.journal import Journal
-from holdfast.model import Restore, Run, Session
+from holdfast.model import Checkpoint, Restore, Run, Session
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import path_text
 from holdfast.verbs import verb
@@ -34,6 +34,7 @@ class Status(Struct):
     set_aside: list[str] = []
     warnings: list[str] = []
     unfinished: Restore | None = None
+    checkpoint: Checkpoint | None = None  # the worktree's last one
 
 
 @verb
@@ -45,6 +46,7 @@ def status(workspace: Workspace, *, run: str | None = None) -> Status:
     with workspace.reading() as journal:
         _fill_in(workspace, journal, result, run)
         ledger = journal.ledger_of(workspace.worktree)
+        result.checkpoint = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
     result.unfinished = ledger.unfinished if ledger else None
     result.troubles = intake.troubles(workspace.place)
     result.set_aside = intake.aside(workspace.inbox)
