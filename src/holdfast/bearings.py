@@ -1,6 +1,7 @@
 """Taking bearings: what git and the files show now, beside what the record believes of them.
 
-The record believes its last checkpoint of the worktree. Whatever is otherwise now, somebody did without us.
+The record believes its last checkpoint of the worktree, what was restored since, and what the run's own agent wrote
+since. Whatever is otherwise now, somebody did without us.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from collections.abc import Iterator
 
 from holdfast.checkpointing import look, shadow_of
 from holdfast.errors import HoldfastError
-from holdfast.model import Bearings, Checkpoint
+from holdfast.journal import Journal
+from holdfast.model import Bearings, Checkpoint, Restore, Run
 from holdfast.repository import Head
 from holdfast.restoring import differing
 from holdfast.shadow import Shadow
-from holdfast.text import count, path_text
+from holdfast.text import count, path_text, unescape_path
 from holdfast.workspace import Workspace
 
 NAMED = 100  # files that are named
@@ -23,42 +25,60 @@ FEW = 5
 COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")  # what stands in HEAD may be anything
 
 
-def take_bearings(workspace: Workspace, patience: float) -> Bearings:
+def take_bearings(workspace: Workspace, run: Run, patience: float) -> Bearings:
     """What git shows and where the record does not agree; waits no longer than `patience` for another look."""
     with workspace.reading() as journal:
         last = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
-    if last is None:  # the first look at a worktree takes its time, and there is nothing to compare with
-        return Bearings(known=False)
+        if last is None:  # the first look at a worktree takes its time, and there is nothing to compare with
+            return Bearings(known=False)
+        restored = _restored_since(journal, last)
+        target = journal.find_checkpoint(restored.target) if restored and not restored.paths else None
+    believed = target.tree if target else last.tree
+    known = {path for path, time in run.files.items() if time > last.time}
+    known |= {path_text(os.fsdecode(unescape_path(path))) for path in restored.paths} if restored else set()
     try:
         with shadow_of(workspace, patience) as shadow:
             head = shadow.head()
-            tree = look(workspace, shadow).tree
+            now = look(workspace, shadow).tree
             committed = _tree_of(shadow, head.commit)
-            changes = _changed(shadow, committed, tree) if committed else []
-            return Bearings(list(_disagreements(shadow, last, head, tree)), list(_named(changes)))
+            told = [*_moved(shadow, last, head), *_other_files(last, _changed(shadow, believed, now), known)]
+            return Bearings(told, list(_named(_changed(shadow, committed, now) if committed else [])))
     except HoldfastError:  # somebody else looks right now, or git does not answer: nothing is claimed then
         return Bearings(known=False)
 
 
-def _disagreements(shadow: Shadow, last: Checkpoint, head: Head, tree: str) -> Iterator[str]:
+def _restored_since(journal: Journal, last: Checkpoint) -> Restore | None:
+    """The way back before which the last checkpoint was made: the worktree is where that led, not where it began."""
+    ledger = journal.ledger_of(last.worktree)
+    ways = [*ledger.undoable[-1:], *ledger.redoable[-1:]] if ledger else []
+    return next((way for way in ways if way.before == last.id and way.code), None)
+
+
+def _moved(shadow: Shadow, last: Checkpoint, head: Head) -> Iterator[str]:
     if last.branch != head.branch:
         yield f"the last checkpoint was made on {_branch(last.branch)}; git is on {_branch(head.branch)} now"
     if last.commit != head.commit:
-        yield _moved(shadow, last.commit, head.commit)
+        yield _distance(shadow, last.commit, head.commit)
     if last.under_way != head.under_way:
         yield f"then {last.under_way or 'nothing'} was under way in git, now {head.under_way or 'nothing'}"
-    changed = _changed(shadow, last.tree, tree)
-    if changed:
-        files = ", ".join(change.partition(" ")[2] for change in changed[:FEW])
-        more = f" and {len(changed) - FEW:,} more" if len(changed) > FEW else ""
-        yield f"{count(len(changed), 'file')} not as the last checkpoint {last.id} has them: {files}{more}"
+
+
+def _other_files(last: Checkpoint, changes: list[str], known: set[str]) -> Iterator[str]:
+    paths = [path for path in (change.partition(" ")[2] for change in changes) if not _is_within(path, known)]
+    if paths:
+        more = f" and {len(paths) - FEW:,} more" if len(paths) > FEW else ""
+        yield f"{count(len(paths), 'file')} changed since the last checkpoint {last.id}: {', '.join(paths[:FEW])}{more}"
+
+
+def _is_within(path: str, known: set[str]) -> bool:
+    return path in known or any(path.startswith(f"{above}/") for above in known)
 
 
 def _branch(name: str | None) -> str:
     return f"branch {path_text(name)}" if name else "no branch"
 
 
-def _moved(shadow: Shadow, then: str | None, now: str | None) -> str:
+def _distance(shadow: Shadow, then: str | None, now: str | None) -> str:
     """How HEAD came from one commit to another, as far as git can tell."""
     words = f"HEAD was at {(then or 'no commit')[:12]}, and is at {(now or 'no commit')[:12]} now"
     if not (then and now and COMMIT.fullmatch(then) and COMMIT.fullmatch(now)):

@@ -13,7 +13,7 @@ PATIENCE = 1.0  # seconds to wait for another process that looks at the worktree
 
 def make_brief(workspace: Workspace, run: Run, last: Session | None, budget: int) -> Brief:
     """What a session on this run is told, after this last one."""
-    bearings = take_bearings(workspace, PATIENCE) if run.worktree == workspace.worktree else None
+    bearings = take_bearings(workspace, run, PATIENCE) if run.worktree == workspace.worktree else None
     artifacts, missing = read_artifacts(workspace.root, workspace.settings.words("brief.artifacts"))
     workspace.warnings += [f"a critical artifact cannot be read: {why}" for why in missing]
     return plan_brief(run, last, workspace.clock.now(), budget, bearings, artifacts)

@@ -32,10 +32,10 @@ def _in_order(entries: list[P], body: Body) -> list[P]:
 
 
 def _prompted(run: Run, event: Event, body: Body) -> None:
-    key = text_of(body.get("key")) or None
-    if key is None or all(prompt.key != key for prompt in run.prompts):  # it may be told twice
-        prompt = Prompt(text_of(body.get("text"))[:PROMPT], event.time, key)
-        run.prompts = _in_order([*run.prompts, prompt], body)[-KEPT_PROMPTS:]
+    """It may be told twice; and one that comes while the agent works has the key of the one it works on."""
+    key, text = text_of(body.get("key")) or None, text_of(body.get("text"))[:PROMPT]
+    if key is None or all((prompt.key, prompt.text) != (key, text) for prompt in run.prompts):
+        run.prompts = _in_order([*run.prompts, Prompt(text, event.time, key)], body)[-KEPT_PROMPTS:]
 
 
 def _begun(run: Run, event: Event, body: Body) -> None:

@@ -33,7 +33,7 @@ from holdfast.narration import headline
 
 T = TypeVar("T")
 
-VERSION = 4  # of what the fold makes of the same events; snapshots of another version are folded anew
+VERSION = 5  # of what the fold makes of the same events; snapshots of another version are folded anew
 
 FORGOTTEN = "event.forgotten"
 BLANK = "event.blank"
@@ -42,6 +42,7 @@ REFOLDED = frozenset({FORGOTTEN, RETURNED})
 OPENED = "session.opened"
 ENDED = "session.ended"
 BRIEFED = "brief.given"  # what we told the agent is no action of its
+COMING_AND_GOING = ("SessionStart", "SessionEnd", "Setup", "Notification", "CwdChanged")  # that is nothing done
 FENCING = {"died", "taken_over"}
 
 MOVES = {
@@ -106,7 +107,8 @@ def apply_session(session: Session | None, event: Event) -> Session | None:
         return session
     session.events += 1
     session.last_active = event.time
-    session.last_action = headline(event)
+    if event.kind != "call.kept" or event.body.get("event") not in COMING_AND_GOING:
+        session.last_action = headline(event)
     return session
 
 

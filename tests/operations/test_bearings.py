@@ -35,7 +35,9 @@ def kept(repository: Path) -> Path:
 
 def bearings(directory: Path) -> Bearings:
     with holdfast.open(directory) as workspace:
-        return take_bearings(workspace, 1.0)
+        run = holdfast.status(workspace).run
+        assert run is not None
+        return take_bearings(workspace, run, 1.0)
 
 
 def test_nothing_is_told_where_nothing_has_changed(kept: Path) -> None:
@@ -48,7 +50,7 @@ def test_files_that_somebody_changed_since_are_named(kept: Path) -> None:
     os.unlink(kept / "b.txt")
     found = bearings(kept)
     assert found.uncommitted == ["M a.txt", "D b.txt", "A new.txt"]
-    assert [line.partition(" has them: ")[2] for line in found.disagreements] == ["a.txt, b.txt, new.txt"]
+    assert [line.partition(": ")[2] for line in found.disagreements] == ["a.txt, b.txt, new.txt"]
 
 
 def test_what_the_record_knows_and_git_has_not_is_uncommitted_but_no_disagreement(kept: Path) -> None:
@@ -97,19 +99,42 @@ def test_without_a_commit_nothing_is_called_uncommitted(repository: Path) -> Non
 
 
 def test_nobody_is_waited_for_longer_than_one_can_wait(kept: Path) -> None:
-    with holdfast.open(kept) as other, shadow_of(other):
-        found = bearings_without_patience(kept)
-    assert found == Bearings(known=False)
+    with holdfast.open(kept) as other, holdfast.open(kept) as workspace:
+        run = holdfast.status(workspace).run
+        assert run is not None
+        with shadow_of(other):
+            assert take_bearings(workspace, run, 0.0) == Bearings(known=False)
 
 
-def bearings_without_patience(directory: Path) -> Bearings:
-    with holdfast.open(directory) as workspace:
-        return take_bearings(workspace, 0.0)
+def test_what_the_agent_of_the_run_wrote_itself_is_no_disagreement(kept: Path) -> None:
+    """A session that was killed in the middle of a turn left no checkpoint of it, but its calls were kept."""
+    (kept / "a.txt").write_text("other\n")
+    (kept / "b.txt").write_text("other\n")
+    with holdfast.open(kept) as workspace:
+        holdfast.action(workspace, "Edit: a.txt", files=("a.txt",))
+    assert [line.partition(": ")[2] for line in bearings(kept).disagreements] == ["b.txt"]
+
+
+@pytest.mark.parametrize("paths", [(), ("a.txt",)], ids=["all", "a path"])
+@pytest.mark.parametrize("undone", [False, True], ids=["restored", "undone"])
+def test_a_way_back_that_somebody_asked_for_is_no_disagreement(
+    kept: Path, paths: tuple[str, ...], undone: bool
+) -> None:
+    (kept / "a.txt").write_text("other\n")
+    with holdfast.open(kept) as workspace:
+        holdfast.checkpoint(workspace)
+        first = holdfast.checkpoints(workspace).checkpoints[-1].id
+        holdfast.restore(workspace, first, paths)
+        if undone:
+            holdfast.undo(workspace)
+    assert bearings(kept).disagreements == []
+    (kept / "b.txt").write_text("other\n")
+    assert [line.partition(": ")[2] for line in bearings(kept).disagreements] == ["b.txt"]
 
 
 def test_the_brief_tells_it(kept: Path) -> None:
     (kept / "a.txt").write_text("other\n")
     with holdfast.open(kept) as workspace:
         text = holdfast.brief(workspace).text
-    assert "## Where the record and git do not agree\n- 1 file not as the last checkpoint" in text
+    assert "## Where the record and git do not agree\n- 1 file changed since the last checkpoint" in text
     assert "## Changes that are not committed\n- M a.txt" in text

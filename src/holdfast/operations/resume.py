@@ -64,7 +64,7 @@ def resume(
             _refuse_attended(journal, found)
         sessions = journal.list_sessions(found.id, limit=100)
         target = next(journal.list_checkpoints(run=found.id, limit=1), None)
-    bearings = take_bearings(workspace, PATIENCE)
+    bearings = take_bearings(workspace, found, PATIENCE)
     restored = None
     if start_from == "checkpoint" or restore in ("code", "both"):
         state = start_from == "checkpoint"
