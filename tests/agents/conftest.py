@@ -6,6 +6,7 @@ import json
 import os
 import select
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import holdfast
@@ -134,11 +136,25 @@ class Project:
         return done
 
     @contextmanager
-    def interactive(self, *, trusted: bool = True) -> Iterator[Interactive]:
+    def interactive(self, *arguments: str, begins: str = "startup", trusted: bool = True) -> Iterator[Interactive]:
         """The client on a terminal, ready to be typed into."""
-        with Interactive(self.cage.inside(str(self.program)), self.directory, self.env) as started:
-            if trusted:
-                self.witness.wait_for("SessionStart(startup)")
+        with self._terminal(str(self.program), *arguments, begins=begins if trusted else "") as started:
+            yield started
+
+    @contextmanager
+    def resume(self, *arguments: str, begins: str = "resume") -> Iterator[Interactive]:
+        """`holdfast resume` on a terminal, and the client that it became, ready to be typed into."""
+        with self._terminal(sys.executable, "-m", "holdfast", "resume", *arguments, begins=begins) as started:
+            yield started
+
+    @contextmanager
+    def _terminal(self, *command: str, begins: str) -> Iterator[Interactive]:
+        env = {**self.env, "PATH": f"{self.program.parent}:{self.env['PATH']}"}
+        start = f"SessionStart({begins})"
+        count = self.witness.names.count(start) + 1
+        with Interactive(self.cage.inside(*command), self.directory, env) as started:
+            if begins:
+                self.witness.wait_for(start, count)
             yield started
 
     def holdfast(self, *arguments: str, directory: Path | None = None) -> Command:
@@ -165,6 +181,24 @@ class Project:
             if made:
                 return made[0]
         raise AssertionError(f"no checkpoint with {touching}")
+
+    def wait_for_event(self, run: str, kind: str) -> Event:
+        """The first event of that kind, once it was kept: the client does not wait for every call."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            for event in self.log(run):
+                if event.kind == kind:
+                    return event
+        raise AssertionError(f"no {kind} in {run}")
+
+    def wait_until_quiet(self) -> None:
+        """Until nobody works in the project any more: a client that has ended may have left a checkpoint to be made."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            directories = [found.info["cwd"] for found in psutil.process_iter(["cwd"])]
+            if str(self.directory) not in directories:
+                return
+        raise AssertionError(f"somebody still works in {self.directory}")
 
     def add_worktree(self, name: str) -> Path:
         """Another worktree of the same repository, with the same hooks."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import fcntl
 import os
@@ -15,24 +16,26 @@ from pathlib import Path
 
 PATIENCE = 20.0
 ESCAPE = "\x1b"
-CONTROL_C = "\x03"
+CONTROL_C, CONTROL_U = "\x03", "\x15"
 SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_78=>])|\s")
 
 
 class Interactive:
     """`with Interactive(command, …) as claude:` starts it; leaving kills it."""
 
-    def __init__(self, command: list[str], directory: Path, env: dict[str, str]) -> None:
+    def __init__(
+        self, command: list[str], directory: Path, env: dict[str, str], size: tuple[int, int] = (60, 250)
+    ) -> None:
         self._master, slave = os.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 60, 250, 0, 0))
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
         self.process = subprocess.Popen(
             command, cwd=directory, env=env, stdin=slave, stdout=slave, stderr=slave, start_new_session=True
         )
         os.close(slave)
-        self._shown = ""
+        self.shown = ""  # as it came
         self._changed = threading.Condition()
         self._over = False
-        self._sent = 0
+        self.sent = 0
         self._stop, self._stopped = os.pipe()
         self._thread = threading.Thread(target=self._read)
         self._thread.start()
@@ -40,7 +43,7 @@ class Interactive:
     @property
     def screen(self) -> str:
         """All that was ever shown, without colours, movements and blanks: those differ from one drawing to another."""
-        return SEQUENCE.sub("", self._shown)
+        return SEQUENCE.sub("", self.shown)
 
     def wait_for(self, text: str, since: int = 0) -> None:
         """Until this was shown, after so many characters of the screen."""
@@ -55,12 +58,12 @@ class Interactive:
         since = len(self.screen)
         self.press(text)
         self.wait_for(text[-12:], since)
-        self._sent = len(self.screen)
+        self.sent = len(self.screen)
         self.press("\r")
 
     def wait_until_idle(self) -> None:
         """Until what was typed last is done, hooks included: before that, an interruption would mean the turn."""
-        self.wait_for("? for shortcuts", self._sent)
+        self.wait_for("? for shortcuts", self.sent)
 
     def press(self, keys: str) -> None:
         os.write(self._master, keys.encode())
@@ -70,9 +73,10 @@ class Interactive:
         return self.process.wait(PATIENCE)
 
     def _read(self) -> None:
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
         while chunk := self._chunk():
             with self._changed:
-                self._shown += chunk.decode("utf-8", "replace")
+                self.shown += decoder.decode(chunk)
                 self._changed.notify_all()
         with self._changed:
             self._over = True

@@ -7,6 +7,9 @@ so there is nothing to remember between requests, and resuming or asking again c
     @@tool NAME {JSON}    call one tool
     @@usage N             say with the next step that N tokens were read
     @@hang                begin to answer and never go on
+    @@error CODE          refuse to answer, with this status of HTTP
+
+A script can also be kept with the model, in `scripts`, under words of the prompt that it belongs to.
 """
 
 from __future__ import annotations
@@ -22,9 +25,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 PATIENCE = 20.0
+BRIEF = "# Where run "
 SUMMARY = "The conversation so far, in short."
+REFUSAL = "The model is not to be had."
 UNSCRIPTED = "Nothing was scripted."
-DIRECTIVE = re.compile(r"@@(say|tool|usage|hang)\b[ \t]*")
+DIRECTIVE = re.compile(r"@@(say|tool|usage|hang|error)\b[ \t]*")
 SUMMARISE = re.compile(r"create a detailed summary of (?:the|this|our)", re.IGNORECASE)
 
 
@@ -34,6 +39,7 @@ class Step:
 
     block: dict[str, Any] | None = None  # none: it hangs
     usage: int = 1000
+    error: int = 0
 
     @property
     def stop_reason(self) -> str:
@@ -56,6 +62,12 @@ class Request:
         return "\n".join([_text(self.body.get("system")), *(text for _, text in self.turns)])
 
     @property
+    def told(self) -> str:
+        """The newest brief in it, without what the client adds of its own."""
+        texts = [text for role, text in self.turns if role != "assistant" and BRIEF in text]
+        return texts[-1][texts[-1].rindex(BRIEF) :].partition("\n\n# ")[0] if texts else ""
+
+    @property
     def is_summary(self) -> bool:
         """Whether it asks for a summary, as compaction does."""
         asked = next((text for role, text in reversed(self.turns) if role == "user" and text), "")
@@ -66,18 +78,19 @@ class Request:
         """Whether it is a step of the conversation itself, and not a title or a summary of it."""
         return bool(self.body.get("tools")) and not self.is_summary
 
-    def next_step(self) -> Step:
+    def next_step(self, scripts: dict[str, str] | None = None) -> Step:
         if self.is_summary:
             return say(f"<analysis>none</analysis>\n<summary>{SUMMARY}</summary>")
         answered = 0
         for role, text in reversed(self.turns):
-            scripted = DIRECTIVE.search(text)
+            script = next((kept for words, kept in (scripts or {}).items() if words in text), text)
+            scripted = DIRECTIVE.search(script)
             if SUMMARY in text and not scripted:  # the script before it is spent
                 break
             if role == "assistant":
                 answered += 1
             elif role == "user" and scripted and self.is_turn:
-                return [*parse(text), *[say(UNSCRIPTED)] * (answered + 1)][answered]
+                return [*parse(script), *[say(UNSCRIPTED)] * (answered + 1)][answered]
         return say(UNSCRIPTED)
 
 
@@ -121,6 +134,8 @@ def _step(kind: str, script: str, at: int) -> tuple[Step, int]:
     if kind == "say":
         return say(re.split(r"@@|\s*<", script[at:])[0].strip()), at
     name = script[at:].split()[0]
+    if kind == "error":
+        return Step(error=int(name)), at
     start = script.index("{", at)
     value, end = json.JSONDecoder(strict=False).raw_decode(script, start)
     call = {"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex}", "name": name, "input": value}
@@ -138,6 +153,7 @@ class Model(ThreadingHTTPServer):
         self.socket = listening
         self.server_address = listening.getsockname()
         self.requests: list[Request] = []
+        self.scripts: dict[str, str] = {}
         self.asked = threading.Condition()
         self.closed = threading.Event()
         self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05})
@@ -196,15 +212,20 @@ class Answer(BaseHTTPRequestHandler):
         elif path.endswith("/messages"):
             request = Request(body)
             self.server.note(request)
-            self._message(request, request.next_step())
+            step = request.next_step(self.server.scripts)
+            if step.error:
+                self._json({"type": "error", "error": {"type": "api_error", "message": REFUSAL}}, step.error)
+            else:
+                self._message(request, step)
         else:
             self._json({})
 
-    def _json(self, value: Any) -> None:
+    def _json(self, value: Any, status: int = 200) -> None:
         data = json.dumps(value).encode()
-        self.send_response(200)
+        self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(data)))
+        self.send_header("x-should-retry", "false")  # else the client would try for minutes
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(data)

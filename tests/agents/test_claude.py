@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import intake, process
+from holdfast import process
 from tests.agents.conftest import Gate, Project
 from tests.agents.interactive import CONTROL_C, ESCAPE
 from tests.agents.model import SUMMARY
@@ -57,14 +57,13 @@ def test_session_in_a_directory_of_the_project_is_recorded_there_too(project: Pr
 def test_calls_are_kept_with_the_client_that_made_them_while_it_works(project: Project, gate: Gate) -> None:
     client = project.start("-p", "wait " + bash(gate.command))
     gate.wait()
-    inbox = project.directory / ".git" / "holdfast" / "inbox"
-    calls = [call for name in intake.waiting(inbox) if (call := intake.read(inbox, name))]
-    kept = [call for call in calls if call.event != "SessionStart"]
-    assert [call.event for call in kept] == ["UserPromptSubmit", "PreToolUse"]
-    for call in kept:
-        assert call.process is not None
-        assert (call.process.pid, process.judge(call.process).alive) == (client.pid, True)
-        assert call.payload["session_id"] == call.environment["CLAUDE_CODE_SESSION_ID"]
+    (session,) = project.sessions()
+    assert session.process is not None
+    assert (session.process.pid, process.judge(session.process).alive) == (client.pid, True)
+    assert session.agent_session == project.witness.seen[0].session
+    (run,) = project.runs()
+    assert [prompt.text.split(" @@")[0] for prompt in run.prompts] == ["wait"]
+    assert list(run.doing.values()) == [f"Bash: {gate.command}"]
     gate.open()
     assert project.finish(client).code == 0
 

@@ -67,7 +67,7 @@ def test_model_is_told_after_automatic_compaction(project: Project) -> None:
 def test_start_that_another_process_takes_in_first_is_answered_all_the_same(repository: Path) -> None:
     Command.run("init", directory=repository).ok()
     Command.run("start", "begin here", directory=repository).ok()
-    call = json.dumps({"session_id": "s1", "hook_event_name": "SessionStart", "source": "resume"})
+    call = json.dumps({"session_id": "s1", "hook_event_name": "SessionStart", "source": "compact"})
     over = threading.Event()
 
     def take_in() -> None:

@@ -52,6 +52,7 @@ def test_status_line_is_drawn_and_tells_the_window(project: Project) -> None:
 
 def imported(project: Project) -> Run:
     """What comes of the transcripts in a store that never heard a hook."""
+    project.wait_until_quiet()
     shutil.rmtree(project.directory / ".git" / "holdfast")
     project.holdfast("import", "--claude")
     (run,) = project.runs()
