@@ -32,7 +32,7 @@ REMEMBERS = ("resume",)  # a conversation that goes on like this still has in it
 
 def answer(workspace: Workspace, call: Call, event: str) -> str | None:
     """The text for the agent, or None where there is nothing to say."""
-    catch_up(workspace, until=time.monotonic() + PATIENCE)
+    catch_up(workspace, until=time.monotonic() + PATIENCE, hurry=True)
     if event == "PreCompact":
         keep_if_changed(workspace, "before-compaction")
     with workspace.reading() as journal:

@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from msgspec import Struct
 
-from holdfast import intake, spool
+from holdfast import ids, intake, spool
 from holdfast.agents import caller, find_agent
 from holdfast.attending import bury, judged
 from holdfast.intake import Call, NotACall
@@ -23,6 +23,7 @@ from holdfast.text import path_text
 from holdfast.workspace import Workspace
 
 BATCH_CALLS, BATCH_BYTES = 1000, 16 * 1024 * 1024
+FEW = 50  # calls that are removed in no time
 
 
 class CaughtUp(Struct):
@@ -31,23 +32,31 @@ class CaughtUp(Struct):
     taken_in: int = 0
     set_aside: int = 0
     interrupted: list[str] = []
+    left: set[str] = set()  # calls that were taken in and not removed
 
 
-def catch_up(workspace: Workspace, until: float | None = None) -> CaughtUp:
+def catch_up(workspace: Workspace, until: float | None = None, *, hurry: bool = False) -> CaughtUp:
     """Take in and notice; no longer than `until`, a moment of the monotonic clock."""
-    result = take_in(workspace, until)
+    result = take_in(workspace, until, hurry=hurry)
     result.interrupted = sweep(workspace)
     return result
 
 
-def take_in(workspace: Workspace, until: float | None = None) -> CaughtUp:
-    """Turn every kept call into events. One process does it; others wait for it, and find nothing left."""
+def take_in(workspace: Workspace, until: float | None = None, *, hurry: bool = False) -> CaughtUp:
+    """Turn every kept call into events. One process does it; others wait for it, and find nothing left.
+
+    Removing many files takes as long as taking them in. Whoever is in a hurry leaves that to the next one, who knows
+    them by their events.
+    """
     result = CaughtUp()
     total = len(intake.waiting(workspace.inbox))
-    while intake.waiting(workspace.inbox):
+    while set(intake.waiting(workspace.inbox)) - result.left:
         with workspace.writing(for_session=False) as journal:
-            names, strange, added = _take_batch(workspace, journal)
-        intake.remove(workspace.inbox, names)
+            names, strange, added = _take_batch(workspace, journal, result.left)
+        if hurry and len(names) > FEW:
+            result.left.update(names)
+        else:
+            intake.remove(workspace.inbox, names)
         for name in strange:
             intake.set_aside(workspace.inbox, name)
         result.taken_in += added
@@ -70,7 +79,7 @@ def sweep(workspace: Workspace) -> list[str]:
         return [run for session, evidence in _dead_sessions(journal) if (run := bury(journal, session, evidence))]
 
 
-def _take_batch(workspace: Workspace, journal: Journal) -> tuple[list[str], list[str], int]:
+def _take_batch(workspace: Workspace, journal: Journal, left: set[str]) -> tuple[list[str], list[str], int]:
     """Append one batch; answers with the calls to remove, those to set aside, and how many events came of them."""
     done: list[str] = []
     strange: list[str] = []
@@ -78,6 +87,11 @@ def _take_batch(workspace: Workspace, journal: Journal) -> tuple[list[str], list
     moments: Moments = {}
     size = added = 0
     for name in intake.waiting(workspace.inbox):
+        if name in left:
+            continue
+        if journal.has_event(ids.event_of_call(name)):  # whoever took it in did not come to remove it
+            done.append(name)
+            continue
         try:
             call = intake.read(workspace.inbox, name)
         except NotACall:

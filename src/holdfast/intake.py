@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
@@ -28,11 +27,17 @@ MAGIC = b"holdfast-call 1"
 HEADER_LIMIT = 256 * 1024
 READ_LIMIT = spool.LIMIT + HEADER_LIMIT
 DEPTH = 100
-HUGE = re.compile(rb"[0-9][eE]\+?[0-9]{2}|[0-9]{300}")  # how a number is written that may be too large for one
 INFINITIES = (float("inf"), float("-inf"))
 STALE = 3600.0  # seconds after which a temporary file of a hook that was killed is cleared away
 
-_decode = msgspec.json.Decoder().decode
+
+def _number(text: str) -> float | str:
+    """A number, or its digits where no number can hold it."""
+    value = float(text)
+    return text if value in INFINITIES else value
+
+
+_decode = msgspec.json.Decoder(float_hook=_number).decode
 
 
 class Call(Struct):
@@ -225,7 +230,7 @@ def parse(data: bytes) -> Any:
     value = _parse(data)
     if data.count(b"{") + data.count(b"[") > DEPTH and _is_deeper(value, DEPTH):
         return data.decode("utf-8", "replace")
-    return _parse_patiently(data) if HUGE.search(data) and _has_infinity(value) else value
+    return value
 
 
 def _parse(data: bytes) -> Any:
@@ -248,17 +253,6 @@ def _parse_patiently(data: bytes) -> Any:
 def _is_deeper(value: Any, depth: int) -> bool:
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return depth == 0 or any(_is_deeper(item, depth - 1) for item in inside if isinstance(item, (dict, list)))
-
-
-def _has_infinity(value: Any) -> bool:
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(item in INFINITIES if isinstance(item, float) else _has_infinity(item) for item in inside)
-
-
-def _number(text: str) -> float | str:
-    """A number, or its digits where no number can hold it."""
-    value = float(text)
-    return text if value in INFINITIES else value
 
 
 def _refuse_constant(word: str) -> NoReturn:

@@ -79,6 +79,9 @@ class Journal:
         for row in self.view.events(run, after=after, until=until, newest=newest):
             yield rows.event_of(row, self.view.blob)
 
+    def has_event(self, id: str) -> bool:
+        return self.view.has_event(bytes.fromhex(id))
+
     def find_session(self, id: str) -> Session | None:
         if id not in self._sessions:
             row = self.view.find_session(sound_text(id))

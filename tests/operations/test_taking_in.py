@@ -49,6 +49,40 @@ def test_call_that_comes_again_is_stored_once(project: Workspace, tmp_path: Path
     assert kept_files(project.inbox) == []
 
 
+@pytest.mark.promise(1, 12)
+def test_conversation_that_is_taken_in_again_after_a_kill_does_not_begin_again(
+    project: Workspace, tmp_path: Path
+) -> None:
+    """Whoever takes in may be killed after his commit and before he removes the calls. The prompt of a conversation
+    that had ended by then opened a session once more, and nobody ever closed it."""
+    project.create()
+    for number, event in enumerate(("SessionStart", "UserPromptSubmit", "SessionEnd"), 1):
+        body = b'{"session_id":"c1","hook_event_name":"%s","prompt":"Fix it"}' % event.encode()
+        keep_by_hand(project.inbox, body, monotonic=number, agent="claude", event=event)
+    shutil.copytree(project.inbox, tmp_path / "spare")
+    holdfast.sweep(project)
+    before = kinds_of(project)
+    assert before.count("session.opened") == 1
+    shutil.copytree(tmp_path / "spare", project.inbox, dirs_exist_ok=True)
+    holdfast.sweep(project)
+    assert kinds_of(project) == before
+    assert kept_files(project.inbox) == []
+
+
+def test_whoever_is_in_a_hurry_leaves_many_calls_for_the_next_one_to_remove(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holdfast.start(project, "goal")
+    monkeypatch.setattr(catchup, "FEW", 2)
+    for number in range(3):
+        keep_by_hand(project.inbox, b'{"n": %d}' % number, monotonic=number + 1)
+    assert catchup.take_in(project, hurry=True).taken_in == 3
+    assert len(kept_files(project.inbox)) == 3
+    assert catchup.take_in(project).taken_in == 0
+    assert kept_files(project.inbox) == []
+    assert kinds_of(project) == ["run.started", *["call.kept"] * 3]
+
+
 @pytest.mark.promise(12)
 def test_call_that_comes_again_to_another_run_is_not_stored_there(project: Workspace, tmp_path: Path) -> None:
     first = holdfast.start(project, "first").run

@@ -138,6 +138,9 @@ class SqliteView:
             found.append(f"row {row} of {table} names a {parent} that is not there")
         return found
 
+    def has_event(self, id: bytes) -> bool:
+        return self._value("SELECT 1 FROM event WHERE id = ?", id) is not None
+
     def add_event(self, row: EventRow, search: str) -> bool:
         """Add an event; False where one with this id is there already."""
         self._connection.execute(
