@@ -13,7 +13,7 @@ import msgspec
 
 from holdfast import files, ids
 from holdfast.errors import Ambiguous, NotFound, Refused, WrongUsage
-from holdfast.journal import Journal
+from holdfast.journal import Journal, is_ledger
 from holdfast.model import OPEN, Checkpoint, Run, Session
 from holdfast.packing import UNREADABLE
 from holdfast.rows import checkpoint_of
@@ -71,7 +71,7 @@ def newest_run(journal: Journal, worktree: str) -> Run | None:
 
 
 def find_by_name(workspace: Workspace, journal: Journal, name: str) -> Run:
-    if run := journal.find_run(name):
+    if not is_ledger(name) and (run := journal.find_run(name)):
         return run
     found = _matching(workspace, journal, "run", name)
     if len(found) > 1:
@@ -211,7 +211,7 @@ def is_checkpoint(workspace: Workspace, journal: Journal, name: str) -> bool:
         mine = _terminal(workspace)
         kinds = [key.removeprefix(mine) for key in _lists(workspace) if key.startswith(mine)]
         return [kind for kind in kinds if kind in ("run", "checkpoint")][-1:] == ["checkpoint"]
-    if journal.find_run(name) or _matching(workspace, journal, "run", name):
+    if not is_ledger(name) and (journal.find_run(name) or _matching(workspace, journal, "run", name)):
         return False
     return bool(_named_checkpoint(workspace, journal, name) or _matching(workspace, journal, "checkpoint", name))
 
@@ -242,7 +242,8 @@ def _matching(workspace: Workspace, journal: Journal, kind: str, name: str) -> l
         row = int(name) - 1
         shown = listed(workspace, kind)
         return [shown[row]] if 0 <= row < len(shown) else []  # never, by chance, a part of some id
-    return journal.view.find_ids(kind, name, SHOWN + 1) if ids.is_safe(name) else []
+    found = journal.view.find_ids(kind, name, SHOWN + 1) if ids.is_safe(name) else []
+    return [id for id in found if not is_ledger(id)]
 
 
 def _is_row(name: str) -> bool:

@@ -101,5 +101,7 @@ REMEDIES = {
 def from_os_error(error: OSError) -> Trouble:
     """One sentence with path and remedy for a failed system call."""
     sentence, remedy = REMEDIES.get(error.errno or 0, (error.strerror or "The system call failed", ""))
-    facts = [("path", error.filename)] if error.filename else []
+    name = error.filename
+    path = name.decode("utf-8", "backslashreplace") if isinstance(name, bytes) else name
+    facts = [("path", path)] if path else []
     return Trouble(sentence, [*facts, ("error", f"errno {error.errno}")], [remedy] if remedy else [])

@@ -303,5 +303,10 @@ class Journal:
         return rows.decode_run(row.state, row.id)
 
 
+def is_ledger(id: str) -> bool:
+    """Whether an id is that of a worktree's ledger: no list shows it, and no verb takes it for a run."""
+    return id.startswith(LEDGER_PREFIX)
+
+
 def _is_fenced(session: Session, run: Run) -> bool:
     return session.fenced or (session.is_open and session.epoch < run.epoch)

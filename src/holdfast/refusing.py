@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator
 
 from holdfast.bystanders import Bystanders
-from holdfast.errors import Busy, HoldfastError, Interrupted, NotFound, Refused
+from holdfast.errors import Busy, HoldfastError, Interrupted, NotFound, Refused, Trouble, from_os_error
 from holdfast.journal import Journal
 from holdfast.ledger import VISITING
 from holdfast.model import Checkpoint, Restore
@@ -66,15 +66,34 @@ def find_unfinished(journal: Journal, workspace: Workspace) -> Restore | None:
 
 @contextlib.contextmanager
 def telling_when_interrupted(workspace: Workspace) -> Iterator[None]:
-    """Whoever presses Ctrl-C in the middle of a restore is told what that leaves behind."""
+    """Whoever presses Ctrl-C in the middle of a restore, or meets an error, is told what that leaves behind."""
+    before = _unfinished_now(workspace)
     try:
         yield
     except KeyboardInterrupt:
-        with workspace.reading() as journal:
-            unfinished = find_unfinished(journal, workspace)
+        unfinished = _unfinished_now(workspace)
         if unfinished is None:
             raise
         raise _broken_off(unfinished, Interrupted) from None
+    except (HoldfastError, OSError) as error:
+        try:
+            unfinished = None if before else _unfinished_now(workspace)
+        except HoldfastError:  # where the store cannot be read either, the first error says more
+            raise error from None
+        if unfinished is None:
+            raise
+        raise _failed(unfinished, error) from error
+
+
+def _unfinished_now(workspace: Workspace) -> Restore | None:
+    with workspace.reading() as journal:
+        return find_unfinished(journal, workspace)
+
+
+def _failed(unfinished: Restore, error: HoldfastError | OSError) -> HoldfastError:
+    told = from_os_error(error) if isinstance(error, OSError) else error
+    left = _broken_off(unfinished, Trouble)
+    return Trouble(left.message, [("because", told.message), *told.facts, *left.facts], [*left.hints, *told.hints])
 
 
 def _broken_off(unfinished: Restore, kind: type[HoldfastError]) -> HoldfastError:

@@ -115,7 +115,7 @@ class Workspace:
             raise NotFound(
                 "There is no Holdfast store here",
                 [("looked at", self.place)],
-                ['`holdfast start "GOAL"` makes one and begins a run'],
+                ["`holdfast init` makes one", '`holdfast start "GOAL"` makes one and begins a run'],
             )
         self.check_ours()
         if not self.inbox.exists():

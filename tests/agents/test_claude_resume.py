@@ -59,7 +59,7 @@ def test_what_bash_made_comes_back_with_the_conversation_if_that_is_asked_for(pr
     (project.directory / "made.txt").unlink()
     (project.directory / "readme.txt").write_text("spoilt\n")
     begins = "resume" if restore == "both" else "startup"
-    with project.resume("--restore", restore, begins=begins) as claude:
+    with project.resume("--restore", restore, "--yes", begins=begins) as claude:
         claude.wait_for("restored from cp-")
         claude.type("go on @@say gone on")
         project.witness.wait_for("Stop", 2)
@@ -74,5 +74,5 @@ def test_what_was_restored_on_request_is_no_disagreement(project: Project) -> No
     project.claude("begin here " + bash("echo two > readme.txt"))
     project.wait_until_quiet()
     (project.directory / "readme.txt").write_text("spoilt\n")
-    project.holdfast("resume", "--restore", "code")
+    project.holdfast("resume", "--restore", "code", "--yes")
     assert "do not agree" not in project.claude("go on @@say gone on").turns[0].told

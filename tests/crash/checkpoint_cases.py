@@ -216,6 +216,8 @@ class Scene:
             if unfinished is not None:
                 assert not outcome.acknowledged(), "acknowledged, and yet unfinished"
                 assert holdfast.status(workspace).unfinished is not None
+                if outcome.mode.startswith("E") and not outcome.killed and self.verb not in FINISHING:
+                    assert "restore --continue" in outcome.stderr, f"it broke off without a way out: {outcome.stderr}"
                 self._refuses(workspace)
         if unfinished is None:
             self._check_settled(outcome)

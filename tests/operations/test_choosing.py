@@ -32,6 +32,18 @@ def test_name_counts_most(project: Workspace, two: tuple[Run, Run]) -> None:
         assert holdfast.note(workspace, "text", run=first.id).run == first.id
 
 
+@pytest.mark.parametrize("name", ["ledger", "led", "WHOLE"])
+def test_ledger_of_a_worktree_is_no_run_by_any_name(project: Workspace, two: tuple[Run, Run], name: str) -> None:
+    """It holds what happens to the worktree itself, and could be switched to, completed and deleted."""
+    holdfast.checkpoint(project)
+    with project.reading() as journal:
+        ledger = journal.ledger_of(project.worktree)
+    assert ledger is not None
+    for verb in (holdfast.switch, holdfast.delete, holdfast.complete, holdfast.resume):
+        with pytest.raises(NotFound, match="There is no run"):
+            verb(project, ledger.id if name == "WHOLE" else name)
+
+
 def test_environment_counts_more_than_session_and_worktree(project: Workspace, two: tuple[Run, Run]) -> None:
     first, second = two
     session = holdfast.join(project, second.id).session

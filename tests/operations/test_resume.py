@@ -91,7 +91,7 @@ def test_what_was_asked_for_comes_back(workspace: Workspace, tmp_path: Path, res
     back = restore in ("code", "both")
     assert (workspace.root / "a.txt").read_text() == ("kept" if back else "changed")
     assert (found.restored is not None) == back
-    assert [line for line in found.bearings.disagreements if "a.txt" in line], "the record and the file differed"
+    assert any("a.txt" in line for line in found.bearings.disagreements) != back, "told, unless it was brought back"
     if back:
         holdfast.undo(workspace)
         assert (workspace.root / "a.txt").read_text() == "changed"
@@ -114,6 +114,25 @@ def test_fresh_means_a_new_conversation(workspace: Workspace, tmp_path: Path) ->
     (tmp_path / "t.jsonl").touch()
     run = a_conversation(workspace, tmp_path / "t.jsonl")
     assert holdfast.resume(workspace, run, start_from="fresh").conversation is None
+
+
+def test_what_a_way_back_replaced_is_not_gone_on_from(workspace: Workspace) -> None:
+    """The checkpoint that a rollback made of what it was about to replace is newer than the one it went to."""
+    run = a_conversation(workspace, None)
+    for text in ("good", "bad"):
+        (workspace.root / "a.txt").write_text(text)
+        holdfast.save(workspace)
+    good = holdfast.checkpoints(workspace).checkpoints[1].id
+    holdfast.rollback(workspace, good)
+    for _ in range(2):
+        (workspace.root / "a.txt").write_text("worse")
+        holdfast.resume(workspace, run, restore="code")
+        assert (workspace.root / "a.txt").read_text() == "good"
+    (workspace.root / "a.txt").write_text("better")
+    holdfast.save(workspace)
+    (workspace.root / "a.txt").write_text("worse")
+    holdfast.resume(workspace, run, restore="code")
+    assert (workspace.root / "a.txt").read_text() == "better"
 
 
 def test_without_a_checkpoint_there_is_no_code_to_bring_back(workspace: Workspace) -> None:
@@ -179,6 +198,30 @@ def test_a_dry_run_changes_nothing_and_stands_in_nobodys_way(workspace: Workspac
     )
     assert (workspace.root / "a.txt").read_text() == "changed"
     assert holdfast.show(workspace, run).run == before
+
+
+@pytest.mark.parametrize("arguments", [(), ("--restore", "code"), ("--from", "checkpoint")])
+def test_where_nobody_is_at_a_terminal_nothing_is_changed_without_a_yes(
+    workspace: Workspace, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    run = a_conversation(workspace, None)
+    (workspace.root / "a.txt").write_text("kept")
+    holdfast.checkpoint(workspace)
+    holdfast.pause(workspace, run)
+    (workspace.root / "a.txt").write_text("changed")
+    done = Command.run("resume", run, *arguments, directory=workspace.root)
+    assert (done.code, (workspace.root / "a.txt").read_text()) == (1, "changed")
+    assert "Go on with: cd " in done.err
+    assert holdfast.show(workspace, run).run.status is Status.PAUSED
+    Command.run("resume", run, *arguments, "--yes", directory=workspace.root).ok()
+    assert (workspace.root / "a.txt").read_text() == ("kept" if arguments else "changed")
+    assert holdfast.show(workspace, run).run.status is Status.ACTIVE
+
+
+def test_a_run_is_named_once(workspace: Workspace) -> None:
+    run = a_conversation(workspace, None)
+    assert Command.run("resume", run, "--run", run, directory=workspace.root).code == 2
+    assert Command.run("resume", "", directory=workspace.root).code == 10
 
 
 def test_the_command_starts_the_agent_in_its_place_and_hands_it_the_run(workspace: Workspace, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ class Case(NamedTuple):
 
 RUN, SESSION, CHECKPOINT = r"run-[0-9a-z]{10}", r"ses-[0-9a-z]{10}", r"cp-[0-9a-z]{10}"
 RESUMING = "Going on with {run}: Add retries.*\n  2 open tasks, 1 decision\n.*  a new conversation, which starts with the brief: .*\n"
-RESUMED = "run last conversation why_new command directory environment bearings restored taken_from"
+RESUMED = "run last conversation why_new command directory environment bearings restored taken_from attended"
 SETTLED = "run changed"
 BRIEF = "# Where run {run} stands\n.*Goal: Add retries.*- d1 Use backoff.*"
 SAVED = f"Saved {{run}} at event [0-9]+ as {CHECKPOINT}\n"
@@ -87,8 +87,8 @@ CASES = [
         f"Joined {{run}}: Add.*\nIts session is {SESSION}; .*`export HOLDFAST_SESSION={SESSION}`\nAlso on it: {{session}}\n",
         "run session taken_from others",
     ),
-    Case("resume", ("{run}",), RESUMING, "Nobody knows how to start this agent: .*\n", RESUMED),
-    Case("continue", (), RESUMING, "Nobody knows how to start this agent: .*\n", RESUMED),
+    Case("resume", ("{run}", "--yes"), RESUMING, "Nobody knows how to start this agent: .*\n", RESUMED),
+    Case("continue", ("--yes",), RESUMING, "Nobody knows how to start this agent: .*\n", RESUMED),
     Case("session-load", (), BRIEF, "", "run text made budget left_out"),
     Case("load", ("--run", "{run}"), BRIEF, "", "run text made budget left_out"),
     Case("prime-context", ("--budget", "4000"), BRIEF, "", "run text made budget left_out"),
@@ -149,7 +149,7 @@ CASES = [
         "directory store created hook agent scope file events block plugin commands hints",
     ),
     Case("uninit", (), "", "No settings here had our calls.\n", "files purged packs hints"),
-    Case("doctor", (), "ok +store: .*\nwarning +hooks: no settings file has our calls\n +try: .*", "", "checks healthy"),
+    Case("doctor", (), "ok +store: .*\nwarning +hooks: no settings file has our calls, and no plugin .*\n +try: .*", "", "checks healthy"),
     Case("on", (), "", "It was on already.\n", "store off changed"),
     Case("off", (), "", "Nothing is recorded here from now on.\n", "store off changed"),
     Case("config list", (), r"setting +value\nbrief.artifacts\nbrief.budget +10000\n.*", "", "settings warnings"),

@@ -58,6 +58,8 @@ def _prompt(payload: Body) -> Told:
     text = _text(payload, "prompt")
     if text.startswith(NOTIFICATION):
         yield "subagent.told", {"text": _between(text, "summary"), "result": _between(text, "result")[:REPLY]}
+    elif not text.strip():
+        return
     elif observer.parse(text):
         yield "command.typed", {"text": text}
     else:

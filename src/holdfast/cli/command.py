@@ -25,6 +25,10 @@ class WithExample(click.Command):
         super().__init__(*args, **kwargs)
         self.example = example
 
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:
+        """The same whoever asks first: click remembers what it was told then."""
+        return ["-h", "--help"]
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Example"):
             formatter.write_text(self.example)

@@ -13,10 +13,10 @@ from typing import NoReturn
 import click
 
 from holdfast import process
-from holdfast.cli.command import complete_run, verb
+from holdfast.cli.command import complete_run, confirm, verb
 from holdfast.cli.outcome import Said, is_terminal
 from holdfast.cli.words import Line
-from holdfast.errors import NotFound
+from holdfast.errors import DONE, FAILED, NotFound, WrongUsage
 from holdfast.git import find_program
 from holdfast.operations.resume import RESTORES, STARTS, Resumed, resume as go_on
 from holdfast.text import count, one_line
@@ -32,6 +32,7 @@ OPTIONS = (
         "--restore", type=click.Choice(RESTORES), default="conversation", help="What comes back; else the conversation."
     ),
     click.option("--print", "only_print", is_flag=True, help="Print the command that goes on, and do not start it."),
+    click.option("--yes", is_flag=True, help="Do not ask; and prepare it also where nobody is at a terminal."),
     click.option("--take-over", is_flag=True, help="Fence whoever is on it: they cannot write any more."),
 )
 
@@ -44,19 +45,27 @@ def _resume(
     restore: str,
     only_print: bool,
     take_over: bool,
+    yes: bool,
 ) -> Said:
     """Go on with a run: its conversation where that still exists, or a new one that starts with the brief."""
-    found = go_on(
-        workspace, run or named, start_from=start_from, restore=restore, take_over=take_over, dry_run=only_print
-    )
+    if run is not None and named is not None:
+        raise WrongUsage("The run is named twice", [("one", run), ("other", named)], ["leave one out"])
+    prepares = not only_print and (is_terminal() or yes)  # where nobody is, nothing is changed unasked
+    name = run if run is not None else named
+    go = partial(go_on, workspace, name, start_from=start_from, restore=restore, take_over=take_over)
+    if prepares and not yes and (wanted := go(dry_run=True).restored):
+        confirm(f"Make the worktree equal to {wanted.to}?", yes, "holdfast resume")
+    found = go(dry_run=not prepares)
     banner = list(_banner(found))
     command = _shell_line(found)
     if not found.command:
-        return Said(found, banner, ["Nobody knows how to start this agent: start it, and give it `holdfast brief`"])
+        talk = "Nobody knows how to start this agent: start it, and give it `holdfast brief`"
+        return Said(found, banner, [talk], code=DONE if prepares or only_print else FAILED)
     if only_print:
         return Said(found, [command], banner)
     if not is_terminal():
-        return Said(found, banner, [f"Nobody is at a terminal here, so nothing was started. Go on with: {command}"])
+        talk = f"Nobody is at a terminal here, so nothing was started. Go on with: {command}"
+        return Said(found, banner, [talk], code=DONE if yes else FAILED)
     return Said(found, banner, then=partial(_become, found, str(workspace.root)))
 
 
@@ -74,6 +83,8 @@ def _banner(found: Resumed) -> Iterator[Line]:
         yield f"  restored from {found.restored.to}; `holdfast undo` takes that back"
     for line in found.bearings.disagreements:
         yield ("warn", f"  git: {one_line(line, 200)}")
+    for id in found.attended:
+        yield ("warn", f"  somebody alive works on it, in {id}")
     for session in found.taken_from:
         yield f"  taken over from {session.id}"
     if found.conversation:

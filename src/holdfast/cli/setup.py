@@ -91,7 +91,10 @@ def uninit(workspace: Workspace, scope: str | None, purge: bool, yes: bool) -> S
     if found.purged:
         talk.append(f"Deleted {found.purged}")
     if found.packs:
-        talk.append(f"{count(found.packs, 'pack')} stay: your history rests on them, and `git gc` looks after them now")
+        talk.append(
+            f"Left to git, since your history rests on them: {count(found.packs, 'pack')}. What you never committed "
+            "may be in there too; `git repack -ad && git prune` takes that out"
+        )
     return Said(found, [changed.file for changed in found.files], [*talk, *found.hints])
 
 

@@ -32,7 +32,7 @@ def status(workspace: Workspace, run: str | None) -> Said:
 def _status(found: standing.Status) -> Iterator[Line]:
     if found.store is None:
         yield "No run here yet."
-        yield '`holdfast start "GOAL"` begins one.'
+        yield '`holdfast init` prepares this project for an agent, `holdfast start "GOAL"` begins a run.'
         return
     if found.off:
         way = "unset HOLDFAST" if os.environ.get("HOLDFAST") == "0" else "holdfast on"

@@ -91,7 +91,8 @@ def _calls(workspace: Workspace, levels: list[Level], last: datetime | None) -> 
 
 def _nobody(workspace: Workspace, last: datetime | None) -> Check:
     is_used = installing.is_used(workspace.root, workspace.environ)
-    about, hints = "no settings file has our calls", ["`holdfast init --agent claude`"]
+    about = "no settings file has our calls, and no plugin of ours is enabled"
+    hints = ["`holdfast init --agent claude`", "`holdfast init --plugin` says how the plugin is loaded"]
     if last is not None:  # the plugin may be named anew for each session, and nothing of that is written down
         return Check("hooks", WARNING, f"{about}, but calls came: with `--plugin-dir`, or before", hints)
     return Check("hooks", BROKEN if is_used else WARNING, about, hints)

@@ -11,7 +11,7 @@ from holdfast.checkpointing import make_checkpoint, shadow_of
 from holdfast.errors import NotFound, WrongUsage
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore
-from holdfast.refusing import refuse_unfinished
+from holdfast.refusing import refuse_unfinished, telling_when_interrupted
 from holdfast.returning import Restored, go_back, visiting
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
@@ -62,7 +62,7 @@ def bisect(
     with workspace.reading() as journal:
         refuse_unfinished(journal, workspace)
         between = _between(workspace, journal, good, bad)
-    with visiting(workspace) as visit:
+    with telling_when_interrupted(workspace), visiting(workspace) as visit:
         search = Search(workspace, between)
         for checkpoint in search:
             visit(checkpoint)

@@ -139,7 +139,7 @@ def _shown_by_git(workspace: Workspace, path: Path) -> list[str]:
     except HoldfastError:  # no git, so nothing is shown
         return []
     shown = path_text(path.relative_to(workspace.root))
-    return [f"git shows {shown} as a new file, and it is for this machine only: add it to a list of ignored files"]
+    return [f"git shows {shown} as a new file, and it is for this machine only: add it to `.git/info/exclude`"]
 
 
 def off(workspace: Workspace) -> Switched:

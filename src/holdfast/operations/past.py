@@ -28,5 +28,6 @@ def past_runs(workspace: Workspace, number: int = 10, *, here: bool = False) -> 
     query = RunQuery(worktree=workspace.worktree if here else None, statuses=ENDED, limit=number)
     with workspace.reading() as journal:
         found, page = journal.list_runs(query)
-    choosing.remember(workspace, "run", [run.id for run in found])
+    if found:  # an empty list names nothing, so what was listed before still does
+        choosing.remember(workspace, "run", [run.id for run in found])
     return PastRuns(found, page.next is not None)

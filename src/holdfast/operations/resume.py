@@ -23,6 +23,7 @@ from holdfast.text import path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
+BEFORE = "before-"  # a checkpoint of what a way back was about to replace: nothing to go on from
 STARTS = ("live", "checkpoint", "fresh")
 NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,63}")  # what may become an argument: an agent could write anything
 RESTORES = ("code", "conversation", "both", "none")
@@ -39,6 +40,7 @@ class Resumed(Struct):
     bearings: Bearings
     restored: Restored | None
     taken_from: list[Session]
+    attended: list[str] = []  # sessions in which somebody alive works on it, and keeps it
 
 
 @verb
@@ -60,18 +62,20 @@ def resume(
         found = choosing.get_run(workspace, journal, run)
         transition(found.status, Move.RESUME)
         _refuse_elsewhere(workspace, found)
-        if not take_over and not dry_run:
-            _refuse_attended(journal, found)
+        alive = attended(journal, found.id)
+        if alive and not take_over and not dry_run:
+            _refuse_attended(found, alive)
         sessions = journal.list_sessions(found.id, limit=100)
-        target = next(journal.list_checkpoints(run=found.id, limit=1), None)
-    bearings = take_bearings(workspace, found, PATIENCE)
+        target = _last_kept(journal, found)
     restored = None
     if start_from == "checkpoint" or restore in ("code", "both"):
         state = start_from == "checkpoint"
         restored = _go_back(workspace, found, target, state=state, force=take_over, dry_run=dry_run)
     taken = [] if dry_run else _take(workspace, found, take_over)
+    bearings = take_bearings(workspace, found, PATIENCE)
     wanted = start_from != "fresh" and restore in ("conversation", "both")
-    spoken, why_new = _conversation(sessions) if wanted else (None, "a new one was asked for")
+    asked = "--from fresh" if start_from == "fresh" else f"--restore {restore}"
+    spoken, why_new = _conversation(sessions) if wanted else (None, f"`{asked}` asks for one")
     agent = find_agent((spoken.agent if spoken else None) or _last_agent(sessions, found))
     name = spoken.agent_session if spoken else None
     with workspace.reading() as journal:
@@ -87,6 +91,7 @@ def resume(
         bearings,
         restored,
         taken,
+        [] if taken else [session.id for session in alive],
     )
 
 
@@ -100,15 +105,24 @@ def _refuse_elsewhere(workspace: Workspace, run: Run) -> None:
         raise Refused("This run belongs to another worktree", facts, hints)
 
 
-def _refuse_attended(journal: Journal, run: Run) -> None:
-    alive = attended(journal, run.id)
-    if alive:
-        facts = [(found.id, f"process {found.process.pid}" if found.process else "open") for found in alive]
-        hints = [
-            f"`holdfast resume {run.id} --take-over` fences it: what it still writes is refused",
-            f"`holdfast join {run.id}` works beside it",
-        ]
-        raise Busy("Somebody is working on this run", facts, hints)
+def _refuse_attended(run: Run, alive: list[Session]) -> None:
+    facts = [(found.id, f"process {found.process.pid}" if found.process else "open") for found in alive]
+    hints = [
+        f"`holdfast resume {run.id} --take-over` fences it: what it still writes is refused",
+        f"`holdfast join {run.id}` works beside it",
+    ]
+    raise Busy("Somebody is working on this run", facts, hints)
+
+
+def _last_kept(journal: Journal, run: Run) -> Checkpoint | None:
+    """The run's last checkpoint, or the one that somebody has gone back to since."""
+    made = journal.list_checkpoints(run=run.id)
+    last = next((kept for kept in made if not kept.kind.startswith(BEFORE)), None)
+    ledger = journal.ledger_of(run.worktree)
+    ways = [way for way in (ledger.undoable if ledger else []) if way.code and not way.paths]
+    if last is None or not ways or ways[-1].time < last.time:
+        return last
+    return journal.find_checkpoint(ways[-1].target) or last
 
 
 def _go_back(
