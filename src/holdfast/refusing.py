@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator
 
 from holdfast.bystanders import Bystanders
-from holdfast.errors import Busy, HoldfastError, Interrupted, NotFound, Refused, Trouble, from_os_error
+from holdfast.errors import Busy, HoldfastError, Interrupted, NotFound, Refused, from_os_error
 from holdfast.journal import Journal
 from holdfast.ledger import VISITING
 from holdfast.model import Checkpoint, Restore
@@ -92,8 +92,8 @@ def _unfinished_now(workspace: Workspace) -> Restore | None:
 
 def _failed(unfinished: Restore, error: HoldfastError | OSError) -> HoldfastError:
     told = from_os_error(error) if isinstance(error, OSError) else error
-    left = _broken_off(unfinished, Trouble)
-    return Trouble(left.message, [("because", told.message), *told.facts, *left.facts], [*left.hints, *told.hints])
+    left = _broken_off(unfinished, type(told))
+    return type(told)(left.message, [("because", told.message), *told.facts, *left.facts], [*left.hints, *told.hints])
 
 
 def _broken_off(unfinished: Restore, kind: type[HoldfastError]) -> HoldfastError:

@@ -357,8 +357,10 @@ def test_a_checkpoint_whose_file_is_missing_says_so_and_can_be_taken_back(held: 
     now = take(held)
     _lose(held, kept)
     held.close()
-    with pytest.raises(Damaged, match="missing"):
+    with pytest.raises(Damaged, match="A restore was interrupted") as caught:
         back(held, made)
+    assert "missing" in dict(caught.value.facts)["because"]
+    assert "`holdfast restore --undo` takes it back" in caught.value.hints
     holdfast.undo_restore(held)
     assert (held.root / "a.txt").read_text() == "x"
     put(held.root, {"only": kept})

@@ -384,7 +384,8 @@ def test_import_makes_the_store_and_fills_the_lists(
     assert done.err == "Imported 1 run of 1 conversation: 1 prompt, 1 action\n"
     assert "Fix the login bug" in cli("runs").ok().out
     shown = cli("show", done.out.strip()).ok().out
-    assert "prompt     Fix the login bug\naction     Edit: src/login.py\nfile       src/login.py\n" in shown
+    assert "prompt     Fix the login bug\naction     Edit: src/login.py\n" in shown
+    assert "file       src/login.py\n" in shown
 
 
 def test_import_needs_to_know_what(cli: Callable[..., Command]) -> None:
