@@ -7,22 +7,15 @@ the call is removed only after its event is committed.
 from __future__ import annotations
 
 import time
-from datetime import timedelta
 
 from msgspec import Struct
 
-from holdfast import ids, intake, spool
-from holdfast.agents import caller, find_agent
+from holdfast import intake
 from holdfast.attending import bury, judged
-from holdfast.intake import Call, NotACall
 from holdfast.journal import Journal
-from holdfast.measuring import Moments, measure, note_moment
 from holdfast.model import Session
-from holdfast.placing import Ground, place
-from holdfast.text import path_text
 from holdfast.workspace import Workspace
 
-BATCH_CALLS, BATCH_BYTES = 1000, 16 * 1024 * 1024
 FEW = 50  # calls that are removed in no time
 
 
@@ -50,9 +43,13 @@ def take_in(workspace: Workspace, until: float | None = None, *, hurry: bool = F
     """
     result = CaughtUp()
     total = len(intake.waiting(workspace.inbox))
+    if not total:
+        return result
+    from holdfast.taking import take_batch  # what calls mean takes its time to load, and mostly none wait
+
     while set(intake.waiting(workspace.inbox)) - result.left:
         with workspace.writing(for_session=False) as journal:
-            names, strange, added = _take_batch(workspace, journal, result.left)
+            names, strange, added = take_batch(workspace, journal, result.left)
         if hurry and len(names) > FEW:
             result.left.update(names)
         else:
@@ -64,8 +61,7 @@ def take_in(workspace: Workspace, until: float | None = None, *, hurry: bool = F
         workspace.progress("taking in calls", result.taken_in, total)
         if (not names and not strange) or (until is not None and time.monotonic() > until):
             break
-    if total:
-        intake.clear_leftovers(workspace.inbox, time.time())
+    intake.clear_leftovers(workspace.inbox, time.time())
     return result
 
 
@@ -77,46 +73,6 @@ def sweep(workspace: Workspace) -> list[str]:
         return []
     with workspace.writing(for_session=False) as journal:
         return [run for session, evidence in _dead_sessions(journal) if (run := bury(journal, session, evidence))]
-
-
-def _take_batch(workspace: Workspace, journal: Journal, left: set[str]) -> tuple[list[str], list[str], int]:
-    """Append one batch; answers with the calls to remove, those to set aside, and how many events came of them."""
-    done: list[str] = []
-    strange: list[str] = []
-    worktrees: dict[str, str] = {}
-    moments: Moments = {}
-    size = added = 0
-    for name in intake.waiting(workspace.inbox):
-        if name in left:
-            continue
-        if journal.has_event(ids.event_of_call(name)):  # whoever took it in did not come to remove it
-            done.append(name)
-            continue
-        try:
-            call = intake.read(workspace.inbox, name)
-        except NotACall:
-            strange.append(name)
-            continue
-        if call is not None:
-            added += _append_call(workspace, journal, call, worktrees, moments)
-            done.append(name)
-            size += call.size
-        if len(done) >= BATCH_CALLS or size >= BATCH_BYTES:
-            break
-    return done, strange, added + measure(workspace, journal, moments)
-
-
-def _append_call(
-    workspace: Workspace, journal: Journal, call: Call, worktrees: dict[str, str], moments: Moments
-) -> int:
-    if call.directory not in worktrees:  # a batch has few directories, and each costs some looking around
-        worktrees[call.directory] = path_text(spool.worktree_name(spool.locate(call.directory)[0]))
-    call.agent = caller(call)
-    recent = timedelta(hours=workspace.settings.number("join.hours"))
-    ground = Ground(worktrees[call.directory], recent)
-    reading = find_agent(call.agent).read_call(call)
-    note_moment(moments, call, reading)
-    return place(journal, call, reading, ground)
 
 
 def _dead_sessions(journal: Journal) -> list[tuple[Session, str]]:

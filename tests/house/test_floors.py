@@ -22,7 +22,7 @@ FLOORS = {
         "hooking", "jsonedit", "hookfile", "installing", "client", "plugged",
     ],
     "4 what one can do": [
-        "workspace", "choosing", "attending", "settling", "moving", "placing", "measuring", "catchup", "verbs", "checkpointing", "proving", "bystanders", "refusing", "returning", "keeping", "later", "bearings", "briefing", "answering", "importing", "operations",
+        "workspace", "choosing", "attending", "settling", "moving", "placing", "measuring", "taking", "catchup", "verbs", "checkpointing", "proving", "bystanders", "refusing", "returning", "keeping", "later", "bearings", "briefing", "answering", "importing", "operations",
         "operations.brief", "operations.budget", "operations.compressed", "operations.import_claude", "operations.checkpoint", "operations.checkpoints", "operations.configure", "operations.decide", "operations.delete", "operations.doctor", "operations.forget",
         "operations.guard", "operations.initialise", "operations.join", "operations.leave", "operations.look", "operations.note",
         "operations.past", "operations.pin", "operations.record", "operations.rename", "operations.restore", "operations.resume", "operations.rollback", "operations.save", "operations.settle", "operations.start",

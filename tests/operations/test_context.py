@@ -68,8 +68,9 @@ def test_what_is_measured_is_no_action_of_the_agent(project: Workspace, client: 
 
 
 def test_a_batch_measures_a_conversation_once(project: Workspace, client: Client) -> None:
-    for number in range(3):
-        client.turn(f"Fix {number}", 10_000 + number)
+    with project.writing(for_session=False):  # so that nobody takes in before all of it is there
+        for number in range(3):
+            client.turn(f"Fix {number}", 10_000 + number)
     assert kinds_of(project).count(MEASURED) == 1
     assert the_session(project).context_tokens == 10_002
 

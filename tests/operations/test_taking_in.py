@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import catchup, ids, intake
+from holdfast import catchup, ids, intake, taking
 from holdfast.intake import Call
 from holdfast.model import Status
 from holdfast.workspace import Workspace
@@ -132,7 +132,7 @@ def test_processes_that_take_in_at_once_store_every_call_once(project: Workspace
 
 
 def test_more_calls_than_a_batch_are_taken_in_order(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catchup, "BATCH_CALLS", 4)
+    monkeypatch.setattr(taking, "BATCH_CALLS", 4)
     seen: list[tuple[str, int, int]] = []
     project.progress = lambda what, done, total: seen.append((what, done, total))
     holdfast.start(project, "goal")
