@@ -64,6 +64,15 @@ def hook(directory: Path, agent: str = "robot", event: str = "Did", call: bytes 
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
+def modules_loaded(directory: Path, *arguments: str) -> set[str]:
+    """The modules that a run of Python loads, called as a hook is."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", *arguments], cwd=directory, input=b"{}", capture_output=True, check=True
+    )
+    lines = [line.split("|") for line in done.stderr.decode().splitlines() if line.startswith("import time:")]
+    return {line[-1].strip() for line in lines}
+
+
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 

@@ -23,10 +23,8 @@ def main(arguments: list[str]) -> int:
     """Answer, and exit with 0 whatever happens: a hook must never break the agent."""
     agent, event = [*arguments, "", ""][:2]
     try:
-        if agent == "later":
-            _go_on()
-        elif agent == "observe":
-            _observe()
+        if agent in ERRANDS:
+            ERRANDS[agent]()
         elif event == STATUS_LINE:
             _draw()
         else:
@@ -120,3 +118,6 @@ def _go_on() -> None:
 
     with open_workspace(os.getcwd()) as workspace:
         go_on(workspace)
+
+
+ERRANDS = {"later": _go_on, "observe": _observe}  # what is asked for by us, and not by an agent

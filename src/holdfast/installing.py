@@ -108,10 +108,7 @@ def install(place: Place, calls: dict[str, Handler], line: Handler | None = None
     """Put our calls in, and our status line. What is there already is left, an older form of ours is replaced."""
     path = place.resolved()
     with _locked(place.state):
-        for _ in range(ATTEMPTS):
-            record = _load(place.state, path)
-            _clear_leftovers(path, record)
-            before = files.read(path, LIMIT)
+        for record, before in _attempts(place, path):
             _settings(path, before)
             after, events = hookfile.with_calls((before or b"").decode(), calls)
             if line is not None:
@@ -128,14 +125,19 @@ def install(place: Place, calls: dict[str, Handler], line: Handler | None = None
     raise _contested(path)
 
 
+def _attempts(place: Place, path: Path) -> Iterator[tuple[Record | None, bytes | None]]:
+    """What we know of a file and what it holds, as often as somebody else may write it in between."""
+    for _ in range(ATTEMPTS):
+        record = _load(place.state, path)
+        _clear_leftovers(path, record)
+        yield record, files.read(path, LIMIT)
+
+
 def uninstall(place: Place) -> Changed:
     """Give the file back as it was, or take only our calls out where somebody has changed it."""
     path = place.resolved()
     with _locked(place.state):
-        for _ in range(ATTEMPTS):
-            record = _load(place.state, path)
-            _clear_leftovers(path, record)
-            before = files.read(path, LIMIT)
+        for record, before in _attempts(place, path):
             events = {sound_text(event): "removed" for event in hookfile.found_in(_settings(path, before))}
             exact = record is not None and before in (record.written, record.original)
             original, made = _origin(path, before, record)

@@ -13,6 +13,7 @@ import pytest
 from holdfast import hooking
 from holdfast.workspace import Workspace
 from tests.house.tree import ROOT
+from tests.tools import modules_loaded
 
 # What the door loads beyond what Python has loaded anyway when it starts.
 LOADS = {"__future__", "holdfast", "holdfast.door", "holdfast.hooking", "holdfast.spool", "_signal"}
@@ -73,14 +74,6 @@ def test_wrong_arguments_do_not_disturb_the_agent(project: Workspace, door: Path
 
 @pytest.mark.promise(18)
 def test_keeping_loads_this_and_nothing_more(project: Workspace, door: Path) -> None:
-    def loaded(*arguments: str) -> set[str]:
-        done = subprocess.run(
-            [sys.executable, "-X", "importtime", *arguments],
-            cwd=project.root, input=b"{}", capture_output=True, check=True,
-        )  # fmt: skip
-        lines = [line.split("|") for line in done.stderr.decode().splitlines() if line.startswith("import time:")]
-        return {line[-1].strip() for line in lines}
-
-    bare = loaded("-c", "pass")
-    assert loaded(str(door), "claude", "PreToolUse") - bare <= LOADS
+    bare = modules_loaded(project.root, "-c", "pass")
+    assert modules_loaded(project.root, str(door), "claude", "PreToolUse") - bare <= LOADS
     assert len(os.listdir(project.inbox)) == 1, "the call was not kept, so this proves nothing"

@@ -22,7 +22,7 @@ from tests.hostile.places import tree_of
 from tests.house.tree import ROOT
 from tests.operations.people import with_environ
 from tests.operations.test_install_door import LOADS
-from tests.tools import INBOX, Command
+from tests.tools import INBOX, Command, modules_loaded
 
 START = {"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup"}
 
@@ -176,19 +176,11 @@ def test_settings_that_are_not_text_hold_nothing_up(project: Workspace, door: Pa
 
 @pytest.mark.promise(18)
 def test_asking_the_settings_loads_nothing_more(project: Workspace, door: Path) -> None:
-    def loaded(*arguments: str) -> set[str]:
-        done = subprocess.run(
-            [sys.executable, "-X", "importtime", *arguments],
-            cwd=project.root, input=b"{}", capture_output=True, check=True,
-        )  # fmt: skip
-        lines = [line.split("|") for line in done.stderr.decode().splitlines() if line.startswith("import time:")]
-        return {line[-1].strip() for line in lines}
-
-    bare = loaded("-c", "pass")
-    assert loaded(str(door / "holdfast-hook"), "--plugin", "claude", "PreToolUse") - bare <= LOADS
+    bare = modules_loaded(project.root, "-c", "pass")
+    assert modules_loaded(project.root, str(door / "holdfast-hook"), "--plugin", "claude", "PreToolUse") - bare <= LOADS
     assert kept(project) == 1, "the call was not kept, so this proves nothing"
     holdfast.init(project, agent="claude")
-    assert loaded(str(door / "holdfast-hook"), "--plugin", "claude", "PreToolUse") - bare <= LOADS
+    assert modules_loaded(project.root, str(door / "holdfast-hook"), "--plugin", "claude", "PreToolUse") - bare <= LOADS
     assert kept(project) == 1, "the settings were not asked, so this proves nothing"
 
 
