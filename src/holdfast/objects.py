@@ -103,9 +103,9 @@ class Known:
         self.form = form
         self._packs: dict[str, PackIndex | None] = {}
         self._large: list[PackIndex] = []
-        self._small: dict[Path, frozenset[str]] = {}
         self._few: set[str] = set()  # what small packs hold: there may be dozens of those
         self._looks: list[int] = []
+        self.sizes: dict[str, int] = {}  # of packs whose size was asked for
         self.refresh()
 
     def has(self, id: str) -> bool:
@@ -118,13 +118,15 @@ class Known:
         """See which packs have come and gone; git's housekeeping may have worked meanwhile."""
         looks = [_look(directory + "/pack") for directory in self.directories]
         if looks != self._looks:
-            paths = [path for directory in self.directories for path in _packs_in(directory)]
-            self._packs = {path: self._packs.get(path) or _open_index(path, self.form) for path in paths}
-            found = [index for index in self._packs.values() if index is not None]
-            self._large = [index for index in found if len(index) > FEW]
-            few = {index.path: index for index in found if len(index) <= FEW}
-            self._small = {path: self._small.get(path) or frozenset(index.names()) for path, index in few.items()}
-            self._few = set().union(*self._small.values())
+            paths = {path for directory in self.directories for path in _packs_in(directory)}
+            if not self._packs.keys() <= paths or None in self._packs.values():
+                self._packs, self._large, self._few = {}, [], set()
+            for path in paths - self._packs.keys():
+                self._packs[path] = index = _open_index(path, self.form)
+                if index is not None and len(index) > FEW:
+                    self._large.append(index)
+                elif index is not None:
+                    self._few.update(index.names())
             self._looks = looks
 
 

@@ -105,7 +105,11 @@ class Vault:
         """The sizes of the packs that git's housekeeping leaves alone, told by names alone: nearly always ours."""
         directory = f"{self.git.objects}/pack/"
         names = os.listdir(directory) if os.path.isdir(directory) else []
-        return [_size(directory + name[:-5] + ".pack") for name in names if name.endswith(".keep")]
+        kept = [name[:-5] for name in names if name.endswith(".keep")]
+        sizes = self.known.sizes  # a pack is named after its content, so it never has another size
+        for name in kept:
+            sizes[name] = sizes.get(name) or _size(f"{directory}{name}.pack")
+        return [sizes[name] for name in kept]
 
     def packs(self) -> list[Path]:
         """The packs that are ours, oldest first."""
