@@ -92,7 +92,7 @@ def make_checkpoint(
 
 def _look_after(workspace: Workspace, shadow: Shadow) -> None:
     """Keep packs few, and tell when they have become large."""
-    sizes = shadow.vault.kept_sizes()
+    sizes = shadow.known.kept_sizes()
     if len(sizes) >= MERGED:
         from holdfast.pruning import merge
 

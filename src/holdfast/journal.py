@@ -46,7 +46,7 @@ class Journal:
 
     def find_run(self, id: str) -> Run | None:
         if id not in self._runs:
-            row = self.view.find_run(sound_text(id))
+            row = self.view.find_run(sound_text(id)) if id else None
             if row is None:
                 return None
             self._runs[id] = self._run_of(row)
@@ -84,7 +84,7 @@ class Journal:
 
     def find_session(self, id: str) -> Session | None:
         if id not in self._sessions:
-            row = self.view.find_session(sound_text(id))
+            row = self.view.find_session(sound_text(id)) if id else None
             if row is None:
                 return None
             self._sessions[id] = rows.session_of(row)

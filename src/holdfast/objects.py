@@ -12,7 +12,7 @@ import mmap
 import os
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -105,7 +105,7 @@ class Known:
         self._large: list[PackIndex] = []
         self._few: set[str] = set()  # what small packs hold: there may be dozens of those
         self._looks: list[int] = []
-        self.sizes: dict[str, int] = {}  # of packs whose size was asked for
+        self._kept: dict[str, int] = {}
         self.refresh()
 
     def has(self, id: str) -> bool:
@@ -118,7 +118,10 @@ class Known:
         """See which packs have come and gone; git's housekeeping may have worked meanwhile."""
         looks = [_look(directory + "/pack") for directory in self.directories]
         if looks != self._looks:
-            paths = {path for directory in self.directories for path in _packs_in(directory)}
+            found = [path for directory in self.directories for path in _packs_in(directory)]
+            paths = {path for path in found if path.endswith(".idx")}
+            kept = [path[:-5] for path in found if path.endswith(".keep") and path.startswith(self.directories[0])]
+            self._kept = {stem: self._kept.get(stem) or _size(stem + ".pack") for stem in kept}
             if not self._packs.keys() <= paths or None in self._packs.values():
                 self._packs, self._large, self._few = {}, [], set()
             for path in paths - self._packs.keys():
@@ -128,6 +131,14 @@ class Known:
                 elif index is not None:
                     self._few.update(index.names())
             self._looks = looks
+
+    def add_kept(self, stem: Path) -> None:
+        """Count a pack that was written since we last looked."""
+        self._kept[str(stem)] = _size(f"{stem}.pack")
+
+    def kept_sizes(self) -> Collection[int]:
+        """The sizes of the packs that git's housekeeping leaves alone, told by names alone: nearly always ours."""
+        return self._kept.values()
 
 
 class PackIndex:
@@ -258,9 +269,17 @@ def _index_of(table: list[tuple[bytes, int, int]], checksum: bytes, form: Format
 
 def _packs_in(directory: str) -> list[str]:
     try:
-        return [f"{directory}/pack/{name}" for name in os.listdir(directory + "/pack") if name.endswith(".idx")]
+        names = os.listdir(directory + "/pack")
     except FileNotFoundError:
         return []
+    return [f"{directory}/pack/{name}" for name in names if name.endswith((".idx", ".keep"))]
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _look(path: str) -> int:

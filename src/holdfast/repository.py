@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,7 +55,8 @@ class Repository:
         if self.directory is None or self.common is None:
             return Head()
         line = _line(self.directory / "HEAD")
-        under_way = next((word for name, word in UNDER_WAY.items() if (self.directory / name).exists()), None)
+        names = set(os.listdir(self.directory))
+        under_way = next((word for name, word in UNDER_WAY.items() if name in names), None)
         if not line.startswith("ref: "):
             return Head(line or None, None, under_way)
         ref = line[5:]

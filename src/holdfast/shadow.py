@@ -85,7 +85,7 @@ class Shadow:
             self._fold_in(memory)
         memory.index = files.signature(self.git.index)
         data = msgspec.msgpack.encode(memory)
-        files.put(self.directory / "memory", zlib.crc32(data).to_bytes(4, "big") + data, synced=False)
+        _scribble(f"{self.directory}/memory", zlib.crc32(data).to_bytes(4, "big") + data)
 
     def _fold_in(self, memory: Memory) -> None:
         """Let the private index take in what it did not know, so that git need not name it each time.
@@ -255,6 +255,16 @@ class Shadow:
 def is_young(seen: Seen | None, young: int) -> bool:
     """Git compares whole seconds: within one, it misses a change of permissions."""
     return seen is not None and (seen.look is None or seen.look[2] > young)
+
+
+def _scribble(path: str, data: bytes) -> None:
+    """Write a file where it stands. A kill leaves it damaged: that is for what can be made anew, and is noticed."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, files.PRIVATE_FILE)
+    try:
+        files.write_all(descriptor, data)
+        os.ftruncate(descriptor, len(data))
+    finally:
+        os.close(descriptor)
 
 
 def mirror(source: Path, target: Path) -> None:

@@ -54,7 +54,9 @@ class Vault:
             self.point(root)
 
     def _write(self, objects: dict[str, tuple[str, bytes]]) -> None:
-        write_pack(self.git.objects, objects, self.git.form, self.git.directory / "keep")
+        stem = write_pack(self.git.objects, objects, self.git.form, self.git.directory / "keep")
+        if stem is not None:
+            self.known.add_kept(stem)
 
     def numbers(self) -> set[int]:
         """Which checkpoints stand on the shelves."""
@@ -101,16 +103,6 @@ class Vault:
             raise
         files.sync_directory(path.parent)
 
-    def kept_sizes(self) -> list[int]:
-        """The sizes of the packs that git's housekeeping leaves alone, told by names alone: nearly always ours."""
-        directory = f"{self.git.objects}/pack/"
-        names = os.listdir(directory) if os.path.isdir(directory) else []
-        kept = [name[:-5] for name in names if name.endswith(".keep")]
-        sizes = self.known.sizes  # a pack is named after its content, so it never has another size
-        for name in kept:
-            sizes[name] = sizes.get(name) or _size(f"{directory}{name}.pack")
-        return [sizes[name] for name in kept]
-
     def packs(self) -> list[Path]:
         """The packs that are ours, oldest first."""
         directory = self.git.objects / "pack"
@@ -153,13 +145,6 @@ class Vault:
 
 def _shelf(number: int) -> list[bytes]:
     return [b"%x" % (number // SHELF // SHELF), b"%02x" % (number // SHELF % SHELF), b"%02x" % (number % SHELF)]
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except FileNotFoundError:
-        return 0
 
 
 def _age(path: Path) -> float:
