@@ -117,6 +117,10 @@ def _can_run(program: str) -> bool:
     return os.path.isfile(program) and os.access(program, os.X_OK)
 
 
+class TooMuch(Exception):
+    """A command printed more than anybody wants to hear."""
+
+
 class Running:
     """A git command that was started, in a process group of its own."""
 
@@ -142,10 +146,16 @@ class Running:
             for end in theirs:
                 os.close(end)
 
-    def finish(self, input: bytes = b"", also_fine: tuple[int, ...] = ()) -> bytes:
-        """Wait for it, and give back what it printed."""
+    def finish(
+        self,
+        input: bytes = b"",
+        also_fine: tuple[int, ...] = (),
+        deadline: float | None = None,
+        most: int | None = None,
+    ) -> bytes:
+        """Wait for it, and give back what it printed. Raises TooMuch where that is more than `most` bytes."""
         try:
-            out, err = self._talk(input)
+            out, err = self._talk(input, DEADLINE if deadline is None else deadline, most)
         except BaseException:
             self.stop()
             raise
@@ -163,7 +173,7 @@ class Running:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
 
-    def _talk(self, input: bytes) -> tuple[bytes, bytes]:
+    def _talk(self, input: bytes, deadline: float, most: int | None) -> tuple[bytes, bytes]:
         """Write and read at once: whoever only writes waits for ever, once the pipe that nobody reads is full."""
         said: dict[int, list[bytes]] = {self.output: [], self.errors: []}
         left = memoryview(input)
@@ -172,11 +182,11 @@ class Running:
         waiting.register(self.input, select.POLLOUT)
         for descriptor in said:
             waiting.register(descriptor, select.POLLIN)
-        end = time.monotonic() + DEADLINE
+        end = time.monotonic() + deadline
         while self._open:
             ready = waiting.poll(max(0.0, end - time.monotonic()) * 1000)
             if not ready:
-                raise Trouble(f"git {self.name} did not finish", [("deadline", f"{DEADLINE:g} s")])
+                raise Trouble(f"git {self.name} did not finish", [("deadline", f"{deadline:g} s")])
             for descriptor, _ in ready:
                 if descriptor == self.input:
                     left = left[_write(descriptor, left) :]
@@ -184,6 +194,8 @@ class Running:
                 else:
                     said[descriptor].append(os.read(descriptor, CHUNK))
                     ended = not said[descriptor][-1]
+                    if most is not None and sum(map(len, said[descriptor])) > most:
+                        raise TooMuch
                 if ended:
                     waiting.unregister(descriptor)
                     self._close(descriptor)

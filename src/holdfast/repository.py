@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from holdfast import files, spool
+from holdfast.errors import HoldfastError
 from holdfast.objects import Format
 
 UNDER_WAY = {
@@ -17,6 +20,9 @@ UNDER_WAY = {
     "REVERT_HEAD": "revert",
     "BISECT_LOG": "bisect",
 }
+MOST_REFS = 50_000
+REF = re.compile(r"refs(?:/[^/\x00-\x20\x7f~^:?*\[\\]+)+")
+POINTS = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?|ref: refs/[^\x00-\x20\x7f]+")
 
 
 class Head(NamedTuple):
@@ -62,6 +68,18 @@ class Repository:
         ref = line[5:]
         return Head(self._resolve(ref), ref.removeprefix("refs/heads/"), under_way)
 
+    def refs(self) -> dict[str, str]:
+        """What HEAD and every ref say, by name: an object, or `ref: ` and another ref. Ours are not among them."""
+        if self.directory is None or self.common is None:
+            return {}
+        loose = {"HEAD": _line(self.directory / "HEAD")}
+        for directory in dict.fromkeys((self.common, self.directory)):
+            loose.update(_loose_refs(directory))
+        # Read last: git packs a ref before it removes the file, so that whoever looks here now misses none.
+        packed = (files.read(self.common / "packed-refs") or b"").decode("utf-8", "surrogateescape")
+        found = {name: id for id, _, name in (line.partition(" ") for line in packed.split("\n"))} | loose
+        return {name: says for name, says in found.items() if _is_ref(name) and POINTS.fullmatch(says)}
+
     def _resolve(self, ref: str) -> str | None:
         assert self.common is not None
         assert self.directory is not None
@@ -76,3 +94,21 @@ class Repository:
 
 def _line(path: Path) -> str:
     return (files.read(path, 1024 * 1024) or b"").partition(b"\n")[0].decode("utf-8", "surrogateescape").strip()
+
+
+def _loose_refs(directory: Path) -> Iterator[tuple[str, str]]:
+    """The refs that are files, by name; what is no file, or too much, is passed over."""
+    left = MOST_REFS
+    for place, _, names in os.walk(directory / "refs"):
+        for name in names[:left]:
+            path = Path(place, name)
+            try:
+                yield path.relative_to(directory).as_posix(), _line(path)
+            except HoldfastError:  # a link, a pipe, or another's
+                continue
+        left -= len(names[:left])
+
+
+def _is_ref(name: str) -> bool:
+    theirs = ".." not in name and not name.startswith("refs/holdfast/")
+    return name == "HEAD" or (theirs and REF.fullmatch(name) is not None)

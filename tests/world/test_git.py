@@ -10,7 +10,7 @@ import pytest
 
 from holdfast import git as speaking
 from holdfast.errors import Damaged, NotFound, Trouble
-from holdfast.git import Git, Reader, find_git
+from holdfast.git import Git, Reader, TooMuch, find_git
 from holdfast.objects import BLOB, TREE, Format, format_tree, write_pack
 
 SHA1 = Format("sha1")
@@ -104,6 +104,29 @@ def test_a_command_that_never_ends_is_ended(private: Git, monkeypatch: pytest.Mo
             running.finish()
     finally:
         os.close(kept_open)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(running.pid, 0)
+
+
+def test_a_command_may_be_given_less_time(private: Git) -> None:
+    running = private.start("cat-file", "--batch")
+    kept_open = os.dup(running.input)
+    try:
+        with pytest.raises(Trouble, match="did not finish") as caught:
+            running.finish(deadline=0.1)
+    finally:
+        os.close(kept_open)
+    assert caught.value.facts == [("deadline", "0.1 s")]
+    with pytest.raises(ChildProcessError):
+        os.waitpid(running.pid, 0)
+
+
+def test_a_command_that_says_too_much_is_ended(private: Git) -> None:
+    said = private.run("version")
+    assert private.start("version").finish(most=len(said)) == said
+    running = private.start("version")
+    with pytest.raises(TooMuch):
+        running.finish(most=len(said) - 1)
     with pytest.raises(ChildProcessError):
         os.waitpid(running.pid, 0)
 
