@@ -5,6 +5,7 @@ HoldfastError          1
     Fenced             1   this session was declared dead or taken over
     Ambiguous          1   several things fit; the choices are listed
     Trouble            1   the disk, the network or the system said no
+    WorkflowError      1   what FABER's documents call an error; told in their words
   WrongUsage           2   wrong arguments or settings
   Bug                  3   a defect of ours
   NotFound            10
@@ -56,6 +57,10 @@ class Ambiguous(Refused):
 
 class Trouble(Refused):
     pass
+
+
+class WorkflowError(Refused):
+    """What FABER's documents call an error; its message, facts and hints are theirs."""
 
 
 class WrongUsage(HoldfastError):

@@ -231,21 +231,21 @@ def check_private(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def lock(path: Path, deadline: float) -> Iterator[None]:
+def lock(path: Path, deadline: float, what: str = "the store") -> Iterator[None]:
     """Hold a lock file; whoever waits longer than the deadline is told who has it."""
     with os_errors(path):
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(path, flags, PRIVATE_FILE)
         os.fchmod(descriptor, PRIVATE_FILE)
     try:
-        _wait_for(descriptor, path, time.monotonic() + deadline)
+        _wait_for(descriptor, path, time.monotonic() + deadline, what)
         os.pwrite(descriptor, b"%-20d\n" % os.getpid(), 0)
         yield
     finally:
         os.close(descriptor)  # and with it the lock
 
 
-def _wait_for(descriptor: int, path: Path, end: float) -> None:
+def _wait_for(descriptor: int, path: Path, end: float, what: str) -> None:
     pause = 0.0005
     while True:
         try:
@@ -255,7 +255,7 @@ def _wait_for(descriptor: int, path: Path, end: float) -> None:
             if time.monotonic() >= end:
                 holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
                 raise Busy(
-                    "Another process is writing to the store and does not finish",
+                    f"Another process is writing to {what} and does not finish",
                     [("process", holder or "unknown"), ("lock", path)],
                     ["run the command again", f"look at it with `ps -p {holder or 'PID'}`"],
                 ) from None
@@ -274,11 +274,11 @@ class Generations:
         place = self._place(path)
         make_private_directory(self.directory)
         make_private_directory(place)
-        numbers = self._numbers(path)
-        if numbers and self._load(place / numbers[-1]) == data:
+        numbers, named = self._numbers(path), digest(data)
+        if numbers and numbers[-1].endswith(f"-{named}") and self._load(place / numbers[-1]) == data:
             return
         number = int(numbers[-1].partition("-")[0]) + 1 if numbers else 1
-        write(place / f"{number:08d}-{digest(data)}", data, PRIVATE_FILE)
+        write(place / f"{number:08d}-{named}", data, PRIVATE_FILE)
         good = [name for name in numbers if self._load(place / name) is not None]
         for old in good[: 1 - GENERATIONS]:
             remove(place / old)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+HALF = re.compile("[\ud800-\udfff]")
 DEPTH = 100
 MARK = "\ufeff"
 
@@ -46,7 +47,7 @@ def parse(text: str) -> Any:
         value = json.loads(text.removeprefix(MARK), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise NotJson(str(error) if isinstance(error, ValueError) else "it is nested too deeply") from error
-    if _is_deeper(value, DEPTH):
+    if is_deeper(value):
         raise NotJson("it is nested too deeply")
     return value
 
@@ -55,23 +56,32 @@ def _refuse(word: str) -> NoReturn:
     raise ValueError(f"{word} is not JSON")
 
 
-def _is_deeper(value: object, depth: int) -> bool:
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return depth == 0 or any(_is_deeper(item, depth - 1) for item in inside if isinstance(item, (dict, list)))
+def is_deeper(value: object, depth: int = DEPTH) -> bool:
+    """Whether objects and arrays lie more than `depth` deep in each other."""
+    level = [value]
+    while level and depth:
+        depth -= 1
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer if isinstance(outer, list) else ())
+            if type(inner) in (dict, list)
+        ]
+    return bool(level)
 
 
 def add(text: str, path: Path, value: object, name: str | None = None) -> str:
     """Put a value behind the last one in the object or array at `path`; into an object with its name."""
     node = _at(text, path)
-    key = "" if name is None else json.dumps(name) + (": " if _is_airy(text) else ":")
+    key = "" if name is None else json.dumps(name) + (": " if is_airy(text) else ":")
     deep = _is_spread(text, node)
     inner, outer = _indents(text, node)
-    written = key + _rendered(text, value, inner if deep else None)
+    written = key + rendered(value, inner if deep else None, form_of(text, _unit(text)))
     if node.parts:
         at = node.parts[-1].value.end
-        gap = _newline(text) + inner if deep else " " if _is_airy(text) else ""
+        gap = newline(text) + inner if deep else " " if is_airy(text) else ""
         return f"{text[:at]},{gap}{written}{text[at:]}"
-    line = _newline(text)
+    line = newline(text)
     filled = f"{line}{inner}{written}{line}{outer}" if deep else written
     return f"{text[: node.start + 1]}{filled}{text[node.end - 1 :]}"
 
@@ -129,20 +139,20 @@ def _is_spread(text: str, node: Node) -> bool:
     return "\n" in text.strip() or not _tree(text).parts
 
 
-def _is_airy(text: str) -> bool:
+def is_airy(text: str) -> bool:
     """Whether a text on one line has spaces behind its commas and colons."""
     return re.search(r'":\s', text) is not None or '":' not in text
 
 
 def _indents(text: str, node: Node) -> tuple[str, str]:
     """The white space before what is in a node, and before its closing bracket."""
-    outer = _margin(text, node.start)
+    outer = margin(text, node.start)
     if node.parts and _is_spread(text, node):
-        return _margin(text, node.parts[0].start), outer
+        return margin(text, node.parts[0].start), outer
     return outer + _unit(text), outer
 
 
-def _margin(text: str, at: int) -> str:
+def margin(text: str, at: int) -> str:
     line = text[text.rfind("\n", 0, at) + 1 : at].removeprefix(MARK)
     return line[: len(line) - len(line.lstrip())]
 
@@ -150,28 +160,52 @@ def _margin(text: str, at: int) -> str:
 def _unit(text: str) -> str:
     """What one step of indentation is in this text."""
     root = _tree(text)
-    unit = _margin(text, root.parts[0].start) if root.parts and _is_spread(text, root) else ""
+    unit = margin(text, root.parts[0].start) if root.parts and _is_spread(text, root) else ""
     return unit or "  "
 
 
-def _newline(text: str) -> str:
+def newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-def _rendered(text: str, value: object, margin: str | None) -> str:
-    if margin is None:
-        separators = (", ", ": ") if _is_airy(text) else (",", ":")
-        return json.dumps(value, ensure_ascii=False, separators=separators)
-    return _spread(value, _unit(text), _newline(text) + margin)
+class Form(NamedTuple):
+    """How a text is written: one step of indentation, what ends a line, whether spaces follow commas and colons."""
+
+    unit: str
+    line: str
+    airy: bool
+
+
+def form_of(text: str, unit: str) -> Form:
+    return Form(unit, newline(text), is_airy(text))
+
+
+def rendered(value: object, before: str | None, form: Form) -> str:
+    """A value in the form of the text around it: on lines that begin with `before`, or on one line without it."""
+    if before is None:
+        return _dumped(value, (", ", ": ") if form.airy else (",", ":"))
+    return _spread(value, form.unit, form.line + before)
+
+
+def _dumped(value: object, separators: tuple[str, str] = (", ", ": ")) -> str:
+    """A value on one line. Half a pair of surrogates can stand in no file but as an escape."""
+    line = _encoder(separators).encode(value)
+    return line if line.isascii() else HALF.sub(lambda found: f"\\u{ord(found.group()):04x}", line)
+
+
+@functools.cache
+def _encoder(separators: tuple[str, str]) -> json.JSONEncoder:
+    """Made once: `json.dumps` makes one for every value."""
+    return json.JSONEncoder(ensure_ascii=False, separators=separators)
 
 
 def _spread(value: object, unit: str, line: str) -> str:
     """A value on several lines; a list of plain values stays on one."""
     if isinstance(value, dict) and value:
-        inside = [f"{json.dumps(name)}: {_spread(item, unit, line + unit)}" for name, item in value.items()]
+        inside = [f"{_dumped(name)}: {_spread(item, unit, line + unit)}" for name, item in value.items()]
     elif isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value):
         inside = [_spread(item, unit, line + unit) for item in value]
     else:
-        return json.dumps(value, ensure_ascii=False)
+        return _dumped(value)
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     return f"{opening}{line}{unit}" + f",{line}{unit}".join(inside) + f"{line}{closing}"

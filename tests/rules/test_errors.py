@@ -18,6 +18,7 @@ TREE = {
     "Fenced": ("Refused", 1, "fenced"),
     "Ambiguous": ("Refused", 1, "ambiguous"),
     "Trouble": ("Refused", 1, "trouble"),
+    "WorkflowError": ("Refused", 1, "workflow_error"),
     "WrongUsage": ("HoldfastError", 2, "wrong_usage"),
     "Bug": ("HoldfastError", 3, "bug"),
     "NotFound": ("HoldfastError", 10, "not_found"),
