@@ -37,6 +37,8 @@ class Setting(Struct, frozen=True):
 SETTINGS = {
     setting.key: setting
     for setting in (
+        Setting("artifact.limit", 1024, "kilobytes of the largest artifact that is loaded", 1, 1_000_000),
+        Setting("artifact.warn", 100, "kilobytes of an artifact above which a load warns", 1, 1_000_000),
         Setting("brief.artifacts", "", "files that every brief carries, as far as there is room: a list of paths"),
         Setting("brief.budget", 10_000, "characters of a brief", 500, 1_000_000),
         Setting("checkpoint.file_limit", 50, "megabytes of the largest file that a checkpoint takes", 1, 100_000),
@@ -63,8 +65,15 @@ SETTINGS = {
             0,
             1_000_000_000,
         ),
+        Setting(
+            "faber.plugin_root",
+            "",
+            "the directory of FABER's plugin, for its built-in workflows; empty: where Claude Code keeps it",
+            by_project=False,
+        ),
         Setting("join.hours", 24.0, "hours after which a new conversation no longer joins a run by itself", 0, 100_000),
         Setting("list.limit", 20, "rows of a list before the next page", 1, 10_000),
+        Setting("load.budget", 400_000, "characters of all artifacts that a load prints", 1_000, 100_000_000),
         Setting(
             "store.cap", 2_000, "megabytes that checkpoints may take before `tidy` drops the oldest", 1, 100_000_000
         ),

@@ -42,6 +42,8 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 # key: (default, may a project set it)
 BY_HAND: dict[str, tuple[int | float | str, bool]] = {
+    "artifact.limit": (1024, True),
+    "artifact.warn": (100, True),
     "brief.artifacts": ("", True),
     "brief.budget": (10_000, True),
     "checkpoint.file_limit": (50, True),
@@ -51,8 +53,10 @@ BY_HAND: dict[str, tuple[int | float | str, bool]] = {
     "checkpoint.keep_days": (0, True),
     "checkpoint.most": (0, True),
     "context.window": (0, True),
+    "faber.plugin_root": ("", False),
     "join.hours": (24.0, True),
     "list.limit": (20, True),
+    "load.budget": (400_000, True),
     "store.cap": (2_000, True),
     "store.deadline": (10.0, False),
 }
