@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from holdfast.operations.pin import pin as pin
     from holdfast.operations.record import action as action, error as error, prompt as prompt
     from holdfast.operations.rename import rename as rename, tag as tag
+    from holdfast.operations.repair import repair as repair
     from holdfast.operations.restore import (
         continue_restore as continue_restore,
         redo as redo,
@@ -144,6 +145,7 @@ HOMES = {
     "operations.task": "add_task finish_task list_tasks",
     "operations.tidy": "tidy",
     "operations.uninstall": "uninit",
+    "operations.repair": "repair",
     "operations.verify": "verify",
     "workspace": "Workspace open",
 }

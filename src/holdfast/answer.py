@@ -16,6 +16,7 @@ from holdfast.hooking import STATUS_LINE
 
 PLAIN = ("PreCompact",)  # what is printed here joins the instructions for the summary as it is
 ANSWERED = ("SessionStart", "PreCompact")
+ENDING = "SessionEnd"  # has no answer; where another system keeps runs in files, theirs are closed
 DEADLINE, SHORTLY = 4.0, 1.0  # seconds for the answer, and then for a short one
 
 
@@ -37,11 +38,12 @@ def main(arguments: list[str]) -> int:
 
 def _answer(agent: str, event: str) -> None:
     kept = spool.hook(agent, event)
-    if kept is None or event not in ANSWERED:
+    if kept is None or (event not in ANSWERED and not (event == ENDING and _has_files())):
         return
     from holdfast import headstart
 
-    headstart.begin()
+    if event != ENDING:
+        headstart.begin()
     from holdfast import intake
     from holdfast.answering import answer, answer_shortly
     from holdfast.workspace import open_workspace
@@ -61,6 +63,10 @@ def _answer(agent: str, event: str) -> None:
     if not in_time:  # what is still at work here ends with us, as it may at any moment
         spool.go_on_later()
         os._exit(0)
+
+
+def _has_files() -> bool:
+    return os.path.isdir(os.path.join(spool.locate(os.getcwd())[0], ".fractary"))
 
 
 def _within(seconds: float, work: Callable[[], str | None]) -> tuple[str | None, bool]:

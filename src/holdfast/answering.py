@@ -10,7 +10,7 @@ import time
 
 from holdfast import choosing
 from holdfast.briefing import make_brief
-from holdfast.catchup import catch_up
+from holdfast.catchup import catch_up, has_files
 from holdfast.errors import HoldfastError
 from holdfast.history import BRIEFED
 from holdfast.intake import Call
@@ -26,6 +26,7 @@ LIMIT = 10_000  # characters that Claude Code takes from one hook; more would be
 SURVIVING = 4_000  # characters for whoever writes the summary
 PATIENCE = 3.0  # seconds for taking in what waits; the rest is taken in by whoever comes next
 NAMED = 5
+LEAST = 1_000  # characters of a brief, whatever else is told
 PASSING = ("Kept by Holdfast", "Status: ", "- the last session's last action", "- the last call that was kept")
 REMEMBERS = ("resume",)  # a conversation that goes on like this still has in it what it was told
 
@@ -33,6 +34,27 @@ REMEMBERS = ("resume",)  # a conversation that goes on like this still has in it
 def answer(workspace: Workspace, call: Call, event: str) -> str | None:
     """The text for the agent, or None where there is nothing to say."""
     catch_up(workspace, until=time.monotonic() + PATIENCE, hurry=True)
+    owned = _of_other_systems(workspace, call, event)
+    if event == "SessionEnd":
+        return None
+    own = _own(workspace, call, event, len(owned) + 2 if owned else 0)
+    return "\n\n".join(filter(None, [owned, own])) or None
+
+
+def _of_other_systems(workspace: Workspace, call: Call, event: str) -> str:
+    """What a system that keeps its runs in files of the project wants done now; the text for the agent, if any."""
+    if not has_files(workspace):
+        return ""
+    from holdfast import windows  # few projects have such files, and this loads much
+
+    if event == "SessionStart":
+        return windows.begin(workspace, call) or ""
+    windows.END[event](workspace, call)
+    return ""
+
+
+def _own(workspace: Workspace, call: Call, event: str, used: int) -> str | None:
+    """What the conversation's run tells, in the room that is left."""
     if event == "PreCompact":
         keep_if_changed(workspace, "before-compaction")
     with workspace.reading() as journal:
@@ -40,7 +62,7 @@ def answer(workspace: Workspace, call: Call, event: str) -> str | None:
         if run is None:
             return _others(journal, workspace.worktree)
         told = {found.brief for found in journal.sessions_of(session.agent_session or "")} if session else set()
-    made = make_brief(workspace, run, last, _budget(workspace, event))
+    made = make_brief(workspace, run, last, max(LEAST, _budget(workspace, event) - used))
     if event == "PreCompact" or session is None:
         return made.text
     digest = _digest(made)

@@ -1,4 +1,4 @@
-"""Making the journal say what is true now: take in what hooks have kept, then notice who has died.
+"""Making the journal say what is true now: what files of other systems say, what hooks have kept, who has died.
 
 Calls become events in the order in which they were made, exactly once: the event's id comes from the call's name, and
 the call is removed only after its event is committed.
@@ -6,6 +6,7 @@ the call is removed only after its event is committed.
 
 from __future__ import annotations
 
+import os
 import time
 
 from msgspec import Struct
@@ -30,9 +31,18 @@ class CaughtUp(Struct):
 
 def catch_up(workspace: Workspace, until: float | None = None, *, hurry: bool = False) -> CaughtUp:
     """Take in and notice; no longer than `until`, a moment of the monotonic clock."""
+    if has_files(workspace):
+        from holdfast.adopting import adopt  # few projects have such files, and reading them loads much
+
+        adopt(workspace)
     result = take_in(workspace, until, hurry=hurry)
     result.interrupted = sweep(workspace)
     return result
+
+
+def has_files(workspace: Workspace) -> bool:
+    """Whether another system may keep runs in files of the worktree."""
+    return os.path.isdir(f"{workspace.root}/.fractary")
 
 
 def take_in(workspace: Workspace, until: float | None = None, *, hurry: bool = False) -> CaughtUp:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from holdfast import doings, fill, steps
+from holdfast import doings, fill, owning, steps
 from holdfast.doings import text_of, texts_of
 from holdfast.errors import Refused
 from holdfast.ledger import restore_began, restore_ended
@@ -136,7 +136,7 @@ def _gone_back(now: Run, then: Run) -> Run:
         then,
         seq=now.seq,
         updated=now.updated,
-        status=then.status if then.status.is_open else now.status,
+        status=then.status if then.status.is_open and not now.owned else now.status,
         worktree=now.worktree,
         directory=now.directory,
         agents=now.agents,
@@ -146,12 +146,14 @@ def _gone_back(now: Run, then: Run) -> Run:
         last_session=now.last_session,
         entries={letter: max(number, then.entries.get(letter, 0)) for letter, number in now.entries.items()},
         forgotten=now.forgotten,
+        owned=now.owned,
+        steps=now.steps if now.owned else then.steps,
     )
 
 
 def _move(run: Run, event: Event, move: Move) -> None:
     try:
-        after = transition(run.status, move).status
+        after = owning.moved(run, move) if run.owned else transition(run.status, move).status
     except Refused:
         return
     if after is not run.status:
@@ -318,6 +320,7 @@ HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     **dict.fromkeys(doings.HANDLERS, _did),
     **dict.fromkeys(steps.HANDLERS, _progressed),
     "call.kept": _called,
+    owning.TOLD: owning.told,
     fill.MEASURED: fill.measured,
     "restore.began": restore_began,
     "restore.ended": restore_ended,

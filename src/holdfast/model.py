@@ -216,6 +216,22 @@ class Bearings(Struct):
     known: bool = True  # whether the files could be looked at
 
 
+class Owned(Struct):
+    """What the file of another system says about a run that is that system's own."""
+
+    path: str  # from the root of the worktree
+    digest: str
+    status: Status | None = None
+    word: str = ""  # the system's own word for the status
+    phase: str | None = None
+    step: str | None = None
+    workflow: str | None = None
+    sessions: list[str] = []  # the session records that it held
+    earlier: list[str] = []  # digests that it had before
+    lost: list[str] = []  # session records that it held once and lacks now
+    is_older: bool = False  # it is again as it was before
+
+
 class Run(Struct):
     """A piece of work that outlives any one agent process: what its events add up to."""
 
@@ -239,6 +255,7 @@ class Run(Struct):
     tasks: list[Task] = []
     notes: list[Note] = []
     steps: list[Step] = []
+    owned: Owned | None = None
     prompts: list[Prompt] = []
     actions: list[Action] = []
     files: dict[str, datetime] = {}

@@ -85,6 +85,14 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "step.started": lambda body: f"step {_text(body.get('name'))} started",
     "step.completed": lambda body: f"step {_text(body.get('name'))} completed",
     "step.failed": lambda body: f"step {_text(body.get('name'))} failed: {_text(body.get('error'))}".rstrip(": "),
+    "owner.told": lambda body: (
+        "its file says: "
+        + ", ".join(filter(None, [_text(body.get("word")), _text(body.get("phase")), _text(body.get("step"))]))
+    ),
+    "context.loaded": lambda body: (
+        f"loaded {', '.join(_texts(body.get('artifacts'))) or 'no artifact'} ({_text(body.get('trigger'))})"
+    ),
+    "context.saved": lambda body: f"Session ended: {_text(body.get('record'))} (reason: {_text(body.get('reason'))})",
     "context.compacting": lambda body: f"context is being compacted ({_text(body.get('trigger'))})",
     "context.compacted": lambda body: f"context was compacted ({_text(body.get('trigger'))})",
     "context.measured": lambda body: f"context: {body.get('tokens')} of {body.get('window')} tokens",
@@ -104,5 +112,6 @@ SEARCHED: dict[str, tuple[str, ...]] = {
     "prompt.given": ("text",),
     "action.taken": ("text", "files"),
     "step.planned": ("steps",),
+    "owner.told": ("goal",),
     "step.failed": ("error",),
 }

@@ -105,9 +105,10 @@ def _open_run(journal: Journal, call: Call, ground: Ground) -> Run | None:
     if run is None or run.status not in (Status.CREATED, Status.ACTIVE):
         listed, _ = journal.list_runs(RunQuery(worktree=ground.worktree, statuses=OPEN_STATUSES, limit=2))
         run = listed[0] if len(listed) == 1 else None
-    if run is None or attended(journal, run.id) or (run.updated and call.time - run.updated > ground.recent):
+    if run is None or attended(journal, run.id):
         return None
-    return run
+    is_forgotten = run.owned is None and run.updated and call.time - run.updated > ground.recent
+    return None if is_forgotten else run
 
 
 def _start(journal: Journal, call: Call, goal: str, ground: Ground) -> Run:

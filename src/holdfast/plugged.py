@@ -8,8 +8,13 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-NAME = "holdfast"
+NAME, FABER = "holdfast", "fractary-faber"
 DIRECTORY = Path(__file__).with_name("plugin")  # it is a marketplace too, of itself
+
+
+def faber_command() -> str:
+    """What one types for FABER's own names of its session commands, once the marketplace is known."""
+    return f"claude plugin install {FABER}@{NAME}"
 
 
 def commands(directory: str) -> list[str]:

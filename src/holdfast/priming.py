@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from holdfast import steps
 from holdfast.model import Action, Artifact, Bearings, Decision, Run, Session, Status, Task
+from holdfast.owning import said
 from holdfast.text import count, one_line, visible
 
 LINE, SHORT = 600, 200  # characters of one line
@@ -73,6 +74,8 @@ def _head(run: Run, now: datetime) -> Iterable[str]:
     yield f"Goal: {_one(run.goal)}"
     if run.name:
         yield f"Name: {_one(run.name)}"
+    if run.owned:
+        yield f"{said(run.owned)} ({_one(run.owned.path)})"
     done = len(run.tasks) - len(run.open_tasks)
     yield f"Status: {run.status}; {count(done, 'task')} done, {len(run.open_tasks)} open; {count(run.seq, 'event')}"
 

@@ -14,6 +14,7 @@ from holdfast import plugged
 from holdfast.operations.doctor import Check
 from tests.agents.conftest import PATIENCE, Answered, Project
 from tests.agents.test_claude import bash
+from tests.faber_states import ACTIVE, RUN, put, put_state
 from tests.house.tree import ROOT
 
 GOAL = "Goal: begin here"
@@ -80,8 +81,8 @@ def permit(project: Project, *allowed: str) -> None:
 
 
 def test_client_finds_nothing_wrong_with_it(installed: Plugged) -> None:
-    for name in ("plugin", "marketplace"):
-        said = installed.plugin("validate", str(plugged.DIRECTORY / ".claude-plugin" / f"{name}.json"))
+    for place, name in ((".", "plugin"), (".", "marketplace"), ("faber", "plugin")):
+        said = installed.plugin("validate", str(plugged.DIRECTORY / place / ".claude-plugin" / f"{name}.json"))
         assert f"Validating {name} manifest" in said
         assert "Validation passed" in said
 
@@ -177,3 +178,19 @@ def test_plugin_is_installed_through_its_own_marketplace(bare: Plugged) -> None:
     assert "hooks" not in found
     bare.plugin("disable", "holdfast@holdfast")
     assert bare.examine()["hooks"].state == "warning"
+
+
+@pytest.mark.parametrize("name", ["session-load", "prime-context", "session-save", "session-end"])
+def test_fabers_own_names_work_as_slash_commands(bare: Plugged, name: str) -> None:
+    state = put_state(bare.directory)
+    put(bare.directory, ACTIVE, RUN)
+    bare.holdfast("session-load")
+    permit(bare)
+    asked = f"/{plugged.FABER}:{name} " + bash(f"holdfast {name}")
+    done = bare.claude(asked, "--plugin-dir", f"{DIRECTORY}/faber")
+    assert f"Run `holdfast {name}`" in done.turns[0].text
+    found = json.loads(state.read_bytes())
+    (record,) = found["sessions"]["session_history"]
+    reloads = found["context_metadata"]["reload_count"]
+    is_load = name in ("session-load", "prime-context")
+    assert (reloads, record.get("end_reason")) == ((2, None) if is_load else (1, "manual"))

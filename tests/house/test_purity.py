@@ -11,7 +11,7 @@ PURE = [name for floor in ("1 what things are", "2 what follows from what") for 
 # All that these floors may import from outside. Nothing here acts, but for `os` and `hashlib`, of which only a part may
 # be used: see below.
 MAY_IMPORT = {
-    "__future__", "collections.abc", "datetime", "enum", "errno", "functools", "hashlib", "msgspec", "os", "re",
+    "__future__", "collections.abc", "copy", "datetime", "enum", "errno", "functools", "hashlib", "msgspec", "os", "re",
     "typing",
 }  # fmt: skip
 # module: what it may use of `os`, and why

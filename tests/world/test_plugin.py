@@ -24,6 +24,7 @@ COMMANDS = {
     "session-load", "session-save", "status", "brief", "resume", "continue", "save", "history", "abort", "budget",
     "checkpoint", "rollback", "step", "decide", "task", "prime-context", "load", "session-end",
 }  # fmt: skip
+FABERS = {"session-load", "session-save", "prime-context", "session-end"}
 PAGES = sorted(plugged.DIRECTORY.rglob("*.md"))
 NAMES = [str(page.relative_to(plugged.DIRECTORY)) for page in PAGES]
 PHRASES = ("session state", "save session", "load session", "resume session", "session history")
@@ -74,9 +75,14 @@ def test_a_page_that_names_what_does_not_exist_would_be_seen() -> None:
             understand(line)
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_fabers_own_names_are_in_a_plugin_of_that_name() -> None:
+    assert {path.stem for path in (plugged.DIRECTORY / "faber" / "commands").iterdir()} == FABERS
+
+
+@pytest.mark.parametrize("name", [*sorted(COMMANDS), *(f"faber/{name}" for name in sorted(FABERS))])
 def test_a_slash_command_says_what_it_is_and_may_run_only_our_verbs(name: str) -> None:
-    page = plugged.DIRECTORY / "commands" / f"{name}.md"
+    place, _, name = name.rpartition("/")
+    page = plugged.DIRECTORY / place / "commands" / f"{name}.md"
     head = head_of(page)
     assert head["description"]
     assert json.loads(head["argument-hint"])
@@ -119,15 +125,19 @@ def test_the_hooks_are_those_of_init() -> None:
         assert call["timeout"] == hooking.block("project", "", "")[event]["timeout"]
 
 
-def test_the_plugin_has_the_version_of_the_package() -> None:
-    described = json.loads((plugged.DIRECTORY / ".claude-plugin" / "plugin.json").read_bytes())
-    assert (described["name"], described["version"]) == (plugged.NAME, holdfast.__version__)
+@pytest.mark.parametrize(("place", "name"), [(".", plugged.NAME), ("faber", plugged.FABER)])
+def test_each_plugin_has_the_version_of_the_package(place: str, name: str) -> None:
+    described = json.loads((plugged.DIRECTORY / place / ".claude-plugin" / "plugin.json").read_bytes())
+    assert (described["name"], described["version"]) == (name, holdfast.__version__)
 
 
 def test_the_marketplace_offers_the_plugin_beside_it() -> None:
     offered = json.loads((plugged.DIRECTORY / ".claude-plugin" / "marketplace.json").read_bytes())
     assert offered["name"] == plugged.NAME
-    assert [(plugin["name"], plugin["source"]) for plugin in offered["plugins"]] == [(plugged.NAME, "./")]
+    assert [(plugin["name"], plugin["source"]) for plugin in offered["plugins"]] == [
+        (plugged.NAME, "./"),
+        (plugged.FABER, "./faber"),
+    ]
 
 
 def test_a_directory_with_a_space_can_be_pasted() -> None:

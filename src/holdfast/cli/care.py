@@ -1,4 +1,4 @@
-"""Look after it: sweep, verify, delete."""
+"""Look after it: sweep, verify, repair, tidy, delete."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from holdfast.cli.command import complete_run, confirm, verb, yes_option
 from holdfast.cli.outcome import Said
 from holdfast.cli.words import Line
 from holdfast.errors import Damaged
-from holdfast.operations import delete as deleting, look, sweep as sweeping, tidy as tidying, verify as verifying
+from holdfast.operations import (
+    delete as deleting,
+    look,
+    repair as repairing,
+    sweep as sweeping,
+    tidy as tidying,
+    verify as verifying,
+)
 from holdfast.text import count, one_line
 from holdfast.workspace import Workspace
 
@@ -43,6 +50,23 @@ def verify(workspace: Workspace, deep: bool) -> Said:
     return Said(found, [f"Whole: {seen}"], talk)
 
 
+@verb("holdfast repair")
+@click.argument("run", required=False, shell_complete=complete_run)
+@click.option("--keep", is_flag=True, help="Take the file as it is, though it was turned back.")
+def repair(workspace: Workspace, run: str | None, keep: bool) -> Said:
+    """Put back a FABER run's state file that is damaged or was turned back, from its best copy."""
+    found = repairing.repair(workspace, run, keep=keep)
+    if found.path is None:
+        return Said(found, talk=[f"Nothing to repair: {found.run} has no file of another system"])
+    if found.source is None:
+        return Said(found, [found.path], ["Taken as it is" if found.changed else "Nothing to repair: it is whole"])
+    talk: list[Line] = [f"Put back from {found.source}"]
+    if found.aside:
+        talk.append(f"What stood there is now {found.aside}")
+    talk += [("warn", f"Lost: {one_line(what, 200)}") for what in found.lost]
+    return Said(found, [found.path], talk)
+
+
 def _seen(found: verifying.Verified) -> Iterator[str]:
     yield count(found.runs, "run")
     yield count(found.events, "event")
@@ -67,6 +91,8 @@ def tidy(workspace: Workspace, days: int | None, most: int | None, megabytes: in
         talk.append(f"Stay whatever the numbers say: {reasons}")
     if not dry_run:
         talk.append(f"Gave back {_megabytes(found.freed)}, {_megabytes(found.stored)} are taken")
+    if found.backups:
+        talk.append(f"{word} {count(len(found.backups), 'backup')} of state files whose runs ended long ago")
     if found.waiting:
         talk.append(f"Git has just used {count(found.waiting, 'pack')}; what they hold can go in an hour")
     if found.unknown:

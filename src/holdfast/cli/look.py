@@ -17,6 +17,7 @@ from holdfast.fill import fill_of, told
 from holdfast.model import Event, Run, Session
 from holdfast.narration import headline
 from holdfast.operations import look
+from holdfast.owning import said
 from holdfast.text import count, one_line
 from holdfast.workspace import Workspace
 
@@ -91,6 +92,8 @@ def _run(found: look.RunShown) -> Iterator[Line]:
     yield f"started    {when(run.created)}"
     yield f"last       {when(run.updated)}"
     yield f"directory  {one_line(run.directory)}"
+    if run.owned:
+        yield f"file       {one_line(run.owned.path, 300)}: {said(run.owned)}"
     for name, values in (("tags", run.tags), ("agents", run.agents)):
         if values:
             yield f"{name.ljust(9)}  {', '.join(one_line(value, 60) for value in values)}"

@@ -20,7 +20,7 @@ from holdfast.cli import words
 from holdfast.cli.progress import Reporter
 from holdfast.cli.verbs import VERBS
 from holdfast.cli.words import Line
-from holdfast.errors import DONE, FAILED, INTERRUPTED, Bug, HoldfastError, Trouble, from_os_error
+from holdfast.errors import DONE, FAILED, INTERRUPTED, Bug, HoldfastError, Trouble, WorkflowError, from_os_error
 from holdfast.text import ACTING, one_line
 from holdfast.workspace import Workspace, open_workspace
 
@@ -32,6 +32,7 @@ class Said(Struct, frozen=True):
     data: Iterable[Line] | Callable[[], None] = ()
     talk: Iterable[Line] = ()
     code: int = 0
+    short: Iterable[Line] | None = None  # the data for somebody who wants to hear little
     then: Callable[[], int] | None = None  # what follows for somebody at a terminal, once all is said
     stream: Callable[[bool], None] | None = None  # for what has no end: told whether it speaks JSON
 
@@ -62,7 +63,9 @@ def answer(act: Callable[[Workspace], Said], manner: Manner) -> int:
             words.emit(said.talk, sys.stderr)
         if manner.verbose:
             words.emit([("dim", f"store: {workspace.place}"), ("dim", f"worktree: {workspace.root}")], sys.stderr)
-    if callable(said.data):
+    if manner.quiet and said.short is not None:
+        words.emit(said.short)
+    elif callable(said.data):
         said.data()
     else:
         words.emit(said.data)
@@ -131,7 +134,7 @@ def print_json(value: Any) -> None:
     import msgspec
 
     text = msgspec.json.encode(value).decode()
-    sys.stdout.write(ACTING.sub(_escaped, text) + "\n")
+    sys.stdout.write((text if text.isascii() and text.isprintable() else ACTING.sub(_escaped, text)) + "\n")
     sys.stdout.flush()
 
 
@@ -143,6 +146,11 @@ def _escaped(found: re.Match[str]) -> str:
 
 def say_error(error: HoldfastError, as_json: bool) -> int:
     if as_json and _said_as_json(error):
+        return error.code
+    if isinstance(error, WorkflowError):
+        from holdfast.reporting import told_error
+
+        words.emit(told_error(error, words.marks()), sys.stderr)
         return error.code
     width = max((len(name) for name, _ in error.facts), default=0)
     lines: list[words.Line] = [("bad", f"holdfast: {one_line(error.message)}")]

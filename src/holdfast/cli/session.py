@@ -2,42 +2,86 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import click
 
 from holdfast.cli import words
-from holdfast.cli.command import run_option, verb
+from holdfast.cli.command import complete_run, run_option, verb
 from holdfast.cli.outcome import Said
-from holdfast.cli.words import ago
+from holdfast.cli.words import Line, ago
 from holdfast.operations import past, save as saving, session
+from holdfast.priming import Brief
+from holdfast.reporting import (
+    Reloaded,
+    SessionSaved,
+    dry_report,
+    fenced,
+    report,
+    saved_report,
+    told_artifacts,
+    told_warnings,
+)
 from holdfast.text import one_line
 from holdfast.workspace import Workspace
+
+if TYPE_CHECKING:
+    from holdfast.saving import Saved
 
 
 @verb("holdfast save")
 @run_option
 def save(workspace: Workspace, run: str | None) -> Said:
-    """Save the open run: code and state, if anything changed. Prints the id of the checkpoint that holds it."""
+    """Save the open run: code and state, if anything changed. Prints the id of the checkpoint that holds it.
+
+    In a FABER run this is `session-save`.
+    """
     return _said(saving.save(workspace, run=run))
 
 
+_run_id_option = click.option(
+    "--run-id", "--run", "run", metavar="ID", shell_complete=complete_run, help="The run; else the active one."
+)
+
+
 def _load_command(name: str) -> click.Command:
-    @verb(f"holdfast {name} --budget 4000", name)
-    @run_option
-    @click.option("--budget", type=click.IntRange(500, 1_000_000), metavar="N", help="At most N characters.")
-    def command(workspace: Workspace, run: str | None, budget: int | None) -> Said:
-        """Load what a session needs to go on: the brief of its run."""
-        found = session.session_load(workspace, run=run, budget=budget)
-        return Said(found, [found.text])
+    @verb(f"holdfast {name} --trigger session_start", name)
+    @_run_id_option
+    @click.option("--trigger", default="manual", metavar="TRIGGER", help="Why it is loaded; `manual` by default.")
+    @click.option("--artifacts", metavar="A,B", help="Only these artifacts.")
+    @click.option("--force", is_flag=True, help="Also what was loaded a moment ago.")
+    @click.option("--dry-run", is_flag=True, help="Only say what would be loaded.")
+    @click.option("--budget", type=click.IntRange(500, 100_000_000), metavar="BYTES", help="Room for all artifacts.")
+    def command(
+        workspace: Workspace,
+        run: str | None,
+        trigger: str,
+        artifacts: str | None,
+        force: bool,
+        dry_run: bool,
+        budget: int | None,
+    ) -> Said:
+        """Load what a session needs to go on: a FABER run's critical artifacts, or the brief of a run of our own.
+
+        TRIGGER is session_start, manual, phase_start, phase_transition:A->B or compaction_detected.
+        """
+        wanted = tuple(word.strip() for word in (artifacts or "").split(",") if word.strip())
+        found = session.session_load(
+            workspace, run=run, trigger=trigger, artifacts=wanted, force=force, dry_run=dry_run, budget=budget
+        )
+        return _loaded(found)
 
     return command
 
 
 def _save_command(name: str) -> click.Command:
-    @verb(f"holdfast {name}", name)
-    @run_option
-    def command(workspace: Workspace, run: str | None) -> Said:
-        """Keep what a session did, as `holdfast save` does."""
-        return _said(session.session_save(workspace, run=run))
+    @verb(f"holdfast {name} --reason normal", name)
+    @_run_id_option
+    @click.option("--reason", type=click.Choice(session.REASONS), default="manual", help="Why the session ends.")
+    def command(workspace: Workspace, run: str | None, reason: str) -> Said:
+        """Keep what a session did: a FABER run's session record is closed; a run of our own is saved."""
+        return _said(session.session_save(workspace, run=run, reason=reason))
 
     return command
 
@@ -49,7 +93,26 @@ session_save = _save_command("session-save")
 session_end = _save_command("session-end")
 
 
-def _said(found: saving.Saved) -> Said:
+def _loaded(found: Brief | Reloaded) -> Said:
+    if isinstance(found, Brief):
+        return Said(found, [found.text])
+    return Said(found, _lines(found), told_warnings(found.warnings, words.marks()))
+
+
+def _lines(found: Reloaded) -> Iterator[Line]:
+    """The report and the artifacts; nothing of it is made for somebody who wants JSON."""
+    marks = words.marks()
+    yield from dry_report(found, marks) if found.dry_run else report(found, marks)
+    for artifact in told_artifacts(found):
+        yield from ("", fenced(artifact))
+
+
+def _said(found: Saved | SessionSaved) -> Said:
+    if isinstance(found, SessionSaved):
+        marks = words.marks()
+        short = [f"Session ended: {found.session} (reason: {found.reason})"] if found.changed else []
+        lines: list[Line] = list(saved_report(found, marks))
+        return Said(found, lines, told_warnings(found.warnings, marks), short=short)
     where = f"{found.run} at event {found.seq:,}"
     talk = f"Saved {where} as {found.checkpoint.id}" if found.changed else f"Nothing changed since {where}"
     return Said(found, [found.checkpoint.id], [talk])

@@ -66,6 +66,7 @@ def _loading(found: initialise.Initialised) -> Iterator[Line]:
     if found.created:
         yield "Ready."
     yield from ("Load the plugin for one session:", f"  {once}", "or for all:", f"  {add}", f"  {install}")
+    yield from found.hints
 
 
 def _changes(file: str, events: dict[str, str]) -> Iterator[Line]:

@@ -14,6 +14,7 @@ from holdfast.cli.words import Line, ago, by, when
 from holdfast.ledger import interrupted
 from holdfast.model import Run
 from holdfast.operations import status as standing
+from holdfast.owning import said
 from holdfast.text import count, one_line
 from holdfast.workspace import Workspace
 
@@ -67,6 +68,8 @@ def _where(run: Run, found: standing.Status) -> Iterator[Line]:
     yield from _doing(run)
     if full := fill.fill_of(run.context_tokens, run.context_window):
         yield (FILL_STYLE.get(full.state, ""), f"context {fill.told(full)}")
+    if run.owned:
+        yield said(run.owned)
     yield from (f"Steps: {line}" for line in steps.told(run))
     for task in run.open_tasks[:5]:
         yield f"Next: {task.id}  {one_line(task.text, 120)}"

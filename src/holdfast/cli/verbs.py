@@ -82,6 +82,7 @@ VERBS = {
     "completion": Verb("setup", "setup", "print the completion script of a shell"),
     "sweep": Verb("care", "care", "take in what hooks kept, and notice who died"),
     "verify": Verb("care", "care", "prove that the store is whole"),
+    "repair": Verb("care", "care", "put a damaged state file back from its best copy"),
     "tidy": Verb("care", "care", "thin out old checkpoints, and give space back"),
     "import": Verb("bring", "care", "make runs of conversations that were there before"),
     "delete": Verb("care", "care", "remove a run for good"),

@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from holdfast.model import Session
 from holdfast.text import one_line, visible
+
+if TYPE_CHECKING:
+    from holdfast.reporting import Marks  # few commands need it
 
 Line = str | tuple[str, str]  # a text, or a style and a text
 
@@ -27,9 +30,20 @@ def emit(lines: Iterable[Line], stream: IO[str] | None = None) -> None:
 
 
 def _has_colour(stream: IO[str]) -> bool:
+    return stream.isatty() and not _is_plain()
+
+
+def _is_plain() -> bool:
     import os
 
-    return stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    return "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
+
+
+def marks() -> Marks:
+    """The marks of FABER's reports, or words where a terminal asks for plain text."""
+    from holdfast.reporting import DRAWN, PLAIN
+
+    return PLAIN if _is_plain() else DRAWN
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], stream: IO[str] | None = None) -> None:

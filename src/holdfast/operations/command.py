@@ -18,12 +18,12 @@ from holdfast.observer import Order
 from holdfast.operations import checkpoints as looking, look, settle
 from holdfast.operations.brief import brief
 from holdfast.operations.rollback import rollback
-from holdfast.operations.save import save
 from holdfast.operations.start import start
 from holdfast.operations.status import Status, status
 from holdfast.operations.switch import switch
 from holdfast.proving import prove
 from holdfast.returning import Restored
+from holdfast.saving import save_run
 from holdfast.text import count, one_line
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
@@ -143,7 +143,7 @@ def _brief(workspace: Workspace, order: Order) -> Lines:
 
 
 def _pause(workspace: Workspace, order: Order) -> Lines:
-    kept = save(workspace).checkpoint
+    kept = save_run(workspace, None).checkpoint
     run = settle.pause(workspace).run
     return [f"{run.id} is {run.status}; it is kept as {kept.id}", "`*continue` goes on"]
 

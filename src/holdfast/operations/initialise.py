@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from holdfast import client, files, hookfile, hooking, installing, plugged, spool
+from holdfast.catchup import has_files
 from holdfast.checkpointing import shadow_of
 from holdfast.errors import HoldfastError, NotFound, Refused, WrongUsage
 from holdfast.text import path_text
@@ -106,6 +107,9 @@ def _with_plugin(workspace: Workspace, adopt: bool, agent: str | None, scope: st
     result = Initialised(path_text(workspace.root), path_text(workspace.place), False, path_text(inbox), hooking.AGENT)
     result.plugin = _sayable(str(plugged.DIRECTORY))
     result.commands, result.block = plugged.commands(result.plugin), hooking.plugin()
+    if has_files(workspace):
+        names = "`/fractary-faber:session-load` and the others"
+        result.hints.append(f"`{plugged.faber_command()}` adds FABER's own names: {names}")
     if not dry_run:
         with files.os_errors():
             result.created = workspace.create(adopt)

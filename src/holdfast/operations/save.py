@@ -1,38 +1,29 @@
-"""Save the open run: what hooks kept is taken in, and what changed since the last checkpoint becomes one."""
+"""Save the open run: what that means is its layout's to say."""
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import TYPE_CHECKING
 
 from holdfast import choosing
-from holdfast.checkpointing import look, make_checkpoint, shadow_of
-from holdfast.errors import Refused
-from holdfast.model import Checkpoint
-from holdfast.refusing import refuse_unfinished
+from holdfast.adopting import LAYOUT
+from holdfast.finding import faber_id
+from holdfast.parting import save_session
+from holdfast.reporting import SessionSaved
+from holdfast.statefile import own_client
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
-
-class Saved(Struct):
-    run: str
-    seq: int  # the run's last event
-    checkpoint: Checkpoint  # the one that holds it: a new one, or the last
-    changed: bool  # whether it is a new one
+if TYPE_CHECKING:
+    from holdfast.saving import Saved
 
 
 @verb
-def save(workspace: Workspace, *, run: str | None = None) -> Saved:
-    """Keep the worktree and the run's state as a checkpoint, unless the last one holds both already."""
+def save(workspace: Workspace, *, run: str | None = None) -> Saved | SessionSaved:
+    """Keep the worktree and the run's state as a checkpoint; in a FABER run, close the session that is open."""
     with workspace.reading() as journal:
-        found = choosing.get_run(workspace, journal, run)
-    if workspace.is_off:
-        raise Refused("Holdfast is off here, so nothing is saved", [("store", workspace.place)], ["`holdfast on`"])
-    with shadow_of(workspace) as shadow:
-        with workspace.reading() as journal:
-            refuse_unfinished(journal, workspace)
-            last = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
-        scan = look(workspace, shadow)
-        if last and (last.tree, last.run, last.seq) == (scan.tree, found.id, found.seq):
-            return Saved(found.id, found.seq, last, changed=False)
-        made, _ = make_checkpoint(workspace, shadow, run=found, kind="saved", seen=scan)
-        return Saved(found.id, found.seq, made, changed=True)
+        meant = choosing.get_run(workspace, journal, run)
+    if meant.layout != LAYOUT:
+        from holdfast.saving import save_run  # what checkpoints need is much to load, and a FABER run needs none of it
+
+        return save_run(workspace, run)
+    return save_session(workspace, own_client(workspace), run=faber_id(workspace, meant))

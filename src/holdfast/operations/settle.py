@@ -7,6 +7,7 @@ from msgspec import Struct
 from holdfast import choosing
 from holdfast.lifecycle import Move
 from holdfast.model import Run
+from holdfast.owning import refuse_owned
 from holdfast.settling import settle
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
@@ -50,5 +51,7 @@ def abandon(workspace: Workspace, run: str | None = None, *, reason: str | None 
 def _settle(workspace: Workspace, name: str | None, move: Move, reason: str | None) -> Settled:
     with workspace.writing() as journal:
         run = choosing.get_run(workspace, journal, name, ended_too=True)
+        if run.owned and move is not Move.ABANDON:
+            refuse_owned(run, f"it cannot be told to {move} here")
         changed = settle(journal, run, move, reason)
         return Settled(journal.get_run(run.id), changed)

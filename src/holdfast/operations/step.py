@@ -9,6 +9,7 @@ from holdfast.errors import WrongUsage
 from holdfast.journal import Journal
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Body, Draft, Run, Step
+from holdfast.owning import refuse_owned
 from holdfast.settling import settle
 from holdfast.verbs import verb
 from holdfast.wording import checked
@@ -75,6 +76,8 @@ def list_steps(workspace: Workspace, *, run: str | None = None) -> StepsListed:
 
 
 def _told(journal: Journal, run: Run, kind: str, body: Body, same: bool) -> Stepped:
+    if run.owned:
+        refuse_owned(run, "its phases and steps are told by its state file")
     if not same:
         transition(run.status, Move.RESUME)  # refuses what has ended
         journal.append(run.id, Draft(kind, {key: value for key, value in body.items() if value is not None}))

@@ -8,6 +8,8 @@ from datetime import timedelta
 from msgspec import Struct
 
 from holdfast import files
+from holdfast.backups import old_backups
+from holdfast.catchup import has_files
 from holdfast.checkpointing import MEGABYTE, PATIENCE, shadow_of
 from holdfast.errors import HoldfastError, Trouble
 from holdfast.journal import Journal
@@ -29,6 +31,7 @@ class Tidied(Struct):
     freed: int = 0
     waiting: int = 0  # packs that git has relied on within the last hour
     unknown: int = 0  # states that are kept though the journal does not know them
+    backups: list[str] = []  # of state files, whose runs ended long ago
     because: dict[str, int] = {}  # why some stay whatever the numbers say -> how many
 
 
@@ -56,8 +59,12 @@ def tidy(
         gone = {made.id for made in going}
         result = Tidied([made.id for made in going], len(found) - len(going), dry_run, stored_bytes(shadow.vault))
         result.because = _because([made for made in found if made.id not in gone], needed)
+        old = old_backups(workspace) if has_files(workspace) else []
+        result.backups = [path_text(path.relative_to(workspace.root)) for path in old]
         if dry_run:
             return result
+        for path in old:
+            files.remove(path)
         _drop(workspace, going)
         result.unknown = _take_off(workspace, shadow, found, gone)
     for worktree in sorted({made.worktree for made in going} & ended):

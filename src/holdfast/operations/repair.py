@@ -1,0 +1,171 @@
+"""Put back a file that another system owns and somebody has damaged or turned back, from the best copy that is left."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from holdfast import choosing, faces, files
+from holdfast.adopting import LAYOUT, body_of, copies, journal_id, keep_copy, remember
+from holdfast.errors import NotFound, Refused
+from holdfast.faces import Face, Unreadable, read_face
+from holdfast.finding import Target, faber_id, is_of, lost_records, shown
+from holdfast.layouts import faber
+from holdfast.model import Draft, Run
+from holdfast.owning import TOLD
+from holdfast.records import moment, record_ids
+from holdfast.text import path_text
+from holdfast.verbs import verb
+from holdfast.workspace import Workspace
+
+STORE = "the store"
+
+
+class Repaired(Struct):
+    run: str
+    path: str | None  # of the file; null: the run has none
+    changed: bool
+    source: str | None = None  # where the copy came from
+    aside: str | None = None  # where what stood there is now
+    lost: list[str] = []  # what was known and is not in it
+
+
+class Copy(Struct):
+    face: Face
+    source: str
+
+    @property
+    def rank(self) -> tuple[int, datetime]:
+        """The more session records the better; then the later."""
+        written = moment(self.face.value.get("updated_at"))
+        return len(record_ids(self.face.value)), written or datetime.min.replace(tzinfo=UTC)
+
+
+@verb
+def repair(workspace: Workspace, run: str | None = None, *, keep: bool = False) -> Repaired:
+    """Put the best copy of a FABER run's state back, if it is damaged or was turned back; or `keep` it as it is."""
+    known = _find(workspace, run)
+    if known is not None and known.layout != LAYOUT:
+        return Repaired(known.id, None, changed=False)
+    name = faber_id(workspace, known) if known is not None else faber.check_run_id(run or "")
+    path = _path(workspace, name, known)
+    current, why = _current(path)
+    lacking = _lacks(workspace, name, current) if current is not None else []
+    if current is not None and (keep or not lacking):
+        return _accept(workspace, name, current, changed=bool(lacking))
+    if keep:
+        raise Refused("A file that cannot be read cannot be kept", [("path", path), ("because", why)])
+    best = max(_copies(workspace, name, path), key=lambda copy: copy.rank, default=None)
+    if best is None:
+        raise NotFound(
+            "No good copy is left",
+            [("path", path_text(path)), ("because", why)],
+            ["look for one in git: `git log -- " + shown(workspace, path) + "`"],
+        )
+    if current is not None and best.rank <= Copy(current, "").rank:
+        return _accept(workspace, name, current, changed=True)
+    return _put_back(workspace, name, path, best, known)
+
+
+def _find(workspace: Workspace, run: str | None) -> Run | None:
+    """The run that is meant, where the journal knows it."""
+    with workspace.reading() as journal:
+        if run is not None and (found := journal.find_run(journal_id(run))):
+            return found
+        try:
+            found = choosing.get_run(workspace, journal, run)
+        except NotFound:
+            if run is None or faber.find_state(workspace.root, run) is None:
+                raise
+            return None
+    return found
+
+
+def _path(workspace: Workspace, name: str, known: Run | None) -> Path:
+    if path := faber.find_state(workspace.root, name):
+        return path
+    candidates = faber.state_candidates(workspace.root, name)
+    before = workspace.root / known.owned.path if known is not None and known.owned else candidates[0]
+    path = before if before in candidates else candidates[0]
+    if not path.parent.is_dir():
+        facts = [("directory", path_text(path.parent))]
+        raise NotFound(f"The directory of run {name} is gone", facts, ["`holdfast checkpoints --touching PATH`"])
+    return path
+
+
+def _current(path: Path) -> tuple[Face | None, str]:
+    try:
+        return read_face(path), ""
+    except Unreadable as error:
+        return None, error.why
+
+
+def _lacks(workspace: Workspace, run: str, face: Face) -> list[str]:
+    return lost_records(workspace, Target(run, face, faber.tell(face.value, run)))
+
+
+def _copies(workspace: Workspace, run: str, path: Path) -> list[Copy]:
+    beside = faces.best_backup(path, lambda state: is_of(run, state))
+    found = [Copy(face, shown(workspace, face.path)) for face in beside]
+    for data in copies(workspace).find(path):
+        try:
+            face = faces.parse_face(path, data)
+        except Unreadable:
+            continue
+        if is_of(run, face.value):
+            found.append(Copy(face, STORE))
+    return found
+
+
+def _accept(workspace: Workspace, run: str, face: Face, *, changed: bool) -> Repaired:
+    """Take a state as it is: what it lacks is not missed any more."""
+    if changed:
+        backup = face.path.with_name(face.path.name + ".backup")
+        if backup.exists():
+            files.write(backup, face.data)
+        _note(workspace, run, face)
+    return Repaired(run, shown(workspace, face.path), changed)
+
+
+def _put_back(workspace: Workspace, run: str, path: Path, best: Copy, known: Run | None) -> Repaired:
+    before = files.read(path)
+    aside = None
+    if before is not None:
+        aside = path.with_name(f"{path.name}.damaged-{workspace.clock.now():%Y%m%d-%H%M%S}")
+        files.write(aside, before)
+    if files.replace_shared(path, before, best.face.data) is not None:
+        raise Refused("Somebody else changed the file at the same moment", [("path", path)], ["run the command again"])
+    face = read_face(path)
+    lost = [f"session record {id}" for id in _lacks(workspace, run, face)] + _missed(known, face)
+    _note(workspace, run, face)
+    return Repaired(run, shown(workspace, path), True, best.source, shown(workspace, aside) if aside else None, lost)
+
+
+def _missed(known: Run | None, face: Face) -> list[str]:
+    """What the journal knew of the run that the copy does not hold."""
+    owned = known.owned if known else None
+    if owned is None or known is None:
+        return []
+    told = faber.tell(face.value, known.id)
+    lost = []
+    for noun, then, now in (
+        ("status", owned.word, told.word),
+        ("phase", owned.phase, told.phase),
+        ("step", owned.step, told.step),
+    ):
+        if then and then != now:
+            lost.append(f"{noun} {then}: it says {now or 'none'}")
+    return lost
+
+
+def _note(workspace: Workspace, run: str, face: Face) -> None:
+    """Let the journal take the file as it is now."""
+    with workspace.writing() as journal:
+        if known := journal.find_run(journal_id(run)):
+            body = {**body_of(workspace, run, face), "accepted": True}
+            journal.append(known.id, Draft(TOLD, msgspec.to_builtins(body)))
+    keep_copy(workspace, face)
+    remember(workspace, face.path)

@@ -1,0 +1,36 @@
+"""Saving a run of our own: what changed since the last checkpoint becomes one."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from holdfast import choosing
+from holdfast.checkpointing import look, make_checkpoint, shadow_of
+from holdfast.errors import Refused
+from holdfast.model import Checkpoint
+from holdfast.refusing import refuse_unfinished
+from holdfast.workspace import Workspace
+
+
+class Saved(Struct):
+    run: str
+    seq: int  # the run's last event
+    checkpoint: Checkpoint  # the one that holds it: a new one, or the last
+    changed: bool  # whether it is a new one
+
+
+def save_run(workspace: Workspace, run: str | None) -> Saved:
+    """Keep the worktree and the run's state as a checkpoint, unless the last one holds both already."""
+    with workspace.reading() as journal:
+        found = choosing.get_run(workspace, journal, run)
+    if workspace.is_off:
+        raise Refused("Holdfast is off here, so nothing is saved", [("store", workspace.place)], ["`holdfast on`"])
+    with shadow_of(workspace) as shadow:
+        with workspace.reading() as journal:
+            refuse_unfinished(journal, workspace)
+            last = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
+        scan = look(workspace, shadow)
+        if last and (last.tree, last.run, last.seq) == (scan.tree, found.id, found.seq):
+            return Saved(found.id, found.seq, last, changed=False)
+        made, _ = make_checkpoint(workspace, shadow, run=found, kind="saved", seen=scan)
+        return Saved(found.id, found.seq, made, changed=True)
