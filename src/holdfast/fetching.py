@@ -27,11 +27,12 @@ COMMANDS, UNRUN = ("work_plugin", "skill", "git_info"), ("work_plugin", "skill")
 class Fetching:
     """The loading of one run's artifacts, within the limits."""
 
-    def __init__(self, workspace: Workspace, target: Target, warnings: list[str]) -> None:
+    def __init__(self, workspace: Workspace, target: Target, warnings: list[str], each: int = 0) -> None:
         self.workspace = workspace
         self.target = target
         self.warnings = warnings
         self.used = 0
+        self.each = each
         settings = workspace.settings
         self.large = settings.whole("artifact.warn") * KILOBYTE
         self.limit = settings.whole("artifact.limit") * KILOBYTE
@@ -68,9 +69,9 @@ class Fetching:
             report.outcome = LOADED
 
     def _has_room(self, size: int, budget: int) -> bool:
-        if self.used + size > budget:
+        if self.used + size + self.each > budget:
             return False
-        self.used += size
+        self.used += size + self.each
         return True
 
     def load(self, choice: Choice, budget: int) -> ArtifactReport:

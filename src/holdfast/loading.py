@@ -33,6 +33,7 @@ class Request(Struct, frozen=True):
     force: bool = False
     dry_run: bool = False
     budget: int = 400_000  # bytes of all artifacts
+    each: int = 0  # bytes that one costs beside its text
 
 
 def load_context(workspace: Workspace, request: Request, client: Client) -> Reloaded:
@@ -42,7 +43,7 @@ def load_context(workspace: Workspace, request: Request, client: Client) -> Relo
     opening = make_opening(workspace, target, request.trigger, client)
     asked = Asked(request.trigger, request.artifacts, request.force, target.told.phase)
     choices = _choose(workspace, target, asked, opening, warnings)
-    fetching = Fetching(workspace, target, warnings)
+    fetching = Fetching(workspace, target, warnings, request.each)
     fetch = fetching.look if request.dry_run else fetching.load
     reports = _fetch_all(fetch, choices, request.budget)
     written = None if request.dry_run else _write(workspace, target, opening, reports, client, warnings)

@@ -16,6 +16,7 @@ from holdfast.text import one_line, visible
 TICKS = re.compile(r"`+")
 LOADED, SKIPPED, LEFT_OUT, MISSING, NOT_RUN = "loaded", "skipped", "left out", "missing", "not run"
 INSIDE = (LOADED, LEFT_OUT, NOT_RUN)  # outcomes that have something to be read
+TITLE = 300  # characters beside a fence
 
 
 class Marks(Struct, frozen=True):
@@ -167,7 +168,7 @@ def fenced(artifact: ArtifactReport) -> str:
     text = visible(artifact.content or "")
     fence = "`" * max(3, 1 + max(map(len, TICKS.findall(text)), default=0))
     title = f"{artifact.id} {artifact.resolved or artifact.command or ''}".replace("`", "'")
-    return f"{fence} {one_line(title, 400)}\n{text.rstrip()}\n{fence}"
+    return f"{fence} {one_line(title, TITLE)}\n{text.rstrip()}\n{fence}"
 
 
 def saved_report(found: SessionSaved, marks: Marks = DRAWN) -> list[str]:

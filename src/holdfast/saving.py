@@ -5,10 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from holdfast import choosing
-from holdfast.checkpointing import look, make_checkpoint, shadow_of
 from holdfast.errors import Refused
 from holdfast.model import Checkpoint
-from holdfast.refusing import refuse_unfinished
 from holdfast.workspace import Workspace
 
 
@@ -21,6 +19,10 @@ class Saved(Struct):
 
 def save_run(workspace: Workspace, run: str | None) -> Saved:
     """Keep the worktree and the run's state as a checkpoint, unless the last one holds both already."""
+    # What checkpoints need is much to load, and whoever loads or saves a FABER run needs none of it.
+    from holdfast.checkpointing import look, make_checkpoint, shadow_of
+    from holdfast.refusing import refuse_unfinished
+
     with workspace.reading() as journal:
         found = choosing.get_run(workspace, journal, run)
     if workspace.is_off:

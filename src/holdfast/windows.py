@@ -15,14 +15,25 @@ from holdfast.intake import Call
 from holdfast.layouts import faber
 from holdfast.loading import Request, load_context
 from holdfast.parting import save_session
-from holdfast.reporting import Reloaded, fenced, report, told_artifacts, told_error, told_warnings
+from holdfast.reporting import (
+    LEFT_OUT,
+    LOADED,
+    TITLE,
+    Reloaded,
+    fenced,
+    report,
+    told_artifacts,
+    told_error,
+    told_warnings,
+)
 from holdfast.statefile import Client
 from holdfast.text import one_line, visible
 from holdfast.workspace import Workspace
 
 PATIENCE = 2.0  # seconds to get hold of the state file
 ROOM = 8_500  # characters of what is told
-ARTIFACTS = 6_500  # characters of artifacts in it
+ARTIFACTS = 6_500  # bytes of artifacts in it, with their fences: what counts as loaded must be told
+FENCE = TITLE + 20
 
 
 def begin(workspace: Workspace, call: Call) -> str | None:
@@ -34,7 +45,7 @@ def begin(workspace: Workspace, call: Call) -> str | None:
     if other := _other(workspace, run, client):
         return f"FABER's run {run} is active here, and {other} works on it: its context was not loaded."
     try:
-        found = load_context(workspace, Request(run, "session_start", budget=ARTIFACTS), client)
+        found = load_context(workspace, Request(run, "session_start", budget=ARTIFACTS, each=FENCE), client)
     except HoldfastError as error:
         return visible("\n".join(told_error(error)))
     return _told(found)
@@ -83,17 +94,14 @@ def _other(workspace: Workspace, run: str, client: Client) -> str | None:
 def _told(found: Reloaded) -> str:
     """The report and the artifacts, in as much room as a hook has."""
     text = visible("\n".join([*report(found), *(["", *told_warnings(found.warnings)] if found.warnings else [])]))
-    text = text[: ROOM // 2]
-    left_out = []
-    for artifact in told_artifacts(found):
-        fence = fenced(artifact)
-        if len(text) + len(fence) + 2 <= ROOM:
-            text += f"\n\n{fence}"
-        else:
-            left_out.append(artifact.id)
-    if left_out:
-        text += f"\n\nThere was no room for {', '.join(left_out)}: `holdfast session-load --force` prints all."
-    return text[: ROOM + 500]
+    text = text[: ROOM - ARTIFACTS]
+    for artifact in sorted(told_artifacts(found), key=lambda artifact: artifact.outcome != LOADED):
+        fence = f"\n\n{fenced(artifact)}"
+        if artifact.outcome == LOADED or len(text) + len(fence) <= ROOM:
+            text += fence
+    if any(artifact.outcome == LEFT_OUT for artifact in found.artifacts):
+        text += "\n\nNot everything had room here: `holdfast session-load --force` prints all."
+    return text
 
 
 def _client(call: Call) -> Client:

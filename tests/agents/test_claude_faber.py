@@ -1,4 +1,4 @@
-"""FABER's hooks in the real client, as its documents meant them: a run's context survives compaction, exit and crash."""
+"""FABER's hooks in the real client, as its documents meant them: a context survives compaction, exit and crash."""
 
 from __future__ import annotations
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 import holdfast
 from holdfast.errors import NotFound, Refused, WorkflowError
-from tests.faber_states import RUN, put
+from holdfast.reporting import Reloaded, SessionSaved
+from holdfast.workspace import open_workspace
+from tests.faber_states import ACTIVE, RUN, a_state, put
 from tests.operations.fabers import STATE, Faber
 
 
@@ -35,6 +39,18 @@ def test_every_name_of_a_backup_is_known(faber: Faber, name: str) -> None:
     faber.path.write_text("")
     found = holdfast.repair(faber.workspace, RUN)
     assert (found.source, faber.path.read_bytes()) == (place, good)
+
+
+def test_of_two_copies_of_one_second_the_one_that_was_written_is_taken(faber: Faber) -> None:
+    faber.put()
+    faber.load()
+    faber.save()
+    good = faber.path.read_bytes()
+    before = json.loads((faber.root / f"{STATE}.backup").read_bytes())
+    put(faber.root, f"{STATE}.backup", {**before, "updated_at": faber.state["updated_at"]})
+    faber.path.write_text("")
+    found = holdfast.repair(faber.workspace, RUN)
+    assert (found.source, faber.path.read_bytes()) == ("the store", good)
 
 
 def test_a_backup_of_another_run_is_not_taken(faber: Faber) -> None:
@@ -137,6 +153,19 @@ def test_a_state_that_is_gone_is_put_back(faber: Faber) -> None:
     assert (found.aside, faber.path.read_bytes()) == (None, good)
 
 
+def test_a_project_without_a_store_has_the_backups_beside_the_file(repository: Path) -> None:
+    """`session-load` works without a store, and its error names `repair`."""
+    good = put(repository, STATE, a_state()).read_bytes()
+    put(repository, ACTIVE, RUN)
+    with open_workspace(repository) as bare:
+        assert isinstance(holdfast.session_load(bare), Reloaded)
+        (repository / STATE).write_text("{")
+        found = holdfast.repair(bare)
+        assert (found.source, (repository / STATE).read_bytes()) == (f"{STATE}.backup", good)
+        assert isinstance(holdfast.save(bare), SessionSaved)
+        assert not bare.exists
+
+
 def test_a_run_of_our_own_has_nothing_to_repair(faber: Faber) -> None:
     run = holdfast.start(faber.workspace, "mine").run.id
     found = holdfast.repair(faber.workspace, run)
@@ -155,3 +184,13 @@ def test_backups_go_a_week_after_their_run_has_ended(faber: Faber, days: int, go
     assert faber.backup.exists()
     holdfast.tidy(faber.workspace)
     assert faber.backup.exists() is not gone
+
+
+@pytest.mark.parametrize("before", ["", "\ufeff", '{"odd": NaN, '], ids=["whole", "marked", "with a flaw"])
+def test_a_backup_in_any_form_tells_that_the_state_was_turned_back(faber: Faber, before: str) -> None:
+    old = faber.put()
+    backup = json.dumps({"run_id": RUN, "sessions": {"session_history": [{"session_id": "a-lost-one"}]}})
+    put(faber.root, f"{STATE}.backup", before + (backup[1:] if "odd" in before else backup))
+    found = faber.load()
+    assert (found.written, faber.path.read_bytes()) == (False, old)
+    assert any("a-lost-one" in warning for warning in found.warnings)

@@ -10,11 +10,20 @@ import pytest
 import holdfast
 from holdfast.errors import NotFound, Refused, WrongUsage
 from holdfast.model import Draft
+from holdfast.priming import Brief
+from holdfast.saving import Saved
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree, run_of
 from tests.operations.trees import put
 from tests.tools import hook
+
+
+def keep(project: Workspace, run: str | None = None) -> Saved:
+    """Save a run of our own."""
+    found = holdfast.save(project, run=run)
+    assert isinstance(found, Saved)
+    return found
 
 
 @pytest.fixture
@@ -29,7 +38,7 @@ def begun(project: Workspace) -> Workspace:
 
 def test_save_keeps_code_and_state_as_a_checkpoint(begun: Workspace) -> None:
     holdfast.decide(begun, "a decision")
-    saved = holdfast.save(begun)
+    saved = keep(begun)
     made = saved.checkpoint
     assert (made.kind, made.run, made.seq, saved.changed) == ("saved", saved.run, saved.seq, True)
     assert (saved.run, saved.seq) == (run_of(begun).id, run_of(begun).seq)
@@ -39,22 +48,22 @@ def test_save_keeps_code_and_state_as_a_checkpoint(begun: Workspace) -> None:
 
 
 def test_saving_again_makes_no_other_checkpoint(begun: Workspace) -> None:
-    first = holdfast.save(begun)
-    again = holdfast.save(begun)
+    first = keep(begun)
+    again = keep(begun)
     assert (again.checkpoint.id, again.changed) == (first.checkpoint.id, False)
     assert len(holdfast.checkpoints(begun).checkpoints) == 1
 
 
 def test_what_the_run_learned_is_worth_saving_too(begun: Workspace) -> None:
-    first = holdfast.save(begun)
+    first = keep(begun)
     holdfast.note(begun, "a note")
-    assert holdfast.save(begun).checkpoint.id != first.checkpoint.id
+    assert keep(begun).checkpoint.id != first.checkpoint.id
 
 
 def test_save_takes_in_what_hooks_kept(begun: Workspace) -> None:
-    before = holdfast.save(begun).seq
+    before = keep(begun).seq
     hook(begun.root, "robot", "Did", json.dumps({"x": 1}).encode())
-    saved = holdfast.save(begun)
+    saved = keep(begun)
     assert saved.seq > before
     assert saved.changed
 
@@ -62,7 +71,7 @@ def test_save_takes_in_what_hooks_kept(begun: Workspace) -> None:
 def test_save_names_the_run_that_is_asked_for(begun: Workspace) -> None:
     first = run_of(begun).id
     holdfast.start(begun, "another")
-    assert holdfast.save(begun, run=first).checkpoint.run == first
+    assert keep(begun, run=first).checkpoint.run == first
 
 
 def test_without_a_run_there_is_nothing_to_save(project: Workspace) -> None:
@@ -86,7 +95,7 @@ def test_where_holdfast_is_off_nothing_is_saved(begun: Workspace) -> None:
 
 
 def test_a_mixture_is_not_saved(begun: Workspace) -> None:
-    made = holdfast.save(begun).checkpoint
+    made = keep(begun).checkpoint
     restore = {"id": "res-1", "time": made.time, "before": made.id, "target": made.id}
     with begun.writing() as journal:
         journal.append(journal.ledger(begun.worktree).id, Draft("restore.began", {"restore": restore}))
@@ -102,9 +111,11 @@ def test_a_mixture_is_not_saved(begun: Workspace) -> None:
 def test_loading_is_the_brief_and_saving_is_save(begun: Workspace) -> None:
     holdfast.decide(begun, "Use backoff")
     loaded = holdfast.session_load(begun, budget=5000)
+    assert isinstance(loaded, Brief)
     assert loaded.text.splitlines()[2:] == holdfast.brief(begun, budget=5000).text.splitlines()[2:]
     assert "Use backoff" in loaded.text
     saved = holdfast.session_save(begun)
+    assert isinstance(saved, Saved)
     assert saved.checkpoint.kind == "saved"
     assert not holdfast.save(begun).changed
 

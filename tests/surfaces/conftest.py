@@ -9,6 +9,7 @@ import pytest
 
 import holdfast
 from tests.surfaces.commands import NEED_CHECKPOINTS, Case, Known, with_checkpoints
+from tests.surfaces.fabers import an_active_run
 from tests.surfaces.inside import call
 from tests.tools import Command
 
@@ -43,3 +44,16 @@ def worked(repository: Path, request: pytest.FixtureRequest) -> Iterator[Known]:
         if workspace.is_off:
             holdfast.on(workspace)
         assert holdfast.verify(workspace).problems == []
+
+
+@pytest.fixture
+def active(repository: Path) -> Path:
+    """A FABER run in a project without a store."""
+    return an_active_run(repository)
+
+
+@pytest.fixture
+def marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal that draws."""
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "xterm")

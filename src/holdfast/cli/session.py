@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import click
 
@@ -23,11 +22,9 @@ from holdfast.reporting import (
     told_artifacts,
     told_warnings,
 )
+from holdfast.saving import Saved
 from holdfast.text import one_line
 from holdfast.workspace import Workspace
-
-if TYPE_CHECKING:
-    from holdfast.saving import Saved
 
 
 @verb("holdfast save")

@@ -50,7 +50,8 @@ def repair(workspace: Workspace, run: str | None = None, *, keep: bool = False) 
     known = _find(workspace, run)
     if known is not None and known.layout != LAYOUT:
         return Repaired(known.id, None, changed=False)
-    name = faber_id(workspace, known) if known is not None else faber.check_run_id(run or "")
+    named = run or faber.find_active(workspace.root).run or ""
+    name = faber_id(workspace, known) if known is not None else faber.check_run_id(named)
     path = _path(workspace, name, known)
     current, why = _current(path)
     lacking = _lacks(workspace, name, current) if current is not None else []
@@ -72,6 +73,8 @@ def repair(workspace: Workspace, run: str | None = None, *, keep: bool = False) 
 
 def _find(workspace: Workspace, run: str | None) -> Run | None:
     """The run that is meant, where the journal knows it."""
+    if not workspace.exists and (run or faber.find_active(workspace.root).run):
+        return None
     with workspace.reading() as journal:
         if run is not None and (found := journal.find_run(journal_id(run))):
             return found
@@ -108,16 +111,17 @@ def _lacks(workspace: Workspace, run: str, face: Face) -> list[str]:
 
 
 def _copies(workspace: Workspace, run: str, path: Path) -> list[Copy]:
-    beside = faces.best_backup(path, lambda state: is_of(run, state))
-    found = [Copy(face, shown(workspace, face.path)) for face in beside]
-    for data in copies(workspace).find(path):
+    """All copies that are left. The store's come first: what was written last is there, and not in a backup."""
+    found = []
+    for data in copies(workspace).find(path) if workspace.exists else []:
         try:
             face = faces.parse_face(path, data)
         except Unreadable:
             continue
         if is_of(run, face.value):
             found.append(Copy(face, STORE))
-    return found
+    beside = faces.best_backup(path, lambda state: is_of(run, state))
+    return found + [Copy(face, shown(workspace, face.path)) for face in beside]
 
 
 def _accept(workspace: Workspace, run: str, face: Face, *, changed: bool) -> Repaired:
@@ -163,6 +167,8 @@ def _missed(known: Run | None, face: Face) -> list[str]:
 
 def _note(workspace: Workspace, run: str, face: Face) -> None:
     """Let the journal take the file as it is now."""
+    if not workspace.exists:
+        return
     with workspace.writing() as journal:
         if known := journal.find_run(journal_id(run)):
             body = {**body_of(workspace, run, face), "accepted": True}

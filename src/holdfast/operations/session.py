@@ -6,7 +6,6 @@ In a FABER run they are what its documents say. For a run of our own, loading is
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from holdfast import choosing
 from holdfast.adopting import HOME, LAYOUT, journal_id
@@ -19,13 +18,11 @@ from holdfast.operations.brief import brief
 from holdfast.parting import save_session
 from holdfast.priming import Brief
 from holdfast.reporting import Reloaded, SessionSaved
+from holdfast.saving import Saved, save_run
 from holdfast.statefile import own_client
 from holdfast.text import one_line
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
-
-if TYPE_CHECKING:
-    from holdfast.saving import Saved
 
 TRIGGER = re.compile(r"session_start|manual|phase_start|phase_transition:[a-z_-]+->[a-z_-]+|compaction_detected")
 REASONS = ("compaction", "normal", "manual")
@@ -63,8 +60,6 @@ def session_save(workspace: Workspace, *, run: str | None = None, reason: str = 
         )
     found = _find_faber(workspace, run)
     if found is None and _has_own(workspace, run):
-        from holdfast.saving import save_run  # what checkpoints need is much to load, and a load needs none of it
-
         return save_run(workspace, run)
     return save_session(workspace, own_client(workspace), run=_named(workspace, found, run), reason=reason)
 

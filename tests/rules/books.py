@@ -1,0 +1,36 @@
+"""Books of session records, and those who open them: at five o'clock, by hand, in the build phase."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from holdfast.records import Book, Opening
+
+NOW = datetime(2026, 1, 7, 17, 0, 0, tzinfo=UTC)
+OPEN = "claude-session-20260107-155946"
+ENVIRONMENT = {"hostname": "here", "platform": "linux", "cwd": "/src", "git_commit": "abc1234"}
+
+
+def opening(minutes: float = 0, **over: Any) -> Opening:
+    """Somebody loads by hand, so many minutes after five o'clock."""
+    now = NOW + timedelta(minutes=minutes)
+    given = {"id": f"claude-session-{now:%Y%m%d-%H%M%S}-abc123", "environment": ENVIRONMENT, "phase": "build"}
+    return Opening(**{"now": now, **given, **over})
+
+
+def a_load(*ids: str) -> list[dict[str, Any]]:
+    return [{"id": id, "source": f"{id}.md", "size": 7} for id in ids]
+
+
+def a_book(*records: dict[str, Any], current: str | None = OPEN, **context: Any) -> Book:
+    return Book(
+        {
+            "sessions": {"current_session_id": current, "session_history": list(records)},
+            "context_metadata": context or None,
+        }
+    )
+
+
+def in_context(id: str, time: str) -> dict[str, Any]:
+    return {"artifact_id": id, "loaded_at": time, "load_trigger": "manual"}

@@ -1,0 +1,77 @@
+"""What stands in for a text that is too long, and the words for sizes and spans of time."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, strategies as st
+
+from holdfast.reporting import ArtifactReport, duration, fenced, kilobytes
+from holdfast.summarising import HEADINGS, KEYS, summary
+from tests.rules.strategies import WILD_TEXT, some_examples
+
+
+def test_a_markdown_text_is_its_headings() -> None:
+    text = "# One\ntext\n#hashtag\n### Three\x1b[2J\n" + "x" * 100
+    assert summary("markdown", text).splitlines()[1:] == ["Its headings:", "  # One", "  ### Three[2J"]
+
+
+def test_of_many_headings_the_first_are_named_and_the_others_counted() -> None:
+    said = summary("markdown", "# A heading\n" * (HEADINGS + 5)).splitlines()
+    assert (len(said), said[-1]) == (HEADINGS + 3, "  and 5 more")
+
+
+def test_a_json_text_is_its_keys() -> None:
+    assert summary("json", json.dumps({"b": 1, "a\n": 2})).splitlines()[1:] == ["Its keys: b, a"]
+    many = summary("json", json.dumps({str(number): 0 for number in range(KEYS + 1)}))
+    assert many.endswith(" and more\n")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"), [("json", "[1]"), ("json", "{}"), ("json", "{"), ("json", "[" * 100_000), ("markdown", "plain")]
+)
+def test_any_other_text_is_how_it_begins(kind: str, text: str) -> None:
+    said = summary(kind, text).splitlines()
+    assert said[1] == "It begins:"
+    assert said[2].strip()[:1] == text[:1]
+
+
+@some_examples
+@given(st.sampled_from(["json", "markdown"]), WILD_TEXT)
+def test_a_summary_of_any_text_is_short_and_safe(kind: str, text: str) -> None:
+    said = summary(kind, text)
+    assert len(said.splitlines()) < 40
+    said.encode()
+
+
+@some_examples
+@given(WILD_TEXT | st.text("`\n ab", max_size=40))
+def test_no_text_can_close_its_fence(text: str) -> None:
+    artifact = ArtifactReport("a`b\n", "markdown", "", required=False, content=text, resolved="p\n```\n")
+    first, *inside, last = fenced(artifact).split("\n")
+    assert first.startswith(last)
+    assert set(last) == {"`"}
+    assert all(last not in line for line in inside)
+    assert "`" not in first.removeprefix(last)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (None, "unknown"),
+        (0, "0 seconds"),
+        (1.9, "1 second"),
+        (61, "1 minute 1 second"),
+        (8_100, "2 hours 15 minutes"),
+        (90_061, "1 day 1 hour"),
+        (3_600, "1 hour"),
+    ],
+)
+def test_a_duration_has_its_two_largest_units(seconds: float | None, said: str) -> None:
+    assert duration(seconds) == said
+
+
+@pytest.mark.parametrize(("size", "said"), [(0, "0.0 KB"), (4_300, "4.2 KB"), (1024 * 1024, "1.0 MB")])
+def test_a_size_has_1024_bytes_to_the_kilobyte(size: int, said: str) -> None:
+    assert kilobytes(size) == said
