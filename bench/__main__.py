@@ -14,7 +14,7 @@ from pathlib import Path
 
 import apsw
 
-from bench import answers, checkpoints, crowd, growth, hook, intake, recall, start
+from bench import answers, checkpoints, crowd, growth, hook, intake, load, recall, start
 from bench.report import Report, around_marks, markdown, put_into
 from bench.timing import Failed
 
@@ -27,6 +27,7 @@ BENCHMARKS: dict[str, Callable[[bool, Callable[[str], None]], Report]] = {
     "growth": growth.measure,
     "checkpoints": checkpoints.measure,
     "recall": recall.measure,
+    "load": load.measure,
 }
 
 

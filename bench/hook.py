@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+
+import psutil
 
 import holdfast
 from bench import calls, installation
-from bench.ground import fill, ground, hook, make_project, python
+from bench.ground import INBOX, fill, ground, hook, make_project, python
 from bench.report import Report, ratio, ratio_at, times
 from bench.timing import Failed, Sample, process, take_turns
 from bench.writer import Writer
@@ -18,6 +22,7 @@ from holdfast.hooking import block
 LIMIT, COMMITTED_LIMIT = 1.2, 2.0
 PAYLOAD = 2048
 WARM_UP = 3
+LATER = "holdfast hook later"  # what a process that does the rest is called
 
 
 def measure(quick: bool, say: Callable[[str], None]) -> Report:
@@ -32,6 +37,8 @@ def measure(quick: bool, say: Callable[[str], None]) -> Report:
             _compare(project, rounds, _committed(directory)),
             COMMITTED_LIMIT,
         )
+        for event, found in _detaching(project, max(20, rounds // 5)).items():
+            _add(report, f"{event}, which leaves work to a process of its own", found)
         fill(project, stored, say)
         _add(report, f"{stored:,} stored events", _compare(project, rounds))
         with _somebody_writing(project):
@@ -66,6 +73,31 @@ def _compare(project: Path, rounds: int, called: list[str] | None = None) -> dic
     if _kept(project) != before + rounds + WARM_UP:
         raise Failed("the hook did not keep every call")
     return found
+
+
+def _detaching(project: Path, rounds: int) -> dict[str, dict[str, Sample]]:
+    """Calls of Claude Code after which somebody takes in and makes a checkpoint; nobody may be at that yet or still."""
+    os.environ["CLAUDE_PROJECT_DIR"] = str(project)
+    told = {"session_id": "c1", "prompt": "go on", "last_assistant_message": "x" * 1500}
+    bare = ["-I", "-S", "-c", "pass"]
+    found = {}
+    with contextlib.chdir(project):
+        for event in ("Stop", "UserPromptSubmit"):
+            payload = json.dumps({**told, "hook_event_name": event}).encode()
+            call = python("-I", "-S", str(INBOX), "claude", event)
+            takers = {"hook": (call, payload), "bare": (python(*bare), payload)}
+            found[event] = take_turns(
+                {name: partial(_alone, *taker) for name, taker in takers.items()}, rounds, WARM_UP
+            )
+    del os.environ["CLAUDE_PROJECT_DIR"]
+    return found
+
+
+def _alone(command: list[str], payload: bytes) -> float:
+    """One call, once nobody is left at the work of an earlier one."""
+    while any(LATER in " ".join(found.info["cmdline"] or []) for found in psutil.process_iter(["cmdline"])):
+        pass
+    return process(command, payload)
 
 
 def _kept(project: Path) -> int:
