@@ -117,7 +117,8 @@ def test_no_run_at_all_says_how_to_begin(project: Workspace) -> None:
 def test_any_beginning_or_end_that_only_one_has_is_a_name(project: Workspace) -> None:
     run = holdfast.start(project, "goal").run.id
     bare = run.removeprefix("run-")
-    for name in (run, run[:-1], run[:8], bare, bare[:5], bare[1:], bare[-4:], run.upper()):
+    names = (run, run[:-1], run[:8], bare, bare[:5], bare[1:], bare[-4:], run.upper())
+    for name in (name for name in names if not name.isdecimal()):  # one of a hundred ends is a number, so a row
         assert run_of(project, name).id == run, name
 
 
