@@ -43,6 +43,13 @@ if TYPE_CHECKING:
         Step as Step,
         Task as Task,
     )
+    from holdfast.operations.agent import (
+        complete_agent as complete_agent,
+        fail_agent as fail_agent,
+        list_agents as list_agents,
+        progress_agent as progress_agent,
+        start_agent as start_agent,
+    )
     from holdfast.operations.brief import brief as brief
     from holdfast.operations.budget import budget as budget
     from holdfast.operations.checkpoint import checkpoint as checkpoint
@@ -68,6 +75,7 @@ if TYPE_CHECKING:
     from holdfast.operations.past import past_runs as past_runs
     from holdfast.operations.pin import pin as pin
     from holdfast.operations.record import action as action, error as error, prompt as prompt
+    from holdfast.operations.recover import recover as recover
     from holdfast.operations.rename import rename as rename, tag as tag
     from holdfast.operations.repair import repair as repair
     from holdfast.operations.restore import (
@@ -131,6 +139,8 @@ HOMES = {
     "operations.past": "past_runs",
     "operations.pin": "pin",
     "operations.record": "action error prompt",
+    "operations.agent": "complete_agent fail_agent list_agents progress_agent start_agent",
+    "operations.recover": "recover",
     "operations.rename": "rename tag",
     "operations.restore": "continue_restore redo restore undo undo_restore",
     "operations.rollback": "rollback",

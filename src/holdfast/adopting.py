@@ -150,7 +150,7 @@ def _read(workspace: Workspace, run: str, path: Path, active: str | None) -> Fac
             known = journal.find_run(journal_id(run))
         if run == active or known is not None:
             name = _name(workspace, path)
-            workspace.warnings.append(f"{name} cannot be read: {error.why}; `holdfast repair {run}` offers its backups")
+            workspace.warn(f"{name} cannot be read: {error.why}; `holdfast repair {run}` offers its backups")
         return None
 
 

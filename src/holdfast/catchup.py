@@ -11,7 +11,7 @@ import time
 
 from msgspec import Struct
 
-from holdfast import intake
+from holdfast import ids, intake
 from holdfast.attending import bury, judged
 from holdfast.journal import Journal
 from holdfast.model import Session
@@ -37,7 +37,21 @@ def catch_up(workspace: Workspace, until: float | None = None, *, hurry: bool = 
         adopt(workspace)
     result = take_in(workspace, until, hurry=hurry)
     result.interrupted = sweep(workspace)
+    face(workspace)
     return result
+
+
+def face(workspace: Workspace) -> None:
+    """Let the files that show our runs to other systems say what the journal says."""
+    session, written = f"{workspace.root}/.claude/orchestrator-session.json", owned_file(workspace, "session.json")
+    if os.path.exists(session) or os.path.exists(written):
+        from holdfast.projecting import project  # few projects have such files
+
+        project(workspace)
+
+
+def owned_file(workspace: Workspace, name: str) -> str:
+    return f"{workspace.place}/worktrees/{ids.file_name(workspace.worktree)}/{name}"
 
 
 def has_files(workspace: Workspace) -> bool:

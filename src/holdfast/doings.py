@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from holdfast.model import Action, Body, Event, Prompt, Run
+from holdfast.model import Action, Body, Event, Mishap, Prompt, Run
 
 P = TypeVar("P", Prompt, Action)
 
@@ -57,16 +57,17 @@ def _acted(run: Run, event: Event, body: Body) -> None:
     run.doing.pop(key or "", None)
     touch(run, event, files)
     if error and (earlier is None or earlier.error == error):
-        _failed(run, f"{text_of(body.get('text'))}: {error}")
+        fail(run, event, f"{text_of(body.get('text'))}: {error}")
 
 
-def _failed(run: Run, text: str) -> None:
-    if text not in run.errors:
-        run.errors = [*run.errors, text][-KEPT_ERRORS:]
+def fail(run: Run, event: Event, text: str, agent: str | None = None) -> None:
+    """Note an error that was met; the same one is noted once."""
+    if all((met.text, met.agent) != (text, agent) for met in run.errors):
+        run.errors = [*run.errors, Mishap(text, event.time, agent)][-KEPT_ERRORS:]
 
 
 def _met_error(run: Run, event: Event, body: Body) -> None:
-    _failed(run, text_of(body.get("text")))
+    fail(run, event, text_of(body.get("text")), text_of(body.get("by")) or None)
 
 
 def _turned(run: Run, event: Event, body: Body) -> None:
@@ -83,8 +84,13 @@ def _subagent(run: Run, event: Event, body: Body) -> None:
         run.actions = [*run.actions, Action(text, event.time)][-KEPT_ACTIONS:]
 
 
+def _compacting(run: Run, event: Event, body: Body) -> None:
+    run.compacted = event.time
+
+
 def _compacted(run: Run, event: Event, body: Body) -> None:
     run.compactions += 1
+    run.compacted = event.time
     run.context_tokens = None  # nobody knows before the next answer
     run.summary = text_of(body.get("summary")) or run.summary
 
@@ -106,5 +112,6 @@ HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     "subagent.started": _subagent,
     "subagent.ended": _subagent,
     "subagent.told": _subagent,
+    "context.compacting": _compacting,
     "context.compacted": _compacted,
 }

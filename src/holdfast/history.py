@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from holdfast import doings, fill, owning, steps
+from holdfast import crew, doings, fill, owning, steps
 from holdfast.doings import text_of, texts_of
 from holdfast.errors import Refused
 from holdfast.ledger import restore_began, restore_ended
@@ -33,7 +33,7 @@ from holdfast.narration import headline
 
 T = TypeVar("T")
 
-VERSION = 5  # of what the fold makes of the same events; snapshots of another version are folded anew
+VERSION = 6  # of what the fold makes of the same events; snapshots of another version are folded anew
 
 FORGOTTEN = "event.forgotten"
 BLANK = "event.blank"
@@ -153,7 +153,7 @@ def _gone_back(now: Run, then: Run) -> Run:
 
 def _move(run: Run, event: Event, move: Move) -> None:
     try:
-        after = owning.moved(run, move) if run.owned else transition(run.status, move).status
+        after = owning.moved(run, move) if run.owned else transition(run.status, move, run.layout).status
     except Refused:
         return
     if after is not run.status:
@@ -165,6 +165,7 @@ def _move(run: Run, event: Event, move: Move) -> None:
 def _started(run: Run, event: Event, body: Body) -> None:
     run.goal = text_of(body.get("goal"))
     run.layout = text_of(body.get("layout")) or "native"
+    run.mode = text_of(body.get("mode")) or None
     _moved(run, event, body)
     run.created = run.status_since = event.time
 
@@ -235,6 +236,24 @@ def _task_done(run: Run, event: Event, body: Body) -> None:
             task.outcome = text_of(body.get("outcome")) or None
             task.files = texts_of(body.get("files"))
     doings.touch(run, event, texts_of(body.get("files")))
+
+
+def _task_dropped(run: Run, event: Event, body: Body) -> None:
+    run.tasks = [task for task in run.tasks if task.id != body.get("entry")]
+
+
+def _retold(run: Run, event: Event, body: Body) -> None:
+    run.goal = text_of(body.get("goal")) or run.goal
+    run.mode = text_of(body.get("mode")) or run.mode
+
+
+def _archived(run: Run, event: Event, body: Body) -> None:
+    run.archived = text_of(body.get("path")) or None
+
+
+def _sent_out(run: Run, event: Event, body: Body) -> None:
+    crew.HANDLERS[event.kind](run, event, body)
+    _move(run, event, Move.ACT)
 
 
 def _pinned(run: Run, event: Event, body: Body) -> None:
@@ -313,6 +332,11 @@ HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     "decision.revoked": _revoked,
     "task.added": _task_added,
     "task.done": _task_done,
+    "task.dropped": _task_dropped,
+    "goal.changed": _retold,
+    "mode.chosen": _retold,
+    "run.archived": _archived,
+    **dict.fromkeys(crew.HANDLERS, _sent_out),
     "entry.pinned": _pinned,
     "entry.unpinned": _pinned,
     FORGOTTEN: _forgotten,

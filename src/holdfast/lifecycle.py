@@ -69,8 +69,21 @@ SAME = {
 }
 
 
-def transition(status: Status, move: Move) -> Transition:
+# What the drawing of the orchestrator's document does not have, though runs of our own may do it.
+NOT_DRAWN = {
+    "orchestrator": {
+        (Status.CREATED, Move.COMPLETE): "it has not begun: `holdfast resume` begins it",
+        (Status.PAUSED, Move.COMPLETE): "it is paused: `holdfast resume` goes on with it first",
+        (Status.CREATED, Move.PAUSE): "it has not begun: `holdfast resume` begins it",
+    }
+}
+
+
+def transition(status: Status, move: Move, layout: str = "native") -> Transition:
     """What a run of this status becomes by this move, and what follows from it."""
+    if way := NOT_DRAWN.get(layout, {}).get((status, move)):
+        facts = [("status", status), ("asked for", move)]
+        raise Refused(f"A session of the orchestrator that is {status} cannot {move}", facts, [way])
     if found := TABLE.get((status, move)):
         return found
     if (status, move) in SAME:
@@ -82,13 +95,13 @@ def transition(status: Status, move: Move) -> Transition:
     )
 
 
-def drawing() -> str:
+def drawing(layout: str = "native") -> str:
     """The lifecycle as a Mermaid state diagram, made by asking `transition` for every pair."""
     arrows: dict[tuple[Status, Status], list[str]] = {}
     for status in Status:
         for move in Move:
             try:
-                after = transition(status, move).status
+                after = transition(status, move, layout).status
             except Refused:
                 continue
             if after is not status:

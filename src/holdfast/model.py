@@ -158,6 +158,30 @@ class Step(Struct):
     planned: bool = False  # whether it was in the plan; else it was met on the way
 
 
+class Worker(Struct):
+    """An agent that an orchestrator sent out to do a task of the run."""
+
+    id: str  # its type and a number: `code-1`
+    type: str
+    task: str = ""
+    status: str = "in_progress"  # `in_progress`, `complete` or `failed`
+    started: datetime | None = None
+    completed: datetime | None = None
+    progress: int | None = None  # per cent
+    result: str | None = None
+    tokens: int | None = None
+    error: str | None = None
+    key: str | None = None  # the client's own name for it
+
+
+class Mishap(Struct):
+    """An error that was met, and by which agent of the run, where one is known."""
+
+    text: str
+    time: datetime
+    agent: str | None = None
+
+
 class Checkpoint(Struct):
     """A named point in the journal, together with the exact worktree at that moment."""
 
@@ -262,10 +286,14 @@ class Run(Struct):
     entries: dict[str, int] = {}  # how many entries of each kind were ever made
     doing: dict[str, str] = {}  # what was begun and has not ended: the agent's own name for it -> what it is
     reply: str | None = None  # the agent's last words
-    errors: list[str] = []
+    errors: list[Mishap] = []
+    mode: str | None = None  # of an orchestrator
+    workers: list[Worker] = []
+    archived: str | None = None  # the file in which its system keeps it since it is over
     subagents: dict[str, str] = {}  # those at work -> what they are
     summary: str | None = None  # what the agent kept when its context was last compacted
     compactions: int = 0
+    compacted: datetime | None = None  # when the last of them was
     context_tokens: int | None = None  # in its agent's context when that was last measured
     context_window: int | None = None  # tokens that this context holds
     calls: int = 0

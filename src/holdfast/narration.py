@@ -30,6 +30,10 @@ def _settling(word: str, body: Body) -> str:
     return ": ".join(filter(None, [word, _text(body.get("reason")), _text(body.get("evidence"))]))
 
 
+def _ended(word: str, body: Body, key: str) -> str:
+    return f"agent {_text(body.get('entry'))} {word}: {_text(body.get(key))}".rstrip(": ")
+
+
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
@@ -61,6 +65,18 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "decision.revoked": lambda body: f"revoked {_text(body.get('entry'))}",
     "task.added": lambda body: f"task {_text(body.get('entry'))}: {_text(body.get('text'))}",
     "task.done": lambda body: f"done {_text(body.get('entry'))}: {_text(body.get('outcome'))}".rstrip(": "),
+    "task.dropped": lambda body: f"took task {_text(body.get('entry'))} out",
+    "goal.changed": lambda body: f"the goal is now: {_text(body.get('goal'))}",
+    "mode.chosen": lambda body: f"mode {_text(body.get('mode'))}",
+    "run.archived": lambda body: (
+        f"archived as {_text(body.get('path'))}" if body.get("path") else "taken out of the archive"
+    ),
+    "agent.started": lambda body: f"agent {_text(body.get('entry'))} started: {_text(body.get('task'))}",
+    "agent.progressed": lambda body: f"agent {_text(body.get('entry'))}: {body.get('progress')} %",
+    "agent.completed": lambda body: f"agent {_text(body.get('entry'))} complete: {_text(body.get('result'))}".rstrip(
+        ": "
+    ),
+    "agent.failed": lambda body: f"agent {_text(body.get('entry'))} failed: {_text(body.get('error'))}".rstrip(": "),
     "entry.pinned": lambda body: f"pinned {_text(body.get('entry'))}",
     "entry.unpinned": lambda body: f"unpinned {_text(body.get('entry'))}",
     "event.blank": lambda body: "forgotten",
@@ -109,6 +125,9 @@ SEARCHED: dict[str, tuple[str, ...]] = {
     "task.added": ("text",),
     "task.done": ("outcome", "files"),
     "run.tagged": ("added",),
+    "goal.changed": ("goal",),
+    "agent.started": ("task",),
+    "agent.completed": ("result",),
     "prompt.given": ("text",),
     "action.taken": ("text", "files"),
     "step.planned": ("steps",),

@@ -54,7 +54,7 @@ def plan_brief(
         Section("Steps", 10, [f"- {line}" for line in steps.told(run)]),
         Section("Open tasks", 15, [f"- {task.id} {_one(task.text)}" for task in run.open_tasks if not task.pinned]),
         Section("Decisions", 20, [_decision(entry) for entry in reversed(run.standing_decisions) if not entry.pinned]),
-        Section("Errors met, newest first", 10, [f"- {_one(error)}" for error in reversed(run.errors)]),
+        Section("Errors met, newest first", 10, [f"- {_one(met.text)}" for met in reversed(run.errors)]),
         Section("Done", 10, [_done(task) for task in reversed(run.tasks) if task.done and not task.pinned]),
         Section("Last prompts", 20, list(_prompts(run))),
         Section("Last actions", 6, list(_actions(run))),

@@ -10,7 +10,7 @@ from holdfast.model import Run
 
 def settle(journal: Journal, run: Run, move: Move, reason: str | None = None) -> bool:
     """Take a move of a run's lifecycle; an ended run has no open sessions. False where it was so already."""
-    effects = transition(run.status, move).effects
+    effects = transition(run.status, move, run.layout).effects
     if Effect.CHANGED in effects:
         journal.append(run.id, history.status_draft(move, reason))
     if Effect.END_SESSIONS in effects:

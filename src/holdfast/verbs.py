@@ -1,6 +1,7 @@
 """What makes a function a verb: it starts from what is true now.
 
 Before each verb, what hooks have kept is taken in and the dead are noticed, so that nobody ever looks at stale state.
+After it, the files that show a run to another system say what the journal says.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
 from holdfast import files
-from holdfast.catchup import catch_up
+from holdfast.catchup import catch_up, face
 from holdfast.workspace import Workspace
 
 P = ParamSpec("P")
@@ -23,8 +24,12 @@ def verb(function: Callable[Concatenate[Workspace, P], R]) -> Callable[Concatena
     @functools.wraps(function)
     def call(workspace: Workspace, /, *args: P.args, **kwargs: P.kwargs) -> R:
         with files.os_errors():
-            if workspace.exists and not workspace.is_off:
+            is_on = workspace.exists and not workspace.is_off
+            if is_on:
                 catch_up(workspace)
-            return function(workspace, *args, **kwargs)
+            result = function(workspace, *args, **kwargs)
+            if is_on:
+                face(workspace)
+            return result
 
     return call

@@ -60,6 +60,11 @@ class Workspace:
         self._store: Store | None = None
         self._kept: dict[type, Closable] = {}
 
+    def warn(self, text: str) -> None:
+        """Say something beside the result, once."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+
     @property
     def inbox(self) -> Path:
         return self.place / "inbox"

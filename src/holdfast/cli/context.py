@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
 from holdfast.cli.command import run_option, verb
 from holdfast.cli.outcome import Said
+from holdfast.cli.words import Line, when
 from holdfast.fill import told
 from holdfast.operations import budget as measuring, compressed as compacting
-from holdfast.text import count
+from holdfast.text import count, one_line
 from holdfast.workspace import Workspace
 
 STYLE_OF = {"warn": "warn", "compact": "bad"}
@@ -24,9 +27,19 @@ def budget(workspace: Workspace, used: int | None, window: int | None, run: str 
     found = measuring.budget(workspace, used=used, window=window, run=run)
     if found.fill is None:
         hint = "`holdfast budget --used N --window N` tells it by hand"
-        return Said(found, talk=[f"Nothing has measured the context of {found.run} yet; {hint}"])
+        return Said(found, list(_more(found)), [f"Nothing has measured the context of {found.run} yet; {hint}"])
     style = STYLE_OF.get(found.fill.state, "good")
-    return Said(found, [(style, f"context {told(found.fill)}: {found.fill.state}")], [f"Advice: {found.fill.advice}"])
+    lines: list[Line] = [(style, f"context {told(found.fill)}: {found.fill.state}"), *_more(found)]
+    return Said(found, lines, [f"Advice: {advice}" for advice in found.advice])
+
+
+def _more(found: measuring.Budget) -> Iterator[Line]:
+    if found.mode or found.compacted:
+        yield f"last compression {when(found.compacted) if found.compacted else 'never'}"
+    for agent, tokens in found.by_agent.items():
+        yield f"agent {one_line(agent, 60)} {tokens:,} tokens"
+    if found.mode:
+        yield f"mode {found.mode}: {found.at_once} agents at once, compress at {found.compress_at} %"
 
 
 @verb('holdfast compressed --summary "Kept the plan and the open tasks"')

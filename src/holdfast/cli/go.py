@@ -9,6 +9,7 @@ from holdfast.cli.outcome import Said
 from holdfast.cli.words import Line
 from holdfast.model import Session
 from holdfast.operations import join as joining, leave as leaving, start as starting, switch as switching
+from holdfast.orchestra import MODES
 from holdfast.text import one_line
 from holdfast.workspace import Workspace
 
@@ -21,12 +22,22 @@ AGENT = click.option("--agent", metavar="NAME", help="The agent that works on it
 @verb('holdfast start "Add retries to the client" --steps design,code,test')
 @click.argument("goal")
 @click.option("--steps", metavar="A,B", help="Its steps, with commas between; the last one completed completes it.")
+@click.option("--layout", type=click.Choice(starting.STARTED), default="native", help="As which system's run.")
+@click.option("--mode", type=click.Choice(tuple(MODES)), help="Of an orchestrator.")
 @PID
 @AGENT
-def start(workspace: Workspace, goal: str, steps: str | None, pid: int | None, agent: str | None) -> Said:
+def start(
+    workspace: Workspace,
+    goal: str,
+    steps: str | None,
+    layout: str,
+    mode: str | None,
+    pid: int | None,
+    agent: str | None,
+) -> Said:
     """Begin a run. Prints its id; shows what could be resumed instead."""
     plan = tuple(filter(None, (name.strip() for name in (steps or "").split(","))))
-    found = starting.start(workspace, goal, steps=plan, pid=pid, agent=agent)
+    found = starting.start(workspace, goal, steps=plan, layout=layout, mode=mode, pid=pid, agent=agent)
     talk: list[Line] = [f"Started {found.run.id}: {one_line(found.run.goal, 80)}"]
     talk += [f"Paused {id}" for id in found.paused]
     talk += [

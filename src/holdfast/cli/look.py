@@ -80,10 +80,11 @@ def show(workspace: Workspace, name: str | None, at: str | None, diff: bool) -> 
         return Said(found, list(_session(found)))
     if isinstance(found, look.CheckpointShown):
         return Said(found, list(_checkpoint(found)))
-    return Said(found, list(_run(found)))
+    return Said(found, list(told_run(found)))
 
 
-def _run(found: look.RunShown) -> Iterator[Line]:
+def told_run(found: look.RunShown) -> Iterator[Line]:
+    """A run in full."""
     run = found.run
     yield ("title", one_line(run.title, 200))
     yield f"{run.id}  {run.status}" + (f"  as it was after event {found.at}" if found.at else "")

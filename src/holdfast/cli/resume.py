@@ -12,12 +12,15 @@ from typing import NoReturn
 
 import click
 
-from holdfast import process
+from holdfast import bannering, process
+from holdfast.cli import words
 from holdfast.cli.command import complete_run, confirm, verb
 from holdfast.cli.outcome import Said, is_terminal
 from holdfast.cli.words import Line
 from holdfast.errors import DONE, FAILED, NotFound, WrongUsage
 from holdfast.git import find_program
+from holdfast.model import Run
+from holdfast.operations.recover import CHOICES, Recovery, recover
 from holdfast.operations.resume import RESTORES, STARTS, Resumed, resume as go_on
 from holdfast.text import count, one_line
 from holdfast.workspace import Workspace
@@ -34,6 +37,7 @@ OPTIONS = (
     click.option("--print", "only_print", is_flag=True, help="Print the command that goes on, and do not start it."),
     click.option("--yes", is_flag=True, help="Do not ask; and prepare it also where nobody is at a terminal."),
     click.option("--take-over", is_flag=True, help="Fence whoever is on it: they cannot write any more."),
+    click.option("--choose", type=click.Choice(CHOICES), help="The way out of a damaged session file."),
 )
 
 
@@ -46,8 +50,15 @@ def _resume(
     only_print: bool,
     take_over: bool,
     yes: bool,
+    choose: str | None,
 ) -> Said:
     """Go on with a run: its conversation where that still exists, or a new one that starts with the brief."""
+    recovery = recover(workspace)
+    if recovery.why is not None:
+        chosen = choose or _ask_which(recovery)
+        recovery = recover(workspace, chosen)
+        if chosen is None or recovery.run is None:
+            return Said(recovery, list(_menu(recovery)), code=FAILED if chosen is None else DONE)
     if run is not None and named is not None:
         raise WrongUsage("The run is named twice", [("one", run), ("other", named)], ["leave one out"])
     prepares = not only_print and (is_terminal() or yes)  # where nobody is, nothing is changed unasked
@@ -55,8 +66,13 @@ def _resume(
     go = partial(go_on, workspace, name, start_from=start_from, restore=restore, take_over=take_over)
     if prepares and not yes and (wanted := go(dry_run=True).restored):
         confirm(f"Make the worktree equal to {wanted.to}?", yes, "holdfast resume")
-    found = go(dry_run=not prepares)
-    banner = list(_banner(found))
+    found = go(dry_run=True)
+    is_loaded = found.run.layout == "orchestrator" and not is_terminal() and not only_print
+    if prepares or is_loaded:
+        found = go(dry_run=False)
+    if is_loaded:  # whoever reads this is the agent that goes on
+        return Said(found, list(bannering.banner(found.run, workspace.clock.now())))
+    banner = list(_banner(workspace, found))
     command = _shell_line(found)
     if not found.command:
         talk = "Nobody knows how to start this agent: start it, and give it `holdfast brief`"
@@ -69,9 +85,61 @@ def _resume(
     return Said(found, banner, then=partial(_become, found, str(workspace.root)))
 
 
-def _banner(found: Resumed) -> Iterator[Line]:
+def _ask_which(recovery: Recovery) -> str | None:
+    """Which way out somebody at a terminal prefers; None where nobody is there."""
+    if not is_terminal():
+        return None
+    words.emit(_menu(recovery), sys.stderr)
+    return str(click.prompt("Which would you prefer", type=click.Choice(list(recovery.choices)), err=True))
+
+
+def _menu(recovery: Recovery) -> Iterator[Line]:
+    """The recovery menu of the orchestrator's document, or what was done."""
+    if recovery.chosen is None:
+        yield ("title", "## ⚠️ SESSION RECOVERY")
+        yield ""
+        yield "The previous session file appears corrupted."
+        yield f"{recovery.path}: {one_line(recovery.why or '', 200)}"
+        yield ""
+        yield "**Options**:"
+        for number, (name, about) in enumerate(recovery.choices.items(), 1):
+            yield f"{number}. **{NAMES[name]}**: {one_line(about, 200)} (`--choose {name}`)"
+        yield ""
+        yield "Which would you prefer?"
+        return
+    if recovery.aside:
+        yield f"The damaged file is kept as {recovery.aside}"
+    if recovery.chosen == "history":
+        yield "`holdfast history` lists archived sessions"
+    elif recovery.run is None:
+        yield 'Begin a new session: `holdfast start "GOAL" --layout orchestrator`'
+
+
+NAMES = {
+    "copy": "Last good copy",
+    "fresh": "Start fresh",
+    "history": "View history",
+    "manual": "Manual recovery",
+}
+
+
+def _orchestrator(workspace: Workspace, run: Run) -> Iterator[Line]:
+    """Where a session of the orchestrator stands: Markdown for an agent, a table for a person."""
+    now = workspace.clock.now()
+    if not sys.stdout.isatty():
+        yield from bannering.banner(run, now)
+        return
+    yield ("title", "🔄 RESUMING SESSION")
+    for name, value in bannering.rows(run, now):
+        yield f"  {name.ljust(13)}  {value}"
+
+
+def _banner(workspace: Workspace, found: Resumed) -> Iterator[Line]:
     run, last = found.run, found.last
-    yield ("title", f"Going on with {run.id}: {one_line(run.title, 80)}")
+    if run.layout == "orchestrator":
+        yield from _orchestrator(workspace, run)
+    else:
+        yield ("title", f"Going on with {run.id}: {one_line(run.title, 80)}")
     if last and last.ended:
         yield f"  the last session {last.how}: {one_line(last.reason or '', 120)}".rstrip(": ")
     if last and last.last_action:

@@ -67,6 +67,7 @@ VERBS = {
     "done": Verb("tell", "tell", "finish a task (the same as `task done`)"),
     "action": Verb("tell", "tell", "record something that was done"),
     "error": Verb("step", "tell", "record an error that was met"),
+    "agent": Verb("agent", "tell", "agents that a run has sent out: start, progress, complete, fail, list"),
     "step": Verb("step", "tell", "steps of a run: begin, complete, fail, list"),
     "compressed": Verb("context", "tell", "record that the agent's context was compacted"),
     "pin": Verb("tell", "tell", "let every brief carry an entry"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from holdfast.layouts import faber, native
+from holdfast.layouts import faber, native, orchestrator
 from holdfast.layouts.protocol import Layout
 
-LAYOUTS: dict[str, Layout] = {"native": native, "faber": faber}
+LAYOUTS: dict[str, Layout] = {"native": native, "faber": faber, "orchestrator": orchestrator}
 
 
 def find_layout(name: str) -> Layout:

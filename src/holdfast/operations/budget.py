@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import datetime
+
 from msgspec import Struct
 
-from holdfast import choosing
+from holdfast import choosing, crew
 from holdfast.errors import WrongUsage
 from holdfast.fill import MEASURED, MOST, UNTOLD, Fill, fill_of
 from holdfast.journal import Journal
 from holdfast.model import Draft, Run, Session
+from holdfast.orchestra import MODES
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
@@ -18,6 +22,12 @@ class Budget(Struct):
     session: str | None  # the one that it was measured in
     model: str | None
     fill: Fill | None  # null: nothing has measured it yet
+    compacted: datetime | None = None  # when that was done last
+    by_agent: dict[str, int] = {}  # tokens that agents of the run took
+    mode: str | None = None  # of an orchestrator
+    at_once: int | None = None  # agents that its mode advises
+    compress_at: int | None = None  # per cent of the window
+    advice: list[str] = []
 
 
 @verb
@@ -33,7 +43,23 @@ def budget(
         found = choosing.get_run(workspace, journal, run)
         session = _session(journal, found)
     fill = fill_of(found.context_tokens, found.context_window)
-    return Budget(found.id, session.id if session else None, session.model if session else None, fill)
+    result = Budget(found.id, session.id if session else None, session.model if session else None, fill)
+    result.compacted = found.compacted
+    result.by_agent = {worker.id: worker.tokens for worker in found.workers if worker.tokens is not None}
+    result.advice = [fill.advice] if fill else []
+    if found.mode in MODES:
+        result.mode, (result.at_once, result.compress_at, _) = found.mode, MODES[found.mode]
+        result.advice += list(_of_mode(found, fill, result))
+    return result
+
+
+def _of_mode(run: Run, fill: Fill | None, result: Budget) -> Iterator[str]:
+    """What the mode of an orchestrator advises now. Nothing is refused because of it."""
+    at_work = sum(worker.status == crew.IN_PROGRESS for worker in run.workers)
+    if result.at_once is not None and at_work > result.at_once:
+        yield f"{at_work} agents are at work; mode {result.mode} advises {result.at_once} at once"
+    if fill and result.compress_at is not None and fill.percent >= result.compress_at:
+        yield f"mode {result.mode} compresses at {result.compress_at} %: save, then compress"
 
 
 def _tell(workspace: Workspace, used: int, window: int | None, run: str | None) -> None:

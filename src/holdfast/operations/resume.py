@@ -16,7 +16,7 @@ from holdfast.briefing import PATIENCE
 from holdfast.errors import Busy, NotFound, Refused
 from holdfast.journal import Journal
 from holdfast.lifecycle import Move, transition
-from holdfast.model import Bearings, Checkpoint, Restore, Run, Session
+from holdfast.model import Bearings, Checkpoint, Draft, Restore, Run, Session
 from holdfast.returning import Restored, go_back
 from holdfast.settling import settle
 from holdfast.text import path_text
@@ -60,7 +60,7 @@ def resume(
     """
     with workspace.reading() as journal:
         found = choosing.get_run(workspace, journal, run)
-        transition(found.status, Move.RESUME)
+        transition(found.status, Move.RESUME, found.layout)
         _refuse_elsewhere(workspace, found)
         alive = attended(journal, found.id)
         if alive and not take_over and not dry_run:
@@ -106,12 +106,20 @@ def _refuse_elsewhere(workspace: Workspace, run: Run) -> None:
 
 
 def _refuse_attended(run: Run, alive: list[Session]) -> None:
-    facts = [(found.id, f"process {found.process.pid}" if found.process else "open") for found in alive]
+    facts = [(found.id, _who(found)) for found in alive]
     hints = [
         f"`holdfast resume {run.id} --take-over` fences it: what it still writes is refused",
         f"`holdfast join {run.id}` works beside it",
     ]
     raise Busy("Somebody is working on this run", facts, hints)
+
+
+def _who(session: Session) -> str:
+    """Who has a run: on which host, as which process, since when."""
+    if session.process is None:
+        return f"open since {session.opened:%Y-%m-%d %H:%M} UTC"
+    host = session.process.host or "this machine"
+    return f"process {session.process.pid} on {host} since {session.opened:%Y-%m-%d %H:%M} UTC"
 
 
 def _last_kept(journal: Journal, run: Run) -> Checkpoint | None:
@@ -150,6 +158,8 @@ def _take(workspace: Workspace, run: Run, take_over: bool) -> list[Session]:
         open_ones = journal.list_sessions(run.id, only_open=True) if take_over else []
         taken = [dismiss(journal, session, who) for session in open_ones]
         settle(journal, run, Move.RESUME)
+        if run.archived:
+            journal.append(run.id, Draft("run.archived", {"path": None}))
         journal.point(workspace.worktree, run.id)
     return taken
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from holdfast import choosing
 from holdfast.lifecycle import Move
-from holdfast.model import Run
+from holdfast.model import Draft, Run
 from holdfast.owning import refuse_owned
 from holdfast.settling import settle
 from holdfast.verbs import verb
@@ -53,5 +53,7 @@ def _settle(workspace: Workspace, name: str | None, move: Move, reason: str | No
         run = choosing.get_run(workspace, journal, name, ended_too=True)
         if run.owned and move is not Move.ABANDON:
             refuse_owned(run, f"it cannot be told to {move} here")
+        if move is Move.FAIL and run.layout == "orchestrator" and run.status.is_open:
+            journal.append(run.id, Draft("error.met", {"text": reason or "the session failed"}))
         changed = settle(journal, run, move, reason)
         return Settled(journal.get_run(run.id), changed)

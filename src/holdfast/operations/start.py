@@ -8,14 +8,20 @@ from msgspec import Struct
 
 from holdfast import choosing, history, ids, steps as planning
 from holdfast.attending import attend, attended
+from holdfast.errors import WrongUsage
 from holdfast.journal import Journal
 from holdfast.lifecycle import Move
 from holdfast.model import Draft, Run, Session, Status
+from holdfast.orchestra import MODES
+from holdfast.projecting import make_id, project
 from holdfast.stores.protocol import RunQuery
-from holdfast.text import path_text
+from holdfast.text import one_line, path_text
 from holdfast.verbs import verb
 from holdfast.wording import as_tuple, checked
 from holdfast.workspace import Workspace
+
+ORCHESTRATOR = "orchestrator"
+STARTED = ("native", ORCHESTRATOR)
 
 
 class Started(Struct):
@@ -27,34 +33,61 @@ class Started(Struct):
 
 @verb
 def start(
-    workspace: Workspace, goal: str, *, steps: Sequence[str] = (), pid: int | None = None, agent: str | None = None
+    workspace: Workspace,
+    goal: str,
+    *,
+    steps: Sequence[str] = (),
+    layout: str = "native",
+    mode: str | None = None,
+    pid: int | None = None,
+    agent: str | None = None,
 ) -> Started:
     """Begin a run in this worktree, and make it the one that commands here mean.
 
     With `steps`, these are planned, and the last of them that is completed completes the run. With `pid`, a session
-    that lives and dies with that process is opened on it.
+    that lives and dies with that process is opened on it. The `layout` says as which system's run it is shown.
     """
     checked(goal, "goal")
+    _check_layout(layout, mode)
     plan = planning.checked_plan(as_tuple(steps))
     workspace.create()
     worktree = workspace.worktree
     with workspace.writing() as journal:
-        paused = _pause_earlier(journal, worktree)
+        paused = _pause_earlier(journal, worktree, layout)
         resumable, _ = journal.list_runs(RunQuery(worktree=worktree, statuses=choosing.OPEN_STATUSES, limit=5))
-        body = {"goal": goal, "layout": "native", "worktree": worktree, "directory": path_text(workspace.root)}
-        run = journal.start(ids.make("run"), Draft("run.started", body, time=workspace.clock.now()))
+        body = {"goal": goal, "layout": layout, "worktree": worktree, "directory": path_text(workspace.root)}
+        if layout == ORCHESTRATOR:
+            body["mode"] = mode or "default"
+        id = make_id(workspace) if layout == ORCHESTRATOR else ids.make("run")
+        run = journal.start(id, Draft("run.started", body, time=workspace.clock.now()))
         if plan:
             journal.append(run.id, Draft("step.planned", {"steps": plan}))
         journal.point(worktree, run.id)
         session = attend(workspace, journal, run, pid, agent) if pid is not None else None
-        return Started(run, session, paused, resumable)
+    if layout == ORCHESTRATOR:
+        project(workspace)
+    return Started(run, session, paused, resumable)
 
 
-def _pause_earlier(journal: Journal, worktree: str) -> list[str]:
-    """Pause the runs that are active here, except those on which somebody is at work."""
+def _check_layout(layout: str, mode: str | None) -> None:
+    if layout not in STARTED:
+        hints = [f"one of {', '.join(STARTED)}", "`/fractary-faber:workflow-run` in the client starts a run of FABER"]
+        raise WrongUsage(f'There is no layout "{one_line(layout, 40)}" to start a run in', [], hints)
+    if mode is not None and layout != ORCHESTRATOR:
+        raise WrongUsage("Only a run of the orchestrator has a mode", [], ["`--layout orchestrator`"])
+    if mode is not None and mode not in MODES:
+        raise WrongUsage(f'There is no mode "{one_line(mode, 40)}"', [], [f"one of {', '.join(MODES)}"])
+
+
+def _pause_earlier(journal: Journal, worktree: str, layout: str) -> list[str]:
+    """Pause the runs that are active here, except those on which somebody is at work.
+
+    A session of the orchestrator that another one follows is archived instead, and keeps its status.
+    """
     statuses = frozenset({Status.ACTIVE.value, Status.CREATED.value})
     runs, _ = journal.list_runs(RunQuery(worktree=worktree, statuses=statuses, limit=1000))
-    paused = [run.id for run in runs if not attended(journal, run.id)]
+    archived = ORCHESTRATOR if layout == ORCHESTRATOR else None
+    paused = [run.id for run in runs if run.layout != archived and not run.owned and not attended(journal, run.id)]
     for id in paused:
         journal.append(id, history.status_draft(Move.PAUSE, "another run was started"))
     return paused

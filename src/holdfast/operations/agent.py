@@ -1,0 +1,110 @@
+"""The agents of a run: sent out, on their way, complete or failed."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from holdfast import choosing, crew
+from holdfast.errors import WrongUsage
+from holdfast.fill import MOST
+from holdfast.journal import Journal
+from holdfast.lifecycle import Move, transition
+from holdfast.model import Body, Draft, Run, Worker
+from holdfast.verbs import verb
+from holdfast.wording import checked
+from holdfast.workspace import Workspace
+
+
+class AgentTold(Struct):
+    run: str
+    agent: Worker
+    changed: bool
+
+
+class AgentsListed(Struct):
+    run: str
+    agents: list[Worker]
+    progress: int | None  # of the run, per cent
+    at_work: int
+    at_once: int | None  # how many its mode advises
+
+
+@verb
+def start_agent(workspace: Workspace, type: str, task: str, *, run: str | None = None) -> AgentTold:
+    """Note that an agent was sent out to do a task."""
+    crew.checked_type(type)
+    checked(task, "task")
+    with workspace.writing() as journal:
+        found = choosing.get_run(workspace, journal, run)
+        body = {"entry": crew.next_id(found, type), "type": type, "task": task}
+        return _tell(journal, found, "agent.started", body)
+
+
+@verb
+def progress_agent(workspace: Workspace, agent: str, percent: int, *, run: str | None = None) -> AgentTold:
+    """Note how far an agent has come."""
+    if not 0 <= percent <= 100:
+        raise WrongUsage(
+            "Progress is a number from 0 to 100", [("given", percent)], [f"`holdfast agent progress {agent} 60`"]
+        )
+    with workspace.writing() as journal:
+        found = choosing.get_run(workspace, journal, run)
+        worker = crew.get_worker(found, agent)
+        _refuse_ended(worker)
+        return _tell(
+            journal, found, "agent.progressed", {"entry": agent, "progress": percent}, worker.progress == percent
+        )
+
+
+@verb
+def complete_agent(
+    workspace: Workspace, agent: str, *, result: str | None = None, tokens: int | None = None, run: str | None = None
+) -> AgentTold:
+    """Note that an agent has done its task, and what came of it."""
+    if result is not None:
+        checked(result, "result")
+    if tokens is not None and not 0 <= tokens <= MOST:
+        raise WrongUsage("This is not a number of tokens", [("most", MOST)], ["`--tokens 3200`"])
+    with workspace.writing() as journal:
+        found = choosing.get_run(workspace, journal, run)
+        worker = crew.get_worker(found, agent)
+        same = worker.status == crew.COMPLETE and result in (None, worker.result) and tokens in (None, worker.tokens)
+        body = {"entry": agent, "result": result, "tokens": tokens}
+        return _tell(journal, found, "agent.completed", body, same)
+
+
+@verb
+def fail_agent(workspace: Workspace, agent: str, *, error: str, run: str | None = None) -> AgentTold:
+    """Note that an agent has failed, and why."""
+    checked(error, "error")
+    with workspace.writing() as journal:
+        found = choosing.get_run(workspace, journal, run)
+        worker = crew.get_worker(found, agent)
+        if worker.status == crew.COMPLETE:
+            _refuse_ended(worker)
+        return _tell(journal, found, "agent.failed", {"entry": agent, "error": error}, worker.status == crew.FAILED)
+
+
+@verb
+def list_agents(workspace: Workspace, *, run: str | None = None) -> AgentsListed:
+    """The agents of a run, in the order in which they were sent out."""
+    from holdfast.orchestra import MODES
+
+    with workspace.reading() as journal:
+        found = choosing.get_run(workspace, journal, run, ended_too=True)
+    at_work = sum(worker.status == crew.IN_PROGRESS for worker in found.workers)
+    advised = MODES[found.mode][0] if found.mode in MODES else None
+    return AgentsListed(found.id, found.workers, crew.progress_of(found), at_work, advised)
+
+
+def _refuse_ended(worker: Worker) -> None:
+    if worker.status != crew.IN_PROGRESS:
+        hints = [f"`holdfast agent start {worker.type} TASK` sends out another one"]
+        raise WrongUsage(f"Agent {worker.id} is {worker.status} already", [("task", worker.task)], hints)
+
+
+def _tell(journal: Journal, run: Run, kind: str, body: Body, same: bool = False) -> AgentTold:
+    if not same:
+        transition(run.status, Move.RESUME, run.layout)  # refuses what has ended
+        journal.append(run.id, Draft(kind, {key: value for key, value in body.items() if value is not None}))
+    return AgentTold(run.id, crew.get_worker(journal.get_run(run.id), body["entry"]), not same)

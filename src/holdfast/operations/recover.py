@@ -1,0 +1,90 @@
+"""A session file of the orchestrator that is damaged: what is left of it, and the ways out that its document offers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast import files
+from holdfast.errors import WrongUsage
+from holdfast.faces import Unreadable, read_face
+from holdfast.layouts.orchestrator import SESSION
+from holdfast.orchestra import MEMBERS
+from holdfast.projecting import find_current, project, put_aside, take_salvaged
+from holdfast.salvage import salvage
+from holdfast.text import one_line, path_text
+from holdfast.verbs import verb
+from holdfast.workspace import Workspace
+
+COPY, FRESH, HISTORY, MANUAL = "copy", "fresh", "history", "manual"
+CHOICES = (COPY, FRESH, HISTORY, MANUAL)
+
+
+class Recovery(Struct):
+    """What is wrong with the file, what one can do, and what was done."""
+
+    path: str
+    why: str | None  # null: it is whole
+    choices: dict[str, str] = {}
+    chosen: str | None = None
+    aside: str | None = None  # where the damaged file is now
+    run: str | None = None
+    found: list[str] = []  # what could be read in it
+
+
+@verb
+def recover(workspace: Workspace, choose: str | None = None) -> Recovery:
+    """Say what can be done about a damaged session file, or do it."""
+    path = workspace.root / SESSION
+    why = _damage(path)
+    found = Recovery(SESSION, why)
+    if why is None:
+        return found
+    found.choices = _choices(workspace, path)
+    if choose is None:
+        return found
+    if choose not in found.choices:
+        hints = [f"`--choose {name}`: {about}" for name, about in found.choices.items()]
+        raise WrongUsage(f'There is no way out called "{one_line(choose, 40)}"', [("file", SESSION)], hints)
+    found.chosen = choose
+    if choose == HISTORY:
+        return found
+    text = _text(path)
+    found.aside = path_text(put_aside(workspace).relative_to(workspace.root))
+    if choose == MANUAL:
+        members = salvage(text, MEMBERS)
+        found.found = list(members)
+        take_salvaged(workspace, members)
+    elif choose == FRESH:
+        project(workspace, fresh=True)
+    if choose != FRESH:
+        project(workspace)
+        with workspace.reading() as journal:
+            current = find_current(journal, workspace.worktree)
+        found.run = current.id if current else None
+    return found
+
+
+def _damage(path: Path) -> str | None:
+    try:
+        read_face(path)
+    except Unreadable as error:
+        return None if error.reason == "missing" else error.why
+    return None
+
+
+def _choices(workspace: Workspace, path: Path) -> dict[str, str]:
+    """The ways out; the journal's copy first, where it has one."""
+    with workspace.reading() as journal:
+        current = find_current(journal, workspace.worktree)
+    copy = {COPY: f"put back what the journal knows of {current.id}: nothing is lost"} if current else {}
+    return copy | {
+        FRESH: "begin a new session; the damaged file is kept aside",
+        HISTORY: "check archived sessions",
+        MANUAL: f"extract what can still be read: {', '.join(salvage(_text(path), MEMBERS)) or 'nothing'}",
+    }
+
+
+def _text(path: Path) -> str:
+    return (files.read(path) or b"").decode("utf-8", "replace")
