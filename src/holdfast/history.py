@@ -17,18 +17,7 @@ from holdfast.doings import text_of, texts_of
 from holdfast.errors import Refused
 from holdfast.ledger import restore_began, restore_ended
 from holdfast.lifecycle import Move, transition
-from holdfast.model import (
-    Body,
-    Decision,
-    Draft,
-    Environment,
-    Event,
-    Note,
-    Process,
-    Run,
-    Session,
-    Task,
-)
+from holdfast.model import Body, Decision, Draft, Environment, Event, Note, Process, Run, Session, Task
 from holdfast.narration import headline
 
 T = TypeVar("T")

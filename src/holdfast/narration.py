@@ -73,10 +73,8 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     ),
     "agent.started": lambda body: f"agent {_text(body.get('entry'))} started: {_text(body.get('task'))}",
     "agent.progressed": lambda body: f"agent {_text(body.get('entry'))}: {body.get('progress')} %",
-    "agent.completed": lambda body: f"agent {_text(body.get('entry'))} complete: {_text(body.get('result'))}".rstrip(
-        ": "
-    ),
-    "agent.failed": lambda body: f"agent {_text(body.get('entry'))} failed: {_text(body.get('error'))}".rstrip(": "),
+    "agent.completed": lambda body: _ended("complete", body, "result"),
+    "agent.failed": lambda body: _ended("failed", body, "error"),
     "entry.pinned": lambda body: f"pinned {_text(body.get('entry'))}",
     "entry.unpinned": lambda body: f"unpinned {_text(body.get('entry'))}",
     "event.blank": lambda body: "forgotten",

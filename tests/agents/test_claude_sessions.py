@@ -58,7 +58,7 @@ def test_model_that_refuses_is_an_error_of_the_run_and_the_next_session_is_told(
         (run,) = project.runs()
         met = project.wait_for_event(run.id, "error.met").body["text"]
     (run,) = project.runs()
-    assert run.errors == [met]
+    assert [error.text for error in run.errors] == [met]
     told = project.claude("go on @@say gone on").turns[0].told
     assert f"- {met}" in told.partition("Errors met")[2]
 

@@ -27,6 +27,12 @@ COMMANDS = {
     "complete_step": "step complete",
     "fail_step": "step fail",
     "list_steps": "step list",
+    "start_agent": "agent start",
+    "progress_agent": "agent progress",
+    "complete_agent": "agent complete",
+    "fail_agent": "agent fail",
+    "list_agents": "agent list",
+    "recover": "resume --choose",
     "past_runs": "history",  # a module has the name already
     "session_load": "session-load",
     "session_save": "session-save",

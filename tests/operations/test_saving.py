@@ -166,7 +166,7 @@ def test_history_can_be_of_this_worktree_alone(project: Workspace, tmp_path: Pat
 def test_an_error_is_recorded_and_told_to_the_next_session(begun: Workspace) -> None:
     recorded = holdfast.error(begun, "the build fails with E0433")
     assert recorded.seq == run_of(begun).seq
-    assert run_of(begun).errors == ["the build fails with E0433"]
+    assert [met.text for met in run_of(begun).errors] == ["the build fails with E0433"]
     assert "E0433" in holdfast.brief(begun).text
     with pytest.raises(WrongUsage):
         holdfast.error(begun, " ")

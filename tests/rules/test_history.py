@@ -10,7 +10,7 @@ import pytest
 
 from holdfast import doings, history, narration
 from holdfast.lifecycle import Move
-from holdfast.model import Environment, Event, Process, Run, Session, Status, Step
+from holdfast.model import Environment, Event, Mishap, Process, Run, Session, Status, Step, Worker
 from tests.tools import NOON, a_session, an_event
 
 from .strategies import numbered
@@ -67,11 +67,43 @@ FIELDS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("action.begun", {"text": "do", "key": "k"}, {"status": Status.ACTIVE, "doing": {"k": "do"}}),
     ("action.begun", {"text": "do"}, {"status": Status.ACTIVE, "doing": {}}),
     ("turn.ended", {"text": "all done"}, {"status": Status.ACTIVE, "reply": "all done", "doing": {}}),
-    ("error.met", {"text": "overloaded"}, {"errors": ["overloaded"]}),
+    ("error.met", {"text": "overloaded"}, {"errors": [Mishap("overloaded", at(2))]}),
+    ("error.met", {"text": "red", "by": "code-1"}, {"errors": [Mishap("red", at(2), "code-1")]}),
     ("subagent.started", {"key": "a", "type": "explorer"}, {"subagents": {"a": "explorer"}}),
     ("subagent.ended", {"key": "a", "type": "explorer", "text": "found"}, {"subagents": {}}),
     ("subagent.told", {"text": "it finished"}, {"subagents": {}}),
-    ("context.compacted", {"summary": "so far"}, {"summary": "so far", "compactions": 1}),
+    ("context.compacted", {"summary": "so far"}, {"summary": "so far", "compactions": 1, "compacted": at(2)}),
+    ("context.compacting", {"trigger": "auto"}, {"compactions": 0, "compacted": at(2)}),
+    ("task.dropped", {"entry": "t9"}, {"status": Status.CREATED, "tasks": []}),
+    ("goal.changed", {"goal": "another"}, {"status": Status.CREATED, "goal": "another"}),
+    ("goal.changed", {"goal": ""}, {"goal": "a goal"}),
+    ("mode.chosen", {"mode": "debug"}, {"status": Status.CREATED, "mode": "debug"}),
+    ("run.archived", {"path": "history/a.json"}, {"status": Status.CREATED, "archived": "history/a.json"}),
+    ("run.archived", {"path": None}, {"archived": None}),
+    (
+        "agent.started",
+        {"entry": "code-1", "type": "code", "task": "x"},
+        {"status": Status.ACTIVE, "workers": [Worker("code-1", "code", "x", started=at(2))]},
+    ),
+    ("agent.started", {"entry": ["code-1"]}, {"workers": []}),
+    (
+        "agent.progressed",
+        {"entry": "code-1", "progress": 60},
+        {"workers": [Worker("code-1", "code", started=at(2), progress=60)]},
+    ),
+    (
+        "agent.completed",
+        {"entry": "code-1", "result": "green", "tokens": 5},
+        {"workers": [Worker("code-1", "code", "", "complete", at(2), at(2), result="green", tokens=5)]},
+    ),
+    (
+        "agent.failed",
+        {"entry": "code-1", "error": "red"},
+        {
+            "workers": [Worker("code-1", "code", "", "failed", at(2), at(2), error="red")],
+            "errors": [Mishap("red", at(2), "code-1")],
+        },
+    ),
     (
         "context.measured",
         {"tokens": 5, "window": 9},
@@ -342,6 +374,16 @@ HEADLINES: list[tuple[str, dict[str, Any], str]] = [
     ("task.added", {"entry": "t1", "text": "x"}, "task t1: x"),
     ("task.done", {"entry": "t1"}, "done t1"),
     ("task.done", {"entry": "t1", "outcome": "green"}, "done t1: green"),
+    ("task.dropped", {"entry": "t1"}, "took task t1 out"),
+    ("goal.changed", {"goal": "another"}, "the goal is now: another"),
+    ("mode.chosen", {"mode": "debug"}, "mode debug"),
+    ("run.archived", {"path": "history/a.json"}, "archived as history/a.json"),
+    ("run.archived", {"path": None}, "taken out of the archive"),
+    ("agent.started", {"entry": "code-1", "task": "x"}, "agent code-1 started: x"),
+    ("agent.progressed", {"entry": "code-1", "progress": 60}, "agent code-1: 60 %"),
+    ("agent.completed", {"entry": "code-1", "result": "green"}, "agent code-1 complete: green"),
+    ("agent.completed", {"entry": "code-1"}, "agent code-1 complete"),
+    ("agent.failed", {"entry": "code-1", "error": "red"}, "agent code-1 failed: red"),
     ("entry.pinned", {"entry": "d1"}, "pinned d1"),
     ("entry.unpinned", {"entry": "d1"}, "unpinned d1"),
     ("event.forgotten", {"seq": 7}, "forgot event 7"),
@@ -401,6 +443,9 @@ SEARCHED: list[tuple[str, dict[str, Any], str]] = [
     ("decision.made", {"decision": "x", "because": None}, "x"),
     ("task.added", {"text": "x"}, "x"),
     ("task.done", {"outcome": "x", "files": ["a.py", "b.py"]}, "x\na.py\nb.py"),
+    ("goal.changed", {"goal": "another"}, "another"),
+    ("agent.started", {"entry": "code-1", "task": "x"}, "x"),
+    ("agent.completed", {"result": "green", "tokens": 5}, "green"),
     ("prompt.given", {"text": "x"}, "x"),
     ("action.taken", {"text": "x", "files": ["a.py", 7, None]}, "x\na.py"),
     ("step.planned", {"steps": ["design", "code"]}, "design\ncode"),

@@ -51,6 +51,7 @@ SETTLED = "run changed"
 BRIEF = "# Where run {run} stands\n.*Goal: Add retries.*- d1 Use backoff.*"
 SAVED = f"Saved {{run}} at event [0-9]+ as {CHECKPOINT}\n"
 STEPPED = "run step changed completed"
+AGENT = "run agent changed"
 WENT_BACK = (
     "restore to written removed paths moved_aside brought_back dry_run state name acts left event later_events "
     "taken_back_by undone undone_name given_up"
@@ -70,7 +71,7 @@ CASES = [
     Case("show", (), "Add retries to the client\n{run}  active\nstarted    .*note       n1  Needs a VPN\n.*", "", "run sessions at"),
     Case("sessions", (), r"#  session .*\n1  {session}  robot .*open\n", "", "run sessions"),
     Case("log", (), "#1  .*  started: Add retries to the client\n#2  .*\n", "", "run events"),
-    Case("budget", ("--used", "86000", "--window", "200000"), r"context 43 % \(86,000 of 200,000 tokens\): healthy\n", "Advice: there is room\n", "run session model fill"),
+    Case("budget", ("--used", "86000", "--window", "200000"), r"context 43 % \(86,000 of 200,000 tokens\): healthy\n", "Advice: there is room\n", "run session model fill compacted by_agent mode at_once compress_at advice"),
     Case("history", (), "", "No run has ended yet.\n", "runs more"),
     Case(
         "start",
@@ -102,6 +103,11 @@ CASES = [
     Case("fail", (), "{run}\n", "{run} is failed: Add retries.*\n", SETTLED),
     Case("abort", (), "{run}\n", "{run} is aborted: Add retries.*\n", SETTLED),
     Case("abandon", (), "{run}\n", "{run} is abandoned: Add retries.*\n", SETTLED),
+    Case("agent start", ("code", "Write it"), "code-2\n", "Agent code-2 of {run} is in_progress: Write it\n", AGENT),
+    Case("agent progress", ("code-1", "60"), "code-1\n", "Agent code-1 of {run} is in_progress at 60 %: Retry\n", AGENT),
+    Case("agent complete", ("code-1", "--result", "Green", "--tokens", "9"), "code-1\n", "Agent code-1 of {run} is complete: Retry\n", AGENT),
+    Case("agent fail", ("code-1", "--error", "Red"), "code-1\n", "Agent code-1 of {run} is failed: Retry\n", AGENT),
+    Case("agent list", (), r"agent +state +done +what +outcome\ncode-1  in_progress  0 % +Retry *\n", "0 % complete, 1 at work\n", "run agents progress at_work at_once"),
     Case("checkpoint", ("before", "-m", "all is well"), f"{CHECKPOINT}\n", "Kept [0-9]+ files?: the first checkpoint of this worktree\n", "checkpoint filtered left_out files"),
     Case("checkpoints", (), r"#  checkpoint +kind +made +files +what\n1  cp-.*\n[0-9]+  {later}  .*\n[0-9]+  {checkpoint}  asked .* first\n", "", "checkpoints unfinished more"),
     Case("diff", ("{checkpoint}", "{later}", "client.py"), r"diff --git a/client.py b/client.py\n.*\n-slow\n\+retrying\n", "run: .*Measured it\n", "a b code state left"),

@@ -24,7 +24,7 @@ def say(repository: Path) -> Callable[..., Command]:
 def worked(repository: Path, request: pytest.FixtureRequest) -> Iterator[Known]:
     """Two runs: one paused, one with a session, tasks, a decision, a note and an action. Whole at the end.
 
-    Where the test is about a verb that needs checkpoints, there are two.
+    Where the test is about a verb that needs checkpoints, there are two; for one about agents there is one.
     """
     case = getattr(request.node, "callspec", None) and request.node.callspec.params.get("case")
     with holdfast.open(repository) as workspace:
@@ -39,6 +39,8 @@ def worked(repository: Path, request: pytest.FixtureRequest) -> Iterator[Known]:
         known = Known(run.id, earlier.id, session.id)
         if isinstance(case, Case) and case.words in NEED_CHECKPOINTS:
             known = with_checkpoints(workspace, known)
+        if isinstance(case, Case) and case.words.startswith("agent "):
+            holdfast.start_agent(workspace, "code", "Retry")
     yield known
     with holdfast.open(repository) as workspace:
         if workspace.is_off:

@@ -55,6 +55,8 @@ def test_what_a_program_wrote_the_command_line_shows(repository: Path) -> None:
 NAMES = {
     "task add": "add_task", "task done": "finish_task", "task list": "list_tasks", "done": "finish_task",
     "step start": "start_step", "step complete": "complete_step", "step fail": "fail_step", "step list": "list_steps",
+    "agent start": "start_agent", "agent progress": "progress_agent", "agent complete": "complete_agent",
+    "agent fail": "fail_agent", "agent list": "list_agents",
     "history": "past_runs", "load": "session_load", "prime-context": "session_load", "session-end": "session_save",
     "import": "import_claude", "continue": "resume",
 }  # fmt: skip

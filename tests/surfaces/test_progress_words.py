@@ -46,8 +46,11 @@ def test_history_is_a_table_of_what_has_ended(worked: Known, say: Say) -> None:
         ["1", worked.run, "completed"],
         ["2", worked.earlier, "abandoned"],
     ]
-    one = say("history", "1").ok()
-    assert (len(one.out.splitlines()), one.err) == (2, "There are more: `holdfast history 10`\n")
+    short = say("history", "--limit", "1").ok()
+    assert (len(short.out.splitlines()), short.err) == (2, "There are more: `holdfast history --limit 10`\n")
+    one = say("history", "2").ok()
+    assert one.out.splitlines()[:2] == ["Fix the flaky test", f"{worked.earlier}  abandoned"]
+    assert say("history", "3").code == 10
     assert say("history", "0").code == 2
     assert say("history", "many").code == 2
 

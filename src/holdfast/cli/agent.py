@@ -64,16 +64,7 @@ def list_(workspace: Workspace, run: str | None) -> Said:
     found = crewing.list_agents(workspace, run=run)
     if not found.agents:
         return Said(found, talk=["No agent yet."])
-    rows = [
-        [
-            one.id,
-            one.status,
-            f"{one.progress or 0} %" if one.completed is None else "",
-            one.task,
-            one.result or one.error or "",
-        ]
-        for one in found.agents
-    ]
+    rows = [[one.id, one.status, _far(one), one.task, one.result or one.error or ""] for one in found.agents]
     advised = f"; mode advises {found.at_once} at once" if found.at_once else ""
     talk = [f"{found.progress} % complete, {found.at_work} at work{advised}"]
     return Said(found, lambda: words.table(["agent", "state", "done", "what", "outcome"], rows), talk)

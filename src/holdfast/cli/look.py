@@ -1,4 +1,4 @@
-"""Look: runs, show, sessions, log."""
+"""Look: runs, show, sessions, log, history."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from holdfast.cli.command import complete_run, run_option, verb
 from holdfast.cli.outcome import Said, print_json
 from holdfast.cli.saying import coloured
 from holdfast.cli.words import Line, ago, by, when
+from holdfast.errors import NotFound
 from holdfast.fill import fill_of, told
 from holdfast.model import Event, Run, Session
 from holdfast.narration import headline
-from holdfast.operations import look
+from holdfast.operations import look, past
 from holdfast.owning import said
 from holdfast.text import count, one_line
 from holdfast.workspace import Workspace
@@ -80,10 +81,10 @@ def show(workspace: Workspace, name: str | None, at: str | None, diff: bool) -> 
         return Said(found, list(_session(found)))
     if isinstance(found, look.CheckpointShown):
         return Said(found, list(_checkpoint(found)))
-    return Said(found, list(told_run(found)))
+    return Said(found, list(_told_run(found)))
 
 
-def told_run(found: look.RunShown) -> Iterator[Line]:
+def _told_run(found: look.RunShown) -> Iterator[Line]:
     """A run in full."""
     run = found.run
     yield ("title", one_line(run.title, 200))
@@ -113,6 +114,9 @@ def _entries(run: Run) -> Iterator[Line]:
     for task in run.tasks:
         outcome = f": {one_line(task.outcome, 120)}" if task.outcome else ""
         yield f"{'done' if task.done else 'task'}       {_entry(task.id, task.pinned, task.text)}{outcome}"
+    for worker in run.workers:
+        outcome = f": {one_line(worker.result or worker.error or '', 120)}".rstrip(": ")
+        yield f"agent      {one_line(worker.id, 60)}  {worker.status}  {one_line(worker.task, 200)}{outcome}"
     for decision in run.decisions:
         because = f" (because {one_line(decision.because, 200)})" if decision.because else ""
         word = "revoked" if decision.revoked else "decided"
@@ -233,3 +237,30 @@ def _follow(workspace: Workspace, found: look.Logged, as_json: bool) -> None:
 
 def _event(event: Event) -> str:
     return f"#{event.seq:<5} {event.time.astimezone():%Y-%m-%d %H:%M:%S}  {headline(event)}"
+
+
+@verb("holdfast history --limit 20")
+@click.argument("row", metavar="[N]", type=click.IntRange(1, past.MOST), required=False)
+@click.option("--limit", type=click.IntRange(1, past.MOST), default=10, metavar="N", help="How many; 10 by default.")
+@click.option("--here", is_flag=True, help="Only runs of this worktree.")
+def history(workspace: Workspace, row: int | None, limit: int, here: bool) -> Said:
+    """Runs that were completed, failed, aborted, abandoned or archived, newest first; with N, the one in row N."""
+    found = past.past_runs(workspace, max(limit, row or 0), here=here)
+    if row is not None:
+        return _one_of(workspace, found, row)
+    if not found.runs:
+        return Said(found, talk=["No run has ended yet."])
+    rows = [
+        [str(row), run.id, run.status, ago(run.status_since) if run.status_since else "-", one_line(run.title, 80)]
+        for row, run in enumerate(found.runs, 1)
+    ]
+    talk = [f"There are more: `holdfast history --limit {min(past.MOST, 10 * limit)}`"] if found.more else []
+    return Said(found, lambda: words.table(["#", "run", "status", "ended", "goal"], rows), talk)
+
+
+def _one_of(workspace: Workspace, found: past.PastRuns, row: int) -> Said:
+    """One run of the archive, in full. Going on with it is another matter."""
+    if row > len(found.runs):
+        raise NotFound(f"The history has no row {row}", [("rows", len(found.runs))], ["`holdfast history`"])
+    shown = look.show(workspace, found.runs[row - 1].id)
+    return Said(shown, list(_told_run(shown)) if isinstance(shown, look.RunShown) else [])

@@ -1,4 +1,4 @@
-"""A session's two ends, and the archive: save, session-load, session-save, history."""
+"""A session's two ends: save, session-load, session-save."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import click
 
 from holdfast.cli import words
 from holdfast.cli.command import complete_run, run_option, verb
-from holdfast.cli.look import told_run
 from holdfast.cli.outcome import Said
-from holdfast.cli.words import Line, ago
-from holdfast.errors import NotFound
-from holdfast.operations import look, past, save as saving, session
+from holdfast.cli.words import Line
+from holdfast.operations import save as saving, session
 from holdfast.priming import Brief
 from holdfast.reporting import (
     Reloaded,
@@ -25,7 +23,6 @@ from holdfast.reporting import (
     told_warnings,
 )
 from holdfast.saving import Saved
-from holdfast.text import one_line
 from holdfast.workspace import Workspace
 
 
@@ -115,30 +112,3 @@ def _said(found: Saved | SessionSaved) -> Said:
     where = f"{found.run} at event {found.seq:,}"
     talk = f"Saved {where} as {found.checkpoint.id}" if found.changed else f"Nothing changed since {where}"
     return Said(found, [found.checkpoint.id], [talk])
-
-
-@verb("holdfast history --limit 20")
-@click.argument("row", metavar="[N]", type=click.IntRange(1, past.MOST), required=False)
-@click.option("--limit", type=click.IntRange(1, past.MOST), default=10, metavar="N", help="How many; 10 by default.")
-@click.option("--here", is_flag=True, help="Only runs of this worktree.")
-def history(workspace: Workspace, row: int | None, limit: int, here: bool) -> Said:
-    """Runs that were completed, failed, aborted, abandoned or archived, newest first; with N, the one in row N."""
-    found = past.past_runs(workspace, max(limit, row or 0), here=here)
-    if row is not None:
-        return _one_of(workspace, found, row)
-    if not found.runs:
-        return Said(found, talk=["No run has ended yet."])
-    rows = [
-        [str(row), run.id, run.status, ago(run.status_since) if run.status_since else "-", one_line(run.title, 80)]
-        for row, run in enumerate(found.runs, 1)
-    ]
-    talk = [f"There are more: `holdfast history --limit {min(past.MOST, 10 * limit)}`"] if found.more else []
-    return Said(found, lambda: words.table(["#", "run", "status", "ended", "goal"], rows), talk)
-
-
-def _one_of(workspace: Workspace, found: past.PastRuns, row: int) -> Said:
-    """One run of the archive, in full. Going on with it is another matter."""
-    if row > len(found.runs):
-        raise NotFound(f"The history has no row {row}", [("rows", len(found.runs))], ["`holdfast history`"])
-    shown = look.show(workspace, found.runs[row - 1].id)
-    return Said(shown, list(told_run(shown)) if isinstance(shown, look.RunShown) else [])
