@@ -65,7 +65,8 @@ def decisions(run: Run) -> list[str]:
 
 
 def at_work(worker: Worker) -> str:
-    return f"{worker.id}: {_one(worker.task)} ({worker.progress or 0}%)"
+    task = f": {_one(worker.task)}" if worker.task else ""
+    return f"{_one(worker.id)}{task} ({worker.progress or 0}%)"
 
 
 def budget(run: Run, now: datetime) -> list[str]:
@@ -79,7 +80,7 @@ def resuming_from(run: Run) -> str:
     """The agent at work that came last, or else the next task."""
     workers = _at_work(run)
     if workers:
-        return workers[-1].id
+        return _one(workers[-1].id)
     return _one(run.open_tasks[0].text) if run.open_tasks else "the goal"
 
 

@@ -39,7 +39,7 @@ def get_run(workspace: Workspace, journal: Journal, name: str | None, *, ended_t
         return run
     worktree = workspace.worktree
     pointed = journal.find_run(journal.view.pointer(worktree) or "")
-    if pointed and (pointed.status.is_open or ended_too):
+    if pointed and (pointed.is_open or ended_too):
         return pointed
     open_here, _ = journal.list_runs(RunQuery(worktree=worktree, statuses=OPEN_STATUSES, limit=SHOWN + 1))
     if len(open_here) == 1:
@@ -58,7 +58,7 @@ def get_run(workspace: Workspace, journal: Journal, name: str | None, *, ended_t
 def current_run(journal: Journal, worktree: str) -> Run | None:
     """The open run that a worktree points at."""
     run = journal.find_run(journal.view.pointer(worktree) or "")
-    return run if run and run.status.is_open else None
+    return run if run and run.is_open else None
 
 
 def newest_run(journal: Journal, worktree: str) -> Run | None:

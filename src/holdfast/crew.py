@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from holdfast.doings import fail, text_of
 from holdfast.errors import NotFound, WrongUsage
+from holdfast.fill import number
 from holdfast.model import Body, Event, Run, Worker
 from holdfast.text import one_line
 
@@ -71,18 +72,25 @@ def _started(run: Run, event: Event, body: Body) -> None:
 
 
 def _progressed(run: Run, event: Event, body: Body) -> None:
-    worker, progress = _meant(run, event, body), body.get("progress")
-    if worker and worker.status == IN_PROGRESS and isinstance(progress, int) and 0 <= progress <= 100:
+    worker, progress = _meant(run, event, body), number(body.get("progress"))
+    if worker and worker.status == IN_PROGRESS and progress is not None and progress <= 100:
         worker.progress = progress
+    if worker:
+        _count(worker, body)
 
 
 def _completed(run: Run, event: Event, body: Body) -> None:
-    worker, tokens = _meant(run, event, body), body.get("tokens")
+    worker = _meant(run, event, body)
     if worker is None:
         return
     worker.status, worker.completed, worker.error = COMPLETE, worker.completed or event.time, None
     worker.result = text_of(body.get("result")) or worker.result
-    worker.tokens = tokens if isinstance(tokens, int) and tokens >= 0 else worker.tokens
+    _count(worker, body)
+
+
+def _count(worker: Worker, body: Body) -> None:
+    if (tokens := number(body.get("tokens"))) is not None:
+        worker.tokens = tokens
 
 
 def _failed(run: Run, event: Event, body: Body) -> None:

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from holdfast import crew
 from holdfast.fill import UNTOLD
-from holdfast.model import Draft, Run, Status
+from holdfast.model import Body, Draft, Run, Status, Worker
 from holdfast.orchestra import WORDS, State
 from holdfast.records import moment
 
@@ -35,6 +35,22 @@ def drafts(before: State, after: State, run: Run, now: datetime) -> list[Draft]:
     return [_dated(draft, now) for draft in found]
 
 
+def known_part(theirs: State, run: Run) -> State:
+    """What a file says that a run knows already: against this, only the rest of the file is new.
+
+    So an old copy of the file takes nothing away, and turns nothing back.
+    """
+    texts = {task.text for task in run.tasks}
+    decided = {(made.text, made.because or "") for made in run.decisions}
+    return structs.replace(
+        theirs,
+        agents=[worker for worker in theirs.agents if crew.find_worker(run, worker.id)],
+        completed=[done for done in theirs.completed if done.task in texts],
+        pending=[text for text in theirs.pending if text in texts],
+        decisions=[made for made in theirs.decisions if (made.decision, made.rationale) in decided],
+    )
+
+
 def _dated(draft: Draft, now: datetime) -> Draft:
     """The time that the file tells, unless it lies in the future."""
     return draft if draft.time is None or draft.time <= now else structs.replace(draft, time=None)
@@ -50,19 +66,30 @@ def _retold(before: State, after: State, run: Run) -> Iterator[Draft]:
 def _workers(before: State, after: State, run: Run) -> Iterator[Draft]:
     known = {worker.id: worker for worker in before.agents}
     for worker in after.agents:
-        was = known.get(worker.id)
-        if was is None:
+        was, mine = known.get(worker.id), crew.find_worker(run, worker.id)
+        if mine is not None and _said(mine) == _said(worker):
+            continue
+        if was is None and mine is None:
             begun = {"entry": worker.id, "type": worker.type, "task": worker.task}
             yield Draft("agent.started", begun, time=worker.started)
-        is_on_its_way = worker.progress is not None and worker.status == crew.IN_PROGRESS
-        if is_on_its_way and (was is None or was.progress != worker.progress):
-            yield Draft("agent.progressed", {"entry": worker.id, "progress": worker.progress})
-        ended = (worker.status, worker.result, worker.tokens, worker.error)
-        if worker.status == crew.COMPLETE and (was is None or ended != (was.status, was.result, was.tokens, was.error)):
+        if worker.status == crew.IN_PROGRESS and _on_its_way(worker) != _on_its_way(was):
+            yield Draft("agent.progressed", {"entry": worker.id, **_on_its_way(worker)})
+        if worker.status == crew.COMPLETE and (was is None or _said(worker) != _said(was)):
             body = {"entry": worker.id, "result": worker.result, "tokens": worker.tokens}
             yield Draft("agent.completed", body, time=worker.completed)
         if worker.status == crew.FAILED and (was is None or was.status != crew.FAILED):
             yield Draft("agent.failed", {"entry": worker.id, "error": worker.error}, time=worker.completed)
+
+
+def _said(worker: Worker) -> tuple[object, ...]:
+    progress = worker.progress or 0 if worker.status == crew.IN_PROGRESS else None
+    return worker.status, progress, worker.result, worker.tokens, worker.error
+
+
+def _on_its_way(worker: Worker | None) -> Body:
+    """How far an agent has come, as far as it is known."""
+    told = {"progress": worker.progress, "tokens": worker.tokens} if worker else {}
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def _tasks(before: State, after: State, run: Run) -> Iterator[Draft]:
@@ -101,13 +128,14 @@ def _decided(before: State, after: State, run: Run) -> Iterator[Draft]:
 
 
 def _erred(before: State, after: State, run: Run) -> Iterator[Draft]:
+    known = {(met.text, met.agent) for met in run.errors}
     for met in after.errors:
-        if met not in before.errors:
+        if met not in before.errors and (met.error, met.agent) not in known:
             yield Draft("error.met", {"text": met.error, "by": met.agent}, time=moment(met.timestamp))
 
 
 def _used(before: State, after: State, run: Run) -> Iterator[Draft]:
-    if after.tokens is not None and after.tokens != before.tokens:
+    if after.tokens is not None and after.tokens not in (before.tokens, run.context_tokens or 0):
         window = run.context_window or UNTOLD
         yield Draft("context.measured", {"tokens": after.tokens, "window": window, "origin": "told"})
     if after.compressed and after.compressed != before.compressed and moment(after.compressed) != run.compacted:
@@ -115,5 +143,9 @@ def _used(before: State, after: State, run: Run) -> Iterator[Draft]:
 
 
 def _settled(before: State, after: State, run: Run) -> Iterator[Draft]:
-    if after.status is not before.status and after.status in MOVES and WORDS[run.status] != WORDS[after.status]:
-        yield Draft(MOVES[after.status], {"reason": "the session file says so"})
+    if after.status is before.status or after.status not in MOVES or WORDS[run.status] == WORDS[after.status]:
+        return
+    because = {"reason": "the session file says so"}
+    if after.status in (Status.COMPLETED, Status.PAUSED) and run.status in (Status.CREATED, Status.PAUSED):
+        yield Draft("run.resumed", because)  # no other way leads there
+    yield Draft(MOVES[after.status], because)

@@ -311,6 +311,11 @@ class Run(Struct):
         return self.name or self.goal
 
     @property
+    def is_open(self) -> bool:
+        """Whether it can be meant without being named: it has not ended, and is in no archive."""
+        return self.status.is_open and self.archived is None
+
+    @property
     def open_tasks(self) -> list[Task]:
         return [task for task in self.tasks if task.done is None]
 

@@ -56,6 +56,7 @@ MEMBERS = (
     *("schema_version", "session_id", "created", "created_at", "started", "goal", "mode", "status", "agents"),
     *("completed_work", "pending_tasks", "next_actions", "decisions_made", "context_usage", "errors"),
 )
+INNER = frozenset({"status", "started"})  # members that agents have too
 LEGACY = frozenset({"started", "created_at", "updated_at", "next_actions", "progress"})  # at the root
 LEGACY_OF_AGENTS = frozenset({"started_at", "completed_at", "output_summary", "result", "duration_seconds"})
 LEGACY_OF_DECISIONS = frozenset({"chosen", "reasoning"})
@@ -101,6 +102,7 @@ class State(Struct):
     mode: str = "default"
     status: Status = Status.CREATED
     created: str = ""
+    updated: str = ""
     agents: list[Worker] = field(default_factory=list)
     completed: list[Finished] = field(default_factory=list)
     pending: list[str] = field(default_factory=list)
@@ -125,6 +127,7 @@ def read_state(value: Body) -> State:
         mode=mode if mode in MODES else "default",
         status=STATUSES.get(_text(value.get("status")).lower(), Status.ACTIVE),
         created=_first(value, "created", "created_at", "started"),
+        updated=_first(value, "updated", "updated_at"),
         agents=list(_agents(value.get("agents"))),
         completed=[done for item in _list(value.get("completed_work")) if (done := _finished(item))],
         pending=[text for item in _list(_first_list(value, "pending_tasks", "next_actions")) if (text := _text(item))],
@@ -264,7 +267,7 @@ def render(run: Run, before: Body, project: Body, now: datetime) -> Body:
         "completed_work": _kept(before.get("completed_work"), "task", map(_work, state.completed)),
         "pending_tasks": state.pending,
         "decisions_made": _kept(
-            before.get("decisions_made"), "decision", map(_decision, state.decisions), LEGACY_OF_DECISIONS
+            _renamed(before.get("decisions_made")), "decision", map(_decision, state.decisions), LEGACY_OF_DECISIONS
         ),
         "context_usage": usage,
         "errors": [{"timestamp": met.timestamp, "agent": met.agent, "error": met.error} for met in state.errors],
@@ -279,8 +282,18 @@ def _kept(before: object, key: str, ours: Iterable[Body], dropped: frozenset[str
         other = {name: value for name, value in theirs.get(entry[key], {}).items() if name not in dropped}
         if "progress" not in entry:
             other.pop("progress", None)
+        if isinstance(other.get("error"), dict) and other["error"].get("message") == entry.get("error"):
+            entry = {**entry, "error": other["error"]}  # it says more of it than we know
         found.append({**other, **entry})
     return found
+
+
+def _renamed(decisions: object) -> list[Any]:
+    """Decisions under the name that schema 1.0 has for what was decided, so that each is found again."""
+    return [
+        {**item, "decision": item.get("decision", item.get("chosen"))} if isinstance(item, dict) else item
+        for item in _list(decisions)
+    ]
 
 
 def _agent(worker: Worker) -> Body:

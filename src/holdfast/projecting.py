@@ -7,54 +7,66 @@ before the file is removed. Whoever is killed on the way leaves it to the next c
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-from pathlib import Path
 
-import msgspec
-from msgspec import Struct
+from msgspec import structs
 
 from holdfast import files, ids
-from holdfast.adopting import journal_id
-from holdfast.errors import Refused
+from holdfast.errors import HoldfastError, Refused
 from holdfast.faces import Face, Unreadable, parse_face, read_face, with_members
-from holdfast.following import drafts
+from holdfast.following import drafts, known_part
 from holdfast.journal import Journal
 from holdfast.layouts.orchestrator import HISTORY, SESSION
 from holdfast.model import Body, Draft, Run
-from holdfast.orchestra import LEGACY, VERSION, Incompatible, State, is_legacy, read_state, render, state_of
-from holdfast.packing import UNREADABLE
+from holdfast.orchestra import VERSION, Incompatible, State, is_legacy, read_state, render
 from holdfast.records import moment
 from holdfast.repository import Repository
+from holdfast.sessionfile import (
+    SHARED,
+    Written,
+    as_bytes,
+    check_place,
+    digest,
+    is_of,
+    name_of,
+    own_directory,
+    place_in_history,
+    read_session,
+    recall,
+    remember,
+    remove,
+    told,
+)
 from holdfast.stores.protocol import RunQuery
-from holdfast.text import path_text
+from holdfast.text import one_line, path_text
 from holdfast.workspace import Workspace
 
 LAYOUT = "orchestrator"
 ATTEMPTS = 5
-SHARED = 0o644  # a new file of the project is for all who work on it
 MOST_ARCHIVED = 10_000
 LOOKED_AT = 50  # runs of a worktree among which the one in the file is looked for
 
 
-class Written(Struct):
-    """What we last wrote into the file: of which run, after which event."""
-
-    run: str | None = None
-    seq: int = 0
-    digest: str = ""
-    value: Body = {}
-
-
 def project(workspace: Workspace, *, fresh: bool = False) -> None:
-    """Make the file and the journal say the same. A fresh start sends the run in the file to the history first."""
-    if fresh:
-        with workspace.reading() as journal:
-            current = find_current(journal, workspace.worktree)
-        if current is not None:
-            _archive(workspace, current, None)
-    with files.lock(_directory(workspace) / "session.lock", workspace.settings.number("store.deadline")):
+    """Make the file and the journal say the same. A fresh start sends the run in the file to the history first.
+
+    What a file refuses makes no command fail, for what was asked for is in the journal: it is told beside the result.
+    """
+    try:
+        with files.os_errors(workspace.root / SESSION):
+            _project(workspace, fresh)
+    except HoldfastError as error:
+        workspace.warn(f"{SESSION} is not written: {one_line(error.message, 200)}")
+
+
+def _project(workspace: Workspace, fresh: bool) -> None:
+    check_place(workspace)
+    with files.lock(own_directory(workspace) / "session.lock", workspace.settings.number("store.deadline")):
+        if fresh:
+            with workspace.reading() as journal:
+                current = find_current(journal, workspace.worktree)
+            if current is not None:
+                _archive(workspace, current, None)
         for _ in range(ATTEMPTS):
             if _round(workspace):
                 return
@@ -63,11 +75,11 @@ def project(workspace: Workspace, *, fresh: bool = False) -> None:
 
 def _round(workspace: Workspace) -> bool:
     """Take in and write once; False where somebody else wrote the file in between."""
-    memory = _load(workspace)
+    memory = recall(workspace)
     try:
-        face = _read(workspace)
-        if face is not None and digest(face.data) != memory.digest:
-            _take_in(workspace, face, memory)
+        face = read_session(workspace)
+        if face is not None and digest(face.data) != memory.digest and not _take_in(workspace, face, memory):
+            return True
     except (Unreadable, Incompatible) as error:
         workspace.warn(told(error))
         return True
@@ -76,25 +88,29 @@ def _round(workspace: Workspace) -> bool:
         unarchived = [run for run in _ours(journal, workspace.worktree) if not run.archived]
         left = [run for run in unarchived if current is None or run.id != current.id]
     for run in left:
-        if not _archive(workspace, run, face if _is_of(face, run) else None):
+        if not _archive(workspace, run, face if is_of(face, run) else None):
             return False
-        face = None if _is_of(face, run) else face
-    if current is None:
+        face = None if is_of(face, run) else face
+    return current is None or _show(workspace, current, face)
+
+
+def _show(workspace: Workspace, run: Run, face: Face | None) -> bool:
+    """Let the file, or the history, say what the run is now."""
+    memory = recall(workspace)
+    if face is None and memory.run == run.id and _was_archived(workspace, run, memory):
         return True
-    if face is None and memory.run == current.id and _was_archived(workspace, current, memory):
-        return True
-    if not current.status.is_open:
-        return _archive(workspace, current, face if _is_of(face, current) else None)
+    if not run.status.is_open:
+        return _archive(workspace, run, face if is_of(face, run) else None)
     is_written = face is not None and digest(face.data) == memory.digest
-    if is_written and (memory.run, memory.seq) == (current.id, current.seq):
+    if is_written and (memory.run, memory.seq) == (run.id, run.seq):
         return True
-    return _write(workspace, current, face)
+    return _write(workspace, run, face)
 
 
 def find_current(journal: Journal, worktree: str) -> Run | None:
     """The run that stands in the session file: the one that was started, or gone on with, last and is not archived."""
     pointed = journal.find_run(journal.view.pointer(worktree) or "")
-    if pointed and pointed.layout == LAYOUT and not pointed.archived:
+    if pointed and pointed.layout == LAYOUT and not pointed.archived and pointed.worktree == worktree:
         return pointed
     return next((run for run in _ours(journal, worktree) if not run.archived), None)
 
@@ -108,81 +124,87 @@ def _ours(journal: Journal, worktree: str) -> list[Run]:
 # Taking in
 
 
-def _take_in(workspace: Workspace, face: Face, memory: Written, *, trusted: bool = True) -> Run:
-    """Let the journal follow what somebody else wrote. Of a file that is not whole, only what it holds is believed."""
+def _take_in(workspace: Workspace, face: Face, memory: Written) -> bool:
+    """Let the journal follow what somebody else wrote; False for a file that is not this worktree's to follow."""
     theirs = read_state(face.value)
     with workspace.writing(for_session=False) as journal:
-        run = journal.find_run(journal_id(theirs.session_id)) if theirs.session_id else None
-        if run is None or run.layout != LAYOUT:
+        run = journal.find_run(name_of(theirs.session_id)) if theirs.session_id else None
+        if run is not None and (run.layout != LAYOUT or run.worktree != workspace.worktree):
+            workspace.warn(f"{SESSION} is left alone: run {run.id} is not this worktree's; `holdfast switch {run.id}`")
+            return False
+        if run is None:
             run = _begin(workspace, journal, theirs)
-        before = _last_written(memory, run) if trusted else State(run.id, run.goal, run.mode or "default")
+            before = State(run.id, run.goal, run.mode or "default")
+        else:
+            before = _last_written(memory, run, theirs)
+        if run.archived and run.status.is_open:  # somebody else took it out of the history
+            journal.append(run.id, Draft("run.archived", {"path": None}))
         journal.append(run.id, *drafts(before, theirs, run, workspace.clock.now()))
-    _remember(workspace, Written(run.id, 0, digest(face.data), face.value))
-    return run
+    remember(workspace, Written(run.id, 0, digest(face.data), face.value))
+    return True
 
 
 def take_salvaged(workspace: Workspace, members: Body) -> None:
     """Take in what could be read of a file that was damaged: what it lacks is not missed."""
-    path = workspace.root / SESSION
     theirs = {**members, "schema_version": VERSION}
     with workspace.reading() as journal:
         current = find_current(journal, workspace.worktree)
     if not isinstance(theirs.get("session_id"), str) and current is not None:
         theirs["session_id"] = current.id
-    face = parse_face(path, json.dumps(theirs).encode())
-    _take_in(workspace, face, Written(), trusted=False)
-
-
-def put_aside(workspace: Workspace) -> Path:
-    """Move a damaged file out of the way; nothing of it is lost."""
-    path = workspace.root / SESSION
-    aside = path.with_name(f"{path.name}.corrupt-{workspace.clock.now():%Y%m%d-%H%M%S}")
-    with files.os_errors(path):
-        os.rename(path, aside)
-        files.sync_directory(path.parent)
-    return aside
+    _take_in(workspace, parse_face(workspace.root / SESSION, json.dumps(theirs).encode()), Written())
 
 
 def adopt_history(workspace: Workspace) -> list[str]:
     """Let the journal know the sessions in the history that others put there. Answers with those that are damaged."""
+    try:
+        check_place(workspace)
+    except Refused as error:
+        return [error.message]
     damaged = []
     for place in sorted((workspace.root / HISTORY).glob("*.json"))[:MOST_ARCHIVED]:
         try:
-            face = read_face(place)
-            theirs = read_state(face.value)
+            theirs = read_state(read_face(place).value)
         except (Unreadable, Incompatible) as error:
-            damaged.append(f"{place.name}: {error.why if isinstance(error, Unreadable) else error}")
+            damaged.append(f"{path_text(place.name)}: {error.why if isinstance(error, Unreadable) else error}")
             continue
-        with workspace.writing(for_session=False) as journal:
-            if journal.find_run(journal_id(theirs.session_id)) is None and theirs.session_id:
-                run = _begin(workspace, journal, theirs, current=False)
-                before = State(run.id, run.goal, run.mode or "default")
-                journal.append(run.id, *drafts(before, theirs, run, workspace.clock.now()))
-                path = path_text(place.relative_to(workspace.root))
-                journal.append(run.id, Draft("run.archived", {"path": path}))
+        if not theirs.session_id:
+            damaged.append(f"{path_text(place.name)}: it names no session")
+            continue
+        with workspace.reading() as journal:
+            is_known = journal.find_run(name_of(theirs.session_id)) is not None
+        if not is_known:
+            _adopt(workspace, theirs, path_text(place.relative_to(workspace.root)))
     return damaged
+
+
+def _adopt(workspace: Workspace, theirs: State, path: str) -> None:
+    with workspace.writing(for_session=False) as journal:
+        run = _begin(workspace, journal, theirs, current=False)
+        before = State(run.id, run.goal, run.mode or "default")
+        journal.append(run.id, *drafts(before, theirs, run, workspace.clock.now()))
+        journal.append(run.id, Draft("run.archived", {"path": path}))
 
 
 def _begin(workspace: Workspace, journal: Journal, theirs: State, *, current: bool = True) -> Run:
     """A run of the journal for a session that somebody else began."""
-    id = journal_id(theirs.session_id) if ids.is_safe(theirs.session_id) else make_id(workspace)
-    if journal.find_run(id):  # of another kind
-        id = make_id(workspace)
+    id = name_of(theirs.session_id) if theirs.session_id else make_id(workspace)
     body = {"goal": theirs.goal, "layout": LAYOUT, "mode": theirs.mode, "worktree": workspace.worktree}
     draft = Draft("run.started", {**body, "directory": path_text(workspace.root), "unasked": True})
-    now = workspace.clock.now()
-    created = moment(theirs.created)
-    run = journal.start(id, msgspec.structs.replace(draft, time=created if created and created < now else now))
+    now, created = workspace.clock.now(), moment(theirs.created)
+    run = journal.start(id, structs.replace(draft, time=created if created and created < now else now))
     if current:
         journal.point(workspace.worktree, run.id)
     return run
 
 
-def _last_written(memory: Written, run: Run) -> State:
-    """The file as we left it; of a run that we never wrote, nothing but its beginning."""
-    if memory.run == run.id and memory.value:
-        return read_state(memory.value)
-    return State(run.id, run.goal, run.mode or "default")
+def _last_written(memory: Written, run: Run, theirs: State) -> State:
+    """The file as we left it. One that is older than that, or that we do not know, takes nothing away from the run."""
+    if memory.run != run.id or not memory.value:
+        return known_part(theirs, run)
+    ours = read_state(memory.value)
+    written, found = moment(ours.updated), moment(theirs.updated)
+    is_older = theirs.updated.endswith("Z") and written and found and found < written  # local times prove nothing
+    return known_part(theirs, run) if is_older else ours
 
 
 def make_id(workspace: Workspace) -> str:
@@ -195,29 +217,31 @@ def make_id(workspace: Workspace) -> str:
 
 def _write(workspace: Workspace, run: Run, face: Face | None) -> bool:
     path = workspace.root / SESSION
-    before = face.value if face is not None else {}
-    members = render(run, before, _project(workspace), workspace.clock.now())
-    if face is not None and (face.flaws or not _is_of(face, run)):
+    before = _held(workspace, run, face)
+    members = render(run, before, _where(workspace), workspace.clock.now())
+    if face is not None and (face.flaws or not is_of(face, run)):
         workspace.warn(f"{SESSION} is not written: {'; '.join(face.flaws) or 'it is of another session'}")
         return True
-    data = _as_bytes(before, members) if face is None or is_legacy(before) else with_members(face, members)
+    data = as_bytes(before, members) if face is None or is_legacy(before) else with_members(face, members)
     path.parent.mkdir(exist_ok=True)
     if files.replace_shared(path, face.data if face else None, data, SHARED) is not None:
         return False
-    _remember(workspace, Written(run.id, run.seq, digest(data), parse_face(path, data).value))
-    place = _place_in_history(workspace, run)
+    remember(workspace, Written(run.id, run.seq, digest(data), parse_face(path, data).value))
+    place = place_in_history(workspace, run)
     if place.exists():  # it was gone on with
         files.remove(place)
     return True
 
 
-def _as_bytes(before: Body, members: Body) -> bytes:
-    """A file that is written as a whole: ours first, and what it held beside that."""
-    others = {name: value for name, value in before.items() if name not in LEGACY and name not in members}
-    return (json.dumps({**members, **others}, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
+def _held(workspace: Workspace, run: Run, face: Face | None) -> Body:
+    """What the file holds, or held when it was last seen."""
+    if face is not None:
+        return face.value
+    memory = recall(workspace)
+    return memory.value if memory.run == run.id else {}
 
 
-def _project(workspace: Workspace) -> Body:
+def _where(workspace: Workspace) -> Body:
     branch = Repository(workspace.root).head().branch
     return {
         "name": path_text(workspace.root.name),
@@ -231,111 +255,29 @@ def _project(workspace: Workspace) -> Body:
 
 def _archive(workspace: Workspace, run: Run, face: Face | None) -> bool:
     """Move a run to the history; its file goes once the copy is known to be whole."""
-    before = face.value if face is not None else {}
-    members = render(run, before, _project(workspace), workspace.clock.now())
-    data = _as_bytes(before, members)
-    place = _place_in_history(workspace, run)
+    before = _held(workspace, run, face)
+    data = as_bytes(before, render(run, before, _where(workspace), workspace.clock.now()))
+    place = place_in_history(workspace, run)
     place.parent.mkdir(parents=True, exist_ok=True)
     files.write(place, data, SHARED)
     if read_state(read_face(place).value).session_id != run.id:
         raise Refused("The archived session does not read back", [("path", place)], ["run the command again"])
-    if face is not None and not _remove(face):
+    if face is not None and not remove(workspace, face):
         return False
-    _note_archived(workspace, run, place)
+    _note_archived(workspace, run, path_text(place.relative_to(workspace.root)))
     return True
 
 
 def _was_archived(workspace: Workspace, run: Run, memory: Written) -> bool:
     """Whether somebody else has moved the file to the history: then the run is there, as that says."""
-    place = _place_in_history(workspace, run)
+    place = place_in_history(workspace, run)
     if not place.exists():
         return False
     _take_in(workspace, read_face(place), memory)
-    _note_archived(workspace, run, place)
+    _note_archived(workspace, run, path_text(place.relative_to(workspace.root)))
     return True
 
 
-def _note_archived(workspace: Workspace, run: Run, place: Path) -> None:
+def _note_archived(workspace: Workspace, run: Run, path: str) -> None:
     with workspace.writing(for_session=False) as journal:
-        journal.append(run.id, Draft("run.archived", {"path": path_text(place.relative_to(workspace.root))}))
-
-
-def _place_in_history(workspace: Workspace, run: Run) -> Path:
-    """A name that nobody else's session has; one of the same run that was left half done is taken again."""
-    directory = workspace.root / HISTORY
-    name = run.id if ids.is_safe(run.id) else ids.file_name(run.id)
-    for number in range(1, 1_000):
-        place = directory / (f"{name}.json" if number == 1 else f"{name}-{number}.json")
-        if not place.exists() or _is_same(place, run):
-            return place
-    raise Refused("The history has too many sessions of this name", [("directory", directory)], ["move some away"])
-
-
-def _is_same(place: Path, run: Run) -> bool:
-    """Whether a file of the history is of this very run: begun at the same moment, for the same goal."""
-    try:
-        found = read_state(read_face(place).value)
-    except (Unreadable, Incompatible):
-        return False
-    mine = state_of(run)
-    return (found.session_id, found.created, found.goal) == (mine.session_id, mine.created, mine.goal)
-
-
-def _remove(face: Face) -> bool:
-    """Remove the file that was read; False where somebody wrote another one meanwhile."""
-    if files.read(face.path) != face.data:
-        return False
-    files.remove(face.path)
-    return True
-
-
-# What was written last
-
-
-def _is_of(face: Face | None, run: Run) -> bool:
-    if face is None:
-        return False
-    id = face.value.get("session_id")
-    return not isinstance(id, str) or not id or journal_id(id) == run.id
-
-
-def digest(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
-
-
-def told(error: Unreadable | Incompatible) -> str:
-    if isinstance(error, Incompatible):
-        return f"{SESSION} is of another version and is left alone: {error}"
-    return f"{SESSION} cannot be read: {error.why}; `holdfast continue` offers what is left"
-
-
-def _read(workspace: Workspace) -> Face | None:
-    try:
-        return read_face(workspace.root / SESSION)
-    except Unreadable as error:
-        if error.reason == "missing":
-            return None
-        raise
-
-
-def _directory(workspace: Workspace) -> Path:
-    place = workspace.place / "worktrees" / ids.file_name(workspace.worktree)
-    for directory in (place.parent, place):
-        files.make_private_directory(directory)
-    return place
-
-
-def _memory(workspace: Workspace) -> Path:
-    return workspace.place / "worktrees" / ids.file_name(workspace.worktree) / "session.json"
-
-
-def _load(workspace: Workspace) -> Written:
-    try:
-        return msgspec.json.decode(files.read(_memory(workspace)) or b"{}", type=Written)
-    except (*UNREADABLE, Refused):
-        return Written()
-
-
-def _remember(workspace: Workspace, written: Written) -> None:
-    """Lost by a power cut, everything in the file counts as new, and what the run knows already is not added twice."""
-    files.put(_memory(workspace), msgspec.json.encode(written), synced=False)
+        journal.append(run.id, Draft("run.archived", {"path": path}))

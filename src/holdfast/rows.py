@@ -14,6 +14,7 @@ from holdfast.ledger import record_of
 from holdfast.model import Checkpoint, Event, Run, Session
 from holdfast.stores.protocol import CheckpointRow, EventRow, RunRow, SessionRow
 
+ARCHIVED = "archived"  # the status in lists of a run that is kept in an archive, though it has not ended
 encode = msgspec.json.Encoder().encode
 _run_decoder = msgspec.json.Decoder(Run)
 _session_decoder = msgspec.json.Decoder(Session)
@@ -29,7 +30,7 @@ def row_of_run(run: Run, now: datetime) -> RunRow:
     labels = {f"agent:{agent}" for agent in run.agents} | {f"tag:{tag}" for tag in run.tags}
     return RunRow(
         run.id,
-        run.status,
+        run.status if run.is_open or not run.status.is_open else ARCHIVED,
         run.layout,
         run.worktree,
         micros(run.created or now),

@@ -11,30 +11,36 @@ MEMBER = re.compile(r'"((?:[^"\\]|\\.){1,80})"\s*:\s*')
 MOST = 100_000  # places that are tried
 
 
-def salvage(text: str, names: tuple[str, ...]) -> dict[str, Any]:
-    """The members of these names that can be read, each where it stands first."""
+def salvage(text: str, names: tuple[str, ...], inner: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """The members of these names that can be read, each where it stands first.
+
+    What lies inside a whole value is no member. Behind a broken one nobody knows how deep a name stands: those of
+    `inner`, which entries of lists have too, are not believed there.
+    """
     found: dict[str, Any] = {}
-    for number, member in enumerate(MEMBER.finditer(text)):
-        if number > MOST:
+    at, is_sure = 0, True
+    for _ in range(MOST):
+        member = MEMBER.search(text, at)
+        if member is None:
             break
-        name = member[1]
-        if name not in names or name in found:
-            continue
-        value, is_whole = _value(text, member.end())
-        if is_whole or value:
+        name, at = member[1], member.end()
+        value, end = _value(text, at)
+        if (end is not None or value) and name in names and name not in found and (is_sure or name not in inner):
             found[name] = value
+        is_sure = is_sure and end is not None
+        at = at if end is None else end
     return found
 
 
-def _value(text: str, start: int) -> tuple[Any, bool]:
-    """The value that begins here, and whether all of it is there."""
+def _value(text: str, start: int) -> tuple[Any, int | None]:
+    """The value that begins here, and where it ends if all of it is there."""
     end = _end(text, start)
     if end is not None:
         try:
-            return msgspec.json.decode(text[start:end].encode("utf-8", "replace")), True
+            return msgspec.json.decode(text[start:end].encode("utf-8", "replace")), end
         except (msgspec.MsgspecError, ValueError, RecursionError):
             pass
-    return (_entries(text, start + 1), False) if text[start : start + 1] == "[" else (None, False)
+    return (_entries(text, start + 1), None) if text[start : start + 1] == "[" else (None, None)
 
 
 def _entries(text: str, at: int) -> list[Any]:

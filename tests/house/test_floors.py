@@ -23,7 +23,7 @@ FLOORS = {
         "hooking", "jsonedit", "faces", "hookfile", "installing", "workflows", "client", "plugged",
     ],
     "4 what one can do": [
-        "workspace", "choosing", "attending", "settling", "moving", "placing", "measuring", "taking", "adopting", "projecting", "catchup", "verbs", "checkpointing", "proving", "bystanders", "refusing", "returning", "keeping", "later", "saving", "bearings", "briefing", "finding", "fetching", "statefile", "loading", "parting", "windows", "backups", "answering", "importing", "operations",
+        "workspace", "choosing", "attending", "settling", "moving", "placing", "measuring", "taking", "adopting", "sessionfile", "projecting", "catchup", "verbs", "checkpointing", "proving", "bystanders", "refusing", "returning", "keeping", "later", "saving", "bearings", "briefing", "finding", "fetching", "statefile", "loading", "parting", "windows", "backups", "answering", "importing", "operations",
         "operations.agent", "operations.brief", "operations.budget", "operations.compressed", "operations.import_claude", "operations.checkpoint", "operations.checkpoints", "operations.configure", "operations.decide", "operations.delete", "operations.doctor", "operations.forget",
         "operations.guard", "operations.initialise", "operations.join", "operations.leave", "operations.look", "operations.note",
         "operations.past", "operations.pin", "operations.record", "operations.recover", "operations.rename", "operations.repair", "operations.restore", "operations.resume", "operations.rollback", "operations.save", "operations.settle", "operations.start",

@@ -10,9 +10,10 @@ from holdfast import files
 from holdfast.errors import WrongUsage
 from holdfast.faces import Unreadable, read_face
 from holdfast.layouts.orchestrator import SESSION
-from holdfast.orchestra import MEMBERS
-from holdfast.projecting import find_current, project, put_aside, take_salvaged
+from holdfast.orchestra import INNER, MEMBERS
+from holdfast.projecting import find_current, project, take_salvaged
 from holdfast.salvage import salvage
+from holdfast.sessionfile import put_aside
 from holdfast.text import one_line, path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
@@ -53,7 +54,7 @@ def recover(workspace: Workspace, choose: str | None = None) -> Recovery:
     text = _text(path)
     found.aside = path_text(put_aside(workspace).relative_to(workspace.root))
     if choose == MANUAL:
-        members = salvage(text, MEMBERS)
+        members = salvage(text, MEMBERS, INNER)
         found.found = list(members)
         take_salvaged(workspace, members)
     elif choose == FRESH:
@@ -82,7 +83,7 @@ def _choices(workspace: Workspace, path: Path) -> dict[str, str]:
     return copy | {
         FRESH: "begin a new session; the damaged file is kept aside",
         HISTORY: "check archived sessions",
-        MANUAL: f"extract what can still be read: {', '.join(salvage(_text(path), MEMBERS)) or 'nothing'}",
+        MANUAL: f"extract what can still be read: {', '.join(salvage(_text(path), MEMBERS, INNER)) or 'nothing'}",
     }
 
 

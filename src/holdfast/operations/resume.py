@@ -15,6 +15,7 @@ from holdfast.bearings import take_bearings
 from holdfast.briefing import PATIENCE
 from holdfast.errors import Busy, NotFound, Refused
 from holdfast.journal import Journal
+from holdfast.layouts.orchestrator import HISTORY
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Bearings, Checkpoint, Draft, Restore, Run, Session
 from holdfast.returning import Restored, go_back
@@ -59,7 +60,7 @@ def resume(
     new one begins with the brief. A dry run only finds out.
     """
     with workspace.reading() as journal:
-        found = choosing.get_run(workspace, journal, run)
+        found = _meant(workspace, journal, run)
         transition(found.status, Move.RESUME, found.layout)
         _refuse_elsewhere(workspace, found)
         alive = attended(journal, found.id)
@@ -93,6 +94,20 @@ def resume(
         taken,
         [] if taken else [session.id for session in alive],
     )
+
+
+def _meant(workspace: Workspace, journal: Journal, name: str | None) -> Run:
+    """The run to go on with. One that the orchestrator has archived goes on only if it is named."""
+    try:
+        found = choosing.get_run(workspace, journal, name)
+    except NotFound:
+        if name is not None or not (workspace.root / HISTORY).is_dir():
+            raise
+        found = None
+    if found is None or (name is None and found.archived):
+        hints = ["`holdfast history` lists archived sessions", '`holdfast start "GOAL" --layout orchestrator`']
+        raise NotFound("No session to resume", [("directory", path_text(workspace.root))], hints)
+    return found
 
 
 def _refuse_elsewhere(workspace: Workspace, run: Run) -> None:
