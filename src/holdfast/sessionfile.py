@@ -16,10 +16,11 @@ from holdfast.errors import Refused
 from holdfast.faces import Face, Unreadable, read_face
 from holdfast.layouts.orchestrator import HISTORY, SESSION
 from holdfast.model import Body, Run
-from holdfast.orchestra import LEGACY, Incompatible, read_state, state_of
+from holdfast.orchestra import LEGACY, LONGEST, Incompatible, read_state, state_of
 from holdfast.packing import UNREADABLE
 from holdfast.workspace import Workspace
 
+MEMORY = "session.json"
 SHARED = 0o644  # a new file of the project is for all who work on it
 
 
@@ -69,7 +70,7 @@ def is_of(face: Face | None, run: Run) -> bool:
     if face is None:
         return False
     id = face.value.get("session_id")
-    return not isinstance(id, str) or not id.strip() or name_of(id.strip()) == run.id
+    return not isinstance(id, str) or not id.strip() or name_of(id.strip()[:LONGEST]) == run.id
 
 
 def as_bytes(before: Body, members: Body) -> bytes:
@@ -137,7 +138,7 @@ def own_directory(workspace: Workspace) -> Path:
 
 
 def _memory(workspace: Workspace) -> Path:
-    return workspace.place / "worktrees" / ids.file_name(workspace.worktree) / "session.json"
+    return workspace.place / "worktrees" / ids.file_name(workspace.worktree) / MEMORY
 
 
 def recall(workspace: Workspace) -> Written:
@@ -145,6 +146,12 @@ def recall(workspace: Workspace) -> Written:
         return msgspec.json.decode(files.read(_memory(workspace)) or b"{}", type=Written)
     except (*UNREADABLE, Refused):
         return Written()
+
+
+def expect(workspace: Workspace) -> None:
+    """Let every later command look for the file, also if this one is killed before it is written."""
+    if not (own_directory(workspace) / MEMORY).exists():
+        remember(workspace, Written())
 
 
 def remember(workspace: Workspace, written: Written) -> None:

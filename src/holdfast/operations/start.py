@@ -14,6 +14,7 @@ from holdfast.lifecycle import Move
 from holdfast.model import Draft, Run, Session, Status
 from holdfast.orchestra import MODES
 from holdfast.projecting import make_id, project
+from holdfast.sessionfile import expect
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import one_line, path_text
 from holdfast.verbs import verb
@@ -52,6 +53,8 @@ def start(
     plan = planning.checked_plan(as_tuple(steps))
     workspace.create()
     worktree = workspace.worktree
+    if layout == ORCHESTRATOR:
+        expect(workspace)
     with workspace.writing() as journal:
         paused = _pause_earlier(journal, worktree, layout)
         resumable, _ = journal.list_runs(RunQuery(worktree=worktree, statuses=choosing.OPEN_STATUSES, limit=5))
