@@ -23,7 +23,7 @@ def banner(run: Run, now: datetime) -> Iterator[str]:
     yield f"**Started**: {since(run.created, now)}"
     yield f"**Progress**: {progress(run)}"
     yield from _section("Completed Work", [f"- ✅ {line}" for line in completed(run)])
-    yield from _section("In Progress", [f"- 🔄 {at_work(worker)}" for worker in _at_work(run)])
+    yield from _section("In Progress", [f"- 🔄 {at_work(worker)}" for worker in workers_at_work(run)])
     yield from _section("Pending", [f"{number}. {_one(task.text)}" for number, task in enumerate(run.open_tasks, 1)])
     yield from _section("Decisions", [f"- {line}" for line in decisions(run)])
     yield from _section("Context Budget", [f"- {line}" for line in budget(run, now)])
@@ -41,7 +41,7 @@ def rows(run: Run, now: datetime) -> list[list[str]]:
     ]
     for name, lines in (
         ("Completed", completed(run)),
-        ("In progress", [at_work(worker) for worker in _at_work(run)]),
+        ("In progress", [at_work(worker) for worker in workers_at_work(run)]),
         ("Pending", [_one(task.text) for task in run.open_tasks]),
         ("Decided", decisions(run)),
         ("Context", budget(run, now)),
@@ -78,7 +78,7 @@ def budget(run: Run, now: datetime) -> list[str]:
 
 def resuming_from(run: Run) -> str:
     """The agent at work that came last, or else the next task."""
-    workers = _at_work(run)
+    workers = workers_at_work(run)
     if workers:
         return _one(workers[-1].id)
     return _one(run.open_tasks[0].text) if run.open_tasks else "the goal"
@@ -95,7 +95,7 @@ def since(time: datetime | None, now: datetime) -> str:
     return "just now"
 
 
-def _at_work(run: Run) -> list[Worker]:
+def workers_at_work(run: Run) -> list[Worker]:
     return [worker for worker in run.workers if worker.status == crew.IN_PROGRESS]
 
 

@@ -59,6 +59,7 @@ MEMBERS = (
 INNER = frozenset({"status", "started"})  # members that agents have too
 LEGACY = frozenset({"started", "created_at", "updated_at", "next_actions", "progress"})  # at the root
 LEGACY_OF_AGENTS = frozenset({"started_at", "completed_at", "output_summary", "result", "duration_seconds"})
+COMING_AND_GOING = ("progress", "completed", "error")  # of an agent
 LEGACY_OF_DECISIONS = frozenset({"chosen", "reasoning"})
 LONGEST, MANY = 4_000, 10_000  # characters of a text, entries of a list
 
@@ -279,9 +280,8 @@ def _kept(before: object, key: str, ours: Iterable[Body], dropped: frozenset[str
     theirs = {item[key]: item for item in _list(before) if isinstance(item, dict) and isinstance(item.get(key), str)}
     found = []
     for entry in ours:
-        other = {name: value for name, value in theirs.get(entry[key], {}).items() if name not in dropped}
-        if "progress" not in entry:
-            other.pop("progress", None)
+        gone = dropped | {name for name in COMING_AND_GOING if name not in entry}
+        other = {name: value for name, value in theirs.get(entry[key], {}).items() if name not in gone}
         if isinstance(other.get("error"), dict) and other["error"].get("message") == entry.get("error"):
             entry = {**entry, "error": other["error"]}  # it says more of it than we know
         found.append({**other, **entry})

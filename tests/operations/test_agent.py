@@ -93,6 +93,17 @@ def test_the_list_knows_how_far_the_run_is_and_what_its_mode_advises(project: Wo
     assert (found.progress, found.at_work, found.at_once) == (50, 1, 1)
 
 
+def test_one_that_failed_and_then_came_to_its_end_has_no_error_in_the_file(project: Workspace) -> None:
+    orchestrate(project)
+    holdfast.start_agent(project, "code", "x")
+    holdfast.fail_agent(project, "code-1", error="red")
+    holdfast.complete_agent(project, "code-1", result="green")
+    assert set(session_of(project)["agents"][0]) == {
+        *("id", "type", "task", "status", "started", "completed", "result_summary")
+    }
+    agree(project)
+
+
 def test_every_change_is_in_the_file_at_once(project: Workspace) -> None:
     orchestrate(project)
     assert session_of(project)["status"] == "created"

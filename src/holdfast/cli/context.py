@@ -39,7 +39,7 @@ def _more(found: measuring.Budget) -> Iterator[Line]:
     for agent, tokens in found.by_agent.items():
         yield f"agent {one_line(agent, 60)} {tokens:,} tokens"
     if found.mode:
-        yield f"mode {found.mode}: {found.at_once} agents at once, compress at {found.compress_at} %"
+        yield f"mode {found.mode}: {count(found.at_once or 0, 'agent')} at once, compress at {found.compress_at} %"
 
 
 @verb('holdfast compressed --summary "Kept the plan and the open tasks"')

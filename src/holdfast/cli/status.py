@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from datetime import datetime
 
-from holdfast import fill, steps
+from holdfast import bannering, fill, steps
 from holdfast.cli import words
 from holdfast.cli.command import run_option, verb
 from holdfast.cli.outcome import Said
@@ -71,6 +71,9 @@ def _where(run: Run, found: standing.Status) -> Iterator[Line]:
     if run.owned:
         yield said(run.owned)
     yield from (f"Steps: {line}" for line in steps.told(run))
+    if run.workers:
+        yield f"Agents: {bannering.progress(run)}"
+        yield from (f"  {bannering.at_work(worker)}" for worker in bannering.workers_at_work(run)[-5:])
     for task in run.open_tasks[:5]:
         yield f"Next: {task.id}  {one_line(task.text, 120)}"
     if len(run.open_tasks) > 5:
