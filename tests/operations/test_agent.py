@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 import holdfast
 from holdfast.errors import NotFound, Refused, WrongUsage
+from holdfast.operations.agent import AgentTold
 from holdfast.workspace import Workspace
 from tests.operations.orchestras import agree, orchestrate, session_of
 from tests.operations.people import kinds_of, run_of
+
+Telling = Callable[[], AgentTold]
 
 
 @pytest.fixture(params=["native", "orchestrator"])
@@ -29,10 +34,11 @@ def test_an_agent_is_sent_out_comes_on_and_is_done(begun: Workspace) -> None:
 
 def test_the_same_told_twice_is_told_once(begun: Workspace) -> None:
     holdfast.start_agent(begun, "code", "Implement it")
-    for tell in (
+    tellings: list[Telling] = [
         lambda: holdfast.progress_agent(begun, "code-1", 60),
         lambda: holdfast.complete_agent(begun, "code-1", result="ok"),
-    ):
+    ]
+    for tell in tellings:
         assert (tell().changed, tell().changed) == (True, False)
     assert [kind for kind in kinds_of(begun) if kind.startswith("agent.")] == [
         "agent.started",
@@ -67,11 +73,12 @@ def test_a_run_that_has_ended_sends_nobody_out(begun: Workspace) -> None:
 
 
 def test_an_unknown_agent_is_not_found(begun: Workspace) -> None:
-    for tell in (
+    tellings: list[Telling] = [
         lambda: holdfast.progress_agent(begun, "code-1", 10),
         lambda: holdfast.complete_agent(begun, "code-1"),
         lambda: holdfast.fail_agent(begun, "code-1", error="x"),
-    ):
+    ]
+    for tell in tellings:
         with pytest.raises(NotFound):
             tell()
     assert holdfast.list_agents(begun).agents == []
