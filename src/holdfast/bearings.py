@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from holdfast.checkpointing import look, shadow_of
 from holdfast.errors import HoldfastError
 from holdfast.journal import Journal
+from holdfast.layouts import orchestrator
 from holdfast.model import Bearings, Checkpoint, Restore, Run
 from holdfast.repository import Head
 from holdfast.restoring import differing
@@ -36,6 +37,7 @@ def take_bearings(workspace: Workspace, run: Run, patience: float) -> Bearings:
     believed = target.tree if target else last.tree
     known = {path for path, time in run.files.items() if time > last.time}
     known |= {path_text(os.fsdecode(unescape_path(path))) for path in restored.paths} if restored else set()
+    known |= set(_faces(run))
     try:
         with shadow_of(workspace, patience) as shadow:
             head = shadow.head()
@@ -45,6 +47,13 @@ def take_bearings(workspace: Workspace, run: Run, patience: float) -> Bearings:
             return Bearings(told, list(_named(_changed(shadow, committed, now) if committed else [])))
     except HoldfastError:  # somebody else looks right now, or git does not answer: nothing is claimed then
         return Bearings(known=False)
+
+
+def _faces(run: Run) -> Iterator[str]:
+    """The files in which another system keeps the run: we write them ourselves, and so does it."""
+    yield from (orchestrator.SESSION, orchestrator.HISTORY) if run.layout == "orchestrator" else ()
+    if run.owned:
+        yield from (run.owned.path, f"{run.owned.path}.backup", f"{run.owned.path}.lock")
 
 
 def _restored_since(journal: Journal, last: Checkpoint) -> Restore | None:

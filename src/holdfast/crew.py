@@ -6,7 +6,7 @@ They may be told of twice, late and in any order. One that nobody started is add
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from holdfast.doings import fail, text_of
 from holdfast.errors import NotFound, WrongUsage
@@ -61,6 +61,15 @@ def progress_of(run: Run) -> int | None:
     if run.tasks:
         return round(100 * sum(task.done is not None for task in run.tasks) / len(run.tasks))
     return None
+
+
+def told(run: Run) -> Iterator[str]:
+    """The agents in a line each, those at work first and then the newest."""
+    newest = run.workers[::-1]
+    for worker in sorted(newest, key=lambda worker: worker.status != IN_PROGRESS):
+        far = f" ({worker.progress or 0} %)" if worker.status == IN_PROGRESS else ""
+        outcome = worker.result or worker.error
+        yield f"{worker.id} {worker.status}{far}: {worker.task}{f': {outcome}' if outcome else ''}"
 
 
 def _started(run: Run, event: Event, body: Body) -> None:

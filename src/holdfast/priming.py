@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from holdfast import steps
+from holdfast import crew, steps
 from holdfast.model import Action, Artifact, Bearings, Decision, Run, Session, Status, Task
 from holdfast.owning import said
 from holdfast.text import count, one_line, visible
@@ -52,6 +52,7 @@ def plan_brief(
         Section("Pinned", WHOLE, list(_pinned(run))),
         Section("Where the record and git do not agree", 10, [f"- {_one(line)}" for line in found.disagreements]),
         Section("Steps", 10, [f"- {line}" for line in steps.told(run)]),
+        Section("Agents", 10, [f"- {_one(line)}" for line in crew.told(run)]),
         Section("Open tasks", 15, [f"- {task.id} {_one(task.text)}" for task in run.open_tasks if not task.pinned]),
         Section("Decisions", 20, [_decision(entry) for entry in reversed(run.standing_decisions) if not entry.pinned]),
         Section("Errors met, newest first", 10, [f"- {_one(met.text)}" for met in reversed(run.errors)]),

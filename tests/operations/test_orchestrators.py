@@ -109,3 +109,20 @@ def test_a_hundred_agents_of_twenty_processes_are_all_there_in_order(project: Wo
         kinds = [event.kind for event in told if event.body["entry"] == worker.id]
         assert kinds == ["agent.started", "agent.progressed", "agent.completed"]
     assert [one["id"] for one in session_of(project)["agents"]] == [worker.id for worker in run_of(project).workers]
+
+
+def test_start_says_which_session_it_archived_and_offers_it_no_more(project: Workspace) -> None:
+    first = holdfast.start(project, "first", layout="orchestrator").run.id
+    found = holdfast.start(project, "second", layout="orchestrator")
+    assert (found.archived, [run.id for run in found.resumable]) == ([first], [])
+
+
+def test_the_session_file_that_we_write_is_no_disagreement(project: Workspace) -> None:
+    holdfast.start(project, "goal", layout="orchestrator")
+    holdfast.checkpoint(project)
+    holdfast.decide(project, "Use bootstrap")
+    assert "do not agree" not in holdfast.brief(project).text
+    (project.root / "other.txt").write_text("by somebody")
+    told = holdfast.brief(project).text
+    assert "1 file changed since the last checkpoint" in told
+    assert "other.txt" in told

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.model import Action, Decision, Note, Prompt, Run, Session, Status, Task
+from holdfast.model import Action, Decision, Note, Prompt, Run, Session, Status, Task, Worker
 from holdfast.priming import Brief, plan_brief
 from holdfast.text import visible
 from tests.tools import NOON, a_run, a_session
@@ -222,3 +222,17 @@ def test_a_brief_says_that_something_is_missing_exactly_when_it_is(run: Run, bud
     found = brief(run, budget)
     assert ("\nLeft out" in found.text) == bool(found.left_out)
     assert bool(found.left_out) == (told_lines(found.text) != told_lines(brief(run, 1_000_000).text))
+
+
+def test_agents_of_a_run_are_told_with_those_at_work_first() -> None:
+    workers = [
+        Worker("arch-1", "arch", "Design it", "complete", result="three methods"),
+        Worker("code-1", "code", "Write it", progress=60),
+        Worker("test-1", "test", "Try it", "failed", error="red"),
+    ]
+    text = plan_brief(a_run(workers=workers), None, NOON, USUAL).text
+    assert text.partition("## Agents\n")[2].splitlines()[:3] == [
+        "- code-1 in_progress (60 %): Write it",
+        "- test-1 failed: Try it: red",
+        "- arch-1 complete: Design it: three methods",
+    ]

@@ -78,7 +78,7 @@ CASES = [
         ("Another goal",),
         f"{RUN}\n",
         f"Started {RUN}: Another goal\n.*Could go on instead: `holdfast switch {{earlier}}`  paused, Fix.*",
-        "run session paused resumable",
+        "run session paused resumable archived",
     ),
     Case("switch", ("{earlier}",), "{earlier}\n", "Now on {earlier}: Fix the flaky test\n", "run moved_from"),
     Case(

@@ -40,6 +40,7 @@ def start(
     found = starting.start(workspace, goal, steps=plan, layout=layout, mode=mode, pid=pid, agent=agent)
     talk: list[Line] = [f"Started {found.run.id}: {one_line(found.run.goal, 80)}"]
     talk += [f"Paused {id}" for id in found.paused]
+    talk += [f"Archived {id}" for id in found.archived]
     talk += [
         f"Could go on instead: `holdfast switch {run.id}`  {run.status}, {one_line(run.title, 60)}"
         for run in found.resumable

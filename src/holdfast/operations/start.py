@@ -13,7 +13,7 @@ from holdfast.journal import Journal
 from holdfast.lifecycle import Move
 from holdfast.model import Draft, Run, Session, Status
 from holdfast.orchestra import MODES
-from holdfast.projecting import make_id, project
+from holdfast.projecting import find_current, make_id, project
 from holdfast.sessionfile import expect
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import one_line, path_text
@@ -30,6 +30,7 @@ class Started(Struct):
     session: Session | None
     paused: list[str]
     resumable: list[Run]
+    archived: list[str] = []  # sessions of an orchestrator that this one follows
 
 
 @verb
@@ -57,6 +58,7 @@ def start(
         expect(workspace)
     with workspace.writing() as journal:
         paused = _pause_earlier(journal, worktree, layout)
+        before = find_current(journal, worktree) if layout == ORCHESTRATOR else None
         resumable, _ = journal.list_runs(RunQuery(worktree=worktree, statuses=choosing.OPEN_STATUSES, limit=5))
         body = {"goal": goal, "layout": layout, "worktree": worktree, "directory": path_text(workspace.root)}
         if layout == ORCHESTRATOR:
@@ -69,7 +71,8 @@ def start(
         session = attend(workspace, journal, run, pid, agent) if pid is not None else None
     if layout == ORCHESTRATOR:
         project(workspace)
-    return Started(run, session, paused, resumable)
+    archived = [before.id] if before else []
+    return Started(run, session, paused, [found for found in resumable if found.id not in archived], archived)
 
 
 def _check_layout(layout: str, mode: str | None) -> None:
