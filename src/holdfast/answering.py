@@ -9,6 +9,7 @@ import hashlib
 import time
 
 from holdfast import choosing
+from holdfast.attending import attended, who
 from holdfast.briefing import make_brief
 from holdfast.catchup import catch_up, has_files
 from holdfast.errors import HoldfastError
@@ -125,5 +126,12 @@ def _others(journal: Journal, worktree: str) -> str | None:
     runs, _ = journal.list_runs(query)
     if not runs:
         return None
-    lines = [f"- {run.id} {run.status}: {one_line(run.title, 100)} (`holdfast join {run.id}`)" for run in runs]
+    lines = [_other(journal, run) for run in runs]
     return "\n".join(["Holdfast keeps these open runs of this worktree; none was joined by itself:", *lines])
+
+
+def _other(journal: Journal, run: Run) -> str:
+    """A run that could be joined, and who has it."""
+    line = f"- {run.id} {run.status}: {one_line(run.title, 100)} (`holdfast join {run.id}`)"
+    alive = attended(journal, run.id)
+    return f"{line}; {who(alive[0])} works on it (`--take-over` takes it from there)" if alive else line

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from typing import NoReturn
 
 from holdfast import history, ids, process
-from holdfast.errors import NotFound
+from holdfast.errors import Busy, NotFound
 from holdfast.journal import Journal
 from holdfast.lifecycle import Move
 from holdfast.model import Draft, Environment, Process, Run, Session, Status
@@ -73,3 +74,21 @@ def bury(journal: Journal, session: Session, evidence: str) -> str | None:
         return None
     journal.append(run.id, history.status_draft(Move.INTERRUPT, evidence=evidence))
     return run.id
+
+
+def refuse_attended(run: Run, alive: list[Session]) -> NoReturn:
+    """Say who has a run, and how one gets it."""
+    facts = [(found.id, who(found)) for found in alive]
+    hints = [
+        f"`holdfast resume {run.id} --take-over` fences it: what it still writes is refused",
+        f"`holdfast join {run.id}` works beside it",
+    ]
+    raise Busy("Somebody is working on this run", facts, hints)
+
+
+def who(session: Session) -> str:
+    """Who has a run: on which host, as which process, since when."""
+    if session.process is None:
+        return f"open since {session.opened:%Y-%m-%d %H:%M} UTC"
+    host = session.process.host or "this machine"
+    return f"process {session.process.pid} on {host} since {session.opened:%Y-%m-%d %H:%M} UTC"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 
 import holdfast
 from holdfast.later import go_on
+from tests.operations.people import a_process
 from tests.tools import INBOX, Command, hook
 
 Ask = Callable[..., subprocess.CompletedProcess[str]]
@@ -222,3 +224,17 @@ def test_of_the_agents_environment_only_what_is_needed_is_kept(repository: Path,
     (kept,) = (path.read_bytes() for path in (repository / ".git/holdfast/inbox").iterdir())
     assert b"env.CLAUDECODE=1" in kept
     assert b"A-SECRET-WORD" not in kept
+
+
+def test_a_second_conversation_is_told_who_has_the_run(ask: Ask, repository: Path) -> None:
+    """Host, process and since when; and how one takes it over."""
+    Command.run("init", directory=repository).ok()
+    with a_process() as first:
+        Command.run(
+            "start", "begin here", "--layout", "orchestrator", "--pid", str(first.pid), directory=repository
+        ).ok()
+        told = context(ask("SessionStart", "c2", source="startup"))
+        assert re.search(rf"begin here .*; process {first.pid} on \S+ since [0-9-]+ [0-9:]+ UTC works on it", told), (
+            told
+        )
+        assert "--take-over" in told

@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from holdfast import choosing, ids, process, spool
 from holdfast.agents import find_agent
-from holdfast.attending import attended, dismiss
+from holdfast.attending import attended, dismiss, refuse_attended
 from holdfast.bearings import take_bearings
 from holdfast.briefing import PATIENCE
-from holdfast.errors import Busy, NotFound, Refused
+from holdfast.errors import NotFound, Refused
 from holdfast.journal import Journal
 from holdfast.layouts.orchestrator import HISTORY
 from holdfast.lifecycle import Move, transition
@@ -65,7 +65,7 @@ def resume(
         _refuse_elsewhere(workspace, found)
         alive = attended(journal, found.id)
         if alive and not take_over and not dry_run:
-            _refuse_attended(found, alive)
+            refuse_attended(found, alive)
         sessions = journal.list_sessions(found.id, limit=100)
         target = _last_kept(journal, found)
     restored = None
@@ -118,23 +118,6 @@ def _refuse_elsewhere(workspace: Workspace, run: Run) -> None:
             f"`holdfast switch {run.id}` moves the run here",
         ]
         raise Refused("This run belongs to another worktree", facts, hints)
-
-
-def _refuse_attended(run: Run, alive: list[Session]) -> None:
-    facts = [(found.id, _who(found)) for found in alive]
-    hints = [
-        f"`holdfast resume {run.id} --take-over` fences it: what it still writes is refused",
-        f"`holdfast join {run.id}` works beside it",
-    ]
-    raise Busy("Somebody is working on this run", facts, hints)
-
-
-def _who(session: Session) -> str:
-    """Who has a run: on which host, as which process, since when."""
-    if session.process is None:
-        return f"open since {session.opened:%Y-%m-%d %H:%M} UTC"
-    host = session.process.host or "this machine"
-    return f"process {session.process.pid} on {host} since {session.opened:%Y-%m-%d %H:%M} UTC"
 
 
 def _last_kept(journal: Journal, run: Run) -> Checkpoint | None:
