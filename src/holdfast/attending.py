@@ -90,5 +90,6 @@ def who(session: Session) -> str:
     """Who has a run: on which host, as which process, since when."""
     if session.process is None:
         return f"open since {session.opened:%Y-%m-%d %H:%M} UTC"
-    host = session.process.host or "this machine"
+    known = session.environment.host if session.environment else ""  # a hook's call names a process, and no host
+    host = session.process.host or known or "this machine"
     return f"process {session.process.pid} on {host} since {session.opened:%Y-%m-%d %H:%M} UTC"

@@ -21,6 +21,7 @@ from holdfast.model import Body, Draft, Environment, Run, Session, Status
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import path_text
 
+TAKEN = "taken_over"  # how a session ended whose run somebody else has now
 SAME_PROCESS = ("clear",)  # a conversation that begins so follows another one of its process
 
 
@@ -66,6 +67,8 @@ def _session_of(journal: Journal, call: Call, reading: Reading, ground: Ground) 
     if found is not None:
         return found
     latest = known[0] if known else None
+    if latest is not None and latest.how == TAKEN and _is_same(latest, call):
+        return latest  # its run was taken from it: what it still says there is late, whatever it begins
     if reading.begins is None and reading.goal is None:
         return latest  # a late word of one that has ended
     run = journal.find_run(latest.run) if latest else _run_to_join(journal, call, reading, ground)
@@ -89,7 +92,7 @@ def _run_to_join(journal: Journal, call: Call, reading: Reading, ground: Ground)
         return run
     if reading.begins in SAME_PROCESS:
         before = next((found for found in journal.list_sessions(limit=100) if _shares_process(found, call)), None)
-        return journal.find_run(before.run) if before else None
+        return journal.find_run(before.run) if before and before.how != TAKEN else None
     if reading.begins == "fork":
         return newest_run(journal, ground.worktree)
     return _open_run(journal, call, ground)
