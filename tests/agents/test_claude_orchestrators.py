@@ -12,7 +12,8 @@ from tests.agents.conftest import Project
 
 def said(project: Project) -> dict[str, Any]:
     """What the session file says, whenever it was written."""
-    return json.loads((project.directory / SESSION).read_bytes()) | {"updated": None}
+    found: dict[str, Any] = json.loads((project.directory / SESSION).read_bytes())
+    return {**found, "updated": None}
 
 
 def test_a_second_client_is_told_who_has_the_session_and_once_it_takes_over_the_first_writes_no_more(
