@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     )
     from holdfast.operations.resume import resume as resume
     from holdfast.operations.rollback import rollback as rollback
+    from holdfast.operations.run import run as run
     from holdfast.operations.save import save as save
     from holdfast.operations.session import session_load as session_load, session_save as session_save
     from holdfast.operations.settle import (
@@ -144,6 +145,7 @@ HOMES = {
     "operations.rename": "rename tag",
     "operations.restore": "continue_restore redo restore undo undo_restore",
     "operations.rollback": "rollback",
+    "operations.run": "run",
     "operations.save": "save",
     "operations.session": "session_load session_save",
     "operations.settle": "abandon abort complete fail pause",

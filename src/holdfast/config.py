@@ -74,6 +74,7 @@ SETTINGS = {
         Setting("join.hours", 24.0, "hours after which a new conversation no longer joins a run by itself", 0, 100_000),
         Setting("list.limit", 20, "rows of a list before the next page", 1, 10_000),
         Setting("load.budget", 400_000, "bytes of all artifacts that a load prints", 1_000, 100_000_000),
+        Setting("save.interval", 30.0, "seconds between two saves while a command is supervised", 1, 86_400),
         Setting(
             "store.cap", 2_000, "megabytes that checkpoints may take before `tidy` drops the oldest", 1, 100_000_000
         ),

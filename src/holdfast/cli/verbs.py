@@ -58,6 +58,7 @@ VERBS = {
     "rollback": Verb("back", "back", "go back in code and in what the run knew"),
     "undo": Verb("back", "back", "take the last restore back"),
     "redo": Verb("back", "back", "do again what was undone"),
+    "run": Verb("run", "go", "supervise a command, saved from time to time"),
     "guard": Verb("back", "back", "run a command; where it fails, the way back"),
     "bisect": Verb("back", "back", "find the first checkpoint at which a command fails"),
     "note": Verb("tell", "tell", "write something down"),

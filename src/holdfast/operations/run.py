@@ -1,0 +1,129 @@
+"""Supervise a command: it works on a run in a session of its own, and how it ends is judged by how it ended."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from holdfast import choosing, history, ids
+from holdfast.attending import attend, attended, dismiss, refuse_attended
+from holdfast.catchup import catch_up, face
+from holdfast.errors import HoldfastError, NotFound, WrongUsage
+from holdfast.journal import Journal
+from holdfast.keeping import keep_if_changed
+from holdfast.lifecycle import Move, transition
+from holdfast.model import Draft, Run, Session, Status
+from holdfast.settling import settle
+from holdfast.supervisor import Ended, supervise
+from holdfast.text import one_line, path_text
+from holdfast.verbs import verb
+from holdfast.workspace import Workspace
+
+ON_PURPOSE = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "it was asked to end", signal.SIGHUP: "disconnect"}
+
+
+class Ran(Struct):
+    run: str
+    session: str
+    command: list[str]
+    code: int  # as a shell says it
+    signal: str | None  # the one that ended it
+    status: Status  # of the run, afterwards
+
+
+@verb
+def run(
+    workspace: Workspace,
+    command: Sequence[str],
+    *,
+    run: str | None = None,
+    agent: str | None = None,
+    take_over: bool = False,
+) -> Ran:
+    """Run a command in the user's terminal, on a run: the one that is meant, or a new one.
+
+    What it leaves is saved from time to time. Any exit code leaves the run as it is; death by a signal that somebody
+    sends on purpose pauses it, any other interrupts it.
+    """
+    words = list(command)
+    if not words:
+        raise WrongUsage("Which command?", [], ["`holdfast run -- claude`"])
+    workspace.create()
+    with workspace.writing(for_session=False) as journal:
+        found = _run_for(workspace, journal, words, run)
+        alive = attended(journal, found.id)
+        if alive and not take_over:
+            refuse_attended(found, alive)
+        for session in alive:
+            dismiss(journal, session, f"taken over by process {os.getpid()}")
+        settle(journal, found, Move.RESUME)
+        epoch = found.epoch + 1 if take_over else found.epoch
+        name = agent or os.path.basename(words[0])
+        session = attend(workspace, journal, found, os.getpid(), one_line(name, 40), epoch=epoch)
+        journal.point(workspace.worktree, found.id)
+    ended = supervise(
+        words,
+        {**os.environ, "HOLDFAST_SESSION": session.id, "HOLDFAST_RUN": found.id},
+        begun=lambda pid: _note(workspace, session, words, pid),
+        beat=lambda: _save(workspace),
+        interval=workspace.settings.number("save.interval"),
+    )
+    return _judge(workspace, session, words, ended)
+
+
+def _run_for(workspace: Workspace, journal: Journal, words: list[str], name: str | None) -> Run:
+    try:
+        found = choosing.get_run(workspace, journal, name)
+        transition(found.status, Move.RESUME, found.layout)
+    except NotFound:
+        if name is not None:
+            raise
+        body = {"goal": one_line(shlex.join(words), 200), "layout": "native", "worktree": workspace.worktree}
+        draft = Draft("run.started", {**body, "directory": path_text(workspace.root)}, time=workspace.clock.now())
+        found = journal.start(ids.make("run"), draft)
+    return found
+
+
+def _note(workspace: Workspace, session: Session, words: list[str], pid: int) -> None:
+    text = f"supervises process {pid}: {one_line(shlex.join(words), 200)}"
+    with workspace.writing() as journal:
+        journal.append(session.run, Draft("action.taken", {"text": text}))
+
+
+def _save(workspace: Workspace) -> None:
+    """What happened meanwhile is taken in, and the faces are written. Trouble must not end what is supervised."""
+    try:
+        catch_up(workspace)
+    except HoldfastError as error:
+        workspace.warn(f"could not save: {error.message}")
+
+
+def _judge(workspace: Workspace, session: Session, words: list[str], ended: Ended) -> Ran:
+    number = signal.Signals(ended.signal) if ended.signal is not None else None
+    _save(workspace)
+    if number in ON_PURPOSE:
+        keep_if_changed(workspace, "paused")
+    with workspace.writing(for_session=False) as journal:
+        found = journal.get_run(session.run)
+        known = journal.find_session(session.id)
+        if known is not None and known.is_open:
+            _settle(journal, found, session, ended, number)
+        found = journal.get_run(session.run)
+    workspace.owns_session = False
+    face(workspace)
+    return Ran(found.id, session.id, words, ended.exit_code, number.name if number else None, found.status)
+
+
+def _settle(journal: Journal, run: Run, session: Session, ended: Ended, number: signal.Signals | None) -> None:
+    why = f"exit code {ended.code}" if number is None else f"ended by {number.name}"
+    journal.end_session(session.id, why)
+    if number is None or not run.status.is_open or attended(journal, run.id):
+        return
+    if number in ON_PURPOSE:
+        journal.append(run.id, history.status_draft(Move.PAUSE, f"{ON_PURPOSE[number]} ({number.name})"))
+    else:
+        journal.append(run.id, history.status_draft(Move.INTERRUPT, evidence=f"its command was ended by {number.name}"))
