@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from holdfast.operations.budget import budget as budget
     from holdfast.operations.checkpoint import checkpoint as checkpoint
     from holdfast.operations.checkpoints import checkpoints as checkpoints, diff as diff
+    from holdfast.operations.cleanup import cleanup as cleanup
     from holdfast.operations.command import command as command
     from holdfast.operations.compressed import compressed as compressed
     from holdfast.operations.configure import (
@@ -74,6 +75,10 @@ if TYPE_CHECKING:
     from holdfast.operations.note import note as note
     from holdfast.operations.past import past_runs as past_runs
     from holdfast.operations.pin import pin as pin
+    from holdfast.operations.points import (
+        export_checkpoints as export_checkpoints,
+        validate_checkpoints as validate_checkpoints,
+    )
     from holdfast.operations.record import action as action, error as error, prompt as prompt
     from holdfast.operations.recover import recover as recover
     from holdfast.operations.rename import rename as rename, tag as tag
@@ -108,6 +113,12 @@ if TYPE_CHECKING:
     from holdfast.operations.sweep import sweep as sweep
     from holdfast.operations.switch import switch as switch
     from holdfast.operations.task import add_task as add_task, finish_task as finish_task, list_tasks as list_tasks
+    from holdfast.operations.team import (
+        breakpoint as breakpoint,
+        handoff as handoff,
+        metric as metric,
+        output as output,
+    )
     from holdfast.operations.tidy import tidy as tidy
     from holdfast.operations.uninstall import uninit as uninit
     from holdfast.operations.verify import verify as verify
@@ -122,6 +133,7 @@ HOMES = {
     "operations.budget": "budget",
     "operations.checkpoint": "checkpoint",
     "operations.checkpoints": "checkpoints diff",
+    "operations.cleanup": "cleanup",
     "operations.command": "command",
     "operations.compressed": "compressed",
     "operations.configure": "config_get config_list config_set",
@@ -139,6 +151,7 @@ HOMES = {
     "operations.note": "note",
     "operations.past": "past_runs",
     "operations.pin": "pin",
+    "operations.points": "export_checkpoints validate_checkpoints",
     "operations.record": "action error prompt",
     "operations.agent": "complete_agent fail_agent list_agents progress_agent start_agent",
     "operations.recover": "recover",
@@ -155,6 +168,7 @@ HOMES = {
     "operations.sweep": "sweep",
     "operations.switch": "switch",
     "operations.task": "add_task finish_task list_tasks",
+    "operations.team": "breakpoint handoff metric output",
     "operations.tidy": "tidy",
     "operations.uninstall": "uninit",
     "operations.repair": "repair",

@@ -49,6 +49,21 @@ def attended(journal: Journal, run: str) -> list[Session]:
     return [found for found in sessions if found.process and process.judge(found.process).alive is not False]
 
 
+def is_silent(workspace: Workspace, session: Session) -> bool:
+    """Whether a session cannot be looked at from here, as one on another machine, and was not heard of for a while."""
+    if session.process is None or process.judge(session.process).alive is not None:
+        return False
+    last = session.last_active or session.opened
+    return (workspace.clock.now() - last).total_seconds() > workspace.settings.number("silent.after")
+
+
+def bury_silent(workspace: Workspace, journal: Journal, run: Run) -> None:
+    """Somebody goes on with a run: whoever has it and is silent counts as gone from now on."""
+    for session in attended(journal, run.id):
+        if session.process is not None and is_silent(workspace, session):
+            bury(journal, session, f"{process.judge(session.process).evidence}, and is silent")
+
+
 def _identified(pid: int) -> Process:
     found = process.identify(pid)
     if found is None:

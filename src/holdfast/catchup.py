@@ -37,6 +37,10 @@ def catch_up(workspace: Workspace, until: float | None = None, *, hurry: bool = 
         adopt(workspace)
     result = take_in(workspace, until, hurry=hurry)
     result.interrupted = sweep(workspace)
+    if result.interrupted and has_team(workspace):
+        from holdfast.stepping import keep_dead  # few projects have a team, and checkpoints are much to load
+
+        keep_dead(workspace, result.interrupted)
     face(workspace)
     return result
 
@@ -48,6 +52,18 @@ def face(workspace: Workspace) -> None:
         from holdfast.projecting import project  # few projects have such files
 
         project(workspace)
+    if has_team(workspace):
+        from holdfast.teaming import show_team
+
+        show_team(workspace)
+
+
+def has_team(workspace: Workspace) -> bool:
+    """Whether the worktree has runs of the Go Team, or files of theirs that nobody has looked at."""
+    root = workspace.settings.values["go_team.root"].value
+    return os.path.exists(owned_file(workspace, "team.json")) or os.path.exists(
+        f"{workspace.root}/{root}/sessions.json"
+    )
 
 
 def owned_file(workspace: Workspace, name: str) -> str:

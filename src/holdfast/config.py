@@ -71,10 +71,24 @@ SETTINGS = {
             "the directory of FABER's plugin, for its built-in workflows; empty: where Claude Code keeps it",
             by_project=False,
         ),
+        Setting("go_team.root", "checkpoints", "the directory of the Go Team's files, inside the project"),
+        Setting(
+            "go_team.steps",
+            "init, requirements, architecture, implementation, testing, review, optimization, release, synthesis",
+            "the steps of a new Go Team run, with commas between",
+        ),
         Setting("join.hours", 24.0, "hours after which a new conversation no longer joins a run by itself", 0, 100_000),
         Setting("list.limit", 20, "rows of a list before the next page", 1, 10_000),
         Setting("load.budget", 400_000, "bytes of all artifacts that a load prints", 1_000, 100_000_000),
+        Setting(
+            "recovery.auto_resume",
+            "off",
+            "whether `start` and `run` go on with an interrupted Go Team run in the recommended way, without asking",
+            by_project=False,
+            choices=("off", "on"),
+        ),
         Setting("save.interval", 30.0, "seconds between two saves while a command is supervised", 1, 86_400),
+        Setting("silent.after", 60.0, "seconds after which a session on another machine counts as silent", 1, 86_400),
         Setting(
             "store.cap", 2_000, "megabytes that checkpoints may take before `tidy` drops the oldest", 1, 100_000_000
         ),

@@ -52,12 +52,24 @@ def _acted(run: Run, event: Event, body: Body) -> None:
     if earlier is None:
         action = Action(text_of(body.get("text")), event.time, files, key, error)
         run.actions = _in_order([*run.actions, action], body)[-KEPT_ACTIONS:]
+        _stand(run, body, files)
     elif error and not earlier.error:
         earlier.error = error
     run.doing.pop(key or "", None)
     touch(run, event, files)
     if error and (earlier is None or earlier.error == error):
         fail(run, event, f"{text_of(body.get('text'))}: {error}")
+
+
+def _stand(run: Run, body: Body, files: list[str]) -> None:
+    """Count an action, or as many as somebody says it stands for; what it touched is where the work stands."""
+    told = body.get("actions")
+    run.standing.actions += told if isinstance(told, int) and not isinstance(told, bool) and told >= 0 else 1
+    run.standing.trigger = "action"
+    if files:
+        line = body.get("line")
+        run.standing.file = files[-1]
+        run.standing.line = line if isinstance(line, int) and not isinstance(line, bool) and line > 0 else None
 
 
 def fail(run: Run, event: Event, text: str, agent: str | None = None) -> None:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from holdfast import crew, doings, fill, owning, steps
+from holdfast import crew, doings, fill, owning, steps, teamwork
 from holdfast.doings import text_of, texts_of
 from holdfast.errors import Refused
 from holdfast.ledger import restore_began, restore_ended
@@ -22,7 +22,7 @@ from holdfast.narration import headline
 
 T = TypeVar("T")
 
-VERSION = 6  # of what the fold makes of the same events; snapshots of another version are folded anew
+VERSION = 7  # of what the fold makes of the same events; snapshots of another version are folded anew
 
 FORGOTTEN = "event.forgotten"
 BLANK = "event.blank"
@@ -55,7 +55,8 @@ def fold(run: str, events: Iterable[Event], forgotten: Iterable[int] = ()) -> Ru
         apply(state, event)
         if event.kind == RETURNED:
             to = min(_number(event.body.get("to")), event.seq - 1)
-            state = _gone_back(state, fold(run, (found for found in listed if found.seq <= to), forgotten))
+            then = fold(run, (found for found in listed if found.seq <= to), forgotten)
+            state = _gone_back(state, then, event)
     return state
 
 
@@ -119,7 +120,7 @@ def _blanked(run: Run, event: Event, body: Body) -> None:
         run.entries[letter] = run.entries.get(letter, 0) + 1
 
 
-def _gone_back(now: Run, then: Run) -> Run:
+def _gone_back(now: Run, then: Run, event: Event) -> Run:
     """What a run knew then, with who works on it now. Names that were given since are not given again."""
     return msgspec.structs.replace(
         then,
@@ -137,6 +138,7 @@ def _gone_back(now: Run, then: Run) -> Run:
         forgotten=now.forgotten,
         owned=now.owned,
         steps=now.steps if now.owned else then.steps,
+        standing=teamwork.gone_back(now, then, event),
     )
 
 
@@ -240,11 +242,6 @@ def _archived(run: Run, event: Event, body: Body) -> None:
     run.archived = text_of(body.get("path")) or None
 
 
-def _sent_out(run: Run, event: Event, body: Body) -> None:
-    crew.HANDLERS[event.kind](run, event, body)
-    _move(run, event, Move.ACT)
-
-
 def _pinned(run: Run, event: Event, body: Body) -> None:
     if entry := run.pinnable.get(text_of(body.get("entry"))):
         entry.pinned = event.kind == "entry.pinned"
@@ -254,14 +251,12 @@ def _forgotten(run: Run, event: Event, body: Body) -> None:
     run.forgotten.append(_number(body.get("seq")))
 
 
-def _did(run: Run, event: Event, body: Body) -> None:
-    doings.HANDLERS[event.kind](run, event, body)
-    _move(run, event, Move.ACT)
-
-
-def _progressed(run: Run, event: Event, body: Body) -> None:
-    steps.HANDLERS[event.kind](run, event, body)
-    _move(run, event, Move.TELL if event.kind == "step.planned" else Move.ACT)
+def _told(run: Run, event: Event, body: Body) -> None:
+    """What agents do and what steps and teams come to, each folded by the module that knows it."""
+    TOLD[event.kind](run, event, body)
+    if event.kind == "step.started":
+        teamwork.began(run, event, body)
+    _move(run, event, Move.TELL if event.kind in TELLING else Move.ACT)
 
 
 def _called(run: Run, event: Event, body: Body) -> None:
@@ -308,6 +303,8 @@ def _time(value: Any) -> datetime | None:
     return _convert(value, datetime)
 
 
+TOLD = {**crew.HANDLERS, **doings.HANDLERS, **steps.HANDLERS, **teamwork.HANDLERS}
+TELLING = {"step.planned", *teamwork.HANDLERS}
 HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     "run.started": _started,
     "run.renamed": _renamed,
@@ -325,13 +322,11 @@ HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     "goal.changed": _retold,
     "mode.chosen": _retold,
     "run.archived": _archived,
-    **dict.fromkeys(crew.HANDLERS, _sent_out),
     "entry.pinned": _pinned,
     "entry.unpinned": _pinned,
     FORGOTTEN: _forgotten,
     BLANK: _blanked,
-    **dict.fromkeys(doings.HANDLERS, _did),
-    **dict.fromkeys(steps.HANDLERS, _progressed),
+    **dict.fromkeys(TOLD, _told),
     "call.kept": _called,
     owning.TOLD: owning.told,
     fill.MEASURED: fill.measured,

@@ -8,6 +8,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from holdfast.standing import Standing
+
 Body = dict[str, Any]
 
 
@@ -302,6 +304,7 @@ class Run(Struct):
     open_sessions: list[str] = []
     last_session: str | None = None
     forgotten: list[int] = []
+    standing: Standing = field(default_factory=Standing)
     unfinished: Restore | None = None  # these three only in the ledger of a worktree
     undoable: list[Restore] = []
     redoable: list[Restore] = []

@@ -99,6 +99,13 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "step.started": lambda body: f"step {_text(body.get('name'))} started",
     "step.completed": lambda body: f"step {_text(body.get('name'))} completed",
     "step.failed": lambda body: f"step {_text(body.get('name'))} failed: {_text(body.get('error'))}".rstrip(": "),
+    "step.kept": lambda body: f"kept as {_text(body.get('id'))}",
+    "handoff.made": lambda body: f"handed to {_text(body.get('agent'))}",
+    "breakpoint.set": lambda body: "waits at a breakpoint" if body.get("on") is True else "goes on after a breakpoint",
+    "output.given": lambda body: f"output {_text(body.get('key'))}",
+    "metric.given": lambda body: f"metric {_text(body.get('key'))}: {body.get('value')}",
+    "loop.limited": lambda body: f"at most {body.get('iterations')} turns of the review loop",
+    "run.recovered": lambda body: f"went on from {_text(body.get('type'))}",
     "owner.told": lambda body: (
         "its file says: "
         + ", ".join(filter(None, [_text(body.get("word")), _text(body.get("phase")), _text(body.get("step"))]))

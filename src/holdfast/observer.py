@@ -52,6 +52,8 @@ FORMS = {
     "cp-show": Form("one checkpoint", "N", needed=True),
     "cp-diff": Form("what differs since a checkpoint, or between two", "N or A:B", needed=True),
     "cp-validate": Form("prove that the checkpoints are whole"),
+    "cp-export": Form("put a Go Team run's checkpoints into one archive"),
+    "cleanup": Form("take the files of old Go Team runs away", asks=True),
     "rollback": Form("go back to a checkpoint: code, and what the run knew", "N|cp-ID", needed=True, asks=True),
     "help": Form("these commands"),
 }
@@ -66,6 +68,8 @@ def parse(text: str) -> Order | None:
     if found is None or form is None:
         return None
     mark, argument = found[2] or "", visible(found[3] or "").strip()
+    if form.asks and not form.argument and f" {argument}" == YES:
+        return Order(word, confirmed=True)
     if (mark and not form.argument) or (mark == " " and not form.spaced):
         return None
     if form.asks and argument.endswith(YES):

@@ -321,11 +321,11 @@ def _note(workspace: Workspace, kind: str, restore: Restore) -> None:
 def _return_state(journal: Journal, wanted: Restore) -> None:
     if wanted.run is None or wanted.seq_after is None:
         return
-    run = journal.find_run(wanted.run)
-    if run is not None:
+    if (run := journal.find_run(wanted.run)) is not None:
         if wanted.seq_before is None:
             wanted.seq_before = run.seq
-        journal.append(run.id, Draft(history.RETURNED, {"to": wanted.seq_after}))
+        body = {"to": wanted.seq_after, "checkpoint": wanted.target, "restore": wanted.id, "verb": wanted.verb}
+        journal.append(run.id, Draft(history.RETURNED, body))
 
 
 def _find_undone(workspace: Workspace, journal: Journal, wanted: Restore) -> Restore | None:

@@ -33,6 +33,8 @@ COMMANDS = {
     "fail_agent": "agent fail",
     "list_agents": "agent list",
     "recover": "resume --choose",
+    "validate_checkpoints": "checkpoints validate",
+    "export_checkpoints": "checkpoints export",
     "past_runs": "history",  # a module has the name already
     "session_load": "session-load",
     "session_save": "session-save",

@@ -54,9 +54,17 @@ BY_HAND: dict[str, tuple[int | float | str, bool]] = {
     "checkpoint.most": (0, True),
     "context.window": (0, True),
     "faber.plugin_root": ("", False),
+    "go_team.root": ("checkpoints", True),
+    "go_team.steps": (
+        "init, requirements, architecture, implementation, testing, review, optimization, release, synthesis",
+        True,
+    ),
     "join.hours": (24.0, True),
     "list.limit": (20, True),
     "load.budget": (400_000, True),
+    "recovery.auto_resume": ("off", False),
+    "save.interval": (30.0, True),
+    "silent.after": (60.0, True),
     "store.cap": (2_000, True),
     "store.deadline": (10.0, False),
 }

@@ -11,6 +11,7 @@ import pytest
 from holdfast import doings, history, narration
 from holdfast.lifecycle import Move
 from holdfast.model import Environment, Event, Mishap, Process, Run, Session, Status, Step, Worker
+from holdfast.standing import Kept, Standing
 from tests.tools import NOON, a_session, an_event
 
 from .strategies import numbered
@@ -125,6 +126,23 @@ FIELDS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("step.completed", {"name": "a"}, {"status": Status.ACTIVE, "steps": [Step("a", "completed", ended=at(2))]}),
     ("step.failed", {"name": "a"}, {"status": Status.ACTIVE, "steps": [Step("a", "failed", ended=at(2))]}),
     ("step.failed", {"name": ["a"]}, {"status": Status.ACTIVE, "steps": []}),
+    ("handoff.made", {"agent": "coder"}, {"standing": Standing(agent="coder", trigger="agent_switch")}),
+    ("breakpoint.set", {"on": True}, {"standing": Standing(is_waiting=True, trigger="breakpoint")}),
+    ("breakpoint.set", {"on": "yes"}, {"standing": Standing()}),
+    ("output.given", {"key": "spec", "text": "x"}, {"standing": Standing(outputs={"spec": "x"})}),
+    ("output.given", {"key": "files", "items": ["a", 7]}, {"standing": Standing(outputs={"files": ["a"]})}),
+    ("output.given", {"key": "../x", "text": "x"}, {"standing": Standing()}),
+    ("metric.given", {"key": "coverage", "value": 85}, {"standing": Standing(metrics={"coverage": 85})}),
+    ("metric.given", {"key": "coverage", "value": [85]}, {"standing": Standing()}),
+    ("loop.limited", {"iterations": 5}, {"standing": Standing(most_iterations=5)}),
+    ("loop.limited", {"iterations": -5}, {"standing": Standing()}),
+    ("run.recovered", {"type": "live_state"}, {"standing": Standing(recovered="live_state")}),
+    (
+        "step.kept",
+        {"id": "cp-01-a", "step": "a", "number": "01", "checkpoint": "cp-1", "seq": 1},
+        {"standing": Standing(trigger="checkpoint", kept=[Kept("cp-01-a", "a", "01", at(2), "cp-1", 1)])},
+    ),
+    ("step.kept", {"id": 7}, {"standing": Standing()}),
     ("call.kept", {"agent": "robot", "event": "Did"}, {"status": Status.ACTIVE, "calls": 1, "last_call": "robot Did"}),
     ("call.late", {"agent": "robot", "event": "Did"}, {"status": Status.CREATED, "calls": 0, "last_call": None}),
     ("event.blank", {"text": "x"}, {"status": Status.CREATED, "notes": []}),
@@ -412,6 +430,14 @@ HEADLINES: list[tuple[str, dict[str, Any], str]] = [
     ("step.completed", {"name": "code"}, "step code completed"),
     ("step.failed", {"name": "code", "error": "red"}, "step code failed: red"),
     ("step.failed", {"name": "code"}, "step code failed"),
+    ("step.kept", {"id": "cp-01-a"}, "kept as cp-01-a"),
+    ("handoff.made", {"agent": "coder"}, "handed to coder"),
+    ("breakpoint.set", {"on": True}, "waits at a breakpoint"),
+    ("breakpoint.set", {"on": False}, "goes on after a breakpoint"),
+    ("output.given", {"key": "spec", "text": "x"}, "output spec"),
+    ("metric.given", {"key": "coverage", "value": 85}, "metric coverage: 85"),
+    ("loop.limited", {"iterations": 5}, "at most 5 turns of the review loop"),
+    ("run.recovered", {"type": "checkpoint"}, "went on from checkpoint"),
     ("subagent.started", {"type": "explorer"}, "subagent explorer started"),
     ("subagent.ended", {"type": "explorer", "text": "found"}, "subagent explorer: found"),
     ("subagent.told", {"text": "it finished"}, "subagent: it finished"),

@@ -46,11 +46,11 @@ class Case(NamedTuple):
 
 RUN, SESSION, CHECKPOINT = r"run-[0-9a-z]{10}", r"ses-[0-9a-z]{10}", r"cp-[0-9a-z]{10}"
 RESUMING = "Going on with {run}: Add retries.*\n  2 open tasks, 1 decision\n.*  a new conversation, which starts with the brief: .*\n"
-RESUMED = "run last conversation why_new command directory environment bearings restored taken_from attended"
+RESUMED = "run last conversation why_new command directory environment bearings restored taken_from attended recovery"
 SETTLED = "run changed"
 BRIEF = "# Where run {run} stands\n.*Goal: Add retries.*- d1 Use backoff.*"
 SAVED = f"Saved {{run}} at event [0-9]+ as {CHECKPOINT}\n"
-STEPPED = "run step changed completed"
+STEPPED = "run step changed completed checkpoint"
 AGENT = "run agent changed"
 WENT_BACK = (
     "restore to written removed paths moved_aside brought_back dry_run state name acts left event later_events "
@@ -121,6 +121,7 @@ CASES = [
     ),
     Case("undo", (), f"{CHECKPOINT}\n", f"Undoing: restore to {CHECKPOINT} of .*\nBack at {CHECKPOINT}: 1 written, 0 removed; .*\n", WENT_BACK),
     Case("redo", (), f"{CHECKPOINT}\n", f"Redoing what was undone .*\nBack at {CHECKPOINT}: 1 written, 0 removed; .*\n", WENT_BACK),
+    Case("run", ("true",), "", "", None),
     Case("guard", ("true",), "", f"It passes; this state is kept as {CHECKPOINT}\n", "command code passed restored"),
     Case(
         "bisect",
@@ -142,6 +143,10 @@ CASES = [
     Case("step complete", ("testing",), "testing\n", "Step testing of {run} is completed\n", STEPPED),
     Case("step fail", ("testing", "--error", "red"), "testing\n", "Step testing of {run} is failed\n", STEPPED),
     Case("step list", (), "", "No step yet.\n", "run steps"),
+    Case("handoff", ("tester",), "tester\n", "{run} was handed to tester\n", "run agent before changed"),
+    Case("breakpoint", ("on",), "on\n", "{run} waits at a breakpoint\n", "run on changed"),
+    Case("output", ("spec", "-"), "spec\n", "Kept [0-9]+ characters? on {run}\n|It was so already\n", "run key value changed"),
+    Case("metric", ("test_coverage", "85"), "85\n", "test_coverage of {run} is 85\n", "run key value changed"),
     Case("compressed", (), "[0-9]+\n", "{run} has 1 compaction\n", "run seq compactions"),
     Case("pin", ("n1",), "n1\n", "n1 is pinned\n", "run entry pinned changed"),
     Case("forget", ("6", "--yes"), "6\n", "{run} has forgotten event 6\n", "run seq changed"),
@@ -178,6 +183,7 @@ CASES = [
         "Dropped 0 checkpoints, [0-9]+ stay\nStay whatever the numbers say: [0-9]+ needed by undo or redo.*\nGave back .* MB, .* MB are taken\n",
         "dropped kept dry_run stored freed waiting unknown backups because",
     ),
+    Case("cleanup", ("--dry-run",), "", "Nothing to clean up\n", "runs topics kept dry_run"),
     Case("import", ("--claude",), "", "Imported 0 runs of 0 conversations: 0 prompts, 0 actions\n", "runs joined conversations prompts actions skipped left"),
     Case("delete", ("{earlier}", "--yes"), "{earlier}\n", "Deleted [0-9]+ events: Fix the flaky test\n", "run goal events"),
 ]  # fmt: skip

@@ -50,6 +50,11 @@ class Terminal:
     def type(self, text: str) -> None:
         os.write(self._master, text.encode())
 
+    def resize(self, rows: int, columns: int) -> None:
+        """Another size of the window, of which the program is told."""
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.process.send_signal(signal.SIGWINCH)
+
     def press_control_c(self) -> None:
         """Once the program waits for an answer; a moment earlier, Python would note the signal and still wait."""
         while not self._sleeps():

@@ -14,11 +14,13 @@ from holdfast.cli.command import VerbCommand, ask, confirm, run_option, verb, ye
 from holdfast.cli.outcome import Said, is_terminal
 from holdfast.cli.saying import coloured, make_checkpoint, preview, said_restored
 from holdfast.cli.words import ago
-from holdfast.errors import WrongUsage
+from holdfast.errors import DONE, Damaged, WrongUsage
 from holdfast.ledger import interrupted
 from holdfast.operations import (
     checkpoints as looking,
+    command as commanding,
     guard as guarding,
+    points,
     restore as restoring,
     rollback as rolling,
 )
@@ -27,6 +29,7 @@ from holdfast.workspace import Workspace
 
 COMMAND = click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND…")
 PATHS = "holdfast.paths"
+ACTS = ("list", "show", "diff", "validate", "export")
 
 
 @verb('holdfast checkpoint before-refactoring -m "all tests pass"')
@@ -39,15 +42,26 @@ def checkpoint(workspace: Workspace, name: str | None, message: str | None, run:
 
 
 @verb("holdfast checkpoints --touching src/client.py")
+@click.argument("act", required=False, type=click.Choice(ACTS), default="list")
+@click.argument("names", nargs=-1, metavar="[CHECKPOINT…]")
 @click.option("--touching", metavar="PATH", help="Only those in which this file or directory changed.")
 @click.option("--asked", is_flag=True, help="Only those that somebody asked for.")
 @click.option("--all", "every", is_flag=True, help="Of all worktrees of the repository, also of removed ones.")
 @run_option
 @click.option("--limit", type=click.IntRange(1, 100_000), metavar="N", help="At most N rows.")
 def checkpoints(
-    workspace: Workspace, touching: str | None, asked: bool, every: bool, run: str | None, limit: int | None
+    workspace: Workspace,
+    act: str,
+    names: tuple[str, ...],
+    touching: str | None,
+    asked: bool,
+    every: bool,
+    run: str | None,
+    limit: int | None,
 ) -> Said:
-    """Checkpoints of this worktree, newest first."""
+    """Checkpoints of this worktree, newest first; or show one, compare two, validate or export them."""
+    if act != "list":
+        return _about_points(workspace, act, names, run)
     here = os.path.abspath(touching) if touching else None
     found = looking.checkpoints(workspace, touching=here, asked=asked, every=every, run=run, limit=limit)
     if found.unfinished:
@@ -70,6 +84,20 @@ def checkpoints(
     ]
     talk = [f"There are more: `holdfast checkpoints --limit {10 * len(rows)}`"] if found.more else []
     return Said(found, lambda: words.table(["#", "checkpoint", *worktree, "kind", "made", "files", "what"], rows), talk)
+
+
+def _about_points(workspace: Workspace, act: str, names: tuple[str, ...], run: str | None) -> Said:
+    if act == "validate":
+        proven = points.validate_checkpoints(workspace, run=run)
+        rows = [f"{one.id}  {one_line('; '.join(one.problems)) or 'whole'}" for one in proven.checkpoints]
+        return Said(proven, rows, code=DONE if proven.whole else Damaged.code)
+    if act == "export":
+        found = points.export_checkpoints(workspace, run=run)
+        return Said(found, [found.path], [f"sha256 {found.sha256}"])
+    if not names:
+        raise WrongUsage("Which checkpoint?", [], ["`holdfast checkpoints` lists them"])
+    shown = commanding.command(workspace, f"*cp-{act}:{':'.join(names)}")
+    return Said(shown, [shown.text])
 
 
 def _none(touching: str | None, filtered: bool) -> str:

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from functools import partial
+from pathlib import Path
+from typing import NoReturn
+
 import click
 
+from holdfast import process, screens
+from holdfast.cli import words
 from holdfast.cli.command import complete_run, verb
-from holdfast.cli.outcome import Said
+from holdfast.cli.outcome import Said, is_terminal
 from holdfast.cli.words import Line
-from holdfast.model import Session
+from holdfast.model import Run, Session, Status
 from holdfast.operations import join as joining, leave as leaving, start as starting, switch as switching
+from holdfast.operations.resume import resume as go_on
 from holdfast.orchestra import MODES
+from holdfast.recovery import options, recommended
+from holdfast.repository import Repository
+from holdfast.startup import find_resumable
 from holdfast.text import one_line
 from holdfast.workspace import Workspace
 
@@ -37,6 +49,8 @@ def start(
 ) -> Said:
     """Begin a run. Prints its id; shows what could be resumed instead."""
     plan = tuple(filter(None, (name.strip() for name in (steps or "").split(","))))
+    if layout == starting.GO_TEAM:
+        return _start_team(workspace, goal, plan, pid, agent)
     found = starting.start(workspace, goal, steps=plan, layout=layout, mode=mode, pid=pid, agent=agent)
     talk: list[Line] = [f"Started {found.run.id}: {one_line(found.run.goal, 80)}"]
     talk += [f"Paused {id}" for id in found.paused]
@@ -48,6 +62,39 @@ def start(
     if found.session:
         talk.append(_export(found.session))
     return Said(found, [found.run.id], talk)
+
+
+def _start_team(workspace: Workspace, goal: str, plan: tuple[str, ...], pid: int | None, agent: str | None) -> Said:
+    """Begin a Go Team run, unless somebody at the terminal would rather go on with an earlier one."""
+    earlier = find_resumable(workspace)
+    if earlier and is_terminal():
+        words.emit(screens.resumable(earlier), sys.stderr)
+        if answer := str(click.prompt("Resume # (Enter: a new session)", default="", show_default=False, err=True)):
+            return Said(None, then=partial(_resume_instead, _chosen(earlier, answer)))
+    auto = workspace.settings.values["recovery.auto_resume"].value == "on"
+    if auto and (interrupted := next((run for run in earlier if run.status is Status.INTERRUPTED), None)):
+        done = go_on(workspace, interrupted.id, start_from=recommended(options(interrupted)).start_from)
+        return Said(done, list(screens.resumed(done.run, Repository(workspace.root).head().branch)))
+    found = starting.start(workspace, goal, steps=plan, layout=starting.GO_TEAM, pid=pid, agent=agent)
+    talk: list[Line] = [] if is_terminal() else list(screens.resumable(earlier))
+    talk += [f"`holdfast resume {run.id}` goes on with it" for run in earlier]
+    talk += screens.started(found.run, workspace.settings.number("save.interval"))
+    talk += [f"Paused {id}" for id in found.paused]
+    if found.session:
+        talk.append(_export(found.session))
+    return Said(found, [found.run.id], talk)
+
+
+def _chosen(earlier: list[Run], answer: str) -> str:
+    word = answer.strip().removeprefix("*resume").removeprefix(":") or "1"
+    if word.isdecimal() and 0 < int(word) <= len(earlier):
+        return earlier[int(word) - 1].id
+    return word
+
+
+def _resume_instead(run: str) -> NoReturn:
+    command = [sys.executable, "-m", "holdfast", "resume", run]
+    process.become(sys.executable, command, Path.cwd(), dict(os.environ))
 
 
 @verb("holdfast switch run-4x9k2m7pq3")

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import click
 
-from holdfast import bannering, process
+from holdfast import bannering, process, screens
 from holdfast.cli import words
 from holdfast.cli.command import complete_run, confirm, verb
 from holdfast.cli.outcome import Said, is_terminal
@@ -22,6 +22,8 @@ from holdfast.git import find_program
 from holdfast.model import Run
 from holdfast.operations.recover import CHOICES, Recovery, recover
 from holdfast.operations.resume import RESTORES, STARTS, Resumed, resume as go_on
+from holdfast.recovery import recommended
+from holdfast.repository import Repository
 from holdfast.text import count, one_line
 from holdfast.workspace import Workspace
 
@@ -29,7 +31,7 @@ OPTIONS = (
     click.argument("run", required=False, shell_complete=complete_run),
     click.option("--run", "named", metavar="RUN", shell_complete=complete_run, help="The run; else the current one."),
     click.option(
-        "--from", "start_from", type=click.Choice(STARTS), default="live", help="As it is, or as it was kept."
+        "--from", "start_from", type=click.Choice(STARTS), help="As it is (the default), as it was kept, or anew."
     ),
     click.option(
         "--restore", type=click.Choice(RESTORES), default="conversation", help="What comes back; else the conversation."
@@ -45,7 +47,7 @@ def _resume(
     workspace: Workspace,
     run: str | None,
     named: str | None,
-    start_from: str,
+    start_from: str | None,
     restore: str,
     only_print: bool,
     take_over: bool,
@@ -63,7 +65,11 @@ def _resume(
         raise WrongUsage("The run is named twice", [("one", run), ("other", named)], ["leave one out"])
     prepares = not only_print and (is_terminal() or yes)  # where nobody is, nothing is changed unasked
     name = run if run is not None else named
-    go = partial(go_on, workspace, name, start_from=start_from, restore=restore, take_over=take_over)
+    ways = partial(go_on, workspace, name, restore=restore, take_over=take_over)
+    team = ways(dry_run=True)
+    if team.recovery:
+        return _team(workspace, team, ways, start_from, yes, only_print)
+    go = partial(ways, start_from=start_from or "live")
     if prepares and not yes and (wanted := go(dry_run=True).restored):
         confirm(f"Make the worktree equal to {wanted.to}?", yes, "holdfast resume")
     found = go(dry_run=True)
@@ -83,6 +89,33 @@ def _resume(
         talk = f"Nobody is at a terminal here, so nothing was started. Go on with: {command}"
         return Said(found, banner, [talk], code=DONE if yes else FAILED)
     return Said(found, banner, then=partial(_become, found, str(workspace.root)))
+
+
+def _team(
+    workspace: Workspace, found: Resumed, go: partial[Resumed], start_from: str | None, yes: bool, only_print: bool
+) -> Said:
+    """Go on with a Go Team run: the choice, with what each way would lose, and the word that it was done."""
+    screen = list(screens.recovery(found.run, found.recovery))
+    auto = workspace.settings.values["recovery.auto_resume"].value == "on"
+    if start_from is None and (yes or auto):
+        start_from = recommended(found.recovery).start_from
+    if only_print or (start_from is None and not is_terminal()):
+        hints = [f"`holdfast resume {found.run.id} --from {way.start_from}`" for way in found.recovery]
+        return Said(found, screen, [f"Choose one: {', '.join(hints)}"], code=DONE if only_print else FAILED)
+    if start_from is None:
+        words.emit(screen, sys.stderr)
+        numbers = [str(number) for number in range(1, len(found.recovery) + 1)]
+        best = str(found.recovery.index(recommended(found.recovery)) + 1)
+        chosen = click.prompt("Enter choice", type=click.Choice(numbers), default=best, err=True)
+        start_from = found.recovery[int(chosen) - 1].start_from
+    done = go(start_from=start_from)
+    branch = Repository(workspace.root).head().branch
+    talk: list[Line] = []
+    if done.restored and done.restored.restore:
+        talk.append(f"Restored from {done.restored.to}; `holdfast undo` takes that back")
+    if done.conversation:
+        talk.append(f"Its conversation goes on with: {_shell_line(done)}")
+    return Said(done, list(screens.resumed(done.run, branch)), talk)
 
 
 def _ask_which(recovery: Recovery) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from holdfast import screens
 from holdfast.cli import words
 from holdfast.cli.command import VerbGroup, run_option, verb
 from holdfast.cli.outcome import Said
@@ -34,7 +35,13 @@ def start(workspace: Workspace, name: str, agent: str | None, run: str | None) -
 @run_option
 def complete(workspace: Workspace, name: str, run: str | None) -> Said:
     """Complete a step, also one that was never begun. The last one of a plan completes the run."""
-    return _said(stepping.complete_step(workspace, name, run=run))
+    found = stepping.complete_step(workspace, name, run=run)
+    said = _said(found)
+    if found.completed and found.checkpoint:
+        with workspace.reading() as journal:
+            screen = list(screens.completed(journal.get_run(found.run)))
+        return Said(found, said.data, [*said.talk, *screen])
+    return said
 
 
 @verb('holdfast step fail testing --error "two tests are red"', "fail", step)
@@ -64,6 +71,8 @@ def _said(found: stepping.Stepped) -> Said:
     now = "is" if found.changed else "was"
     already = "" if found.changed else " already"
     talk: list[Line] = [f"Step {one_line(found.step.name, 80)} of {found.run} {now} {found.step.status}{already}"]
+    if found.checkpoint:
+        talk.append(f"It is kept as {found.checkpoint}")
     if found.completed:
         talk.append(f"It was the last one: {found.run} is completed")
     return Said(found, [found.step.name], talk)

@@ -102,10 +102,11 @@ def list_(workspace: Workspace, run: str | None) -> Said:
 @verb('holdfast action "Ran the migration" --file db/schema.sql')
 @click.argument("text")
 @click.option("--file", "files", multiple=True, metavar="F", help="A file that it touched. Can be repeated.")
+@click.option("--line", type=click.IntRange(1), metavar="N", help="The line of the last file that is worked on.")
 @run_option
-def action(workspace: Workspace, text: str, files: tuple[str, ...], run: str | None) -> Said:
+def action(workspace: Workspace, text: str, files: tuple[str, ...], line: int | None, run: str | None) -> Said:
     """Record something that was done. Prints the event's number."""
-    found = record.action(workspace, text, files=files, run=run)
+    found = record.action(workspace, text, files=files, line=line, run=run)
     return Said(found, [str(found.seq)], [f"Recorded on {found.run}"])
 
 

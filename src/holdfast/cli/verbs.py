@@ -70,6 +70,10 @@ VERBS = {
     "error": Verb("step", "tell", "record an error that was met"),
     "agent": Verb("agent", "tell", "agents a run sent out: start, progress, complete, fail, list"),
     "step": Verb("step", "tell", "steps of a run: begin, complete, fail, list"),
+    "handoff": Verb("team", "tell", "hand a run on to another agent"),
+    "breakpoint": Verb("team", "tell", "a run waits for an answer, or goes on"),
+    "output": Verb("team", "tell", "keep what a step has given"),
+    "metric": Verb("team", "tell", "keep a measure of a run"),
     "compressed": Verb("context", "tell", "record that the agent's context was compacted"),
     "pin": Verb("tell", "tell", "let every brief carry an entry"),
     "forget": Verb("tell", "tell", "make a run forget one event"),
@@ -86,6 +90,7 @@ VERBS = {
     "verify": Verb("care", "care", "prove that the store is whole"),
     "repair": Verb("care", "care", "put a damaged state file back from its best copy"),
     "tidy": Verb("care", "care", "thin out old checkpoints, and give space back"),
+    "cleanup": Verb("team", "care", "take the files of old Go Team runs away"),
     "import": Verb("bring", "care", "make runs of conversations that were there before"),
     "delete": Verb("care", "care", "remove a run for good"),
 }

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from holdfast.layouts import faber, native, orchestrator
+from holdfast.layouts import faber, goteam, native, orchestrator
 from holdfast.layouts.protocol import Layout
 
-LAYOUTS: dict[str, Layout] = {"native": native, "faber": faber, "orchestrator": orchestrator}
+LAYOUTS: dict[str, Layout] = {"native": native, "faber": faber, "orchestrator": orchestrator, "go-team": goteam}
 
 
 def find_layout(name: str) -> Layout:

@@ -9,27 +9,34 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from holdfast import choosing, observer, steps
-from holdfast.errors import WrongUsage
+from holdfast import choosing, observer, steps, teamcommands
+from holdfast.errors import HoldfastError, WrongUsage
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Run
 from holdfast.moving import go_over
 from holdfast.observer import Order
 from holdfast.operations import checkpoints as looking, look, settle
 from holdfast.operations.brief import brief
+from holdfast.operations.cleanup import cleanup
 from holdfast.operations.rollback import rollback
 from holdfast.operations.start import start
 from holdfast.operations.status import Status, status
 from holdfast.operations.switch import switch
+from holdfast.pointing import get_point
 from holdfast.proving import prove
 from holdfast.returning import Restored
 from holdfast.saving import save_run
+from holdfast.startup import find_resumable
+from holdfast.teamwork import LAYOUT
 from holdfast.text import count, one_line
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
 ROWS, PATHS, TASKS = 15, 20, 5
 HEAD = 3_000  # characters of a brief that come with a run that is gone on with
+
+
+Lines = Iterable[str]
 
 
 class Commanded(Struct):
@@ -46,10 +53,23 @@ def command(workspace: Workspace, text: str) -> Commanded:
     if observer.FORMS[order.word].needed and not order.argument:
         form = f"`{observer.typed(order.word)}`"
         raise WrongUsage(f"`*{order.word}` needs to know which", [("typed", order.word)], [form, "`*help`"])
-    return Commanded(observer.clipped("\n".join(ACTIONS[order.word](workspace, order))), known=True)
+    act = _of_team(workspace, order) or ACTIONS[order.word]
+    return Commanded(observer.clipped("\n".join(act(workspace, order))), known=True)
 
 
-Lines = Iterable[str]
+def _of_team(workspace: Workspace, order: Order) -> Callable[[Workspace, Order], Lines] | None:
+    """What a word means in a Go Team run, if that is what it is about and means something else there."""
+    if order.word not in teamcommands.ACTIONS or (order.word == "new" and not order.argument) or not workspace.exists:
+        return None
+    with workspace.reading() as journal:
+        try:
+            run = _meant(workspace, journal, order.argument if order.word in teamcommands.OF_ARGUMENT else "")
+        except HoldfastError:
+            return None
+    if run.layout != LAYOUT or (order.word == "sessions" and not find_resumable(workspace)):
+        return None
+    act = teamcommands.ACTIONS[order.word]
+    return lambda found, typed: act(found, run, typed)
 
 
 def _sessions(workspace: Workspace, order: Order) -> Lines:
@@ -181,7 +201,11 @@ def _made(made: Checkpoint) -> str:
 
 def _checkpoint(workspace: Workspace, name: str) -> Checkpoint:
     with workspace.reading() as journal:
-        return choosing.count_back(workspace, journal, name)
+        try:
+            run = choosing.get_run(workspace, journal, None, ended_too=True)
+        except HoldfastError:
+            return choosing.count_back(workspace, journal, name)
+        return get_point(workspace, journal, run, name)
 
 
 def _cp_show(workspace: Workspace, order: Order) -> Lines:
@@ -237,6 +261,19 @@ def _acts(found: Restored) -> Lines:
         yield f"  and {len(lines) - PATHS:,} more"
 
 
+def _cp_export(workspace: Workspace, order: Order) -> Lines:
+    raise WrongUsage("Only a Go Team run can be exported", [], ["`holdfast diff` shows what a checkpoint holds"])
+
+
+def _cleanup(workspace: Workspace, order: Order) -> Lines:
+    found = cleanup(workspace, dry_run=not order.confirmed)
+    if not found.runs:
+        return ["Nothing to clean up: no completed or abandoned session is old enough"]
+    rows = [f"{id}  {one_line(topic, 80)}" for id, topic in zip(found.runs, found.topics, strict=True)]
+    after = "`*cleanup yes` takes their files away; the journal keeps them" if found.dry_run else "Their files are gone"
+    return [*rows, "", after]
+
+
 def _help(workspace: Workspace, order: Order) -> Lines:
     return observer.instructions()
 
@@ -257,6 +294,8 @@ ACTIONS: dict[str, Callable[[Workspace, Order], Lines]] = {
     "cp-show": _cp_show,
     "cp-diff": _cp_diff,
     "cp-validate": _cp_validate,
+    "cp-export": _cp_export,
+    "cleanup": _cleanup,
     "rollback": _rollback,
     "help": _help,
 }

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from holdfast import choosing
-from holdfast.model import Draft
+from holdfast.errors import WrongUsage
+from holdfast.model import Body, Draft
 from holdfast.verbs import verb
 from holdfast.wording import as_tuple, checked
 from holdfast.workspace import Workspace
@@ -21,10 +22,17 @@ class Recorded(Struct):
 
 
 @verb
-def action(workspace: Workspace, text: str, *, files: Sequence[str] = (), run: str | None = None) -> Recorded:
-    """Record something that was done, and the files it touched."""
+def action(
+    workspace: Workspace, text: str, *, files: Sequence[str] = (), line: int | None = None, run: str | None = None
+) -> Recorded:
+    """Record something that was done, and the files it touched; the line is one of the last file."""
     checked(text, "action")
-    return _record(workspace, run, Draft("action.taken", {"text": text, "files": list(as_tuple(files))}))
+    body: Body = {"text": text, "files": list(as_tuple(files))}
+    if line is not None:
+        if not body["files"] or line < 1:
+            raise WrongUsage("A line is one of a file, from 1", [("line", line)], ["name the file too: `--file F`"])
+        body["line"] = line
+    return _record(workspace, run, Draft("action.taken", body))
 
 
 @verb

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast import choosing, ids, process, spool
+from holdfast import choosing, ids, process, spool, teamwork
 from holdfast.agents import find_agent
-from holdfast.attending import attended, dismiss, refuse_attended
+from holdfast.attending import attended, bury_silent, dismiss, is_silent, refuse_attended
 from holdfast.bearings import take_bearings
 from holdfast.briefing import PATIENCE
 from holdfast.errors import NotFound, Refused
@@ -18,8 +18,12 @@ from holdfast.journal import Journal
 from holdfast.layouts.orchestrator import HISTORY
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Bearings, Checkpoint, Draft, Restore, Run, Session
+from holdfast.pointing import keep_foreign
+from holdfast.recovery import CHECKPOINT, FRESH, LIVE, Option, options
 from holdfast.returning import Restored, go_back
 from holdfast.settling import settle
+from holdfast.stepping import keep_run
+from holdfast.teamwork import LAYOUT
 from holdfast.text import path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
@@ -27,6 +31,7 @@ from holdfast.workspace import Workspace
 BEFORE = "before-"  # a checkpoint of what a way back was about to replace: nothing to go on from
 STARTS = ("live", "checkpoint", "fresh")
 NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,63}")  # what may become an argument: an agent could write anything
+WAYS = {"checkpoint": CHECKPOINT, "live": LIVE, "fresh": FRESH}
 RESTORES = ("code", "conversation", "both", "none")
 
 
@@ -42,6 +47,7 @@ class Resumed(Struct):
     restored: Restored | None
     taken_from: list[Session]
     attended: list[str] = []  # sessions in which somebody alive works on it, and keeps it
+    recovery: list[Option] = []  # the ways to go on with a Go Team run, and what each would lose
 
 
 @verb
@@ -57,22 +63,30 @@ def resume(
     """Prepare going on with a run: restore what was asked for, compare with git, and find the command.
 
     From a checkpoint, code and state go back to the run's last one. Fresh, or without a conversation to go on with, a
-    new one begins with the brief. A dry run only finds out.
+    new one begins with the brief; a Go Team run begins again at its first step then. A dry run only finds out.
     """
     with workspace.reading() as journal:
         found = _meant(workspace, journal, run)
         transition(found.status, Move.RESUME, found.layout)
         _refuse_elsewhere(workspace, found)
+        ways = options(found) if found.layout == LAYOUT else []
         alive = attended(journal, found.id)
+        if ways:
+            alive = [session for session in alive if not is_silent(workspace, session)]
         if alive and not take_over and not dry_run:
             refuse_attended(found, alive)
         sessions = journal.list_sessions(found.id, limit=100)
+    if ways and start_from == "checkpoint":
+        found = _ready(workspace, found)
+    with workspace.reading() as journal:
         target = _last_kept(journal, found)
     restored = None
     if start_from == "checkpoint" or restore in ("code", "both"):
         state = start_from == "checkpoint"
         restored = _go_back(workspace, found, target, state=state, force=take_over, dry_run=dry_run)
     taken = [] if dry_run else _take(workspace, found, take_over)
+    if ways and not dry_run:
+        _recover(workspace, found, start_from)
     bearings = take_bearings(workspace, found, PATIENCE)
     wanted = start_from != "fresh" and restore in ("conversation", "both")
     asked = "--from fresh" if start_from == "fresh" else f"--restore {restore}"
@@ -93,6 +107,7 @@ def resume(
         restored,
         taken,
         [] if taken else [session.id for session in alive],
+        ways,
     )
 
 
@@ -122,6 +137,9 @@ def _refuse_elsewhere(workspace: Workspace, run: Run) -> None:
 
 def _last_kept(journal: Journal, run: Run) -> Checkpoint | None:
     """The run's last checkpoint, or the one that somebody has gone back to since."""
+    if run.layout == LAYOUT:
+        point = teamwork.last_kept(run)
+        return journal.find_checkpoint(point.checkpoint or "") if point else None
     made = journal.list_checkpoints(run=run.id)
     last = next((kept for kept in made if not kept.kind.startswith(BEFORE)), None)
     ledger = journal.ledger_of(run.worktree)
@@ -129,6 +147,23 @@ def _last_kept(journal: Journal, run: Run) -> Checkpoint | None:
     if last is None or not ways or ways[-1].time < last.time:
         return last
     return journal.find_checkpoint(ways[-1].target) or last
+
+
+def _ready(workspace: Workspace, run: Run) -> Run:
+    """A Go Team run whose last point is one of our checkpoints, where that can be."""
+    point = teamwork.last_kept(run)
+    if point is not None:
+        keep_foreign(workspace, run, point.id)
+    with workspace.reading() as journal:
+        return journal.get_run(run.id)
+
+
+def _recover(workspace: Workspace, run: Run, start_from: str) -> None:
+    """Note how a Go Team run goes on. What a fresh start leaves behind is kept first."""
+    if start_from == "fresh":
+        keep_run(workspace, run, f"{BEFORE}fresh-start")
+    with workspace.writing(for_session=False) as journal:
+        journal.append(run.id, Draft("run.recovered", {"type": WAYS[start_from], "way": ids.make("res")}))
 
 
 def _go_back(
@@ -155,6 +190,9 @@ def _take(workspace: Workspace, run: Run, take_over: bool) -> list[Session]:
         who = f"taken over by process {os.getpid()} on {process.here().host}"
         open_ones = journal.list_sessions(run.id, only_open=True) if take_over else []
         taken = [dismiss(journal, session, who) for session in open_ones]
+        if run.layout == LAYOUT:
+            bury_silent(workspace, journal, run)
+            run = journal.get_run(run.id)
         settle(journal, run, Move.RESUME)
         if run.archived:
             journal.append(run.id, Draft("run.archived", {"path": None}))

@@ -6,7 +6,9 @@ from holdfast import choosing, ids
 from holdfast.errors import Refused
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore, Run
+from holdfast.pointing import get_point, keep_foreign, refuse_same
 from holdfast.returning import Restored, go_back
+from holdfast.teamwork import LAYOUT
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
@@ -17,12 +19,13 @@ def rollback(
 ) -> Restored:
     """Make the worktree and what the run knows equal to a checkpoint of that run.
 
-    A number is a row of the last list of checkpoints; where none were listed, it counts from the newest.
+    A number is a row of the last list of checkpoints; where none were listed, it counts from the newest. In a Go Team
+    run it is the number of a step.
     """
 
     def choose(journal: Journal) -> Restore:
-        target = choosing.count_back(workspace, journal, checkpoint)
         found = choosing.get_run(workspace, journal, run, ended_too=True)
+        target = get_point(workspace, journal, found, checkpoint)
         _refuse_without_state(target, found)
         return Restore(
             id=ids.make("res"),
@@ -34,6 +37,11 @@ def rollback(
             verb="rollback",
         )
 
+    with workspace.reading() as journal:
+        meant = choosing.get_run(workspace, journal, run, ended_too=True)
+    if meant.layout == LAYOUT:
+        keep_foreign(workspace, meant, checkpoint)
+        refuse_same(meant, go_back(workspace, choose, dry_run=True, force=force))
     return go_back(workspace, choose, dry_run=dry_run, force=force)
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from holdfast import choosing, history, ids
 from holdfast.attending import attend, attended, dismiss, refuse_attended
-from holdfast.catchup import catch_up, face
+from holdfast.catchup import catch_up, face, has_team
 from holdfast.errors import HoldfastError, NotFound, WrongUsage
 from holdfast.journal import Journal
 from holdfast.keeping import keep_if_changed
@@ -19,6 +19,7 @@ from holdfast.lifecycle import Move, transition
 from holdfast.model import Draft, Run, Session, Status
 from holdfast.settling import settle
 from holdfast.supervisor import Ended, supervise
+from holdfast.teaming import show_team
 from holdfast.text import one_line, path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
@@ -98,6 +99,8 @@ def _save(workspace: Workspace) -> None:
     """What happened meanwhile is taken in, and the faces are written. Trouble must not end what is supervised."""
     try:
         catch_up(workspace)
+        if has_team(workspace):
+            show_team(workspace, trigger="auto")
     except HoldfastError as error:
         workspace.warn(f"could not save: {error.message}")
 

@@ -9,6 +9,7 @@ from holdfast.lifecycle import Move
 from holdfast.model import Draft, Run
 from holdfast.owning import refuse_owned
 from holdfast.settling import settle
+from holdfast.teamwork import LAYOUT
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
@@ -49,6 +50,8 @@ def abandon(workspace: Workspace, run: str | None = None, *, reason: str | None 
 
 
 def _settle(workspace: Workspace, name: str | None, move: Move, reason: str | None) -> Settled:
+    if move is Move.PAUSE and workspace.exists:
+        _keep(workspace, name)
     with workspace.writing() as journal:
         run = choosing.get_run(workspace, journal, name, ended_too=True)
         if run.owned and move is not Move.ABANDON:
@@ -57,3 +60,13 @@ def _settle(workspace: Workspace, name: str | None, move: Move, reason: str | No
             journal.append(run.id, Draft("error.met", {"text": reason or "the session failed"}))
         changed = settle(journal, run, move, reason)
         return Settled(journal.get_run(run.id), changed)
+
+
+def _keep(workspace: Workspace, name: str | None) -> None:
+    """What a team's run leaves at rest is kept first."""
+    with workspace.reading() as journal:
+        run = choosing.get_run(workspace, journal, name, ended_too=True)
+    if run.layout == LAYOUT and run.status.is_open and run.worktree == workspace.worktree:
+        from holdfast.stepping import keep_run  # checkpoints are much to load, and other runs need none here
+
+        keep_run(workspace, run, "paused")

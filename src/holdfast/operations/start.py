@@ -16,13 +16,14 @@ from holdfast.orchestra import MODES
 from holdfast.projecting import find_current, make_id, project
 from holdfast.sessionfile import expect
 from holdfast.stores.protocol import RunQuery
+from holdfast.teaming import show_team
 from holdfast.text import one_line, path_text
 from holdfast.verbs import verb
 from holdfast.wording import as_tuple, checked
 from holdfast.workspace import Workspace
 
-ORCHESTRATOR = "orchestrator"
-STARTED = ("native", ORCHESTRATOR)
+ORCHESTRATOR, GO_TEAM = "orchestrator", "go-team"
+STARTED = ("native", ORCHESTRATOR, GO_TEAM)
 
 
 class Started(Struct):
@@ -51,7 +52,8 @@ def start(
     """
     checked(goal, "goal")
     _check_layout(layout, mode)
-    plan = planning.checked_plan(as_tuple(steps))
+    named = as_tuple(steps) or (tuple(workspace.settings.words("go_team.steps")) if layout == GO_TEAM else ())
+    plan = planning.checked_plan(named)
     workspace.create()
     worktree = workspace.worktree
     if layout == ORCHESTRATOR:
@@ -63,7 +65,7 @@ def start(
         body = {"goal": goal, "layout": layout, "worktree": worktree, "directory": path_text(workspace.root)}
         if layout == ORCHESTRATOR:
             body["mode"] = mode or "default"
-        id = make_id(workspace) if layout == ORCHESTRATOR else ids.make("run")
+        id = _make_id(workspace, journal, layout)
         run = journal.start(id, Draft("run.started", body, time=workspace.clock.now()))
         if plan:
             journal.append(run.id, Draft("step.planned", {"steps": plan}))
@@ -71,8 +73,19 @@ def start(
         session = attend(workspace, journal, run, pid, agent) if pid is not None else None
     if layout == ORCHESTRATOR:
         project(workspace)
+    elif layout == GO_TEAM:
+        show_team(workspace)
     archived = [before.id] if before else []
     return Started(run, session, paused, [found for found in resumable if found.id not in archived], archived)
+
+
+def _make_id(workspace: Workspace, journal: Journal, layout: str) -> str:
+    """A name as the layout has them."""
+    if layout == ORCHESTRATOR:
+        return make_id(workspace)
+    if layout != GO_TEAM:
+        return ids.make("run")
+    return next(id for _ in range(100) if journal.find_run(id := f"session-{ids.make('x')[2:8]}") is None)
 
 
 def _check_layout(layout: str, mode: str | None) -> None:

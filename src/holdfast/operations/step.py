@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from holdfast import choosing, steps
+from holdfast import choosing, steps, teamwork
 from holdfast.errors import WrongUsage
 from holdfast.journal import Journal
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Body, Draft, Run, Step
 from holdfast.owning import refuse_owned
 from holdfast.settling import settle
+from holdfast.teamwork import LAYOUT, Meant
 from holdfast.verbs import verb
 from holdfast.wording import checked
 from holdfast.workspace import Workspace
@@ -21,6 +22,7 @@ class Stepped(Struct):
     step: Step
     changed: bool
     completed: bool = False  # whether the run is completed by it
+    checkpoint: str | None = None  # the one that keeps it, in a Go Team run
 
 
 class StepsListed(Struct):
@@ -36,6 +38,7 @@ def start_step(workspace: Workspace, name: str, *, agent: str | None = None, run
         checked(agent, "agent", steps.NAME_LIMIT)
     with workspace.writing() as journal:
         found = choosing.get_run(workspace, journal, run)
+        name = _meant(found, name).step
         before = steps.find_step(found, name)
         same = before is not None and before.status == steps.ACTIVE and agent in (None, before.agent)
         return _told(journal, found, "step.started", {"name": name, "agent": agent}, same)
@@ -43,16 +46,48 @@ def start_step(workspace: Workspace, name: str, *, agent: str | None = None, run
 
 @verb
 def complete_step(workspace: Workspace, name: str, *, run: str | None = None) -> Stepped:
-    """Complete a step, also one that was never begun. Where it is the last of a plan, the run is completed."""
+    """Complete a step, also one that was never begun. Where it is the last of a plan, the run is completed.
+
+    In a Go Team run each completed step, and each turn of its review loop, is kept as a checkpoint.
+    """
     name = steps.checked_name(name)
     with workspace.writing() as journal:
         found = choosing.get_run(workspace, journal, run, ended_too=True)
-        before = steps.find_step(found, name)
-        same = before is not None and before.status == steps.COMPLETED
-        result = _told(journal, found, "step.completed", {"name": name}, same)
-        if result.changed and steps.is_through(journal.get_run(found.id)):
-            result.completed = settle(journal, found, Move.COMPLETE, "all steps are completed")
-        return result
+        meant = _meant(found, name)
+        before = steps.find_step(found, meant.step)
+        same = before is not None and before.status == steps.COMPLETED and _is_kept(found, meant)
+        kind = "step.completed" if meant.completes else "step.started"
+        result = _told(journal, found, kind, {"name": meant.step}, same or _is_at_it(before, meant))
+    if found.layout == LAYOUT and not same:
+        result.checkpoint = _keep(workspace, found.id, meant)
+        result.changed = True
+    with workspace.writing() as journal:
+        if result.changed and meant.completes and steps.is_through(journal.get_run(found.id)):
+            result.completed = settle(journal, journal.get_run(found.id), Move.COMPLETE, "all steps are completed")
+    return result
+
+
+def _meant(run: Run, name: str) -> Meant:
+    return teamwork.meant(run, name) if run.layout == LAYOUT else Meant(name, name)
+
+
+def _is_kept(run: Run, meant: Meant) -> bool:
+    """Whether a completed step has its checkpoint, in a run where it must: a kill may have prevented that."""
+    if run.layout != LAYOUT:
+        return True
+    kept = [found for found in run.standing.kept if found.step == meant.step and found.is_valid and found.completes]
+    return meant.completes and bool(kept)
+
+
+def _is_at_it(step: Step | None, meant: Meant) -> bool:
+    """Whether the step's own status stays: one turn of a loop that goes on."""
+    return not meant.completes and step is not None and step.status == steps.ACTIVE
+
+
+def _keep(workspace: Workspace, run: str, meant: Meant) -> str:
+    from holdfast.stepping import keep_step  # checkpoints are much to load, and other runs need none here
+
+    return keep_step(workspace, run, meant).id
 
 
 @verb
@@ -62,6 +97,7 @@ def fail_step(workspace: Workspace, name: str, *, error: str, run: str | None = 
     checked(error, "error")
     with workspace.writing() as journal:
         found = choosing.get_run(workspace, journal, run)
+        name = _meant(found, name).step
         before = steps.find_step(found, name)
         same = before is not None and before.status == steps.FAILED
         return _told(journal, found, "step.failed", {"name": name, "error": error}, same)

@@ -1,0 +1,76 @@
+"""Take away the files of Go Team runs that are over: by age and by number, and never those of an open one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast import files
+from holdfast.catchup import has_team
+from holdfast.journal import Journal
+from holdfast.model import Run, Status
+from holdfast.teamfiles import MANIFEST, RECOVERY, ROLLBACKS, STATE
+from holdfast.teaming import is_directory, note_cleaned, root_of, show_team, team_runs
+from holdfast.verbs import verb
+from holdfast.workspace import Workspace
+
+OVER = (Status.COMPLETED, Status.ABANDONED, Status.ABORTED)
+DAYS, KEPT = 30, 5
+FILES = (MANIFEST, STATE, RECOVERY, ROLLBACKS)
+
+
+class Cleaned(Struct):
+    runs: list[str]  # whose files went, or would go
+    topics: list[str]
+    kept: int  # how many of those that are over stay
+    dry_run: bool
+
+
+@verb
+def cleanup(workspace: Workspace, *, days: int = DAYS, keep: int = KEPT, dry_run: bool = False) -> Cleaned:
+    """Remove the files of runs that are completed or abandoned: older ones, and all but the newest few.
+
+    What a run knows stays in the journal, and its checkpoints stay; one with a pinned checkpoint is left as it is.
+    """
+    if not has_team(workspace):
+        return Cleaned([], [], 0, dry_run)
+    now = workspace.clock.now()
+    with workspace.reading() as journal:
+        over = [run for run in team_runs(journal, workspace.worktree) if run.status in OVER]
+        gone = [run for run in _too_many(over, now, days, keep) if not _is_needed(workspace, journal, run)]
+    if not dry_run:
+        for run in gone:
+            _remove(root_of(workspace) / run.id, run)
+        with workspace.writing(for_session=False) as journal:
+            for run in gone:
+                note_cleaned(journal, run)
+        show_team(workspace)
+    return Cleaned([run.id for run in gone], [run.title for run in gone], len(over) - len(gone), dry_run)
+
+
+def _too_many(over: list[Run], now: datetime, days: int, keep: int) -> list[Run]:
+    newest = sorted(over, key=lambda run: run.status_since or now, reverse=True)
+    old = now - timedelta(days=days)
+    return [run for place, run in enumerate(newest) if place >= keep or (run.status_since or now) < old]
+
+
+def _is_needed(workspace: Workspace, journal: Journal, run: Run) -> bool:
+    """Whether it is the run that commands here mean, or somebody has pinned one of its checkpoints."""
+    if journal.view.pointer(workspace.worktree) == run.id:
+        return True
+    return any(made.pinned for made in journal.list_checkpoints(run=run.id))
+
+
+def _remove(directory: Path, run: Run) -> None:
+    """Our files of a run; what others put beside them, and what was exported, stays."""
+    if not is_directory(directory):
+        return
+    for name in (*FILES, *(f"{kept.id}.json" for kept in run.standing.kept)):
+        if os.sep not in name and not (directory / name).is_symlink():
+            files.remove(directory / name)
+    with contextlib.suppress(OSError):
+        os.rmdir(directory)

@@ -1,0 +1,127 @@
+"""What a team tells of its run: who has it now, whether it waits for an answer, what it has given, and its measures."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from holdfast import choosing
+from holdfast.errors import WrongUsage
+from holdfast.lifecycle import Move, transition
+from holdfast.model import Body, Draft, Run
+from holdfast.teamwork import KEY, LISTS, MOST_KEYS, TEXT
+from holdfast.text import one_line, sound_text
+from holdfast.verbs import verb
+from holdfast.wording import checked
+from holdfast.workspace import Workspace
+
+NUMBER = re.compile(r"[+-]?\d{1,15}")
+DECIMAL = re.compile(r"[+-]?\d{1,15}\.\d{1,15}%?|[+-]?\d{1,15}%")
+WORDS = {"true": True, "false": False, "yes": True, "no": False, "pass": True, "fail": False}
+
+
+class Handed(Struct):
+    run: str
+    agent: str
+    before: str | None  # who had it
+    changed: bool
+
+
+class Breakpoint(Struct):
+    run: str
+    on: bool
+    changed: bool
+
+
+class Given(Struct):
+    run: str
+    key: str
+    value: bool | int | float | str | list[str]
+    changed: bool
+
+
+@verb
+def handoff(workspace: Workspace, agent: str, *, run: str | None = None) -> Handed:
+    """Hand a run on to another agent."""
+    name = one_line(checked(agent, "agent", 200))
+    with workspace.writing() as journal:
+        found = _open(choosing.get_run(workspace, journal, run))
+        before = found.standing.agent
+        if before != name:
+            journal.append(found.id, Draft("handoff.made", {"agent": name}))
+        return Handed(found.id, name, before, before != name)
+
+
+@verb
+def breakpoint(workspace: Workspace, on: bool, *, run: str | None = None) -> Breakpoint:
+    """Say that a run waits for somebody to answer, or that it does not any more."""
+    with workspace.writing() as journal:
+        found = _open(choosing.get_run(workspace, journal, run))
+        changed = found.standing.is_waiting is not on
+        if changed:
+            journal.append(found.id, Draft("breakpoint.set", {"on": on}))
+        return Breakpoint(found.id, on, changed)
+
+
+@verb
+def output(workspace: Workspace, key: str, text: str, *, run: str | None = None) -> Given:
+    """Keep what a step has given, under a key. Keys that list things take one a line."""
+    key = _key(key)
+    if len(text) > TEXT:
+        facts = [("characters", len(text)), ("limit", TEXT)]
+        raise WrongUsage("This output is too long", facts, ["keep it in a file of the project, and give its path"])
+    clean = sound_text(text)
+    value = [line.strip() for line in clean.splitlines() if line.strip()] if key in LISTS else clean
+    with workspace.writing() as journal:
+        found = _room(_open(choosing.get_run(workspace, journal, run)), key)
+        changed = found.standing.outputs.get(key) != value
+        if changed:
+            body: Body = {"key": key, "items": value} if isinstance(value, list) else {"key": key, "text": value}
+            journal.append(found.id, Draft("output.given", body))
+        return Given(found.id, key, value, changed)
+
+
+@verb
+def metric(workspace: Workspace, key: str, value: str, *, run: str | None = None) -> Given:
+    """Keep a measure of a run: a number, yes or no, or a short text."""
+    key, measured = _key(key), _measure(checked(value, "value", 200))
+    with workspace.writing() as journal:
+        found = _room(_open(choosing.get_run(workspace, journal, run)), key)
+        before = found.standing.metrics.get(key)
+        changed = before is None or (type(before), before) != (type(measured), measured)
+        if changed:
+            journal.append(found.id, Draft("metric.given", {"key": key, "value": measured}))
+        return Given(found.id, key, measured, changed)
+
+
+def _open(run: Run) -> Run:
+    transition(run.status, Move.RESUME)  # refuses what has ended
+    return run
+
+
+def _room(run: Run, key: str) -> Run:
+    for known in (run.standing.outputs, run.standing.metrics):
+        if key not in known and len(known) >= MOST_KEYS:
+            raise WrongUsage("A run cannot have more keys than this", [("keys", MOST_KEYS)], ["use one that it has"])
+    return run
+
+
+def _key(key: str) -> str:
+    if not KEY.fullmatch(key):
+        facts = [("key", one_line(key, 60))]
+        raise WrongUsage("A key is a short word of letters, digits, `_`, `.` and `-`", facts, ["such as test_coverage"])
+    return key
+
+
+def _measure(text: str) -> bool | int | float | str:
+    """`85` and `85 %` are numbers, `true`, `yes` and `pass` are yes; anything else is a text."""
+    plain = text.strip().lower().replace(" %", "%")
+    if plain in WORDS:
+        return WORDS[plain]
+    if NUMBER.fullmatch(plain):
+        return int(plain)
+    if DECIMAL.fullmatch(plain):
+        number = float(plain.removesuffix("%"))
+        return int(number) if number.is_integer() and plain.endswith("%") else number
+    return one_line(text)

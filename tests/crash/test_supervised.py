@@ -1,0 +1,71 @@
+"""A supervised agent that is killed while it edits files: the run is interrupted, and no saved action is lost."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast.model import Status
+from holdfast.recovery import options, recommended
+
+TIMES = 50
+PATIENCE = 60
+AGENT = """
+import itertools, os, sys
+import holdfast
+with holdfast.open() as project:
+    for number in itertools.count(int(sys.argv[1])):
+        with open(f"file{number % 7}.go", "w") as file:
+            file.write(f"package main // {number}\\n" * 50)
+        holdfast.action(project, f"wrote {number}", files=(f"file{number % 7}.go",))
+        print(number, os.getpid(), flush=True)
+"""
+
+
+def work_and_die(directory: Path, first: int, lines: int, *, kill_supervisor: bool) -> int:
+    """Let an agent work until it has told so many actions, then kill it. Answers with the last one that it told."""
+    command = [sys.executable, "-m", "holdfast", "run", "--", sys.executable, "-c", AGENT, str(first)]
+    with subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        told, pid = 0, 0
+        for _ in range(lines):
+            told, pid = map(int, child.stdout.readline().split())
+        if kill_supervisor:
+            child.kill()
+        else:
+            subprocess.run(["kill", f"-{signal.SIGKILL.value}", str(pid)], check=True)
+        rest = child.stdout.read().splitlines()  # ends when both are gone
+        child.wait(PATIENCE)
+    complete = [line for line in rest if line.count(" ") == 1 and line.endswith(f" {pid}")]
+    return int(complete[-1].split()[0]) if complete else told
+
+
+@pytest.mark.promise(1)
+def test_fifty_kills_of_a_supervised_agent_lose_no_action_that_was_saved(repository: Path) -> None:
+    chance = random.Random(7)
+    with holdfast.open(repository) as project:
+        run = holdfast.start(project, "topic", layout="go-team").run.id
+    saved = 0
+    for number in range(TIMES):
+        saved = work_and_die(repository, saved + 1, chance.randint(1, 4), kill_supervisor=number % 5 == 4)
+        with holdfast.open(repository) as project:
+            standing = holdfast.status(project).run
+            assert standing is not None
+            assert (standing.id, standing.status) == (run, Status.INTERRUPTED)
+            last = int(standing.actions[-1].text.removeprefix("wrote "))
+            assert last in (saved, saved + 1)  # the last one may have been saved and not told
+            recovery = (repository / "checkpoints" / run / "recovery.json").read_text()
+            assert f'"action": "wrote {last}"' in recovery
+            holdfast.resume(project, run, start_from=recommended(options(standing)).start_from)
+            texts = [
+                event.body["text"] for event in holdfast.log(project, run=run).events if event.kind == "action.taken"
+            ]
+            wrote = [int(text.removeprefix("wrote ")) for text in texts if text.startswith("wrote ")]
+            assert wrote == list(range(1, last + 1))
+        saved = last

@@ -1,0 +1,126 @@
+"""The Go Team's screens on a terminal and elsewhere: what is shown, what is asked, and what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from tests.surfaces.terminal import Terminal
+from tests.tools import Command
+
+Cli = Callable[..., Command]
+
+
+@pytest.fixture
+def interrupted(repository: Path, cli: Cli) -> str:
+    """A run whose supervised command was killed after its first step."""
+    run = cli("start", "topic", "--layout", "go-team").ok().out.strip()
+    cli("step", "complete", "init").ok()
+    assert cli("run", "--", "sh", "-c", "echo x > half.go; kill -9 $$").code == 137
+    return run
+
+
+def status_of(repository: Path, run: str) -> str:
+    with holdfast.open(repository) as workspace:
+        return next(found.status.value for found in holdfast.runs(workspace).runs if found.id == run)
+
+
+def test_without_a_terminal_resume_lists_the_choices_and_stops(interrupted: str, cli: Cli, repository: Path) -> None:
+    done = cli("resume")
+    assert done.code == 1
+    assert "[2] Resume from auto-save (RECOMMENDED)" in done.out
+    assert f"`holdfast resume {interrupted} --from checkpoint`" in done.err
+    assert status_of(repository, interrupted) == "interrupted"
+
+
+def test_with_yes_the_recommended_way_is_taken(interrupted: str, cli: Cli, repository: Path) -> None:
+    done = cli("resume", "--yes").ok()
+    assert "Recovered from: live_state" in done.out
+    assert (repository / "half.go").exists()
+    assert status_of(repository, interrupted) == "active"
+
+
+@pytest.mark.parametrize(
+    ("answer", "way", "is_left"), [("1", "checkpoint", False), ("", "live_state", True), ("3", "fresh_start", True)]
+)
+def test_on_a_terminal_it_asks_and_does_what_was_chosen(
+    interrupted: str, repository: Path, answer: str, way: str, is_left: bool
+) -> None:
+    with Terminal("resume", directory=repository) as terminal:
+        terminal.wait_for("Enter choice [1/2/3]:")
+        terminal.wait_for("[2]: ")
+        terminal.type(f"{answer}\n")
+        terminal.wait_for(f"Recovered from: {way}")
+        assert terminal.finish() == 0
+    assert (repository / "half.go").exists() is is_left
+
+
+def test_a_start_shows_what_could_be_resumed_and_goes_on_where_nobody_is(interrupted: str, cli: Cli) -> None:
+    done = cli("start", "another", "--layout", "go-team").ok()
+    assert "RESUMABLE SESSIONS FOUND" in done.err
+    assert f"`holdfast resume {interrupted}`" in done.err
+    assert "GO TEAM SESSION STARTED" in done.err
+    assert done.out.startswith("session-")
+
+
+def test_a_start_on_a_terminal_asks_and_can_go_on_with_an_earlier_one(interrupted: str, repository: Path) -> None:
+    with Terminal("start", "another", "--layout", "go-team", directory=repository) as terminal:
+        terminal.wait_for("Resume # (Enter: a new session)")
+        terminal.type("1\n")
+        terminal.wait_for("SESSION RECOVERY")
+        terminal.wait_for("[2]: ")
+        terminal.type("2\n")
+        terminal.wait_for("✓ SESSION RESUMED")
+        assert terminal.finish() == 0
+    assert status_of(repository, interrupted) == "active"
+
+
+def test_a_start_on_a_terminal_begins_a_new_one_on_enter(interrupted: str, repository: Path) -> None:
+    with Terminal("start", "another", "--layout", "go-team", directory=repository) as terminal:
+        terminal.wait_for("Resume # (Enter: a new session)")
+        terminal.type("\n")
+        terminal.wait_for("GO TEAM SESSION STARTED")
+        assert terminal.finish() == 0
+
+
+def test_g30_with_auto_resume_a_start_takes_the_recommended_way_without_asking(interrupted: str, cli: Cli) -> None:
+    done = cli("start", "another", "--layout", "go-team", env={"HOLDFAST_RECOVERY_AUTO_RESUME": "on"}).ok()
+    assert "✓ SESSION RESUMED" in done.out
+    assert interrupted in done.out
+
+
+def test_the_last_step_shows_that_the_session_is_completed(cli: Cli) -> None:
+    run = cli("start", "topic", "--layout", "go-team", "--steps", "one").ok().out.strip()
+    cli("metric", "test_coverage", "85").ok()
+    cli("metric", "build_pass", "pass").ok()
+    done = cli("step", "complete", "one").ok()
+    for line in ("✓ SESSION COMPLETED", f"Session: {run}", "- Build: PASS", "- Coverage: 85%", "- Lint: NOT CLEAN"):
+        assert line in done.err
+
+
+def test_checkpoints_can_be_shown_compared_validated_and_exported(interrupted: str, cli: Cli, repository: Path) -> None:
+    cli("resume", "--yes").ok()
+    cli("step", "complete", "requirements").ok()
+    assert "cp-01-init" in cli("checkpoints", "show", "1").ok().out
+    assert "+x" in cli("checkpoints", "diff", "1", "2").ok().out
+    assert cli("checkpoints", "validate").ok().out.count("whole") == 2
+    path = cli("checkpoints", "export").ok().out.strip()
+    assert (repository / path).exists()
+    first = next((repository / "checkpoints" / interrupted).glob("cp-01-*.json"))
+    first.write_text("{}")
+    assert cli("checkpoints", "validate").code == 12
+    assert cli("checkpoints", "show").code == 2
+
+
+def test_an_output_comes_from_a_file_or_from_standard_input(cli: Cli, repository: Path) -> None:
+    cli("start", "topic").ok()
+    (repository / "spec.md").write_text("# Spec\n")
+    assert (
+        cli("output", "spec", "spec.md").ok().err
+        == "Kept 7 characters on " + cli("status", "--json").json["run"]["id"] + "\n"
+    )
+    assert cli("output", "code_files", "-", "--json", stdin=b"a.go\nb.go\n").ok().json["value"] == ["a.go", "b.go"]
+    assert cli("output", "spec", "nowhere.md").code == 10

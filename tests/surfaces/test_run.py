@@ -1,0 +1,231 @@
+"""`holdfast run`: a command in the user's terminal behaves as the bare command does, and how it ends is judged."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast.model import Run, Session, Status
+from tests.surfaces.terminal import PATIENCE, Terminal
+from tests.tools import Command
+
+BASH = ("run", "--", "bash", "--norc", "--noprofile", "-i")
+PYTHON = ("run", "--", sys.executable, "-q", "-i", "-c", "import os, sys")
+SLOW = {"HOLDFAST_SAVE_INTERVAL": "3600"}
+
+
+def run_of(directory: Path) -> Run:
+    with holdfast.open(directory) as workspace:
+        (found,) = holdfast.runs(workspace).runs
+    return found
+
+
+def sessions_of(directory: Path) -> list[Session]:
+    with holdfast.open(directory) as workspace:
+        return holdfast.sessions(workspace).sessions
+
+
+def is_there(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state not in "ZX"
+
+
+def until(is_so: Callable[[], bool], what: str) -> None:
+    """Look until something is so, giving the processor away in between."""
+    end = time.monotonic() + PATIENCE
+    while not is_so():
+        assert time.monotonic() < end, f"never: {what}"
+        os.sched_yield()
+
+
+@contextmanager
+def bash(directory: Path, *, env: dict[str, str] | None = None) -> Iterator[Terminal]:
+    with Terminal(*BASH, directory=directory, env={**SLOW, "PS1": "ready> ", **(env or {})}) as terminal:
+        terminal.wait_for("ready> ")
+        yield terminal
+
+
+@pytest.mark.parametrize("code", [0, 1, 7, 126])
+def test_the_exit_code_is_that_of_the_command_and_the_run_stays_as_it_was(repository: Path, code: int) -> None:
+    with bash(repository) as terminal:
+        terminal.type(f"exit {code}\n")
+        assert terminal.finish() == code
+    assert run_of(repository).status is Status.ACTIVE
+    (session,) = sessions_of(repository)
+    assert (session.is_open, session.reason) == (False, f"exit code {code}")
+
+
+def test_bash_has_a_terminal_of_its_own_with_job_control(repository: Path) -> None:
+    with bash(repository) as terminal:
+        terminal.type("test -t 0 && test -t 1 && sh -c 'echo has-$((40 + 2)); exec sleep 1000'\n")
+        terminal.wait_for("has-42")
+        terminal.type("\x1a")
+        terminal.wait_for("Stopped")
+        terminal.type("bg; jobs -r | grep -c sleep\n")
+        terminal.wait_for("\n1\r")
+        terminal.type("kill %1; wait; echo over-$((40 + 2)); exit 3\n")
+        terminal.wait_for("over-42")
+        assert terminal.finish() == 3
+
+
+def test_ctrl_c_reaches_what_runs_in_the_foreground_and_the_shell_goes_on(repository: Path) -> None:
+    with bash(repository) as terminal:
+        terminal.type("sh -c 'echo begun-$((40 + 2)); exec sleep 1000'\n")
+        terminal.wait_for("begun-42")
+        terminal.type("\x03")
+        terminal.wait_for("^C")
+        terminal.type("echo went-on-$?\n")
+        terminal.wait_for("went-on-130")
+        terminal.type("exit 0\n")
+        assert terminal.finish() == 0
+
+
+def test_a_new_size_of_the_window_is_passed_on(repository: Path) -> None:
+    with bash(repository) as terminal:
+        terminal.type("stty size\n")
+        terminal.wait_for("50 200")
+        terminal.resize(33, 77)
+        terminal.type("stty size\n")
+        terminal.wait_for("33 77")
+        terminal.type("exit\n")
+        assert terminal.finish() == 0
+
+
+def test_python_reads_what_is_typed_and_its_exit_code_comes_back(repository: Path) -> None:
+    with Terminal(*PYTHON, directory=repository, env=SLOW) as terminal:
+        terminal.wait_for(">>> ")
+        terminal.type("print('is', sys.stdin.isatty(), 'of', os.get_terminal_size().columns)\n")
+        terminal.wait_for("is True of 200")
+        terminal.type("sys.exit(5)\n")
+        assert terminal.finish() == 5
+
+
+def test_ctrl_d_ends_it_as_it_ends_the_bare_command(repository: Path) -> None:
+    with Terminal(*PYTHON, directory=repository, env=SLOW) as terminal:
+        terminal.wait_for(">>> ")
+        terminal.type("\x04")
+        assert terminal.finish() == 0
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "reason"),
+    [
+        (signal.SIGINT, Status.PAUSED, "Ctrl-C"),
+        (signal.SIGTERM, Status.PAUSED, "asked to end"),
+        (signal.SIGHUP, Status.PAUSED, "disconnect"),
+        (signal.SIGKILL, Status.INTERRUPTED, "SIGKILL"),
+        (signal.SIGSEGV, Status.INTERRUPTED, "SIGSEGV"),
+    ],
+)
+def test_g27_death_by_a_signal_is_judged_by_the_signal(
+    repository: Path, number: signal.Signals, status: Status, reason: str
+) -> None:
+    done = Command.run("run", "--", "sh", "-c", f"kill -{int(number)} $$", directory=repository)
+    assert done.code == 128 + number
+    found = run_of(repository)
+    assert found.status is status
+    assert reason in f"{found.status_reason} {found.evidence}"
+
+
+def test_a_signal_to_the_supervisor_is_passed_on(repository: Path) -> None:
+    with bash(repository) as terminal:
+        terminal.type("trap 'echo told-$((40 + 2)); exit 4' TERM; echo waits-$((40 + 2)); while :; do :; done\n")
+        terminal.wait_for("waits-42")
+        terminal.process.send_signal(signal.SIGTERM)
+        terminal.wait_for("told-42")
+        assert terminal.finish() == 4
+
+
+def test_a_command_does_not_outlive_a_killed_supervisor_on_a_terminal(repository: Path) -> None:
+    with bash(repository) as terminal:
+        terminal.type("echo pid=$$.\n")
+        terminal.wait_for("pid=")
+        terminal.wait_for(".\r\n")
+        pid = int(terminal.text.rpartition("pid=")[2].partition(".")[0])
+        terminal.process.kill()
+        terminal.process.wait(PATIENCE)
+        until(lambda: not is_there(pid), "the shell is gone")
+    with holdfast.open(repository) as workspace:
+        holdfast.sweep(workspace)
+    assert run_of(repository).status is Status.INTERRUPTED
+
+
+def test_a_command_does_not_outlive_a_killed_supervisor_without_a_terminal(repository: Path) -> None:
+    script = "import os, time; print(os.getpid(), flush=True); time.sleep(1000)"
+    command = [sys.executable, "-m", "holdfast", "run", "--", sys.executable, "-c", script]
+    with subprocess.Popen(command, cwd=repository, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as supervisor:
+        assert supervisor.stdout is not None
+        pid = int(supervisor.stdout.readline())
+        supervisor.kill()
+        supervisor.wait(PATIENCE)
+        until(lambda: not is_there(pid), "the command is gone")
+    with holdfast.open(repository) as workspace:
+        holdfast.sweep(workspace)
+    assert run_of(repository).status is Status.INTERRUPTED
+
+
+def test_without_a_terminal_it_has_our_own_descriptors(repository: Path) -> None:
+    script = (
+        "import sys; data = sys.stdin.read(); print(data.upper(), sys.stdin.isatty()); print('err', file=sys.stderr)"
+    )
+    done = Command.run("run", "--", sys.executable, "-c", script, directory=repository, stdin=b"text")
+    assert (done.code, done.out) == (0, "TEXT False\n")
+    assert "err" in done.err
+
+
+def test_the_command_works_in_the_session_that_it_was_given(repository: Path) -> None:
+    script = "import holdfast, os; w = holdfast.open(); holdfast.action(w, 'from inside'); w.close()"
+    Command.run("run", "--", sys.executable, "-c", script, directory=repository).ok()
+    with holdfast.open(repository) as workspace:
+        (event,) = [found for found in holdfast.log(workspace).events if found.body.get("text") == "from inside"]
+    assert event.session == sessions_of(repository)[0].id
+
+
+def test_a_command_that_is_not_there_or_cannot_run_is_an_error_of_ours(repository: Path) -> None:
+    assert Command.run("run", "--", "no-such-command", directory=repository).code == 10
+    plain = repository / "plain"
+    plain.write_text("text")
+    assert Command.run("run", "--", str(plain), directory=repository).code == 1
+    assert Command.run("run", directory=repository).code == 2
+
+
+def test_the_files_of_a_team_are_saved_from_time_to_time(repository: Path) -> None:
+    with holdfast.open(repository) as workspace:
+        run = holdfast.start(workspace, "topic", layout="go-team").run.id
+    state = repository / "checkpoints" / run / "state.json"
+    with bash(repository, env={"HOLDFAST_SAVE_INTERVAL": "1"}) as terminal:
+        until(lambda: '"save_trigger": "auto"' in state.read_text(), "it is saved by itself")
+        terminal.type("exit\n")
+        assert terminal.finish() == 0
+
+
+def test_a_disconnect_pauses_a_team_run_with_its_reason(repository: Path) -> None:
+    with holdfast.open(repository) as workspace:
+        run = holdfast.start(workspace, "topic", layout="go-team").run.id
+    script = "import os, signal; open('half.go', 'w').write('x'); os.kill(os.getpid(), signal.SIGHUP)"
+    Command.run("run", "--", sys.executable, "-c", script, directory=repository)
+    found = (repository / "checkpoints" / run / "recovery.json").read_text()
+    assert '"interrupt_reason": "disconnect"' in found
+    with holdfast.open(repository) as workspace:
+        made = holdfast.checkpoints(workspace).checkpoints[0]
+    assert (made.kind, made.changed) == ("paused", ["half.go"])
+
+
+def test_what_stands_after_the_command_is_the_commands_and_json_before_it_is_ours(repository: Path) -> None:
+    done = Command.run("run", "--json", "--", "echo", "--json", "-q", directory=repository).ok()
+    told, _, answer = done.out.partition("\n")
+    assert told == "--json -q"
+    assert list(json.loads(answer)) == ["run", "session", "command", "code", "signal", "status"]
