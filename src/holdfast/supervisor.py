@@ -180,8 +180,13 @@ class _OnTerminal(_Child):
     def forward(self, number: int) -> None:
         """To everybody in the foreground of its terminal, as a terminal would."""
         try:
-            os.killpg(os.tcgetpgrp(self.master), number)
+            group = os.tcgetpgrp(self.master)
         except OSError:
+            group = 0
+        if group > 0:  # nobody is in the foreground of a terminal that is being closed, and 0 would mean ourselves
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(group, number)
+        else:
             super().forward(number)
 
     def watch(self, beat: Callable[[], None], interval: float) -> Ended:
