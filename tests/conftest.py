@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,9 @@ import pytest
 import holdfast
 from holdfast.workspace import Workspace
 from tests.tools import Command
+
+# A background job of a shell ignores Ctrl-C, and so would everything that a test starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class TickingClock:
