@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from datetime import datetime
 from typing import NoReturn
 
-from holdfast import history, ids, process
-from holdfast.errors import Busy, NotFound
+from holdfast import files, history, ids, process
+from holdfast.errors import Busy, HoldfastError, NotFound
 from holdfast.journal import Journal
 from holdfast.lifecycle import Move
 from holdfast.model import Draft, Environment, Process, Run, Session, Status
 from holdfast.workspace import Workspace
+
+SIGNS = "alive"  # the directory of the store where those who are supervised give signs of life
 
 
 def attend(
@@ -53,8 +56,35 @@ def is_silent(workspace: Workspace, session: Session) -> bool:
     """Whether a session cannot be looked at from here, as one on another machine, and was not heard of for a while."""
     if session.process is None or process.judge(session.process).alive is not None:
         return False
+    waited = workspace.clock.now() - last_heard(workspace, session)
+    return waited.total_seconds() > workspace.settings.number("silent.after")
+
+
+def give_sign(workspace: Workspace, session: str) -> None:
+    """Say that a session is alive though nothing happens in it; the journal would only grow by that."""
+    files.make_private_directory(workspace.place / SIGNS)
+    files.put(workspace.place / SIGNS / session, workspace.clock.now().isoformat().encode(), synced=False)
+
+
+def clear_signs(workspace: Workspace, journal: Journal) -> None:
+    """Forget the signs of sessions that are over."""
+    directory = workspace.place / SIGNS
+    for name in os.listdir(directory) if directory.is_dir() else []:
+        found = journal.find_session(name)
+        if found is None or not found.is_open:
+            files.remove(directory / name)
+
+
+def last_heard(workspace: Workspace, session: Session) -> datetime:
+    """When a session last did something, or gave a sign of life."""
     last = session.last_active or session.opened
-    return (workspace.clock.now() - last).total_seconds() > workspace.settings.number("silent.after")
+    if not ids.is_safe(session.id):
+        return last
+    try:
+        sign = datetime.fromisoformat((files.read(workspace.place / SIGNS / session.id, 100) or b"").decode())
+        return max(last, sign)
+    except (HoldfastError, ValueError, TypeError):  # none, half of one, or one without a time zone
+        return last
 
 
 def bury_silent(workspace: Workspace, journal: Journal, run: Run) -> None:

@@ -48,12 +48,19 @@ class Terminal:
             assert self._read(), f"it ended without saying {text!r}:\n{self.text}"
 
     def type(self, text: str) -> None:
-        os.write(self._master, text.encode())
+        data = text.encode()
+        while data:
+            data = data[os.write(self._master, data[:4096]) :]
 
     def resize(self, rows: int, columns: int) -> None:
         """Another size of the window, of which the program is told."""
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.process.send_signal(signal.SIGWINCH)
+
+    def close_window(self) -> None:
+        """Take the terminal away from all who are on it."""
+        os.close(self._master)
+        self._master = os.open(os.devnull, os.O_RDONLY)
 
     def press_control_c(self) -> None:
         """Once the program waits for an answer; a moment earlier, Python would note the signal and still wait."""

@@ -151,10 +151,10 @@ def test_a_signal_to_the_supervisor_is_passed_on(repository: Path) -> None:
 
 def test_a_command_does_not_outlive_a_killed_supervisor_on_a_terminal(repository: Path) -> None:
     with bash(repository) as terminal:
-        terminal.type("echo pid=$$.\n")
-        terminal.wait_for("pid=")
+        terminal.type("echo pid-$((40 + 2))=$$.\n")
+        terminal.wait_for("pid-42=")
         terminal.wait_for(".\r\n")
-        pid = int(terminal.text.rpartition("pid=")[2].partition(".")[0])
+        pid = int(terminal.text.rpartition("pid-42=")[2].partition(".")[0])
         terminal.process.kill()
         terminal.process.wait(PATIENCE)
         until(lambda: not is_there(pid), "the shell is gone")
@@ -222,6 +222,56 @@ def test_a_disconnect_pauses_a_team_run_with_its_reason(repository: Path) -> Non
     with holdfast.open(repository) as workspace:
         made = holdfast.checkpoints(workspace).checkpoints[0]
     assert (made.kind, made.changed) == ("paused", ["half.go"])
+
+
+def test_g31_what_a_killed_command_left_is_kept(repository: Path) -> None:
+    with holdfast.open(repository) as workspace:
+        run = holdfast.start(workspace, "topic", layout="go-team").run.id
+    Command.run("run", "--", "sh", "-c", "echo x > half.go; kill -9 $$", directory=repository)
+    with holdfast.open(repository) as workspace:
+        made = holdfast.checkpoints(workspace).checkpoints[0]
+    assert (made.run, made.kind, made.changed) == (run, "interrupted", ["half.go"])
+
+
+def test_g30_with_auto_resume_an_interrupted_run_is_gone_on_with_first(repository: Path) -> None:
+    with holdfast.open(repository) as workspace:
+        run = holdfast.start(workspace, "topic", layout="go-team").run.id
+    assert Command.run("run", "--", "sh", "-c", "kill -9 $$", directory=repository).code == 137
+    assert "SESSION RESUMED" not in Command.run("run", "--", "true", directory=repository).ok().err
+    assert Command.run("run", "--", "sh", "-c", "kill -9 $$", directory=repository).code == 137
+    done = Command.run("run", "--", "true", directory=repository, env={"HOLDFAST_RECOVERY_AUTO_RESUME": "on"}).ok()
+    assert "✓ SESSION RESUMED" in done.err
+    assert '"recovery_type": "experimental"' in (repository / "checkpoints/sessions.json").read_text()
+    assert run in done.err
+
+
+def test_what_is_supervised_counts_as_no_action_of_the_run(repository: Path) -> None:
+    with holdfast.open(repository) as workspace:
+        holdfast.start(workspace, "topic", layout="go-team")
+        holdfast.action(workspace, "the last one")
+    Command.run("run", "--", "true", directory=repository).ok()
+    assert [action.text for action in run_of(repository).actions] == ["the last one"]
+
+
+def test_a_supervised_session_gives_signs_of_life_while_it_lasts(repository: Path) -> None:
+    signs = repository / ".git/holdfast/alive"
+    with bash(repository, env={"HOLDFAST_SAVE_INTERVAL": "1"}) as terminal:
+        until(lambda: signs.is_dir() and bool(list(signs.glob("ses-*"))), "there is a sign")
+        terminal.type("exit\n")
+        assert terminal.finish() == 0
+    assert list(signs.iterdir()) == []
+
+
+def test_trouble_with_saving_does_not_end_what_is_supervised(repository: Path) -> None:
+    with holdfast.open(repository) as workspace:
+        run = holdfast.start(workspace, "topic", layout="go-team").run.id
+        (workspace.place / "alive").write_text("in the way")
+    state = repository / "checkpoints" / run / "state.json"
+    with bash(repository, env={"HOLDFAST_SAVE_INTERVAL": "1"}) as terminal:
+        until(lambda: '"save_trigger": "auto"' in state.read_text(), "it is saved by itself")
+        terminal.type("echo goes-on-$((40 + 2)); exit 6\n")
+        terminal.wait_for("goes-on-42")
+        assert terminal.finish() == 6
 
 
 def test_what_stands_after_the_command_is_the_commands_and_json_before_it_is_ours(repository: Path) -> None:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
+from holdfast import screens
+from holdfast.cli import words
 from holdfast.cli.command import run_option, verb
 from holdfast.cli.outcome import Said
 from holdfast.cli.words import Line
+from holdfast.model import Status
 from holdfast.operations import run as running
+from holdfast.operations.resume import resume
+from holdfast.operations.status import status
+from holdfast.recovery import recommended
+from holdfast.repository import Repository
+from holdfast.teamwork import LAYOUT
 from holdfast.workspace import Workspace
 
 
@@ -21,8 +31,20 @@ from holdfast.workspace import Workspace
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND…")
 def run(workspace: Workspace, run: str | None, agent: str | None, take_over: bool, command: tuple[str, ...]) -> Said:
     """Run a command in your terminal, saved from time to time; exits as it does."""
+    _take_up(workspace, run)
     found = running.run(workspace, command, run=run, agent=agent, take_over=take_over)
     talk: list[Line] = []
     if found.signal:
         talk.append(("warn", f"{found.run} is {found.status}: the command was ended by {found.signal}"))
     return Said(found, talk=talk, code=found.code)
+
+
+def _take_up(workspace: Workspace, name: str | None) -> None:
+    """With `recovery.auto_resume`, an interrupted Go Team run is gone on with first, in the recommended way."""
+    if workspace.settings.values["recovery.auto_resume"].value != "on":
+        return
+    found = status(workspace, run=name).run
+    if found is not None and found.layout == LAYOUT and found.status is Status.INTERRUPTED:
+        ways = resume(workspace, found.id, dry_run=True).recovery
+        done = resume(workspace, found.id, start_from=recommended(ways).start_from)
+        words.emit(screens.resumed(done.run, Repository(workspace.root).head().branch), sys.stderr)

@@ -9,16 +9,17 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from holdfast import choosing, history, ids
-from holdfast.attending import attend, attended, dismiss, refuse_attended
+from holdfast import choosing, files, history, ids
+from holdfast.attending import attend, attended, clear_signs, dismiss, give_sign, refuse_attended
 from holdfast.catchup import catch_up, face, has_team
+from holdfast.child import Ended
 from holdfast.errors import HoldfastError, NotFound, WrongUsage
 from holdfast.journal import Journal
 from holdfast.keeping import keep_if_changed
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Draft, Run, Session, Status
 from holdfast.settling import settle
-from holdfast.supervisor import Ended, supervise
+from holdfast.supervisor import supervise
 from holdfast.teaming import show_team
 from holdfast.text import one_line, path_text
 from holdfast.verbs import verb
@@ -66,11 +67,11 @@ def run(
         name = agent or os.path.basename(words[0])
         session = attend(workspace, journal, found, os.getpid(), one_line(name, 40), epoch=epoch)
         journal.point(workspace.worktree, found.id)
+        clear_signs(workspace, journal)
     ended = supervise(
         words,
         {**os.environ, "HOLDFAST_SESSION": session.id, "HOLDFAST_RUN": found.id},
-        begun=lambda pid: _note(workspace, session, words, pid),
-        beat=lambda: _save(workspace),
+        beat=lambda: _save(workspace, session),
         interval=workspace.settings.number("save.interval"),
     )
     return _judge(workspace, session, words, ended)
@@ -89,36 +90,41 @@ def _run_for(workspace: Workspace, journal: Journal, words: list[str], name: str
     return found
 
 
-def _note(workspace: Workspace, session: Session, words: list[str], pid: int) -> None:
-    text = f"supervises process {pid}: {one_line(shlex.join(words), 200)}"
-    with workspace.writing() as journal:
-        journal.append(session.run, Draft("action.taken", {"text": text}))
-
-
-def _save(workspace: Workspace) -> None:
+def _save(workspace: Workspace, session: Session) -> None:
     """What happened meanwhile is taken in, and the faces are written. Trouble must not end what is supervised."""
     try:
-        catch_up(workspace)
-        if has_team(workspace):
-            show_team(workspace, trigger="auto")
+        with files.os_errors():
+            catch_up(workspace)
+            if has_team(workspace):
+                show_team(workspace, trigger="auto")
+            give_sign(workspace, session.id)
     except HoldfastError as error:
         workspace.warn(f"could not save: {error.message}")
 
 
 def _judge(workspace: Workspace, session: Session, words: list[str], ended: Ended) -> Ran:
     number = signal.Signals(ended.signal) if ended.signal is not None else None
-    _save(workspace)
-    if number in ON_PURPOSE:
-        keep_if_changed(workspace, "paused")
+    _save(workspace, session)
+    if number is not None:
+        _keep(workspace, "paused" if number in ON_PURPOSE else "interrupted")
     with workspace.writing(for_session=False) as journal:
         found = journal.get_run(session.run)
         known = journal.find_session(session.id)
         if known is not None and known.is_open:
             _settle(journal, found, session, ended, number)
         found = journal.get_run(session.run)
+        clear_signs(workspace, journal)
     workspace.owns_session = False
     face(workspace)
     return Ran(found.id, session.id, words, ended.exit_code, number.name if number else None, found.status)
+
+
+def _keep(workspace: Workspace, kind: str) -> None:
+    """What it left is kept. Trouble with that must not hide how it ended."""
+    try:
+        keep_if_changed(workspace, kind)
+    except HoldfastError as error:
+        workspace.warn(f"what it left could not be kept: {error.message}")
 
 
 def _settle(journal: Journal, run: Run, session: Session, ended: Ended, number: signal.Signals | None) -> None:
