@@ -31,7 +31,9 @@ REFOLDED = frozenset({FORGOTTEN, RETURNED})
 OPENED = "session.opened"
 ENDED = "session.ended"
 BRIEFED = "brief.given"  # what we told the agent is no action of its
-COMING_AND_GOING = ("SessionStart", "SessionEnd", "Setup", "Notification", "CwdChanged")  # that is nothing done
+COMING_AND_GOING = (  # that is nothing done
+    "SessionStart", "SessionEnd", "Setup", "PermissionRequest", "Notification", "CwdChanged",
+)  # fmt: skip
 FENCING = {"died", "taken_over"}
 
 MOVES = {

@@ -100,6 +100,11 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "step.completed": lambda body: f"step {_text(body.get('name'))} completed",
     "step.failed": lambda body: f"step {_text(body.get('name'))} failed: {_text(body.get('error'))}".rstrip(": "),
     "step.kept": lambda body: f"kept as {_text(body.get('id'))}",
+    "step.judged": lambda body: (
+        f"{_text(body.get('id'))} {'counts again' if body.get('valid') is True else 'counts no more'}"
+    ),
+    "rollback.told": lambda body: f"somebody else went back to {_text(body.get('to_checkpoint')) or 'a checkpoint'}",
+    "face.edited": lambda body: f"somebody else edited {_text(body.get('file'))}",
     "handoff.made": lambda body: f"handed to {_text(body.get('agent'))}",
     "breakpoint.set": lambda body: "waits at a breakpoint" if body.get("on") is True else "goes on after a breakpoint",
     "output.given": lambda body: f"output {_text(body.get('key'))}",

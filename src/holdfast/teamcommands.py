@@ -10,10 +10,11 @@ from holdfast.observer import Order
 from holdfast.operations import points
 from holdfast.operations.resume import resume
 from holdfast.operations.start import start
-from holdfast.recovery import options, recommended
+from holdfast.pointing import find_kept
+from holdfast.recovery import recommended
 from holdfast.repository import Repository
 from holdfast.standing import Kept
-from holdfast.startup import find_resumable
+from holdfast.startup import list_resumable
 from holdfast.teamfiles import last_action, progress, word_of
 from holdfast.teamwork import last_kept, plain_number, since_kept
 from holdfast.text import count, one_line
@@ -23,17 +24,18 @@ Lines = Iterable[str]
 
 
 def resumable(workspace: Workspace, run: Run, order: Order) -> Lines:
-    return screens.resumable(find_resumable(workspace))
+    return screens.resumable(list_resumable(workspace))
 
 
 def go_on(workspace: Workspace, run: Run, order: Order) -> Lines:
     """The recommended way, at once: with the journal it loses nothing. The others are named."""
-    ways = options(run)
+    ways = resume(workspace, run.id, dry_run=True).recovery
     done = resume(workspace, run.id, start_from=recommended(ways).start_from)
     yield from screens.resumed(done.run, Repository(workspace.root).head().branch)
     for way in ways:
         if not way.recommended:
-            yield f"`holdfast resume {run.id} --from {way.start_from}`: {way.description}, data loss: {way.data_loss}"
+            lost = screens.loss(way)
+            yield f"`holdfast resume {run.id} --from {way.start_from}`: {way.description}, data loss: {lost}"
 
 
 def begin(workspace: Workspace, run: Run, order: Order) -> Lines:
@@ -64,6 +66,21 @@ def checkpoints(workspace: Workspace, run: Run, order: Order) -> Lines:
 def _row(kept: Kept) -> str:
     validity = "valid" if kept.is_valid else f"left behind by {kept.invalidated_by}"
     return f"{plain_number(kept.number)!s:>3}  {kept.id}  {kept.time:%Y-%m-%d %H:%M}  {one_line(validity, 60)}"
+
+
+def of_file(workspace: Workspace, run: Run, order: Order) -> Lines | None:
+    """What the file of a point says whose code nobody has; None where there is more to show."""
+    kept = find_kept(run, order.argument, left_too=True)
+    if kept is None or kept.checkpoint is not None:
+        return None
+    touched = [*kept.created, *kept.modified, *(f"{path} (deleted)" for path in kept.deleted)]
+    return [
+        _row(kept).strip(),
+        f"Step {plain_number(kept.number)} - {one_line(kept.step, 60)}; only its file is known",
+        f"Commit {one_line(kept.commit or 'none', 64)} on {one_line(kept.branch or 'no branch', 120)}",
+        *([kept.flaw] if kept.flaw else []),
+        *(f"  {one_line(path)}" for path in touched[:20]),
+    ]
 
 
 def validate(workspace: Workspace, run: Run, order: Order) -> Lines:

@@ -1,15 +1,13 @@
 """The Go Team's files as values, in the schemas of its document: registry, manifest, live state, recovery, checkpoints.
 
-Each is made from a run; what somebody else put beside our keys stays. Nothing here touches a disk.
+Each is made from a run. Nothing here touches a disk.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Container, Iterable
 from datetime import datetime
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -20,7 +18,6 @@ from holdfast.recovery import Option, reason_of, recommended
 from holdfast.standing import Kept, Rollback
 from holdfast.text import one_line
 
-VERSION = "1.0.0"
 REGISTRY, MANIFEST, STATE, RECOVERY, ROLLBACKS = (
     "sessions.json", "manifest.json", "state.json", "recovery.json", "rollback-history.json",
 )  # fmt: skip
@@ -36,9 +33,8 @@ WORDS = {
     Status.ABORTED: "abandoned",
     Status.ABANDONED: "abandoned",
 }
-WHOLE = ("metrics", "outputs", "progress")  # what is in them is ours, so that what is gone does not stay
-PASSING = ("completed_at", "recovery_type")  # they are there only while they are true
 IS_TEST = re.compile(r"(^|/)(tests?/|test_[^/]*$)|[._-]test\.[^/]*$|_test\.[^/]*$")
+TOUCHED = ("code_files", "test_files")
 UNMEASURED = {"build_pass": False, "test_coverage": 0, "lint_clean": False, "race_free": False}
 
 
@@ -163,7 +159,7 @@ def state_of(run: Run) -> Body:
 
 
 def outputs_of(run: Run) -> Body:
-    """What was given; files of code and of tests are those that were touched, where nobody listed them."""
+    """What was given; files of code and of tests are those that somebody listed, and then those that were touched."""
     touched = list(run.files)
     tests = [file for file in touched if IS_TEST.search(file)]
     filled: Body = {
@@ -175,7 +171,11 @@ def outputs_of(run: Run) -> Body:
         "optimizations": [],
         "release_config": None,
     }
-    return {**filled, **run.standing.outputs}
+    given: Body = dict(run.standing.outputs)
+    for key in TOUCHED:
+        if isinstance(listed := given.get(key), list):
+            given[key] = [*listed, *(file for file in filled[key] if file not in listed)]
+    return {**filled, **given}
 
 
 def live(run: Run, around: Around) -> Body:
@@ -193,12 +193,13 @@ def live(run: Run, around: Around) -> Body:
             "current_file": standing.file,
             "current_line": standing.line,
         },
-        "outputs": {"partial_output": doing[-1] if doing else None, **outputs_of(run)},
+        "outputs": {"partial_output": None, **outputs_of(run), **({"partial_output": doing[-1]} if doing else {})},
         "recovery_point": {
             "checkpoint": last.id if last else None,
             "actions_since_checkpoint": since,
             "can_resume_from_action": True,
         },
+        "holdfast_event": run.seq,
     }
 
 
@@ -282,25 +283,3 @@ def point(kept: Kept, then: Run) -> Body:
         "holdfast_checkpoint": kept.checkpoint,
     }
     return {**body, "checksum": checksum(body)}
-
-
-def merged(before: Any, ours: Body) -> Body:
-    """Ours, with what stands beside it in the file: in the object itself and in those inside it."""
-    if not isinstance(before, dict):
-        return ours
-    objects = {name: value for name, value in ours.items() if isinstance(value, dict) and name not in WHOLE}
-    inner = {name: merged(before.get(name), value) for name, value in objects.items()}
-    kept = {name: value for name, value in before.items() if name not in ours and name not in PASSING}
-    return {**ours, **inner, **kept}
-
-
-def registry(before: Any, entries: Iterable[Body], active: str | None, gone: Container[str] = ()) -> Body:
-    """The registry: ours where they stand already, then new ones. Strangers' stay, those that are `gone` do not."""
-    mine = {body["id"]: body for body in entries}
-    found = before.get("sessions") if isinstance(before, dict) else None
-    there = [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
-    there = [item for item in there if str(item.get("id")) not in gone]
-    listed = [merged(item, mine.pop(str(item.get("id")))) if str(item.get("id")) in mine else item for item in there]
-    ours: Body = {"version": VERSION, "sessions": [*listed, *mine.values()], "last_active_session": active}
-    rest = before if isinstance(before, dict) else {}
-    return {**ours, **{name: value for name, value in rest.items() if name not in ours}}

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from holdfast import ids, teamfiles, teamwork
 from holdfast.doings import text_of, texts_of
-from holdfast.model import Body, Draft, Run
+from holdfast.model import Body, Draft
 from holdfast.records import moment
 from holdfast.text import one_line
 from holdfast.wording import LIMIT
@@ -49,7 +49,7 @@ class Found(Struct):
 
 def is_name(id: str) -> bool:
     """Whether a session's id can be a run's."""
-    return ids.is_safe(id) and not id.startswith(RESERVED) and not id.isdecimal()
+    return ids.is_safe(id) and not id.startswith(RESERVED)
 
 
 def entries(registry: Body | None) -> Iterator[Body]:
@@ -78,7 +78,7 @@ def drafts(found: Found, worktree: str, directory: str, now: datetime) -> list[D
     last = created
     for point in points(found):
         last = max(last, _time(point.get("created_at"), now) or last)
-        told += _point(found, point, last)
+        told += kept_point(found, point, last)
     return [*told, *_live(found, last, now), *_status(found, last, now)]
 
 
@@ -91,14 +91,6 @@ def points(found: Found) -> list[Body]:
     )
 
 
-def follow(run: Run, entry: Body, word: str) -> list[Draft]:
-    """What somebody else's word about a run of ours means."""
-    theirs = text_of(entry.get("status"))
-    if theirs == word or theirs not in MOVES or not run.status.is_open:
-        return []
-    return [Draft(MOVES[theirs], {"reason": "its registry says so"})]
-
-
 def _plan(found: Found) -> list[str]:
     total = _whole(_of(found.entry.get("progress"), "total_steps")) or len(NINE)
     if total == len(NINE):
@@ -106,7 +98,8 @@ def _plan(found: Found) -> list[str]:
     return [f"step-{number}" for number in range(1, min(total, MOST_STEPS) + 1)]
 
 
-def _point(found: Found, point: Body, time: datetime) -> Iterator[Draft]:
+def kept_point(found: Found, point: Body, time: datetime) -> Iterator[Draft]:
+    """What a checkpoint's file says."""
     name = text_of(point.get("step_name")) or "step"
     base = name.removesuffix(teamwork.FINAL)
     is_turn = base.startswith(f"{teamwork.LOOP}-")

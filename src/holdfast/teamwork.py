@@ -243,6 +243,24 @@ def _kept(run: Run, event: Event, body: Body) -> None:
     standing.trigger = "checkpoint"
 
 
+def _judged(run: Run, event: Event, body: Body) -> None:
+    """Somebody else says that a point counts no more, or counts again."""
+    for kept in run.standing.kept:
+        if kept.id == body.get("id"):
+            kept.invalidated_by = None if body.get("valid") is True else text_of(body.get("by")) or "somebody else"
+
+
+def _went_back(run: Run, event: Event, body: Body) -> None:
+    """A way back that somebody else's tool has made, and recorded."""
+    try:
+        found = msgspec.convert({"time": event.time, **body}, Rollback)
+    except msgspec.ValidationError:
+        return
+    standing = run.standing
+    if all(known.id != found.id for known in standing.rollbacks):
+        standing.rollbacks = [*standing.rollbacks, found][-MOST_KEPT:]
+
+
 def _recovered(run: Run, event: Event, body: Body) -> None:
     run.standing.recovered = text_of(body.get("type")) or None
     if run.standing.recovered == "fresh_start":
@@ -254,12 +272,16 @@ def _recovered(run: Run, event: Event, body: Body) -> None:
             most_iterations=run.standing.most_iterations,
         )
         run.steps = [Step(step.name, planned=True) for step in run.steps if step.planned]
+        run.actions, run.tasks, run.errors, run.files, run.doing = [], [], [], {}, {}  # what was said and decided stays
 
 
 def _limited(run: Run, event: Event, body: Body) -> None:
     most = body.get("iterations")
     if isinstance(most, int) and not isinstance(most, bool) and 0 < most <= 1_000:
         run.standing.most_iterations = most
+    turns = body.get("turns")
+    if isinstance(turns, int) and not isinstance(turns, bool) and 0 <= turns <= 1_000:
+        run.standing.iterations = turns
 
 
 HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
@@ -268,6 +290,8 @@ HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     "output.given": _gave,
     "metric.given": _measured,
     "step.kept": _kept,
+    "step.judged": _judged,
+    "rollback.told": _went_back,
     "loop.limited": _limited,
     "run.recovered": _recovered,
 }

@@ -11,7 +11,7 @@ import pytest
 from holdfast import doings, history, narration
 from holdfast.lifecycle import Move
 from holdfast.model import Environment, Event, Mishap, Process, Run, Session, Status, Step, Worker
-from holdfast.standing import Kept, Standing
+from holdfast.standing import Kept, Rollback, Standing
 from tests.tools import NOON, a_session, an_event
 
 from .strategies import numbered
@@ -136,6 +136,11 @@ FIELDS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("metric.given", {"key": "coverage", "value": [85]}, {"standing": Standing()}),
     ("loop.limited", {"iterations": 5}, {"standing": Standing(most_iterations=5)}),
     ("loop.limited", {"iterations": -5}, {"standing": Standing()}),
+    ("loop.limited", {"turns": 2}, {"standing": Standing(iterations=2)}),
+    ("step.judged", {"id": "cp-01-a", "valid": False}, {"standing": Standing()}),
+    ("rollback.told", {"id": "r1", "reason": "x"}, {"standing": Standing(rollbacks=[Rollback("r1", at(2), "x")])}),
+    ("rollback.told", {"id": 7}, {"standing": Standing()}),
+    ("face.edited", {"file": "state.json", "fields": {"state.phase": "x"}}, {"status": Status.CREATED}),
     ("run.recovered", {"type": "live_state"}, {"standing": Standing(recovered="live_state")}),
     (
         "step.kept",
@@ -431,6 +436,10 @@ HEADLINES: list[tuple[str, dict[str, Any], str]] = [
     ("step.failed", {"name": "code", "error": "red"}, "step code failed: red"),
     ("step.failed", {"name": "code"}, "step code failed"),
     ("step.kept", {"id": "cp-01-a"}, "kept as cp-01-a"),
+    ("step.judged", {"id": "cp-01-a", "valid": False}, "cp-01-a counts no more"),
+    ("step.judged", {"id": "cp-01-a", "valid": True}, "cp-01-a counts again"),
+    ("rollback.told", {"to_checkpoint": "cp-01-a"}, "somebody else went back to cp-01-a"),
+    ("face.edited", {"file": "state.json"}, "somebody else edited state.json"),
     ("handoff.made", {"agent": "coder"}, "handed to coder"),
     ("breakpoint.set", {"on": True}, "waits at a breakpoint"),
     ("breakpoint.set", {"on": False}, "goes on after a breakpoint"),

@@ -39,9 +39,11 @@ def verify(workspace: Workspace, deep: bool) -> Said:
     """Prove that the store is whole. It changes nothing; exit code 12 says that something is damaged."""
     found = verifying.verify(workspace, deep=deep)
     seen = ", ".join(_seen(found))
-    if found.problems:
-        data: list[Line] = [f"{problem.where}: {one_line(problem.what)}" for problem in found.problems]
-        return Said(found, data, [("bad", f"Damaged: {count(len(found.problems), 'problem')} in {seen}")], Damaged.code)
+    if damaged := [*found.problems, *found.faces]:
+        data: list[Line] = [f"{problem.where}: {one_line(problem.what)}" for problem in damaged]
+        told: list[Line] = [("bad", f"Damaged: {count(len(damaged), 'problem')} in {seen}")]
+        told += ["`holdfast repair` makes damaged files of a Go Team run anew"] if found.faces else []
+        return Said(found, data, told, Damaged.code)
     talk: list[Line] = []
     if found.set_aside:
         talk.append(f"{count(found.set_aside, 'call')} that could not be read lie in inbox/aside")
@@ -54,13 +56,15 @@ def verify(workspace: Workspace, deep: bool) -> Said:
 @click.argument("run", required=False, shell_complete=complete_run)
 @click.option("--keep", is_flag=True, help="Take the file as it is, though it was turned back.")
 def repair(workspace: Workspace, run: str | None, keep: bool) -> Said:
-    """Put back a FABER run's state file that is damaged or was turned back, from its best copy."""
+    """Put back a FABER run's state file that is damaged or was turned back, or make a Go Team run's files anew."""
     found = repairing.repair(workspace, run, keep=keep)
     if found.path is None:
         return Said(found, talk=[f"Nothing to repair: {found.run} has no file of another system"])
     if found.source is None:
         return Said(found, [found.path], ["Taken as it is" if found.changed else "Nothing to repair: it is whole"])
     talk: list[Line] = [f"Put back from {found.source}"]
+    for made in found.files:
+        talk.append(f"{made.path} is made anew: {one_line(made.why, 120)}. What stood there is now {made.aside}")
     if found.aside:
         talk.append(f"What stood there is now {found.aside}")
     talk += [("warn", f"Lost: {one_line(what, 200)}") for what in found.lost]

@@ -12,7 +12,7 @@ from holdfast.agents.protocol import Reading
 from holdfast.model import Draft, Run, Session
 from holdfast.text import one_line
 
-PERMISSION = "permission_prompt"
+ASKS, PERMISSION = "PermissionRequest", "permission_prompt"  # at once, and when nobody has answered for some seconds
 ANSWERED = ("prompt.given", "action.taken", "action.begun")
 
 
@@ -34,7 +34,7 @@ def follow(run: Run, session: Session | None, reading: Reading) -> list[Draft]:
 
 def _waits(draft: Draft) -> bool:
     """Whether the client waits for somebody: its turn is over, or it asks for a permission."""
-    if draft.kind == "turn.ended":
+    if draft.kind == "turn.ended" or (draft.kind == "call.kept" and draft.body.get("event") == ASKS):
         return True
     call = draft.body.get("call")
     told: dict[str, Any] = call if draft.kind == "call.kept" and isinstance(call, dict) else {}

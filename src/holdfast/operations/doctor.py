@@ -14,6 +14,7 @@ from holdfast import __version__, client, files, hookfile, hooking, installing, 
 from holdfast.client import Level
 from holdfast.errors import HoldfastError
 from holdfast.git import find_program
+from holdfast.teamfaces import damages
 from holdfast.text import count, path_text, sound_text
 from holdfast.workspace import Workspace
 
@@ -48,6 +49,7 @@ def doctor(workspace: Workspace) -> Examined:
             _version(workspace),
             _arrival(workspace, levels, last),
             *_inbox(workspace),
+            *_team(workspace),
         ]
     return Examined(checks, all(check.state != BROKEN for check in checks))
 
@@ -66,6 +68,18 @@ def _store(workspace: Workspace) -> Iterator[Check]:
         yield Check("store", BROKEN, f"the database is damaged: {problems[0]}", ["`holdfast verify`"])
     else:
         yield Check("store", OK, path_text(workspace.place))
+
+
+def _team(workspace: Workspace) -> Iterator[Check]:
+    """Files of the Go Team's runs that are damaged: they are not written before somebody repairs them."""
+    try:
+        found = list(damages(workspace)) if workspace.exists else []
+    except HoldfastError:  # the check of the store says why
+        return
+    for damage in found:
+        remedy = f"`holdfast repair {damage.run}`" if damage.run else "`holdfast repair`"
+        name = path_text(damage.path.relative_to(workspace.root))
+        yield Check("go-team files", WARNING, f"{name} cannot be read: {damage.why}", [remedy])
 
 
 def _calls(workspace: Workspace, levels: list[Level], last: datetime | None) -> Iterator[Check]:

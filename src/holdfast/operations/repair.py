@@ -1,4 +1,7 @@
-"""Put back a file that another system owns and somebody has damaged or turned back, from the best copy that is left."""
+"""Put back a file that another system owns and somebody has damaged or turned back, from the best copy that is left.
+
+A Go Team run's files are made anew from the journal.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from holdfast import choosing, faces, files
+from holdfast import choosing, faces, files, teamwork
 from holdfast.adopting import LAYOUT, body_of, copies, journal_id, keep_copy, remember
 from holdfast.errors import NotFound, Refused
 from holdfast.faces import Face, Unreadable, read_face
@@ -17,11 +20,13 @@ from holdfast.layouts import faber
 from holdfast.model import Draft, Run
 from holdfast.owning import TOLD
 from holdfast.records import moment, record_ids
+from holdfast.teamfaces import root_of
+from holdfast.teammending import Mended, mend
 from holdfast.text import path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
-STORE = "the store"
+STORE, JOURNAL = "the store", "the journal"
 
 
 class Repaired(Struct):
@@ -31,6 +36,7 @@ class Repaired(Struct):
     source: str | None = None  # where the copy came from
     aside: str | None = None  # where what stood there is now
     lost: list[str] = []  # what was known and is not in it
+    files: list[Mended] = []  # of a Go Team run, that were made anew
 
 
 class Copy(Struct):
@@ -46,8 +52,13 @@ class Copy(Struct):
 
 @verb
 def repair(workspace: Workspace, run: str | None = None, *, keep: bool = False) -> Repaired:
-    """Put the best copy of a FABER run's state back, if it is damaged or was turned back; or `keep` it as it is."""
+    """Put the best copy of a FABER run's state back, if it is damaged or was turned back; or `keep` it as it is.
+
+    Damaged files of a Go Team run are made anew, and kept aside.
+    """
     known = _find(workspace, run)
+    if known is not None and known.layout == teamwork.LAYOUT:
+        return _mend(workspace, known)
     if known is not None and known.layout != LAYOUT:
         return Repaired(known.id, None, changed=False)
     named = run or faber.find_active(workspace.root).run or ""
@@ -69,6 +80,16 @@ def repair(workspace: Workspace, run: str | None = None, *, keep: bool = False) 
     if current is not None and best.rank <= Copy(current, "").rank:
         return _accept(workspace, name, current, changed=True)
     return _put_back(workspace, name, path, best, known)
+
+
+def _mend(workspace: Workspace, run: Run) -> Repaired:
+    if run.worktree != workspace.worktree:
+        facts = [("run", run.id), ("its worktree", run.directory)]
+        raise Refused("This run belongs to another worktree", facts, [f"`cd {run.directory}` and try again"])
+    path = shown(workspace, root_of(workspace) / run.id)
+    mended, lost = mend(workspace, run)
+    workspace.warnings[:] = [told for told in workspace.warnings if all(made.path not in told for made in mended)]
+    return Repaired(run.id, path, bool(mended), JOURNAL if mended else None, None, lost, mended)
 
 
 def _find(workspace: Workspace, run: str | None) -> Run | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from holdfast import choosing, intake, process
+from holdfast.attending import is_silent, last_heard
 from holdfast.errors import Ambiguous, NotFound
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore, Run, Session
@@ -67,11 +68,16 @@ def _fill_in(workspace: Workspace, journal: Journal, result: Status, name: str |
     result.others = [found for found in here if result.run is None or found.id != result.run.id]
     if result.run is not None:
         result.last_session = journal.find_session(result.run.last_session or "")
-        result.present = [_presence(found) for found in journal.list_sessions(result.run.id, only_open=True, limit=20)]
+        result.present = [
+            _presence(workspace, found) for found in journal.list_sessions(result.run.id, only_open=True, limit=20)
+        ]
 
 
-def _presence(session: Session) -> Presence:
+def _presence(workspace: Workspace, session: Session) -> Presence:
     if session.process is None:
         return Presence(session, None, "no process is known")
     judgement = process.judge(session.process)
-    return Presence(session, judgement.alive, judgement.evidence)
+    silence = (
+        f", silent since {last_heard(workspace, session):%Y-%m-%d %H:%M} UTC" if is_silent(workspace, session) else ""
+    )
+    return Presence(session, judgement.alive, f"{judgement.evidence}{silence}")

@@ -14,6 +14,8 @@ from holdfast.model import Run
 from holdfast.proving import Problem as Problem, prove
 from holdfast.rows import event_of, row_of_checkpoint, row_of_run, row_of_session
 from holdfast.stores.protocol import LEDGER
+from holdfast.teamfaces import damages
+from holdfast.text import path_text
 from holdfast.workspace import Workspace
 
 encode = msgspec.json.Encoder().encode
@@ -27,6 +29,7 @@ class Verified(Struct):
     checkpoints: int = 0
     objects: int = 0  # that were read, with `--deep`
     promised: int = 0  # objects that a partial clone has not fetched yet, with `--deep`
+    faces: list[Problem] = []  # damaged files that show runs to the Go Team
 
 
 def verify(workspace: Workspace, *, deep: bool = False) -> Verified:
@@ -47,6 +50,8 @@ def verify(workspace: Workspace, *, deep: bool = False) -> Verified:
             workspace.progress("verifying runs", number, len(names))
         result.problems += _check_pointers(journal, set(names))
         _check_checkpoints(workspace, journal, deep, result)
+    for found in damages(workspace):
+        result.faces.append(Problem(path_text(found.path.relative_to(workspace.root)), found.why))
     return result
 
 
