@@ -7,7 +7,8 @@ from __future__ import annotations
 
 KEPT = (
     "UserPromptSubmit", "PreToolUse", "PostToolUseFailure", "PostToolBatch", "Stop", "StopFailure", "SubagentStart",
-    "SubagentStop", "TaskCreated", "TaskCompleted", "PostCompact", "Notification", "CwdChanged",
+    "SubagentStop", "TaskCreated", "TaskCompleted", "PostCompact", "PermissionRequest", "Notification",
+    "CwdChanged",
 )  # fmt: skip
 ANSWERED = {"SessionStart": 30, "PreCompact": 30, "SessionEnd": 10}  # seconds that the client waits for an answer
 KEPT_TIMEOUT = 10

@@ -41,8 +41,8 @@ def read(recorded: str, **changes: Any) -> Reading:
 MEANINGS: list[tuple[str, str, dict[str, Any]]] = [
     ("PreToolUse.Bash", "action.begun", {"tool": "Bash", "files": []}),
     ("PreToolUse.Write", "action.begun", {"tool": "Write"}),
-    ("PostToolUse.Edit", "action.taken", {"text": "Edit: /home/dev/src/proj3/watched.txt", "tool": "Edit"}),
-    ("PostToolBatch", "action.taken", {"text": "Write: hello.txt", "files": ["hello.txt"]}),
+    ("PostToolUse.Edit", "action.taken", {"text": "Edit: /home/dev/src/proj3/watched.txt", "line": 1}),
+    ("PostToolBatch", "action.taken", {"text": "Write: hello.txt", "files": [], "failed": True}),
     ("PostToolUseFailure.Bash", "action.taken", {"text": "Bash: false", "error": "Exit code 1", "failed": True}),
     ("Stop", "turn.ended", {"text": "all done"}),
     ("Stop.background", "turn.ended", {"text": "main done", "waiting": ["look"]}),
@@ -55,6 +55,7 @@ MEANINGS: list[tuple[str, str, dict[str, Any]]] = [
     ("PreCompact.manual", "context.compacting", {"trigger": "manual"}),
     ("PostCompact.auto", "context.compacted", {"trigger": "auto"}),
     ("Notification.permission_prompt", "call.kept", {"event": "Notification"}),
+    ("PermissionRequest", "call.kept", {"event": "PermissionRequest"}),
 ]
 
 

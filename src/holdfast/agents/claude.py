@@ -19,6 +19,7 @@ from holdfast.text import one_line, path_text
 GOAL, REPLY, OUTCOME, INPUT = 2_000, 4_000, 1_000, 4_000  # characters that are kept
 OURS = "/holdfast:"  # a slash command of our plugin
 NOTIFICATION = "<task-notification>"
+REFUSED = ("Claude requested permissions", "The user doesn't want to proceed")  # how an answer to a tool call begins
 WRITING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
 TELLING = ("command", "file_path", "notebook_path", "pattern", "url", "query", "description", "prompt", "skill")
 
@@ -86,7 +87,11 @@ def _taken(payload: Body) -> Told:
         if isinstance(done, dict):
             response = done.get("tool_response")
             outcome = response[:OUTCOME] if isinstance(response, str) else ""
-            yield "action.taken", {**_action(payload, done), "outcome": outcome}
+            body = _action(payload, done)
+            if outcome.startswith(REFUSED):  # it was never done, so it wrote no file
+                yield "action.taken", {**body, "files": [], "error": outcome, "failed": True}
+            else:
+                yield "action.taken", {**body, **_place(response), "outcome": outcome}
 
 
 def _action(payload: Body, done: Body) -> Body:
@@ -104,6 +109,17 @@ def _action(payload: Body, done: Body) -> Body:
     if subagent := _text(payload, "agent_id"):
         body["subagent"] = subagent
     return body
+
+
+def _place(response: Any) -> Body:
+    """The line that an edit begins at, where the client shows the edit."""
+    patch = response.get("structuredPatch") if isinstance(response, dict) else None
+    first = patch[0] if isinstance(patch, list) and patch and isinstance(patch[0], dict) else {}
+    start, lines = first.get("newStart"), first.get("lines")
+    if not isinstance(start, int) or isinstance(start, bool) or not isinstance(lines, list):
+        return {}
+    same = next((place for place, line in enumerate(lines) if not str(line).startswith(" ")), 0)
+    return {"line": start + same}
 
 
 def _from_here(payload: Body, path: str) -> str:
