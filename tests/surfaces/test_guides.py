@@ -1,4 +1,4 @@
-"""The guide for the Go Team's users, followed word by word in a new repository."""
+"""Guides, followed word by word in a new repository."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import holdfast
 from tests.surfaces import guides
 
-GUIDE = Path(__file__).parent.parent.parent / "docs/guides/go-team.md"
+GUIDES = Path(__file__).parent.parent.parent / "docs/guides"
 
 
 @pytest.fixture
@@ -24,9 +24,12 @@ def environment(home: Path) -> dict[str, str]:
     return {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}"}
 
 
-def test_every_command_of_the_guide_prints_what_the_guide_shows(repository: Path, environment: dict[str, str]) -> None:
-    page = GUIDE.read_text("utf-8")
-    assert sum(isinstance(step, guides.Step) for step in guides.read(page)) > 25
+@pytest.mark.parametrize(("name", "least"), [("orchestrator", 16), ("go-team", 26)])
+def test_every_command_of_a_guide_prints_what_the_guide_shows(
+    name: str, least: int, repository: Path, environment: dict[str, str]
+) -> None:
+    page = (GUIDES / f"{name}.md").read_text("utf-8")
+    assert sum(isinstance(step, guides.Step) for step in guides.read(page)) >= least
     wrong = guides.follow(page, repository, environment)
     assert [f"$ {step.command}\n{printed}" for step, printed in wrong] == []
     with holdfast.open(repository) as workspace:
