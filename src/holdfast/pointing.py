@@ -22,9 +22,9 @@ from holdfast.workspace import Workspace
 COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
-def get_point(workspace: Workspace, journal: Journal, run: Run, name: str) -> Checkpoint:
+def get_point(workspace: Workspace, journal: Journal, run: Run, name: str, *, left_too: bool = False) -> Checkpoint:
     """The checkpoint that is meant: in a Go Team run also by its name in the team's files, or by its step's number."""
-    kept = find_kept(run, name)
+    kept = find_kept(run, name, left_too=left_too)
     if kept is None:
         return choosing.count_back(workspace, journal, name)
     found = journal.find_checkpoint(kept.checkpoint or "")
@@ -34,8 +34,11 @@ def get_point(workspace: Workspace, journal: Journal, run: Run, name: str) -> Ch
     return found
 
 
-def find_kept(run: Run, name: str) -> Kept | None:
-    """The point that is meant, or None where the name is none of the team's. One that was left behind is refused."""
+def find_kept(run: Run, name: str, *, left_too: bool = False) -> Kept | None:
+    """The point that is meant, or None where the name is none of the team's.
+
+    One that was left behind is refused, unless somebody only wants to look at it.
+    """
     if run.layout != LAYOUT:
         return None
     found = teamwork.resolve(run, name)
@@ -43,7 +46,7 @@ def find_kept(run: Run, name: str) -> Kept | None:
         known = ", ".join(kept.id for kept in run.standing.kept if kept.is_valid) or "none"
         facts = [("run", run.id), ("checkpoints", known)]
         raise NotFound(f"Step {one_line(name, 20)} has no checkpoint", facts, ["`holdfast checkpoints`"])
-    if found and not found[0].is_valid:
+    if found and not found[0].is_valid and not left_too:
         kept = found[0]
         facts = [("checkpoint", kept.id), ("left behind by", kept.invalidated_by or "")]
         hints = ["`holdfast undo` takes the way back back", f"`holdfast restore {kept.checkpoint}` brings its code"]
@@ -72,6 +75,14 @@ def keep_foreign(workspace: Workspace, run: Run, name: str) -> None:
     body = {"id": kept.id, "step": kept.step, "number": kept.number, "checkpoint": made.id}
     with workspace.writing() as journal:
         journal.append(run.id, Draft("step.kept", body))
+
+
+def has_code(workspace: Workspace, kept: Kept) -> bool:
+    """Whether the code of a point can be brought back: it is a checkpoint of ours, or its commit is here."""
+    if kept.checkpoint is not None or not COMMIT.fullmatch(kept.commit or ""):
+        return kept.checkpoint is not None
+    with shadow_of(workspace) as shadow:
+        return _tree_of(shadow, kept.commit or "") is not None
 
 
 def _tree_of(shadow: Shadow, commit: str) -> str | None:

@@ -35,6 +35,7 @@ class Option(Struct, frozen=True):
     actions: int | None = 0  # that would be lost; null: nobody knows
     seconds: int | None = 0  # of work
     recommended: bool = False
+    files: int = 0  # of the worktree that would change
 
     @property
     def start_from(self) -> str:

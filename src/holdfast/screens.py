@@ -16,6 +16,7 @@ TITLES = {
     FRESH: "Start fresh from step 1",
 }
 RESULTS = (("spec", "spec"), ("architecture", "architecture"), ("code_files", "code"))
+MEASURED = ("build_pass", "test_coverage", "lint_clean", "security_passed")
 WIDTHS = (2, 18, 21, 6, 11)
 HEADS = ("#", "Session ID", "Topic", "Step", "Status")
 
@@ -84,23 +85,26 @@ def _about(run: Run, option: Option) -> Iterator[str]:
         yield f"Checkpoint: {option.target}"
     elif option.type == LIVE:
         yield f"Saved: {teamfiles.stamp(run.updated)}"
-    yield f"Data loss: {_loss(option)}"
-    if option.type == CHECKPOINT:
+    yield f"Data loss: {loss(option)}"
+    if option.type == CHECKPOINT and option.actions is not None:
         yield "Safe and reliable"
     elif option.type == FRESH:
         yield "Discard all progress"
         yield "Clean slate"
 
 
-def _loss(option: Option) -> str:
+def loss(option: Option) -> str:
+    """What one way would lose, in words."""
     if option.actions is None:
         return option.data_loss
-    if not option.actions and not option.seconds:
-        return "none: the journal has everything that was told" if option.type == LIVE else option.data_loss
-    spent = count(option.seconds or 0, "second")
+    spent, changed = count(option.seconds or 0, "second"), f"{count(option.files, 'file')} would change"
+    if option.type == LIVE:
+        return "none: the journal has everything that was told"
     if option.type == FRESH:
         return f"{option.data_loss} ({count(option.actions, 'action')}, {spent})"
-    return f"{option.data_loss}, {spent} of work"
+    lost = [option.data_loss] if option.actions or not option.files else []
+    lost += [f"{spent} of work"] if option.seconds else []
+    return ", ".join([*lost, changed] if option.files else lost)
 
 
 def resumed(run: Run, branch: str | None) -> Iterator[str]:
@@ -115,7 +119,7 @@ def resumed(run: Run, branch: str | None) -> Iterator[str]:
     yield "State restored:"
     yield f"- Topic: {one_line(run.title, 120)}"
     yield f"- Outputs: {given}"
-    yield f"- Metrics: build={_word(metrics['build_pass'])}, coverage={metrics['test_coverage']}%"
+    yield f"- Metrics: build={_word(metrics['build_pass'])}, coverage={_word(metrics['test_coverage'])}%"
     yield ""
     yield f"Git branch: {one_line(branch or 'none', 120)}"
     yield ""
@@ -124,7 +128,8 @@ def resumed(run: Run, branch: str | None) -> Iterator[str]:
 
 
 def completed(run: Run) -> Iterator[str]:
-    metrics = {**teamfiles.UNMEASURED, **run.standing.metrics}
+    metrics = {**dict.fromkeys(MEASURED, "not measured"), **run.standing.metrics}
+    coverage = metrics["test_coverage"]
     spent = run.status_since - run.created if run.status_since and run.created else None
     yield from _head("✓ SESSION COMPLETED")
     yield f"Session: {run.id}"
@@ -133,9 +138,9 @@ def completed(run: Run) -> Iterator[str]:
     yield ""
     yield "Final metrics:"
     yield f"- Build: {_word(metrics['build_pass'], 'PASS', 'FAIL')}"
-    yield f"- Coverage: {metrics['test_coverage']}%"
+    yield f"- Coverage: {_word(coverage)}{'' if isinstance(coverage, str) else '%'}"
     yield f"- Lint: {_word(metrics['lint_clean'], 'CLEAN', 'NOT CLEAN')}"
-    yield f"- Security: {_word(metrics.get('security_passed', 'not measured'), 'PASSED', 'FAILED')}"
+    yield f"- Security: {_word(metrics['security_passed'], 'PASSED', 'FAILED')}"
     yield ""
     yield "Session data retained for reference."
     yield f"Use *session-info:{run.id} to view details."

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast.attending import attended
+from holdfast import choosing
+from holdfast.attending import attended, is_silent
 from holdfast.catchup import catch_up
 from holdfast.journal import Journal
 from holdfast.model import Run, Status
@@ -16,10 +17,20 @@ def find_resumable(workspace: Workspace) -> list[Run]:
         return []
     catch_up(workspace)
     with workspace.reading() as journal:
-        runs = [run for run in reversed(team_runs(journal, workspace.worktree)) if is_resumable(journal, run)]
+        runs = [
+            run for run in reversed(team_runs(journal, workspace.worktree)) if is_resumable(workspace, journal, run)
+        ]
     return sorted(runs, key=lambda run: run.status is not Status.INTERRUPTED)
 
 
-def is_resumable(journal: Journal, run: Run) -> bool:
-    """Whether a run is open and nobody who may be alive has it."""
-    return run.status.is_open and not attended(journal, run.id)
+def list_resumable(workspace: Workspace) -> list[Run]:
+    """The same, to be shown: from then on a number means a row of it."""
+    found = find_resumable(workspace)
+    if found:
+        choosing.remember(workspace, "run", [run.id for run in found])
+    return found
+
+
+def is_resumable(workspace: Workspace, journal: Journal, run: Run) -> bool:
+    """Whether a run is open and nobody who may be alive has it; one who is silent elsewhere does not count."""
+    return run.status.is_open and all(is_silent(workspace, session) for session in attended(journal, run.id))

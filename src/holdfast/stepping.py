@@ -50,15 +50,15 @@ def keep_step(workspace: Workspace, run_id: str, meant: Meant) -> Checkpoint:
     return made
 
 
-def keep_run(workspace: Workspace, run: Run, kind: str) -> Checkpoint | None:
-    """A checkpoint of what a run leaves, unless the last one holds it already."""
+def keep_run(workspace: Workspace, run: Run, kind: str, *, always: bool = False) -> Checkpoint | None:
+    """A checkpoint of what a run leaves, unless the last one holds it already and nobody needs one `always`."""
     with shadow_of(workspace) as shadow:
         with workspace.reading() as journal:
             if find_unfinished(journal, workspace):
                 return None  # a mixture is nothing to go back to
             last = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
         scan = look(workspace, shadow)
-        if last is not None and last.tree == scan.tree and last.run == run.id:
+        if not always and last is not None and last.tree == scan.tree and last.run == run.id:
             return None
         return make_checkpoint(workspace, shadow, run=run, kind=kind, seen=scan)[0]
 

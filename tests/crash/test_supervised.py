@@ -1,4 +1,7 @@
-"""A supervised agent that is killed while it edits files: the run is interrupted, and no saved action is lost."""
+"""A supervised agent that is killed while it edits files: the run is interrupted, and no saved action is lost.
+
+The tier of every commit tries a few moments; `-m long` tries fifty.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,9 @@ import pytest
 import holdfast
 from holdfast.model import Status
 from holdfast.recovery import options, recommended
+from holdfast.workspace import Workspace
 
-TIMES = 50
+FEW, MANY = 10, 50
 PATIENCE = 60
 AGENT = """
 import itertools, os, sys
@@ -28,14 +32,18 @@ with holdfast.open() as project:
 """
 
 
-def work_and_die(directory: Path, first: int, lines: int, *, kill_supervisor: bool) -> int:
-    """Let an agent work until it has told so many actions, then kill it. Answers with the last one that it told."""
+def work_and_die(directory: Path, first: int, lines: int, work: int, *, kill_supervisor: bool) -> int:
+    """Let an agent work until it has told so many actions and a little longer, then kill it.
+
+    Answers with the last one that it told.
+    """
     command = [sys.executable, "-m", "holdfast", "run", "--", sys.executable, "-c", AGENT, str(first)]
     with subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         told, pid = 0, 0
         for _ in range(lines):
             told, pid = map(int, child.stdout.readline().split())
+        sum(range(work))
         if kill_supervisor:
             child.kill()
         else:
@@ -46,26 +54,39 @@ def work_and_die(directory: Path, first: int, lines: int, *, kill_supervisor: bo
     return int(complete[-1].split()[0]) if complete else told
 
 
-@pytest.mark.promise(1)
-def test_fifty_kills_of_a_supervised_agent_lose_no_action_that_was_saved(repository: Path) -> None:
-    chance = random.Random(7)
+def kill_often(repository: Path, times: int, seed: int) -> None:
+    chance = random.Random(seed)
     with holdfast.open(repository) as project:
         run = holdfast.start(project, "topic", layout="go-team").run.id
-    saved = 0
-    for number in range(TIMES):
-        saved = work_and_die(repository, saved + 1, chance.randint(1, 4), kill_supervisor=number % 5 == 4)
+    last = 0
+    for number in range(times):
+        work = chance.randrange(3_000_000)  # no longer than one action takes: any moment of it
+        told = work_and_die(repository, last + 1, chance.randint(1, 4), work, kill_supervisor=number % 5 == 4)
         with holdfast.open(repository) as project:
-            standing = holdfast.status(project).run
-            assert standing is not None
-            assert (standing.id, standing.status) == (run, Status.INTERRUPTED)
-            last = int(standing.actions[-1].text.removeprefix("wrote "))
-            assert last in (saved, saved + 1)  # the last one may have been saved and not told
-            recovery = (repository / "checkpoints" / run / "recovery.json").read_text()
-            assert f'"action": "wrote {last}"' in recovery
-            holdfast.resume(project, run, start_from=recommended(options(standing)).start_from)
-            texts = [
-                event.body["text"] for event in holdfast.log(project, run=run).events if event.kind == "action.taken"
-            ]
-            wrote = [int(text.removeprefix("wrote ")) for text in texts if text.startswith("wrote ")]
-            assert wrote == list(range(1, last + 1))
-        saved = last
+            last = gone_on(project, run, told)
+
+
+def gone_on(project: Workspace, run: str, told: int) -> int:
+    """The next command finds the run interrupted, and going on loses nothing. Answers with the last action."""
+    found = holdfast.status(project).run
+    assert found is not None
+    assert (found.id, found.status) == (run, Status.INTERRUPTED)
+    last = int(found.actions[-1].text.removeprefix("wrote "))
+    assert last in (told, told + 1)  # the last one may have been saved and not told
+    recovery = (project.root / "checkpoints" / run / "recovery.json").read_text()
+    assert f'"action": "wrote {last}"' in recovery
+    holdfast.resume(project, run, start_from=recommended(options(found)).start_from)
+    texts = [event.body["text"] for event in holdfast.log(project, run=run).events if event.kind == "action.taken"]
+    assert texts == [f"wrote {number}" for number in range(1, last + 1)]
+    return last
+
+
+@pytest.mark.promise(1)
+def test_kills_of_a_supervised_agent_lose_no_action_that_was_saved(repository: Path) -> None:
+    kill_often(repository, FEW, seed=7)
+
+
+@pytest.mark.long
+@pytest.mark.promise(1)
+def test_fifty_kills_of_a_supervised_agent_lose_no_action_that_was_saved(repository: Path) -> None:
+    kill_often(repository, MANY, seed=8)

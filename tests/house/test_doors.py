@@ -61,7 +61,7 @@ def test_every_command_module_is_a_member() -> None:
 
 # Processes
 
-MAY_START_PROCESSES = {"process", "git", "spool", "sources.command", "supervisor"}
+MAY_START_PROCESSES = {"process", "git", "spool", "sources.command", "monitor", "relay", "supervisor"}
 STARTERS = ["subprocess*", "multiprocessing*", "concurrent.futures*", "pty*", "pexpect*", "asyncio*"]
 CALLS = ["fork*", "exec*", "spawn*", "posix_spawn*", "system", "popen"]
 STARTING_CALLS = ["psutil.Popen", *(f"{module}.{call}" for module in ("os", "posix") for call in CALLS)]

@@ -13,7 +13,7 @@ from .tree import modules, own_imports
 # Each module may import only what stands before it in this table. A new module needs a place in it.
 FLOORS = {
     "1 what things are": ["errors", "ids", "text", "standing", "model"],
-    "2 what follows from what": ["lifecycle", "wording", "narration", "ledger", "fill", "doings", "crew", "steps", "teamwork", "recovery", "teamfiles", "screens", "owning", "priming", "history", "retention", "observer", "conditions", "records", "teamreading", "orchestra", "following", "salvage", "bannering", "critical", "reporting", "summarising"],
+    "2 what follows from what": ["lifecycle", "wording", "narration", "ledger", "fill", "doings", "crew", "steps", "teamwork", "recovery", "teamfiles", "teammerging", "screens", "owning", "priming", "history", "retention", "observer", "conditions", "records", "teamreading", "teamedits", "orchestra", "following", "salvage", "bannering", "critical", "reporting", "summarising"],
     "3 the world": [
         "spool", "inbox", "clock", "files", "process", "packing", "places", "projects", "config", "intake",
         "beside", "objects", "repository", "git", "headstart", "filters", "watching", "vault", "looking", "staging", "shadow", "reach", "naming", "pruning", "putting", "restoring", "sparing", "inside", "artifacts",
@@ -23,8 +23,8 @@ FLOORS = {
         "hooking", "jsonedit", "faces", "hookfile", "installing", "workflows", "client", "plugged",
     ],
     "4 what one can do": [
-        "workspace", "choosing", "attending", "settling", "moving", "placing", "measuring", "taking", "adopting", "sessionfile", "projecting", "checkpointing", "bystanders", "refusing", "bearings", "stepping", "teaming", "catchup", "verbs", "startup", "proving", "returning", "pointing", "keeping", "later", "saving", "briefing", "finding", "fetching", "statefile", "loading", "parting", "windows", "backups", "answering", "importing", "operations",
-        "supervisor", "operations.agent", "operations.brief", "operations.budget", "operations.compressed", "operations.import_claude", "operations.checkpoint", "operations.checkpoints", "operations.cleanup", "operations.configure", "operations.decide", "operations.delete", "operations.doctor", "operations.forget",
+        "workspace", "choosing", "attending", "settling", "moving", "placing", "measuring", "taking", "adopting", "sessionfile", "projecting", "checkpointing", "bystanders", "refusing", "bearings", "stepping", "teamfaces", "teamtaking", "teaming", "teammending", "catchup", "verbs", "startup", "proving", "returning", "pointing", "keeping", "later", "saving", "briefing", "finding", "fetching", "statefile", "loading", "parting", "windows", "backups", "answering", "importing", "operations",
+        "child", "monitor", "relay", "supervisor", "operations.agent", "operations.brief", "operations.budget", "operations.compressed", "operations.import_claude", "operations.checkpoint", "operations.checkpoints", "operations.cleanup", "operations.configure", "operations.decide", "operations.delete", "operations.doctor", "operations.forget",
         "operations.guard", "operations.initialise", "operations.join", "operations.leave", "operations.look", "operations.note",
         "operations.past", "operations.pin", "operations.points", "operations.record", "operations.recover", "operations.rename", "operations.repair", "operations.restore", "operations.resume", "operations.rollback", "operations.run", "operations.save", "operations.settle", "operations.start",
         "operations.status", "operations.step", "operations.sweep", "operations.switch", "operations.task", "operations.team", "operations.tidy", "operations.uninstall", "operations.verify",

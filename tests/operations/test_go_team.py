@@ -48,7 +48,7 @@ def test_a_start_makes_the_registry_and_the_files_of_the_run(team: Team) -> None
     assert set(team.read("manifest.json")) == {"session_id", "topic", "created_at", "updated_at", "checkpoints",
         "current_checkpoint", "current_step", "rollback_history"}  # fmt: skip
     assert set(team.read("state.json")) == {"session_id", "saved_at", "save_trigger", "state", "context", "outputs",
-        "recovery_point"}  # fmt: skip
+        "recovery_point", "holdfast_event"}  # fmt: skip
     assert team.read("rollback-history.json") == {"session_id": run.id, "history": []}
     assert not (team.directory() / "recovery.json").exists()
 
@@ -379,7 +379,7 @@ def test_a_status_that_somebody_else_gave_in_the_registry_is_taken_in(team: Team
     assert team.entry(run)["resumable"] is False
 
 
-def test_the_registry_can_be_lost_and_is_made_again(team: Team) -> None:
+def test_trap_registry_lost_is_made_again_from_the_journal(team: Team) -> None:
     first, second = team.begin("one").id, team.begin("two").id
     (team.root / "sessions.json").unlink()
     holdfast.status(team.project)
@@ -409,7 +409,7 @@ def test_a_damaged_file_is_told_of_and_left_alone(team: Team) -> None:
     assert any("state.json cannot be read" in warning for warning in team.project.warnings)
 
 
-def test_what_a_killed_writer_left_does_not_matter(team: Team) -> None:
+def test_trap_state_json_tmp_left_behind_does_not_matter(team: Team) -> None:
     team.begin()
     (team.directory() / "state.json.tmp").write_text("{ torn")
     (team.directory() / ".state.json.0123456789ab").write_text("{ torn")
@@ -503,7 +503,7 @@ def test_g17_the_manifest_has_the_last_ten_rollbacks_and_the_history_all(team: T
     assert team.read("manifest.json")["rollback_history"] == team.read("rollback-history.json")["history"][-10:]
 
 
-def test_an_invalidated_checkpoint_chosen_again_is_refused_with_the_way_out(team: Team) -> None:
+def test_trap_invalidated_cp_chosen_again_is_refused_with_the_way_out(team: Team) -> None:
     team.begin()
     team.work("init", "requirements")
     later = team.points()[1]
@@ -516,30 +516,6 @@ def test_an_invalidated_checkpoint_chosen_again_is_refused_with_the_way_out(team
     assert [point["valid"] for point in team.read("manifest.json")["checkpoints"]] == [True, False, True]
     holdfast.action(team.project, "x")
     assert holdfast.rollback(team.project, "2").restore
-
-
-def test_a_rollback_works_with_a_dirty_tree_a_detached_head_a_deleted_branch_and_no_commit(team: Team) -> None:
-    root = team.project.root
-    git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@b", "-c", "advice.detachedHead=false"]
-    team.begin()
-    team.work("init", "requirements")  # no commit yet
-    team.write("dirty.go", "uncommitted")
-    holdfast.rollback(team.project, "1")
-    assert not (root / "requirements.go").exists()
-    holdfast.undo(team.project)
-    assert (root / "dirty.go").read_text() == "uncommitted"
-    subprocess.run([*git, "checkout", "-q", "-b", "other"], check=True)
-    subprocess.run([*git, "add", "."], check=True)
-    subprocess.run([*git, "commit", "-q", "-m", "first"], check=True)
-    team.work("architecture")
-    subprocess.run([*git, "checkout", "-q", "--detach"], check=True)
-    subprocess.run([*git, "branch", "-q", "-D", "other"], check=True)
-    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True).stdout
-    holdfast.rollback(team.project, "1")
-    assert not (root / "architecture.go").exists()
-    assert subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True).stdout == head
-    holdfast.undo(team.project)
-    assert (root / "architecture.go").exists()
 
 
 def test_two_workspaces_on_one_session_do_not_lose_each_others_actions(team: Team) -> None:

@@ -46,7 +46,9 @@ class Case(NamedTuple):
 
 RUN, SESSION, CHECKPOINT = r"run-[0-9a-z]{10}", r"ses-[0-9a-z]{10}", r"cp-[0-9a-z]{10}"
 RESUMING = "Going on with {run}: Add retries.*\n  2 open tasks, 1 decision\n.*  a new conversation, which starts with the brief: .*\n"
-RESUMED = "run last conversation why_new command directory environment bearings restored taken_from attended recovery"
+RESUMED = (
+    "run last conversation why_new command directory environment bearings restored taken_from attended recovery kept"
+)
 SETTLED = "run changed"
 BRIEF = "# Where run {run} stands\n.*Goal: Add retries.*- d1 Use backoff.*"
 SAVED = f"Saved {{run}} at event [0-9]+ as {CHECKPOINT}\n"
@@ -145,7 +147,7 @@ CASES = [
     Case("step list", (), "", "No step yet.\n", "run steps"),
     Case("handoff", ("tester",), "tester\n", "{run} was handed to tester\n", "run agent before changed"),
     Case("breakpoint", ("on",), "on\n", "{run} waits at a breakpoint\n", "run on changed"),
-    Case("output", ("spec", "-"), "spec\n", "Kept [0-9]+ characters? on {run}\n|It was so already\n", "run key value changed"),
+    Case("output", ("spec", ".git/HEAD"), "spec\n", "Kept [0-9]+ characters? on {run}\n|It was so already\n", "run key value changed"),
     Case("metric", ("test_coverage", "85"), "85\n", "test_coverage of {run} is 85\n", "run key value changed"),
     Case("compressed", (), "[0-9]+\n", "{run} has 1 compaction\n", "run seq compactions"),
     Case("pin", ("n1",), "n1\n", "n1 is pinned\n", "run entry pinned changed"),
@@ -173,9 +175,9 @@ CASES = [
         (),
         "Whole: 2 runs, [0-9]+ events\n",
         "",
-        "runs events problems set_aside checkpoints objects promised",
+        "runs events problems set_aside checkpoints objects promised faces",
     ),
-    Case("repair", (), "", "Nothing to repair: {run} has no file of another system\n", "run path changed source aside lost"),
+    Case("repair", (), "", "Nothing to repair: {run} has no file of another system\n", "run path changed source aside lost files"),
     Case(
         "tidy",
         (),

@@ -96,8 +96,16 @@ def test_the_last_step_shows_that_the_session_is_completed(cli: Cli) -> None:
     run = cli("start", "topic", "--layout", "go-team", "--steps", "one").ok().out.strip()
     cli("metric", "test_coverage", "85").ok()
     cli("metric", "build_pass", "pass").ok()
+    cli("metric", "lint_clean", "no").ok()
     done = cli("step", "complete", "one").ok()
-    for line in ("✓ SESSION COMPLETED", f"Session: {run}", "- Build: PASS", "- Coverage: 85%", "- Lint: NOT CLEAN"):
+    for line in (
+        "✓ SESSION COMPLETED",
+        f"Session: {run}",
+        "- Build: PASS",
+        "- Coverage: 85%",
+        "- Lint: NOT CLEAN",
+        "- Security: not measured",
+    ):
         assert line in done.err
 
 

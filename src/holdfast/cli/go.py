@@ -19,9 +19,9 @@ from holdfast.model import Run, Session, Status
 from holdfast.operations import join as joining, leave as leaving, start as starting, switch as switching
 from holdfast.operations.resume import resume as go_on
 from holdfast.orchestra import MODES
-from holdfast.recovery import options, recommended
+from holdfast.recovery import recommended
 from holdfast.repository import Repository
-from holdfast.startup import find_resumable
+from holdfast.startup import list_resumable
 from holdfast.text import one_line
 from holdfast.workspace import Workspace
 
@@ -66,14 +66,15 @@ def start(
 
 def _start_team(workspace: Workspace, goal: str, plan: tuple[str, ...], pid: int | None, agent: str | None) -> Said:
     """Begin a Go Team run, unless somebody at the terminal would rather go on with an earlier one."""
-    earlier = find_resumable(workspace)
+    earlier = list_resumable(workspace)
     if earlier and is_terminal():
         words.emit(screens.resumable(earlier), sys.stderr)
         if answer := str(click.prompt("Resume # (Enter: a new session)", default="", show_default=False, err=True)):
             return Said(None, then=partial(_resume_instead, _chosen(earlier, answer)))
     auto = workspace.settings.values["recovery.auto_resume"].value == "on"
     if auto and (interrupted := next((run for run in earlier if run.status is Status.INTERRUPTED), None)):
-        done = go_on(workspace, interrupted.id, start_from=recommended(options(interrupted)).start_from)
+        ways = go_on(workspace, interrupted.id, dry_run=True).recovery
+        done = go_on(workspace, interrupted.id, start_from=recommended(ways).start_from)
         return Said(done, list(screens.resumed(done.run, Repository(workspace.root).head().branch)))
     found = starting.start(workspace, goal, steps=plan, layout=starting.GO_TEAM, pid=pid, agent=agent)
     talk: list[Line] = [] if is_terminal() else list(screens.resumable(earlier))

@@ -113,6 +113,8 @@ def _team(
     talk: list[Line] = []
     if done.restored and done.restored.restore:
         talk.append(f"Restored from {done.restored.to}; `holdfast undo` takes that back")
+    if done.kept:
+        talk.append(f"What was there is kept: `holdfast restore {done.kept} --both` takes the fresh start back")
     if done.conversation:
         talk.append(f"Its conversation goes on with: {_shell_line(done)}")
     return Said(done, list(screens.resumed(done.run, branch)), talk)

@@ -88,7 +88,7 @@ VERBS = {
     "completion": Verb("setup", "setup", "print the completion script of a shell"),
     "sweep": Verb("care", "care", "take in what hooks kept, and notice who died"),
     "verify": Verb("care", "care", "prove that the store is whole"),
-    "repair": Verb("care", "care", "put a damaged state file back from its best copy"),
+    "repair": Verb("care", "care", "put a damaged file of another system back"),
     "tidy": Verb("care", "care", "thin out old checkpoints, and give space back"),
     "cleanup": Verb("team", "care", "take the files of old Go Team runs away"),
     "import": Verb("bring", "care", "make runs of conversations that were there before"),

@@ -59,10 +59,17 @@ def _too_many(over: list[Run], now: datetime, days: int, keep: int) -> list[Run]
 
 
 def _is_needed(workspace: Workspace, journal: Journal, run: Run) -> bool:
-    """Whether it is the run that commands here mean, or somebody has pinned one of its checkpoints."""
+    """Whether it is the run that commands here mean, somebody has pinned a checkpoint, or only its files know one."""
     if journal.view.pointer(workspace.worktree) == run.id:
         return True
+    if any(kept.checkpoint is None for kept in run.standing.kept) and not _is_exported(root_of(workspace) / run.id):
+        workspace.warn(f"{run.id} stays: only its files know its checkpoints; `*cp-export` puts them into an archive")
+        return True
     return any(made.pinned for made in journal.list_checkpoints(run=run.id))
+
+
+def _is_exported(directory: Path) -> bool:
+    return any((directory / "exports").glob("*.tar.gz"))
 
 
 def _remove(directory: Path, run: Run) -> None:

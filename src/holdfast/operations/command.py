@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from holdfast import choosing, observer, steps, teamcommands
 from holdfast.errors import HoldfastError, WrongUsage
-from holdfast.journal import Journal
+from holdfast.journal import Journal, is_ledger
 from holdfast.model import Checkpoint, Run
 from holdfast.moving import go_over
 from holdfast.observer import Order
@@ -61,15 +61,25 @@ def _of_team(workspace: Workspace, order: Order) -> Callable[[Workspace, Order],
     """What a word means in a Go Team run, if that is what it is about and means something else there."""
     if order.word not in teamcommands.ACTIONS or (order.word == "new" and not order.argument) or not workspace.exists:
         return None
+    run = _run_of_team(workspace, order)
+    if run is None or run.layout != LAYOUT:
+        return None
+    act = teamcommands.ACTIONS[order.word]
+    return lambda found, typed: act(found, run, typed)
+
+
+def _run_of_team(workspace: Workspace, order: Order) -> Run | None:
+    """The run that a word is about; the table of those that can be resumed, and `*resume`, begin with its first."""
     with workspace.reading() as journal:
         try:
             run = _meant(workspace, journal, order.argument if order.word in teamcommands.OF_ARGUMENT else "")
         except HoldfastError:
-            return None
-    if run.layout != LAYOUT or (order.word == "sessions" and not find_resumable(workspace)):
-        return None
-    act = teamcommands.ACTIONS[order.word]
-    return lambda found, typed: act(found, run, typed)
+            run = None
+    is_first = order.word == "sessions" or (order.word == "resume" and not order.argument)
+    if not is_first or (run is not None and run.layout != LAYOUT):
+        return run
+    rows = find_resumable(workspace)
+    return rows[0] if rows else None if order.word == "sessions" else run
 
 
 def _sessions(workspace: Workspace, order: Order) -> Lines:
@@ -109,7 +119,7 @@ def _meant(workspace: Workspace, journal: Journal, name: str) -> Run:
     is_row = name.isdecimal() and len(name) < 6 and 0 < int(name) <= len(choosing.listed(workspace, "run"))
     if journal.find_run(name) or is_row or not name.isdecimal():
         return choosing.find_by_name(workspace, journal, name)
-    ending = [id for id in journal.view.find_ids("run", name, ROWS) if id.endswith(name)]
+    ending = [id for id in journal.view.find_ids("run", name, ROWS) if id.endswith(name) and not is_ledger(id)]
     if len(ending) > 1:
         raise choosing.several(f'Several runs end with "{name}"', [journal.get_run(id) for id in ending])
     return journal.get_run(ending[0]) if ending else choosing.find_by_name(workspace, journal, name)
@@ -199,16 +209,20 @@ def _made(made: Checkpoint) -> str:
     return f"{made.id}  {one_line(made.kind, 30):<14}  {about}  {label}".rstrip()
 
 
-def _checkpoint(workspace: Workspace, name: str) -> Checkpoint:
+def _checkpoint(workspace: Workspace, name: str, *, left_too: bool = True) -> Checkpoint:
     with workspace.reading() as journal:
         try:
             run = choosing.get_run(workspace, journal, None, ended_too=True)
         except HoldfastError:
             return choosing.count_back(workspace, journal, name)
-        return get_point(workspace, journal, run, name)
+        return get_point(workspace, journal, run, name, left_too=left_too)
 
 
 def _cp_show(workspace: Workspace, order: Order) -> Lines:
+    run = _run_of_team(workspace, Order("checkpoints"))
+    if run is not None and (told := teamcommands.of_file(workspace, run, order)) is not None:
+        yield from told
+        return
     made = _checkpoint(workspace, order.argument)
     yield _made(made)
     if made.run:
@@ -238,7 +252,7 @@ def _cp_validate(workspace: Workspace, order: Order) -> Lines:
 
 
 def _rollback(workspace: Workspace, order: Order) -> Lines:
-    target = _checkpoint(workspace, order.argument)
+    target = _checkpoint(workspace, order.argument, left_too=False)
     found = rollback(workspace, target.id, dry_run=not order.confirmed)
     if found.dry_run:
         yield f"Would go back to {_made(target)}"

@@ -6,25 +6,25 @@ import os
 import re
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from holdfast import choosing, ids, process, spool, teamwork
 from holdfast.agents import find_agent
 from holdfast.attending import attended, bury_silent, dismiss, is_silent, refuse_attended
 from holdfast.bearings import take_bearings
 from holdfast.briefing import PATIENCE
-from holdfast.errors import NotFound, Refused
+from holdfast.errors import HoldfastError, NotFound, Refused
 from holdfast.journal import Journal
 from holdfast.layouts.orchestrator import HISTORY
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Bearings, Checkpoint, Draft, Restore, Run, Session
-from holdfast.pointing import keep_foreign
+from holdfast.pointing import has_code, keep_foreign
 from holdfast.recovery import CHECKPOINT, FRESH, LIVE, Option, options
 from holdfast.returning import Restored, go_back
 from holdfast.settling import settle
 from holdfast.stepping import keep_run
 from holdfast.teamwork import LAYOUT
-from holdfast.text import path_text
+from holdfast.text import one_line, path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
@@ -48,6 +48,7 @@ class Resumed(Struct):
     taken_from: list[Session]
     attended: list[str] = []  # sessions in which somebody alive works on it, and keeps it
     recovery: list[Option] = []  # the ways to go on with a Go Team run, and what each would lose
+    kept: str | None = None  # the checkpoint of what a fresh start has left behind
 
 
 @verb
@@ -84,9 +85,10 @@ def resume(
     if start_from == "checkpoint" or restore in ("code", "both"):
         state = start_from == "checkpoint"
         restored = _go_back(workspace, found, target, state=state, force=take_over, dry_run=dry_run)
+    elif ways and dry_run:
+        ways = _counted(workspace, found, target, ways)
     taken = [] if dry_run else _take(workspace, found, take_over)
-    if ways and not dry_run:
-        _recover(workspace, found, start_from)
+    kept = _recover(workspace, found, start_from) if ways and not dry_run else None
     bearings = take_bearings(workspace, found, PATIENCE)
     wanted = start_from != "fresh" and restore in ("conversation", "both")
     asked = "--from fresh" if start_from == "fresh" else f"--restore {restore}"
@@ -108,6 +110,7 @@ def resume(
         taken,
         [] if taken else [session.id for session in alive],
         ways,
+        kept,
     )
 
 
@@ -158,20 +161,46 @@ def _ready(workspace: Workspace, run: Run) -> Run:
         return journal.get_run(run.id)
 
 
-def _recover(workspace: Workspace, run: Run, start_from: str) -> None:
-    """Note how a Go Team run goes on. What a fresh start leaves behind is kept first."""
-    if start_from == "fresh":
-        keep_run(workspace, run, f"{BEFORE}fresh-start")
+def _recover(workspace: Workspace, run: Run, start_from: str) -> str | None:
+    """Note how a Go Team run goes on. What a fresh start leaves behind is kept first: the code, and all it knew."""
+    made = keep_run(workspace, run, f"{BEFORE}fresh-start", always=True) if start_from == "fresh" else None
     with workspace.writing(for_session=False) as journal:
         journal.append(run.id, Draft("run.recovered", {"type": WAYS[start_from], "way": ids.make("res")}))
+    return made.id if made else None
+
+
+def _counted(workspace: Workspace, run: Run, target: Checkpoint | None, ways: list[Option]) -> list[Option]:
+    """The ways, with how many files would change for that from the checkpoint, where that can be known.
+
+    One whose code is not in the repository is not recommended.
+    """
+    point = teamwork.last_kept(run)
+    if point is not None and not has_code(workspace, point):
+        return [_without_code(way, point.commit) for way in ways]
+    if target is None:
+        return ways
+    try:
+        changed = len(_go_back(workspace, run, target, state=True, force=True, dry_run=True).paths)
+    except HoldfastError:  # whoever chooses it is told
+        return ways
+    return [structs.replace(way, files=changed) if way.type == CHECKPOINT else way for way in ways]
+
+
+def _without_code(way: Option, commit: str | None) -> Option:
+    if way.type == CHECKPOINT:
+        loss = f"its code is not in this repository (commit {one_line(commit or 'none', 64)})"
+        return structs.replace(way, data_loss=loss, actions=None, recommended=False)
+    return structs.replace(way, recommended=way.type == LIVE)
 
 
 def _go_back(
     workspace: Workspace, run: Run, target: Checkpoint | None, *, state: bool, force: bool, dry_run: bool
 ) -> Restored:
     if target is None:
-        hint = f"`holdfast resume {run.id}` goes on as it is"
-        raise NotFound("This run has no checkpoint to go back to", [("run", run.id)], [hint])
+        point = teamwork.last_kept(run) if run.layout == LAYOUT else None
+        facts = [("checkpoint", point.id), ("commit", point.commit or "none")] if point else [("run", run.id)]
+        what = "The code of its last checkpoint is not here" if point else "This run has no checkpoint to go back to"
+        raise NotFound(what, facts, [f"`holdfast resume {run.id} --from live` goes on as it is"])
     wanted = Restore(
         id=ids.make("res"),
         time=workspace.clock.now(),
