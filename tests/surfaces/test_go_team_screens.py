@@ -121,6 +121,7 @@ def test_checkpoints_can_be_shown_compared_validated_and_exported(interrupted: s
     first.write_text("{}")
     assert cli("checkpoints", "validate").code == 12
     assert cli("checkpoints", "show").code == 2
+    assert cli("checkpoints", "show", "1", "--run", "session-other").code == 2, "it would be a step of this run"
 
 
 def test_an_output_comes_from_a_file_or_from_standard_input(cli: Cli, repository: Path) -> None:

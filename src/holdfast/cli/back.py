@@ -96,6 +96,9 @@ def _about_points(workspace: Workspace, act: str, names: tuple[str, ...], run: s
         return Said(found, [found.path], [f"sha256 {found.sha256}"])
     if not names:
         raise WrongUsage("Which checkpoint?", [], ["`holdfast checkpoints` lists them"])
+    if run is not None:  # a number would be a step of another run than this one
+        hints = [f"`holdfast checkpoints --run {run}` lists its ids", f"`holdfast {act} cp-…`"]
+        raise WrongUsage(f"`checkpoints {act}` means the run that one is on", [("run", run)], hints)
     shown = commanding.command(workspace, f"*cp-{act}:{':'.join(names)}")
     return Said(shown, [shown.text])
 
