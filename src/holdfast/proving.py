@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import struct
 from collections.abc import Iterator
 
 from msgspec import Struct
 
+from holdfast import files
 from holdfast.errors import HoldfastError
 from holdfast.model import Checkpoint
 from holdfast.objects import BLOB, TREE, PackIndex
@@ -14,6 +17,7 @@ from holdfast.shadow import Shadow
 from holdfast.workspace import Workspace
 
 LOST = "`holdfast checkpoints` names others; a backup of the repository may have it"
+TIP = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64})\n")  # where a ref points, as git writes it
 
 
 class Problem(Struct):
@@ -45,6 +49,8 @@ def prove(workspace: Workspace, found: list[Checkpoint], deep: bool) -> Proof:
     except HoldfastError as error:
         said = "; ".join(f"{name} {value}" for name, value in error.facts)
         proof.problems.append(Problem("checkpoints", f"{error.message} ({said})"))
+    except (ValueError, IndexError, struct.error) as error:  # bytes of a pack or a tree that are none any more
+        proof.problems.append(Problem("checkpoints", f"what they need cannot be read ({error})"))
     finally:
         shadow.close()
     return proof
@@ -65,6 +71,9 @@ def _shelves(workspace: Workspace, worktree: str, found: list[Checkpoint]) -> It
     shadow = Shadow(workspace.place, workspace.root, worktree)
     try:
         vault = shadow.vault
+        written = files.read(vault.home / vault.ref)
+        if written is not None and not TIP.fullmatch(written):
+            yield Problem(vault.ref, "this ref of ours is not as it was written")
         numbers = vault.numbers()
     finally:
         shadow.close()

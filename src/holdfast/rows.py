@@ -23,7 +23,17 @@ _checkpoint_decoder = msgspec.json.Decoder(Checkpoint)
 
 def event_of(row: EventRow, fetch: Callable[[bytes], bytes | None]) -> Event:
     body = packing.unpack(row.body, fetch)
-    return Event(row.run, row.seq, row.id.hex(), row.kind, from_micros(row.time), row.session, row.agent, body)
+    try:
+        id, time = row.id.hex(), from_micros(row.time)
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:  # damage makes other types and numbers
+        raise _damaged_event(row, error) from error
+    if not all(isinstance(text, str) for text in (row.kind, row.session or "", row.agent or "")):
+        raise _damaged_event(row, "a text is none any more")
+    return Event(row.run, row.seq, id, row.kind, time, row.session, row.agent, body)
+
+
+def _damaged_event(row: EventRow, why: object) -> Damaged:
+    return Damaged(f"Event {row.seq} of run {row.run} cannot be read", [("error", why)], ["`holdfast verify`"])
 
 
 def row_of_run(run: Run, now: datetime) -> RunRow:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.stores.protocol import Reader, RunQuery, RunRow, Store
-from tests.contract.makers import a_run_row, add_run, an_event_row
+from holdfast.stores.protocol import HitQuery, Reader, RunQuery, RunRow, Store
+from tests.contract.makers import a_run_row, a_session_row, add_run, an_event_row
 
 
 def names(rows: list[RunRow]) -> list[str]:
@@ -265,6 +265,87 @@ def test_forgotten_words_find_nothing_and_others_stay(store: Store) -> None:
         assert found(writer, "secret") == ["b"]
         assert found(writer, "plain") == ["a"]
         assert len(list(writer.events("a"))) == 2
+
+
+# hits
+
+
+def hit_seqs(reader: Reader, search: str, **filters: Any) -> list[tuple[str, int]]:
+    found, _ = reader.hits(HitQuery(search, **filters))
+    return [(hit.run, hit.seq) for hit in found]
+
+
+@pytest.fixture
+def kinds(store: Store) -> Store:
+    """Two runs; the word `topic` stands in events of several kinds, and more often in some."""
+    with store.writing() as writer:
+        for name, status in (("a", "active"), ("b", "paused")):
+            writer.put_run(a_run_row(name, seq=3, status=status))
+        writer.add_event(an_event_row(1, "a", kind="goal.x", time=10), "topic and some other words")
+        writer.add_event(an_event_row(2, "a", kind="note.x", time=20), "topic topic")
+        writer.add_event(an_event_row(3, "a", kind="note.x", time=30), "nothing")
+        writer.add_event(an_event_row(1, "b", kind="note.x", time=40), "topic and some other words")
+    return store
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({}, [("b", 1), ("a", 2), ("a", 1)]),
+        ({"merits": {}}, [("a", 2), ("b", 1), ("a", 1)]),
+        ({"merits": {"goal.x": 9.0}}, [("a", 1), ("a", 2), ("b", 1)]),
+        ({"merits": {}, "limit": 1}, [("a", 2)]),
+        ({"kinds": frozenset({"goal.x"})}, [("a", 1)]),
+        ({"run": "b"}, [("b", 1)]),
+        ({"since": 20, "until": 40}, [("a", 2)]),
+        ({"runs": RunQuery(statuses=frozenset({"paused"}))}, [("b", 1)]),
+        ({"runs": RunQuery(labels=frozenset({"tag:none"}))}, []),
+    ],
+)
+def test_hits_are_filtered_and_come_by_merit_or_newest_first(
+    kinds: Store, filters: dict[str, Any], expected: list[tuple[str, int]]
+) -> None:
+    with kinds.reading() as reader:
+        assert hit_seqs(reader, "topic", **filters) == expected
+
+
+@pytest.mark.parametrize("search", ["", "*", '"', "a OR b", "'; DROP TABLE run; --", "z " * 500_000, "z" * 1_000_000])
+def test_no_search_for_hits_is_a_command_to_the_database(kinds: Store, search: str) -> None:
+    with kinds.reading() as reader:
+        assert hit_seqs(reader, search, merits={}) == []
+
+
+def test_a_page_of_more_runs_than_one_statement_can_ask_for_is_whole(store: Store) -> None:
+    with store.writing() as writer:
+        for number in range(1_100):
+            add_run(writer, f"run-{number:04d}", "common")
+    with store.reading() as reader:
+        assert found(reader, "common", limit=2_000) == [f"run-{number:04d}" for number in reversed(range(1_100))]
+
+
+def test_open_sessions_with_a_process_are_known_without_reading_them(store: Store) -> None:
+    with store.writing() as writer:
+        writer.put_run(a_run_row())
+        writer.put_session(a_session_row("ses-a", has_process=False))
+    assert not store.has_processes()
+    with store.writing() as writer:
+        writer.put_session(a_session_row("ses-b", has_process=True))
+    assert store.has_processes()
+    with store.writing() as writer:
+        writer.put_session(a_session_row("ses-b", has_process=True, is_open=False))
+    assert not store.has_processes()
+
+
+def test_changes_are_counted_and_looking_is_none(store: Store) -> None:
+    with store.writing() as writer:
+        add_run(writer, "a", "word")
+    before = store.changes()
+    with store.reading() as reader:
+        assert found(reader, "word") == ["a"]
+    assert store.changes() == before
+    with store.writing() as writer:
+        writer.put_run(a_run_row("a", updated=9))
+    assert store.changes() > before
 
 
 # ids

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
 from msgspec import Struct
 
-from holdfast import history, intake, packing
+from holdfast import departed, examining, intake
+from holdfast.adopting import journal_id
+from holdfast.catchup import has_files
+from holdfast.checking import check_runs
 from holdfast.errors import Damaged
-from holdfast.journal import LEDGER_PREFIX, Journal
-from holdfast.model import Run
+from holdfast.faces import Unreadable, read_face
+from holdfast.journal import Journal
+from holdfast.layouts import faber
+from holdfast.layouts.orchestrator import SESSION
 from holdfast.proving import Problem as Problem, prove
-from holdfast.rows import event_of, row_of_checkpoint, row_of_run, row_of_session
-from holdfast.stores.protocol import LEDGER
+from holdfast.sessionfile import read_session
 from holdfast.teamfaces import damages
 from holdfast.text import path_text
 from holdfast.workspace import Workspace
-
-encode = msgspec.json.Encoder().encode
 
 
 class Verified(Struct):
@@ -29,30 +30,56 @@ class Verified(Struct):
     checkpoints: int = 0
     objects: int = 0  # that were read, with `--deep`
     promised: int = 0  # objects that a partial clone has not fetched yet, with `--deep`
-    faces: list[Problem] = []  # damaged files that show runs to the Go Team
+    faces: list[Problem] = []  # damaged files that show runs to another system
 
 
 def verify(workspace: Workspace, *, deep: bool = False) -> Verified:
-    """Look at everything that is stored, with `deep` also at every object that checkpoints need.
+    """Look at everything that is stored, with `deep` also at every byte of it: each page of the database, the search
+    index, each object that checkpoints need, copies of files, backups.
 
     It changes nothing, so it does not take in what hooks have kept either.
     """
     result = Verified(0, 0, [], len(intake.aside(workspace.inbox)))
+    if told := departed.unfinished_purge(workspace.place):
+        workspace.warn(told)
+    if deep:
+        result.problems += examining.files_of(workspace)
     with workspace.reading() as journal:
         result.problems += [Problem("database", text) for text in journal.view.problems()]
-        names = journal.view.all_run_ids()
-        for number, id in enumerate(names, 1):
-            result.runs += not id.startswith(LEDGER_PREFIX)
-            try:
-                result.events += _check_run(journal, id, result.problems)
-            except Damaged as error:
-                result.problems.append(Problem(id, error.message))
-            workspace.progress("verifying runs", number, len(names))
-        result.problems += _check_pointers(journal, set(names))
+        if deep:
+            result.problems += examining.rows_of(journal)
+        checked = check_runs(journal, lambda done, total: workspace.progress("verifying runs", done, total))
+        result.runs, result.events = checked.runs, checked.events
+        result.problems += checked.problems
         _check_checkpoints(workspace, journal, deep, result)
+        result.faces += _damaged_states(workspace, journal)
+    result.faces += _damaged_session(workspace)
     for found in damages(workspace):
-        result.faces.append(Problem(path_text(found.path.relative_to(workspace.root)), found.why))
+        way = f"holdfast repair {found.run}" if found.run else "holdfast repair"
+        where = path_text(found.path.relative_to(workspace.root))
+        result.faces.append(Problem(where, f"{found.why}; `{way}` makes it anew"))
     return result
+
+
+def _damaged_states(workspace: Workspace, journal: Journal) -> Iterator[Problem]:
+    """States of FABER's runs that cannot be read. One that the journal never heard of is not ours to judge."""
+    for name, path in faber.list_states(workspace.root) if has_files(workspace) else ():
+        try:
+            if journal.find_run(journal_id(name)) is not None:
+                read_face(path)
+        except Unreadable as error:
+            where = path_text(path.relative_to(workspace.root))
+            yield Problem(where, f"{error.why}; `holdfast repair {name}` offers its backups")
+        except Damaged:  # the run that has it is named by itself
+            continue
+
+
+def _damaged_session(workspace: Workspace) -> Iterator[Problem]:
+    """The orchestrator's file, if it cannot be read."""
+    try:
+        read_session(workspace)
+    except Unreadable as error:
+        yield Problem(SESSION, f"{error.why}; `holdfast continue` offers what is left")
 
 
 def _check_checkpoints(workspace: Workspace, journal: Journal, deep: bool, result: Verified) -> None:
@@ -64,65 +91,3 @@ def _check_checkpoints(workspace: Workspace, journal: Journal, deep: bool, resul
     proof = prove(workspace, found, deep)
     result.checkpoints, result.objects, result.promised = len(found), proof.objects, proof.promised
     result.problems += proof.problems
-
-
-def _check_run(journal: Journal, id: str, problems: list[Problem]) -> int:
-    """Fold a run from its first event and compare with all that is stored about it. Answers with its events."""
-    snapshots = {found.seq: found for found in journal.view.snapshots(id)}
-    uses: set[bytes] = set()
-    run = Run(id=id)
-    count = 0
-    for row in journal.view.events(id):
-        count += 1
-        if row.seq != count:
-            problems.append(Problem(id, f"event {count} is missing"))
-            return count
-        event = event_of(row, lambda digest: _sound_blob(journal, digest))
-        uses |= packing.blobs_in(row.body)
-        if event.kind in history.REFOLDED:
-            run = history.fold(id, journal.events(id, until=count))
-        else:
-            history.apply(run, event)
-        found = snapshots.get(count)
-        if found and found.fold == history.VERSION and found.state != encode(run):
-            problems.append(Problem(id, f"the snapshot at event {count} is not what the events add up to"))
-    if count == 0:
-        problems.append(Problem(id, "it has no events"))
-    if snapshots and max(snapshots) > count:
-        problems.append(Problem(id, f"there is a snapshot at event {max(snapshots)}, but no such event"))
-    problems += _compare(journal, run, uses)
-    return count
-
-
-def _compare(journal: Journal, run: Run, uses: set[bytes]) -> Iterator[Problem]:
-    stored = journal.view.find_run(run.id)
-    if stored and stored.fold == history.VERSION:
-        for name, expected in row_of_run(run, journal.clock.now())._asdict().items():
-            if name != "key" and getattr(stored, name) != expected:
-                yield Problem(run.id, f"the stored {name} is not what the events add up to")
-    if uses != journal.view.blob_uses(run.id):
-        yield Problem(run.id, "the list of large values is not what the events refer to")
-    if run.layout == LEDGER:
-        made = {found.id: row_of_checkpoint(found) for found in journal.fold_checkpoints(run.id).values()}
-        kept = {row.id: row for row in journal.view.list_checkpoints(run.worktree)}
-        for id in made.keys() | kept.keys():
-            if made.get(id) != kept.get(id):
-                yield Problem(id, "the stored checkpoint is not what the events add up to")
-    folded = {session.id: row_of_session(session) for session in journal.fold_sessions(run.id).values()}
-    rows = {row.id: row for row in journal.view.list_sessions(run.id)}
-    for id in folded.keys() | rows.keys():
-        if folded.get(id) != rows.get(id):
-            yield Problem(id, "the stored session is not what the events add up to")
-
-
-def _sound_blob(journal: Journal, digest: bytes) -> bytes | None:
-    data = journal.view.blob(digest)
-    if data is not None and packing.digest_of(data) != digest:
-        raise Damaged("A stored value has changed", [("hash", digest.hex())])
-    return data
-
-
-def _check_pointers(journal: Journal, known: set[str]) -> Iterator[Problem]:
-    for worktree, run in journal.view.pointers().items():
-        if run not in known:
-            yield Problem(worktree, f"it points at run {run}, which is not there")

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-from holdfast.text import sound_text
-
-WORD = re.compile(r'"([^"]*)"?|(\S+)')
+from holdfast.searching import terms
 
 
 def match_expression(text: str) -> str:
@@ -14,12 +12,7 @@ def match_expression(text: str) -> str:
 
     Everything is quoted, so that no character of the text has a meaning of its own.
     """
-    terms = []
-    for phrase, word in WORD.findall(sound_text(text).replace("\0", " ")):
-        plain = phrase or word.rstrip("*")
-        if any(letter.isalnum() for letter in plain):
-            terms.append('"' + plain.replace('"', "") + '"' + ("*" if word.endswith("*") else ""))
-    return " ".join(terms)
+    return " ".join(f'"{term.text}"' + "*" * term.is_beginning for term in terms(text))
 
 
 def like_fragment(fragment: str) -> str:

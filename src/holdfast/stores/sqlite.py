@@ -2,24 +2,27 @@
 
 Every commit is on disk when it returns (`synchronous=FULL`). Writers queue at a lock file before SQLite sees them,
 because SQLite's own waiting starves some of them. Short commands do not write the log back into the database, except
-the one that finds it longer than `LOG_PAGES`, and that one does it alone, under the same lock.
+the one that finds it longer than `LOG_PAGES`, and that one does it alone, under the same lock. Whoever does it keeps a
+checksum of each page that it wrote: see `pages.py`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
 
-from holdfast.errors import Busy, Damaged, HoldfastError, Refused, Trouble
+from holdfast.errors import Damaged
 from holdfast.files import PRIVATE_FILE, lock, os_errors, sync_directory
+from holdfast.stores import pages
+from holdfast.stores.connecting import FORMAT as FORMAT, connect, translated
 from holdfast.stores.sqlite_view import SqliteView
 
-FORMAT = 2  # the number of the newest file in schema/
 LOG_PAGES = 100  # 400 KB
+PAGES_AT_ONCE = 5_000  # that are compared while writers wait
 
 
 class SqliteStore:
@@ -28,20 +31,30 @@ class SqliteStore:
     def __init__(self, path: Path, deadline: float = 10.0) -> None:
         self.path = path
         self.deadline = deadline
-        with _translated(path):
-            self._connection = self._open()
-        try:
-            self._migrate()
-        except BaseException:
-            self.close()
-            raise
+        self._new = str(new_of(path))
+        self._connection = self._open()
 
     def close(self) -> None:
         self._connection.close()
 
+    def changes(self) -> int:
+        return self._connection.total_changes()
+
+    def moment(self) -> int:
+        self._open_what_replaced_it()
+        with translated(self.path):
+            return int(self._connection.pragma("data_version"))
+
+    def has_processes(self) -> bool:
+        self._open_what_replaced_it()
+        with translated(self.path):
+            select = "SELECT EXISTS (SELECT 1 FROM session WHERE is_open = 1 AND has_process = 1)"
+            return bool(self._connection.execute(select).get)
+
     @contextlib.contextmanager
     def reading(self) -> Iterator[SqliteView]:
-        with _translated(self.path):
+        self._open_what_replaced_it()
+        with translated(self.path):
             self._connection.execute("BEGIN")
             try:
                 yield SqliteView(self._connection)
@@ -50,7 +63,8 @@ class SqliteStore:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[SqliteView]:
-        with lock(self.path.with_name("lock"), self.deadline), _translated(self.path):
+        with self.locked(), translated(self.path):
+            self._open_what_replaced_it()
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield SqliteView(self._connection)
@@ -59,97 +73,137 @@ class SqliteStore:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
-            self._write_back()
+            if self._log_pages > LOG_PAGES:
+                self.write_back()
+
+    def locked(self) -> contextlib.AbstractContextManager[None]:
+        """Be the only writer."""
+        return lock(self.path.with_name("lock"), self.deadline)
+
+    def write_back(self) -> bool:
+        """Empty the log; False where a reader is in the way. Whoever calls this is the only writer.
+
+        Merely copying it would not do: the next process could not know that it was copied. The sums of its pages are
+        kept first: once a page is no longer in the log, its sum is there.
+        """
+        self._connection.set_busy_timeout(0)
+        try:
+            logged, _ = self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+            pages.note_log(self.path, logged)
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            if not pages.sums_of(self.path).exists():
+                pages.note_all(self.path)
+            return True
+        except (apsw.BusyError, apsw.LockedError):  # the next one does it
+            return False
+        finally:
+            self._connection.set_busy_timeout(int(self.deadline * 1000))
+
+    def file_problems(self, told: Callable[[int, int], None]) -> list[str]:
+        """Pages of the database and the log that are not what was written. Writers wait for a moment at a time."""
+        problems: list[str] = []
+        with self.locked():
+            problem = pages.read_log(pages.log_of(self.path)).problem
+            problems += [problem] if problem else []
+        first, more = 1, True
+        while more:
+            with self.locked():
+                wrong, more = pages.changed_pages(self.path, first, PAGES_AT_ONCE)
+            problems += [_changed(number) for number in wrong]
+            first += PAGES_AT_ONCE
+            told(first - 1, max(first - 1, self.path.stat().st_size // pages.PAGE))
+        return problems
+
+    def copy(self, target: Path, told: Callable[[int, int], None]) -> dict[str, int]:
+        """Copy the database as it is now into a new file, and check it. Answers with the rows of each table."""
+        from holdfast.stores.copying import copy_database  # only backups need it
+
+        self._open_what_replaced_it()
+        return copy_database(self._connection, target, told)
+
+    def shrink(self, told: Callable[[int, int], None]) -> None:
+        """Give pages that hold nothing any more back to the file system."""
+        from holdfast.stores.shrinking import shrink  # only tidying needs it
+
+        self._open_what_replaced_it()
+        with translated(self.path):
+            shrink(self._connection, self.locked, self.write_back, told)
+
+    def scrub(self) -> None:
+        """Leave no byte of what was deleted: neither in the database nor in its log."""
+        from holdfast.stores.scrubbing import scrub  # only purging needs it
+
+        with self.locked(), translated(self.path):
+            self._open_what_replaced_it()
+            scrub(self._connection, self.write_back, self.deadline)
 
     def _open(self) -> apsw.Connection:
-        if not self.path.exists():
-            _create(self.path)
-        connection = apsw.Connection(_name_for_sqlite(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
-        connection.set_busy_timeout(int(self.deadline * 1000))
-        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-        connection.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON")
-        connection.execute("PRAGMA cache_size = -16000")  # kilobytes: a batch of calls should not spill
-        self._log_pages = 0
-        connection.set_wal_hook(self._note_log)
+        if os.path.exists(self._new):
+            raise Damaged(
+                "A repair or a restore of the store was broken off", [("waiting", self._new)], ["`holdfast repair`"]
+            )
+        if not self.path.exists() or not self.path.stat().st_size:
+            self._create()
+        with translated(self.path):
+            connection = connect(self.path, deadline=self.deadline)
+            try:
+                self._inode = self.path.stat().st_ino
+                self._log_pages = 0
+                connection.set_wal_hook(self._note_log)
+                self._bring_up_to_date(connection)
+            except BaseException:
+                connection.close()
+                raise
         return connection
 
-    def _note_log(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
-        self._log_pages = pages
+    def _create(self) -> None:
+        """An empty file of the user's own; SQLite gives its other files the same mode."""
+        if pages.sums_of(self.path).exists() or pages.log_of(self.path).exists():
+            raise Damaged(
+                "The journal is gone",
+                [("path", self.path)],
+                ["`holdfast repair` puts together what is left, from backups and the inbox"],
+            )
+        with os_errors(self.path), contextlib.suppress(FileExistsError):
+            descriptor = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, PRIVATE_FILE)
+            os.fchmod(descriptor, PRIVATE_FILE)
+            os.close(descriptor)
+            sync_directory(self.path.parent)
+
+    def _open_what_replaced_it(self) -> None:
+        """A repair may have put another file there. What is written into the old one would be lost."""
+        try:
+            if os.stat(self.path).st_ino == self._inode and not os.path.exists(self._new):
+                return
+        except FileNotFoundError:
+            pass
+        self._connection.close()
+        self._connection = self._open()
+
+    def _note_log(self, _connection: apsw.Connection, _name: str, count: int) -> int:
+        self._log_pages = count
         return apsw.SQLITE_OK
 
-    def _write_back(self) -> None:
-        """Empty the log. Merely copying it would not do: the next process could not know that it was copied."""
-        if self._log_pages <= LOG_PAGES:
-            return
-        self._connection.set_busy_timeout(0)
-        with contextlib.suppress(apsw.BusyError, apsw.LockedError):  # a reader is in the way; the next one does it
-            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        self._connection.set_busy_timeout(int(self.deadline * 1000))
-
-    def _migrate(self) -> None:
-        version = self._version()
-        if version > FORMAT:
-            raise Refused(
-                "This store was written by a newer Holdfast",
-                [("store", self.path), ("format", version), ("this program reads up to", FORMAT)],
-                ["`pip install --upgrade holdfast`"],
-            )
+    def _bring_up_to_date(self, connection: apsw.Connection) -> None:
+        version = int(connection.pragma("user_version"))
         if version == FORMAT:
             return
-        with lock(self.path.with_name("lock"), self.deadline), _translated(self.path):
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            for number in range(self._version() + 1, FORMAT + 1):
-                script = (Path(__file__).parent / "schema" / f"{number:04d}.sql").read_text()
-                with self._connection:
-                    self._connection.execute(script)
-                    self._connection.execute(f"PRAGMA user_version = {number}")
+        from holdfast.stores.upgrading import refuse_newer, upgrade  # as much to load as all the rest, once in a while
 
-    def _version(self) -> int:
-        with _translated(self.path):
-            return int(self._connection.pragma("user_version"))
+        if not 0 <= version <= FORMAT:
+            refuse_newer(connection, self.path, version)
+        with self.locked():
+            self._connection = connection
+            upgrade(connection, self.path)
+            self.write_back()
 
 
-def _name_for_sqlite(path: Path) -> str:
-    """SQLite wants names in UTF-8. A directory whose name is not has another one, as long as we keep it open."""
-    try:
-        str(path).encode()
-        return str(path)
-    except UnicodeEncodeError:
-        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        return f"/proc/self/fd/{directory}/{path.name}"
+def new_of(path: Path) -> Path:
+    """The database that is about to take the place of another one: see `replacing.py`."""
+    return path.with_name(path.name + ".new")
 
 
-def _create(path: Path) -> None:
-    """An empty file of the user's own; SQLite gives its other files the same mode."""
-    with os_errors(path), contextlib.suppress(FileExistsError):
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, PRIVATE_FILE)
-        os.fchmod(descriptor, PRIVATE_FILE)
-        os.close(descriptor)
-        sync_directory(path.parent)
-
-
-@contextlib.contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    """SQLite's failures in our words."""
-    try:
-        yield
-    except apsw.Error as error:
-        raise _in_our_words(error, path) from error
-
-
-def _in_our_words(error: apsw.Error, path: Path) -> HoldfastError:
-    facts = [("store", path), ("error", error)]
-    match error:
-        case apsw.BusyError() | apsw.LockedError():
-            return Busy("The store is locked by another program", facts, ["run the command again"])
-        case apsw.CorruptError() | apsw.NotADBError() | apsw.FormatError():
-            return Damaged("The store is damaged", facts, ["`holdfast verify` names what can still be read"])
-        case apsw.FullError():
-            return Trouble("The disk is full", facts, ["free some space, then run the command again"])
-        case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.CantOpenError():
-            return Trouble("The store cannot be written", facts, [f"look at `ls -ld {path.parent}`"])
-        case apsw.IOError():
-            return Trouble("The disk reports an error", facts, ["look at `dmesg`", "free some space"])
-    raise error
+def _changed(number: int) -> str:
+    if not number:
+        return "journal.sums, which knows what each page should be, cannot be read"
+    return f"page {number} of the database has changed since it was written"

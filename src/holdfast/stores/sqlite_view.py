@@ -5,30 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import apsw
-
 from holdfast.packing import expand, squeeze
 from holdfast.stores import queries
-from holdfast.stores.protocol import LEDGER, CheckpointRow, EventRow, Page, RunQuery, RunRow, SessionRow, Snapshot
+from holdfast.stores.protocol import CheckpointRow, EventRow, RunRow, SessionRow, Snapshot
+from holdfast.stores.sqlite_checks import EVENT, SqliteChecks
+from holdfast.stores.sqlite_lists import RUN, SqliteLists, run_row
 
-RUN = "run.id, run.status, run.layout, run.worktree, run.created, run.updated, run.seq, run.fold, run.state"
-EVENT = "event.seq, event.id, event.kind, event.time, event.session, event.agent, event.body"
 CHECKPOINT = "id, worktree, number, run, time, named, pinned, record"
 SESSION = (
     "session.id, run.id, session.opened, session.is_open, session.has_process, session.agent_session, session.record"
 )
 
 
-class SqliteView:
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
-
+class SqliteView(SqliteChecks, SqliteLists):
     def find_run(self, id: str) -> RunRow | None:
-        row = self._row(f"SELECT {RUN}, key FROM run WHERE id = ?", id)
-        return self._run(row) if row else None
-
-    def list_runs(self, query: RunQuery) -> Page:
-        return self._search_runs(query) if query.search is not None else self._newest_runs(query)
+        row = self._row(f"SELECT {RUN} FROM run WHERE id = ?", id)
+        return run_row(row) if row else None
 
     def all_run_ids(self) -> list[str]:
         return [id for (id,) in self._connection.execute("SELECT id FROM run ORDER BY key")]
@@ -88,14 +80,6 @@ class SqliteView:
         )
         return [Snapshot(seq, fold, expand(state)) for seq, fold, state in rows]
 
-    def blob(self, digest: bytes) -> bytes | None:
-        data = self._value("SELECT data FROM blob WHERE digest = ?", digest)
-        return None if data is None else expand(data)
-
-    def blob_uses(self, run: str) -> set[bytes]:
-        select = "SELECT digest FROM blob_use WHERE run = (SELECT key FROM run WHERE id = ?)"
-        return {digest for (digest,) in self._connection.execute(select, (run,))}
-
     def pointer(self, worktree: str) -> str | None:
         select = "SELECT run.id FROM pointer JOIN run ON run.key = pointer.run WHERE pointer.worktree = ?"
         run: str | None = self._value(select, worktree)
@@ -131,21 +115,15 @@ class SqliteView:
         number: int | None = self._value("SELECT max(number) FROM checkpoint WHERE worktree = ?", worktree)
         return number or 0
 
-    def problems(self) -> list[str]:
-        """What SQLite itself finds wrong."""
-        found = [text for (text,) in self._connection.execute("PRAGMA integrity_check") if text != "ok"]
-        for table, row, parent, _ in self._connection.execute("PRAGMA foreign_key_check"):
-            found.append(f"row {row} of {table} names a {parent} that is not there")
-        return found
-
     def has_event(self, id: bytes) -> bool:
         return self._value("SELECT 1 FROM event WHERE id = ?", id) is not None
 
     def add_event(self, row: EventRow, search: str) -> bool:
         """Add an event; False where one with this id is there already."""
         self._connection.execute(
-            "INSERT INTO event (run, seq, id, kind, time, session, agent, body)"
-            " VALUES ((SELECT key FROM run WHERE id = ?), ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+            "INSERT INTO event (run, seq, id, kind, time, session, agent, body, sum)"
+            " SELECT key, ?2, ?3, ?4, ?5, ?6, ?7, ?8, event_sum(key, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+            " FROM (SELECT (SELECT key FROM run WHERE id = ?1) AS key) WHERE true ON CONFLICT (id) DO NOTHING",
             row,
         )
         if not self._connection.changes():
@@ -160,13 +138,6 @@ class SqliteView:
             "DELETE FROM search WHERE rowid ="
             " (SELECT position FROM event WHERE run = (SELECT key FROM run WHERE id = ?) AND seq = ?)",
             (run, seq),
-        )
-
-    def put_blob(self, run: str, digest: bytes, data: bytes) -> None:
-        if self._value("SELECT 1 FROM blob WHERE digest = ?", digest) is None:
-            self._connection.execute("INSERT INTO blob (digest, data) VALUES (?, ?)", (digest, squeeze(data)))
-        self._connection.execute(
-            "INSERT OR IGNORE INTO blob_use (run, digest) VALUES ((SELECT key FROM run WHERE id = ?), ?)", (run, digest)
         )
 
     def put_run(self, row: RunRow) -> None:
@@ -220,102 +191,17 @@ class SqliteView:
             )
 
     def delete_run(self, run: str) -> None:
-        key = self._value("SELECT key FROM run WHERE id = ?", run)
+        key, values = self._value("SELECT key FROM run WHERE id = ?", run), self.blob_uses(run)
         self._connection.execute("DELETE FROM search WHERE rowid IN (SELECT position FROM event WHERE run = ?)", (key,))
         for table in ("pointer", "label", "snapshot", "session", "blob_use", "event"):
             self._connection.execute(f"DELETE FROM {table} WHERE run = ?", (key,))
-        self._connection.execute("DELETE FROM blob WHERE digest NOT IN (SELECT digest FROM blob_use)")
+        self._release_values(values)
         self._connection.execute("DELETE FROM run WHERE key = ?", (key,))
-
-    def _newest_runs(self, query: RunQuery) -> Page:
-        conditions, values = _conditions(query)
-        if query.after:
-            conditions.append("(run.updated, run.key) < (?, ?)")
-            values += query.after
-        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        select = f"SELECT {RUN}, run.key FROM run{where} ORDER BY run.updated DESC, run.key DESC LIMIT ?"
-        rows = [self._run(row) for row in self._connection.execute(select, [*values, query.limit + 1])]
-        shown = rows[: query.limit]
-        return Page(shown, (shown[-1].updated, shown[-1].key) if len(rows) > query.limit else None)
-
-    def _search_runs(self, query: RunQuery) -> Page:
-        """Runs by their newest event that fits. Rows are read until the page is full, not until the word runs out."""
-        expression = queries.match_expression(query.search or "")
-        if not expression:
-            return Page([], None)
-        conditions, values = _conditions(query)
-        before = query.after[0] if query.after else 2**62
-        seen: set[int] = set()
-        last = 0
-        select = (
-            "SELECT search.rowid, event.run FROM search JOIN event ON event.position = search.rowid"
-            " WHERE search MATCH ? AND search.rowid < ? ORDER BY search.rowid DESC"
-        )
-        match = " AND ".join(["run.key = ?", *conditions])
-        found: list[RunRow] = []
-        for position, key in self._connection.execute(select, (expression, before)):
-            if key in seen or self._seen_above(key, expression, query.after):
-                continue
-            if len(found) == query.limit:
-                return Page(found, (last, 0))
-            seen.add(key)
-            row = self._row(f"SELECT {RUN}, run.key FROM run WHERE {match}", key, *values)
-            if row:
-                found.append(self._run(row))
-                last = position
-        return Page(found, None)
-
-    def _seen_above(self, key: int, expression: str, after: tuple[int, int] | None) -> bool:
-        """Whether an earlier page listed this run, because a newer event of it fits too."""
-        return after is not None and bool(
-            self._value(
-                "SELECT 1 FROM search JOIN event ON event.position = search.rowid"
-                " WHERE search MATCH ? AND search.rowid >= ? AND event.run = ? LIMIT 1",
-                expression,
-                after[0],
-                key,
-            )
-        )
-
-    def _run(self, row: tuple[Any, ...]) -> RunRow:
-        found = RunRow._make((*row[:9], frozenset[str](), row[9]))
-        return found._replace(state=expand(found.state), labels=self._labels(found.key))
 
     def _labels(self, key: int) -> frozenset[str]:
         return frozenset(
             label for (label,) in self._connection.execute("SELECT label FROM label WHERE run = ?", (key,))
         )
-
-    def _row(self, select: str, *values: object) -> tuple[Any, ...] | None:
-        return self._connection.execute(select, values).fetchone()
-
-    def _value(self, select: str, *values: object) -> Any:
-        row = self._row(select, *values)
-        return row[0] if row else None
-
-
-def _conditions(query: RunQuery) -> tuple[list[str], list[object]]:
-    conditions: list[str] = []
-    values: list[object] = []
-    for column, allowed in (("status", query.statuses), ("layout", query.layouts)):
-        if allowed:
-            conditions.append(f"run.{column} IN ({', '.join('?' * len(allowed))})")
-            values += sorted(allowed)
-    if not query.layouts:
-        conditions.append("run.layout != ?")
-        values.append(LEDGER)
-    for label in sorted(query.labels):
-        conditions.append("run.key IN (SELECT run FROM label WHERE label = ?)")
-        values.append(label)
-    for condition, value in (
-        ("run.worktree = ?", query.worktree),
-        ("run.updated >= ?", query.since),
-        ("run.updated < ?", query.until),
-    ):
-        if value is not None:
-            conditions.append(condition)
-            values.append(value)
-    return conditions, values
 
 
 def _checkpoint(row: tuple[Any, ...]) -> CheckpointRow:

@@ -1,0 +1,199 @@
+"""A checksum for each page of the database, so that damage is found where SQLite itself never looks.
+
+`journal.sums` says what each page is once the log was copied into the database. It is written before that is done, so
+that a page which is no longer in the log always has its sum; one that is still in it may be any of its versions there.
+A kill at any point leaves nothing that looks like damage. The log's own frames carry checksums, but SQLite takes the
+first one that does not fit for the end of the log, and loses what lies behind it without a word; here that is said.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+from holdfast.errors import Refused
+from holdfast.files import PRIVATE_FILE, os_errors, read, sync_directory, write_all
+from holdfast.stores.connecting import name_for_sqlite
+
+HEAD = b"holdfast-sums 1\n"
+START = len(HEAD) + 8  # behind it, the salts of the log whose sums were kept last
+PAGE = 4096
+LOCK_PAGE = 2**30 // PAGE + 1  # SQLite locks this one and never writes it
+FRAME, LOG_HEAD = 24, 32
+MAGIC = 0x377F0682
+LOG_LIMIT = 1 << 32
+
+
+class Log(NamedTuple):
+    pages: dict[int, set[int]]  # the sums of all versions of each page that the log holds
+    problem: str | None
+    salts: bytes = b""  # that no other log has
+
+
+def sums_of(path: Path) -> Path:
+    return path.with_name("journal.sums")
+
+
+def log_of(path: Path) -> Path:
+    return path.with_name(path.name + "-wal")
+
+
+def note_log(path: Path, frames: int) -> None:
+    """Keep the sums of the pages in the first frames of the log. Whoever calls this is the only writer."""
+    if not frames or not sums_of(path).exists():
+        return
+    found: dict[int, int] = {}
+    with open(log_of(path), "rb") as log:
+        salts = log.read(LOG_HEAD)[16:24]
+        for _ in range(frames):
+            frame = log.read(FRAME + PAGE)
+            found[int.from_bytes(frame[:4], "big")] = zlib.crc32(frame[FRAME:])
+    with os_errors(sums_of(path)), open(sums_of(path), "r+b", buffering=0) as file:
+        os.pwrite(file.fileno(), salts, len(HEAD))
+        os.fsync(file.fileno())  # first, or a power cut could leave sums of pages that nobody expects yet
+        for number, total in found.items():
+            os.pwrite(file.fileno(), struct.pack(">I", total), START + 4 * (number - 1))
+        os.fsync(file.fileno())
+
+
+def note_all(path: Path) -> None:
+    """Keep the sums of all pages as they are. Whoever calls this is the only writer, and the log is empty."""
+    sums = b"".join(struct.pack(">I", zlib.crc32(page)) for _, page in every_page(path))
+    temporary = sums_of(path).with_name(f".journal.sums.{os.urandom(6).hex()}")
+    with os_errors(temporary):
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
+        with open(descriptor, "wb", buffering=0) as file:
+            os.fchmod(descriptor, PRIVATE_FILE)
+            write_all(descriptor, HEAD + bytes(8) + sums)
+            os.fsync(descriptor)
+            file.flush()
+        os.rename(temporary, sums_of(path))
+        sync_directory(path.parent)
+
+
+def changed_pages(path: Path, first: int, count: int) -> tuple[list[int], bool]:
+    """Which of these pages are not what was last written, and whether there are more. Nobody writes meanwhile."""
+    try:
+        known = read(sums_of(path), LOG_LIMIT)
+    except Refused:
+        known = b""
+    if known is None:
+        return [], False
+    if not known.startswith(HEAD):
+        return [0], False
+    log = read_log(log_of(path))
+    was_noted = known[len(HEAD) : START] == log.salts
+    wrong, last = [], 0
+    for number, page in every_page(path, first, count):
+        last = number
+        at = START + 4 * (number - 1)
+        total = int.from_bytes(known[at : at + 4], "big")
+        versions = log.pages.get(number, set())
+        if not total or number == LOCK_PAGE or (was_noted and versions):
+            continue  # it was never written; or it may not have been copied yet, and its sum be half written
+        if zlib.crc32(page) not in {total, *versions}:
+            wrong.append(number)
+    return wrong, last == first + count - 1
+
+
+def every_page(path: Path, first: int = 1, count: int = 2**62) -> Iterator[tuple[int, bytes]]:
+    """Pages of the database file. SQLite itself reads them: closing a file of our own would drop all its locks."""
+    file = apsw.VFSFile("", name_for_sqlite(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    try:
+        size = file.xFileSize()
+        for number in range(first, min(first + count, -(-size // PAGE) + 1)):
+            start = PAGE * (number - 1)
+            yield number, file.xRead(min(PAGE, size - start), start)
+    finally:
+        file.xClose()
+
+
+def read_log(path: Path) -> Log:
+    """What the log holds, and whether it breaks off where it should not."""
+    data = read(path, LOG_LIMIT) or b""
+    if len(data) < LOG_HEAD:
+        return Log({}, None)
+    magic, _, page, _, *salt, one, two = struct.unpack(">8I", data[:LOG_HEAD])
+    order = ">" if magic & 1 else "<"
+    state = _checksum(data[: LOG_HEAD - 8], order, (0, 0))
+    if magic & ~1 != MAGIC or page != PAGE or state != (one, two):
+        return Log({}, "the head of the log is damaged, so that nothing in it counts")
+    found: dict[int, set[int]] = {}
+    waiting: list[tuple[int, int]] = []
+    for at in range(LOG_HEAD, len(data) - FRAME - PAGE + 1, FRAME + PAGE):
+        number, size, *there, one, two = struct.unpack(">6I", data[at : at + FRAME])
+        content = data[at + FRAME : at + FRAME + PAGE]
+        state = _checksum(content, order, _checksum(data[at : at + 8], order, state))
+        if there != salt or state != (one, two):
+            return Log(found, _broken_off(data, at, salt), data[16:24])
+        waiting.append((number, zlib.crc32(content)))
+        if size:
+            for number, total in waiting:
+                found.setdefault(number, set()).add(total)
+            waiting.clear()
+    return Log(found, None, data[16:24])
+
+
+def sound_frames(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Every page in the log that is as it was written, also behind one that is not; of whole transactions only."""
+    waiting: list[tuple[int, bytes]] = []
+    for number, content, is_last in _frames(path):
+        if content is not None:
+            waiting.append((number, content))
+        if is_last:
+            yield from waiting
+            waiting.clear()
+
+
+def lost_pages(path: Path) -> int:
+    """How many pages in the log are not as they were written, and do not come again behind that."""
+    lost: set[int] = set()
+    for number, content, _ in _frames(path):
+        lost = lost | {number} if content is None else lost - {number}
+    return len(lost)
+
+
+def _frames(path: Path) -> Iterator[tuple[int, bytes | None, bool]]:
+    """The frames of the log: its page, what it holds if that is sound, and whether a transaction ends there.
+
+    A frame's checksum goes on from the one before it, which that one says itself.
+    """
+    data = read(path, LOG_LIMIT) or b""
+    order = ">" if data[3:4] and data[3] & 1 else "<"
+    state = struct.unpack(">2I", data[24:LOG_HEAD]) if len(data) >= LOG_HEAD else (0, 0)
+    salts = Counter(data[at + 8 : at + 16] for at in range(LOG_HEAD, len(data) - FRAME - PAGE + 1, FRAME + PAGE))
+    ours = data[16:24] if data[16:24] in salts else max(salts, key=lambda found: salts[found], default=b"")
+    for at in range(LOG_HEAD, len(data) - FRAME - PAGE + 1, FRAME + PAGE):
+        number, size, _, _, one, two = struct.unpack(">6I", data[at : at + FRAME])
+        if not any(data[at + n : at + n + 4] == ours[n - 8 : n - 4] for n in (8, 12)):
+            continue  # an earlier log left it
+        content = data[at + FRAME : at + FRAME + PAGE]
+        sound = _checksum(content, order, _checksum(data[at : at + 8], order, state)) == (one, two)
+        yield number, content if sound else None, bool(size)
+        state = (one, two)
+
+
+def _broken_off(data: bytes, at: int, salt: list[int]) -> str | None:
+    """Whether what follows belongs to this log. What an earlier one left behind has other salts."""
+    later = range(at, len(data) - FRAME - PAGE + 1, FRAME + PAGE)
+    ours = sum(any(a == b for a, b in zip(struct.unpack_from(">2I", data, n + 8), salt, strict=True)) for n in later)
+    if not ours:
+        return None
+    frame = (at - LOG_HEAD) // (FRAME + PAGE) + 1
+    return f"the log is damaged at its frame {frame}, so that {ours:,} pages in it do not count"
+
+
+def _checksum(data: bytes, order: str, state: tuple[int, int]) -> tuple[int, int]:
+    one, two = state
+    words = struct.unpack(f"{order}{len(data) // 4}I", data)
+    for a, b in zip(words[::2], words[1::2], strict=True):
+        one = (one + a + two) & 0xFFFFFFFF
+        two = (two + b + one) & 0xFFFFFFFF
+    return one, two
