@@ -18,27 +18,27 @@ from holdfast.teamtaking import follow_face
 from holdfast.workspace import Workspace
 
 
-class Mended(Struct):
+class Remade(Struct):
     path: str
     aside: str  # where what stood there is now
     why: str  # what was wrong with it
 
 
-def mend(workspace: Workspace, run: Run) -> tuple[list[Mended], list[str]]:
+def remake(workspace: Workspace, run: Run) -> tuple[list[Remade], list[str]]:
     """Put damaged files aside and write new ones. Answers with them, and with what nobody knows any more."""
-    mended: list[Mended] = []
+    made: list[Remade] = []
     lost: list[str] = []
     with on_shelf(workspace) as shelf:
         for damage in list(damages(workspace, run.id)):
             said = _salvaged(damage)
             aside = _put_aside(shelf, damage)
-            mended.append(Mended(shelf.name(damage.path), shelf.name(aside), damage.why))
+            made.append(Remade(shelf.name(damage.path), shelf.name(aside), damage.why))
             lost += _hear(shelf, run, damage, said)
-        if mended:
+        if made:
             shelf.written.runs.setdefault(run.id, run.seq)
             shelf.read_anew.add(run.id)
             show(shelf)
-    return mended, lost
+    return made, lost
 
 
 def _salvaged(damage: Damage) -> Body:

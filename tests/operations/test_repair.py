@@ -17,6 +17,18 @@ from tests.faber_states import ACTIVE, RUN, a_state, put
 from tests.operations.fabers import STATE, Faber
 
 
+def test_a_damaged_state_is_found_by_verify_which_says_what_to_do(faber: Faber) -> None:
+    faber.put()
+    faber.load()
+    assert holdfast.verify(faber.workspace).faces == []
+    faber.path.write_text("{ half a")
+    (found,) = holdfast.verify(faber.workspace).faces
+    assert found.where == STATE
+    assert f"`holdfast repair {RUN}`" in found.what
+    holdfast.repair(faber.workspace, RUN)
+    assert holdfast.verify(faber.workspace).faces == []
+
+
 def test_a_damaged_state_is_put_back_from_the_store(faber: Faber) -> None:
     faber.put()
     faber.load()

@@ -1,10 +1,11 @@
-"""Put back a file that another system owns and somebody has damaged or turned back, from the best copy that is left.
+"""Mend what is damaged: the store, then the run's files of another system, each from the best copies that are left.
 
 A Go Team run's files are made anew from the journal.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,15 +14,16 @@ from msgspec import Struct
 
 from holdfast import choosing, faces, files, teamwork
 from holdfast.adopting import LAYOUT, body_of, copies, journal_id, keep_copy, remember
-from holdfast.errors import NotFound, Refused
+from holdfast.errors import Ambiguous, HoldfastError, NotFound, Refused
 from holdfast.faces import Face, Unreadable, read_face
 from holdfast.finding import Target, faber_id, is_of, lost_records, shown
 from holdfast.layouts import faber
+from holdfast.mending import Mended as Mended, mend
 from holdfast.model import Draft, Run
 from holdfast.owning import TOLD
 from holdfast.records import moment, record_ids
 from holdfast.teamfaces import root_of
-from holdfast.teammending import Mended, mend
+from holdfast.teammending import Remade as Remade, remake
 from holdfast.text import path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
@@ -30,13 +32,14 @@ STORE, JOURNAL = "the store", "the journal"
 
 
 class Repaired(Struct):
-    run: str
+    run: str | None  # whose file was looked at; null: there is none
     path: str | None  # of the file; null: the run has none
     changed: bool
     source: str | None = None  # where the copy came from
     aside: str | None = None  # where what stood there is now
     lost: list[str] = []  # what was known and is not in it
-    files: list[Mended] = []  # of a Go Team run, that were made anew
+    files: list[Remade] = []  # of a Go Team run, that were made anew
+    store: Mended | None = None  # what became of the store; null: there is none
 
 
 class Copy(Struct):
@@ -50,15 +53,39 @@ class Copy(Struct):
         return len(record_ids(self.face.value)), written or datetime.min.replace(tzinfo=UTC)
 
 
-@verb
 def repair(workspace: Workspace, run: str | None = None, *, keep: bool = False) -> Repaired:
-    """Put the best copy of a FABER run's state back, if it is damaged or was turned back; or `keep` it as it is.
+    """Mend the store, then put the best copy of a FABER run's state back, if it is damaged or was turned back; or
+    `keep` that as it is. Damaged files of a Go Team run are made anew, and kept aside.
 
-    Damaged files of a Go Team run are made anew, and kept aside.
+    The store comes first: whatever is put back is written into the journal too.
     """
+    with files.os_errors():
+        store = mend(workspace) if workspace.exists else None
+    try:
+        result = _repair_file(workspace, run, keep=keep)
+    except HoldfastError as error:
+        if run is not None or store is None or not isinstance(error, NotFound | Ambiguous):
+            error.facts += _told(store)
+            raise
+        result = Repaired(None, None, changed=False)  # nobody asked for a file
+    result.store = store
+    return result
+
+
+def _told(store: Mended | None) -> Iterator[tuple[str, str]]:
+    """What became of the store, for who hears that a file cannot be mended."""
+    if store is not None:
+        yield from (("mended", what) for what in store.mended)
+        yield from (("lost", what) for what in store.lost)
+        yield from [("the damaged database", store.aside)] if store.aside else []
+
+
+@verb
+def _repair_file(workspace: Workspace, run: str | None = None, *, keep: bool = False) -> Repaired:
+    """Put the best copy of a FABER run's state back, if it is damaged or was turned back; or `keep` it as it is."""
     known = _find(workspace, run)
     if known is not None and known.layout == teamwork.LAYOUT:
-        return _mend(workspace, known)
+        return _remake(workspace, known)
     if known is not None and known.layout != LAYOUT:
         return Repaired(known.id, None, changed=False)
     named = run or faber.find_active(workspace.root).run or ""
@@ -82,14 +109,14 @@ def repair(workspace: Workspace, run: str | None = None, *, keep: bool = False) 
     return _put_back(workspace, name, path, best, known)
 
 
-def _mend(workspace: Workspace, run: Run) -> Repaired:
+def _remake(workspace: Workspace, run: Run) -> Repaired:
     if run.worktree != workspace.worktree:
         facts = [("run", run.id), ("its worktree", run.directory)]
         raise Refused("This run belongs to another worktree", facts, [f"`cd {run.directory}` and try again"])
     path = shown(workspace, root_of(workspace) / run.id)
-    mended, lost = mend(workspace, run)
-    workspace.warnings[:] = [told for told in workspace.warnings if all(made.path not in told for made in mended)]
-    return Repaired(run.id, path, bool(mended), JOURNAL if mended else None, None, lost, mended)
+    remade, lost = remake(workspace, run)
+    workspace.warnings[:] = [told for told in workspace.warnings if all(made.path not in told for made in remade)]
+    return Repaired(run.id, path, bool(remade), JOURNAL if remade else None, None, lost, remade)
 
 
 def _find(workspace: Workspace, run: str | None) -> Run | None:

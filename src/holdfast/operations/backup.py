@@ -1,0 +1,86 @@
+"""Keep the whole store in one file, and put it back from one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast import archive, files
+from holdfast.errors import NotFound, Refused
+from holdfast.safekeeping import keep_store, put_store_back
+from holdfast.text import path_text
+from holdfast.verbs import verb
+from holdfast.workspace import Workspace
+
+
+class BackedUp(Struct):
+    path: str
+    size: int  # bytes of the file
+    runs: int
+    events: int
+    checkpoints: int
+    format: int  # of the store in it
+
+
+class PutStoreBack(Struct):
+    path: str  # of the backup
+    runs: int
+    events: int
+    checkpoints: int
+    before: str | None  # a backup of what was there; null: it was too damaged or too new for one
+    aside: str | None  # where the old database is, if that backup does not hold all of it
+
+
+@verb
+def backup(workspace: Workspace, path: str, *, replace: bool = False) -> BackedUp:
+    """Write a backup of journal, checkpoints, copies of files and waiting calls. It is read back before it counts."""
+    target = _outside(workspace, path)
+    if target.is_dir() or (target.exists() and not replace):
+        raise Refused(
+            "Something is there already",
+            [("path", path_text(target))],
+            ["give another name", "`--yes` replaces a file"],
+        )
+    if not target.parent.is_dir():
+        raise NotFound("There is no such directory", [("path", path_text(target.parent))], [f"`mkdir {target.parent}`"])
+    with files.os_errors(target):
+        kept = keep_store(workspace, target)
+    return BackedUp(path_text(target), kept.size, *_counts(kept.contents), kept.contents.format)
+
+
+def restore_backup(workspace: Workspace, path: str) -> PutStoreBack:
+    """Let the store be what a backup says. What is there now is kept, and can be put back in the same way."""
+    source = _whole(path)
+    with files.os_errors(source):
+        if not workspace.exists:
+            archive.read_archive(source, lambda _: None)
+            workspace.create()
+        found = put_store_back(workspace, source)
+    return PutStoreBack(path_text(source), *_counts(found.contents), found.before, found.aside)
+
+
+def look_into_backup(path: str) -> tuple[archive.Contents, int]:
+    """What a backup says about itself, once all of it was read; and how many runs it holds."""
+    with files.os_errors(path):
+        found = archive.read_archive(_whole(path), lambda _: None)
+    return found, _counts(found)[0]
+
+
+def _whole(path: str) -> Path:
+    return Path(os.path.abspath(path))
+
+
+def _outside(workspace: Workspace, path: str) -> Path:
+    target = _whole(path)
+    if workspace.place in target.parents:
+        raise Refused(
+            "A backup inside the store would go with it", [("path", path_text(target))], ["give a path outside"]
+        )
+    return target
+
+
+def _counts(contents: archive.Contents) -> tuple[int, int, int]:
+    rows = contents.rows
+    return rows.get("run", 0) - contents.ledgers, rows.get("event", 0), rows.get("checkpoint", 0)

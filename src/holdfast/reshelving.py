@@ -1,0 +1,199 @@
+"""Mending what checkpoints rest on: packs of ours that are damaged, objects that are missing, refs that lost them.
+
+Objects are looked for in the damaged pack itself, in backups, and among the worktree's own files.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast import archive, files
+from holdfast.checkpointing import PATIENCE
+from holdfast.errors import HoldfastError
+from holdfast.examining import backups_of
+from holdfast.git import zsplit
+from holdfast.model import Checkpoint
+from holdfast.objects import BLOB, DIRECTORY, KEEP, TREE, Entry, write_pack
+from holdfast.proving import TIP
+from holdfast.reach import kinds, missing, promised
+from holdfast.shadow import Shadow
+from holdfast.text import count, path_text
+from holdfast.workspace import Workspace
+
+LIMIT = 50_000_000  # bytes of a file of the worktree that may be what is missing
+
+
+class Reshelved(Struct):
+    """What was mended, and what is lost."""
+
+    mended: list[str] = []
+    lost: list[str] = []
+
+
+def reshelve(workspace: Workspace, found: list[Checkpoint]) -> Reshelved:
+    """Bring back what checkpoints need, as far as it is to be had, and let the refs name them all."""
+    result = Reshelved([], [])
+    mark = workspace.place / "git" / "keep"
+    if mark.exists() and files.read(mark, 64) != KEEP:
+        files.write(mark, KEEP)
+        result.mended.append("the mark of our packs")
+    for worktree in sorted({made.worktree for made in found}):
+        shadow = Shadow(workspace.place, workspace.root, worktree)
+        for directory in (shadow.directory.parent, shadow.directory):
+            files.make_private_directory(directory)
+        with files.lock(shadow.directory / "lock", PATIENCE), shadow:
+            if worktree == workspace.worktree or len({made.worktree for made in found}) == 1:
+                _mend_packs(workspace, shadow, found, result)
+            _mend_ref(workspace, shadow, [made for made in found if made.worktree == worktree], result)
+    return result
+
+
+def _mend_packs(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], result: Reshelved) -> None:
+    directory = workspace.place / "rebuilding"
+    shutil.rmtree(directory, ignore_errors=True)
+    files.make_private_directory(directory)
+    damaged = [index for index in shadow.vault.packs() if not _is_sound(shadow, index)]
+    for index in damaged:
+        _put_aside(workspace, index)
+        result.mended.append(f"a damaged pack went aside: {index.stem}")
+    shadow.known.refresh()
+    lacking = _lacking(shadow, found)
+    if lacking:
+        room = directory / "objects"
+        files.make_private_directory(room)
+        for pack in _packs_to_look_in(workspace, damaged, directory):
+            _unpack(shadow, pack, room)
+        _write(shadow, dict(_loose(shadow, room)), result)
+        lacking = _lacking(shadow, found)
+    if lacking:
+        _write(shadow, dict(_in_worktree(shadow, lacking)), result)
+        lacking = _lacking(shadow, found)
+    shutil.rmtree(directory, ignore_errors=True)
+    if lacking:
+        result.lost.append(f"{count(len(lacking), 'object')} that checkpoints need, such as {min(lacking)}")
+
+
+def _is_sound(shadow: Shadow, index: Path) -> bool:
+    try:
+        shadow.git.run("verify-pack", str(index))
+        return True
+    except HoldfastError:
+        return False
+
+
+def _put_aside(workspace: Workspace, index: Path) -> None:
+    """A kill in the middle leaves a pack without its index, which git does not see, or one that is damaged still."""
+    place = workspace.place / "aside" / "packs"
+    for directory in (place.parent, place):
+        files.make_private_directory(directory)
+    for suffix in (".idx", ".pack", ".keep"):
+        part = index.with_suffix(suffix)
+        if part.exists():
+            shutil.copyfile(part, place / part.name)
+            os.chmod(place / part.name, files.PRIVATE_FILE)
+    for suffix in (".idx", ".pack", ".keep"):
+        files.remove(index.with_suffix(suffix))
+
+
+def _lacking(shadow: Shadow, found: list[Checkpoint]) -> set[str]:
+    roots = {id for made in found for id in (made.tree, made.beside, made.staged) if id}
+    there = kinds(shadow, roots)
+    lacking = (roots - there.keys()) | missing(shadow, there)
+    return lacking - promised(shadow) if lacking else lacking
+
+
+def _packs_to_look_in(workspace: Workspace, damaged: list[Path], directory: Path) -> Iterator[Path]:
+    for index in damaged:
+        yield workspace.place / "aside" / "packs" / f"{index.stem}.pack"
+    yield from sorted((workspace.place / "aside" / "packs").glob("*.pack"))
+    for number, backup in enumerate(backups_of(workspace.place)):
+        room = directory / f"packs-{number}"
+        files.make_private_directory(room)
+        try:
+            archive.read_archive(backup, partial(_pack_in, room))
+        except HoldfastError:
+            continue
+        yield from sorted(room.glob("*.pack"))
+
+
+def _pack_in(room: Path, name: str) -> Path | None:
+    return room / Path(name).name if name.endswith(".pack") else None
+
+
+def _unpack(shadow: Shadow, pack: Path, room: Path) -> None:
+    """Take out what can be read of a pack. Git goes on behind a damaged object, and says then that it failed."""
+    data = files.read(pack, 1 << 32)
+    if data is not None:
+        shadow.git.start("unpack-objects", "-r", "-q", scratch=room).finish(data, also_fine=(1, 128))
+
+
+def _loose(shadow: Shadow, room: Path) -> Iterator[tuple[str, tuple[str, bytes]]]:
+    """The objects that lie in a directory, if they are what their names say and the repository lacks them."""
+    import zlib
+
+    for path in sorted(room.glob("[0-9a-f][0-9a-f]/*")):
+        id = path.parent.name + path.name
+        try:
+            head, _, data = zlib.decompress(path.read_bytes()).partition(b"\0")
+        except zlib.error:
+            continue
+        kind = head.partition(b" ")[0].decode("ascii", "replace")
+        if kind in (BLOB, TREE) and shadow.git.form.id_of(kind, data) == id and not shadow.known.has(id):
+            yield id, (kind, data)
+
+
+def _in_worktree(shadow: Shadow, lacking: set[str]) -> Iterator[tuple[str, tuple[str, bytes]]]:
+    """Files of the worktree that are what is missing."""
+    for name in zsplit(shadow.git.run("ls-files", "-z", "--cached", "--others", "--exclude-standard")):
+        path = Path(shadow.root, os.fsdecode(name))
+        try:
+            data = files.read(path, LIMIT)
+        except HoldfastError:
+            continue
+        if data is not None and (id := shadow.git.form.id_of(BLOB, data)) in lacking:
+            yield id, (BLOB, data)
+
+
+def _write(shadow: Shadow, objects: dict[str, tuple[str, bytes]], result: Reshelved) -> None:
+    if objects:
+        write_pack(shadow.git.objects, objects, shadow.git.form, shadow.git.directory / "keep")
+        shadow.known.refresh()
+        result.mended.append(f"{count(len(objects), 'object')} of checkpoints found again")
+
+
+def _mend_ref(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], result: Reshelved) -> None:
+    vault = shadow.vault
+    path = vault.home / vault.ref
+    written = files.read(path)
+    is_written = written is None or TIP.fullmatch(written) is not None
+    tip = vault.tip() if is_written else None
+    if not is_written or (tip is not None and missing_root(shadow, tip)):
+        files.remove(path)
+        result.mended.append(f"{vault.ref} was made anew")
+    try:
+        numbers = vault.numbers()
+    except (HoldfastError, ValueError):
+        numbers = set()
+    there = kinds(shadow, {id for made in found for id in (made.tree, made.beside, made.staged) if id})
+    for made in found:
+        if made.number in numbers:
+            continue
+        parts = {b"tree": Entry(DIRECTORY, b"", made.tree), b"beside": Entry(0o100644, b"", made.beside)}
+        if made.staged and made.staged in there:
+            parts[b"staged"] = Entry(DIRECTORY, b"", made.staged)
+        if made.tree in there and made.beside in there:
+            vault.keep(made.number, parts)
+            result.mended.append(f"{vault.ref} names {made.id} again")
+        else:
+            result.lost.append(f"the files of checkpoint {made.id} in {path_text(workspace.root)}")
+
+
+def missing_root(shadow: Shadow, tip: str) -> bool:
+    """Whether the shelves that a ref points at cannot be read."""
+    return kinds(shadow, [tip]).get(tip) != TREE

@@ -1,0 +1,272 @@
+"""Putting a whole store into one file, and a whole store back from one, while others work.
+
+A backup is one moment of the journal. Waiting calls are gathered before it and packs after it: a call that is taken in
+meanwhile is in both, which makes one event of it, and a checkpoint's objects are on disk before the journal knows it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from holdfast import archive, files, intake
+from holdfast.archive import DATABASE, REFS, Contents, Part
+from holdfast.checkpointing import PATIENCE, shadow_of
+from holdfast.errors import Damaged, HoldfastError, Refused
+from holdfast.journal import is_ledger
+from holdfast.objects import KEEP, MARKED
+from holdfast.packing import UNREADABLE
+from holdfast.proving import TIP
+from holdfast.reach import tips
+from holdfast.rebuilding import REPLACED
+from holdfast.shadow import Shadow
+from holdfast.stores.connecting import FORMAT
+from holdfast.stores.copying import check_database, format_of
+from holdfast.stores.replacing import finish_replacing, is_unfinished, replace_database
+from holdfast.stores.sqlite import SqliteStore
+from holdfast.stores.upgrading import check_schema
+from holdfast.text import path_text
+from holdfast.workspace import Workspace
+
+KEPT = 2  # backups that restoring made
+STAGING, RESTORING = "backing-up", "restoring"
+MEGABYTE = 1_000_000
+
+
+class Kept(Struct):
+    """What a backup holds."""
+
+    contents: Contents
+    size: int  # of the file
+
+
+def keep_store(workspace: Workspace, target: Path) -> Kept:
+    """Write a backup of the store. It is read back before it gets its name."""
+    patience = workspace.settings.number("store.deadline")
+    with files.lock(workspace.place / "backup.lock", patience, "the backup"), _room(workspace.place / STAGING) as room:
+        calls = list(_gather_calls(workspace, room))
+        rows = workspace.store.copy(room / DATABASE, lambda done, total: workspace.progress("copying", done, total))
+        parts = [
+            Part(DATABASE, room / DATABASE),
+            *calls,
+            *_gather_packs(workspace, room),
+            *_gather_faces(workspace, room),
+        ]
+        total = sum(part.path.stat().st_size for part in parts)
+        done = 0
+
+        def told(size: int) -> None:
+            nonlocal done
+            done += size
+            workspace.progress("compressing, MB", done // MEGABYTE, total // MEGABYTE)
+
+        with workspace.reading() as journal:
+            ledgers = sum(map(is_ledger, journal.view.all_run_ids()))
+        about = Contents(FORMAT, f"{workspace.clock.now():%Y-%m-%dT%H:%M:%SZ}", rows, ledgers)
+        contents = archive.write_archive(target, parts, about, told)
+    return Kept(contents, target.stat().st_size)
+
+
+def _gather_calls(workspace: Workspace, room: Path) -> Iterator[Part]:
+    files.make_private_directory(room / "inbox")
+    for name in intake.waiting(workspace.inbox):
+        with contextlib.suppress(FileNotFoundError):  # taken in meanwhile
+            _link(workspace.inbox / name, room / "inbox" / name)
+    yield from _listed(room / "inbox", "inbox")
+
+
+def _gather_packs(workspace: Workspace, room: Path) -> Iterator[Part]:
+    files.make_private_directory(room / "packs")
+    with shadow_of(workspace) as shadow:  # nobody merges or drops packs of ours while we hold this
+        refs = tips(shadow)
+        for index in shadow.vault.packs():
+            for path in (index.with_suffix(".pack"), index):
+                _link(path, room / "packs" / path.name)
+    files.write(room / REFS, msgspec.json.encode(refs))
+    yield Part(REFS, room / REFS)
+    yield from _listed(room / "packs", "packs")
+
+
+def _gather_faces(workspace: Workspace, room: Path) -> Iterator[Part]:
+    files.make_private_directory(room / "faces")
+    for path in sorted((workspace.place / "faces").glob("*/*")):
+        name = f"faces/{path.parent.name}/{path.name}"
+        copy = room / "faces" / f"{path.parent.name}-{path.name}"
+        if archive.NAME.fullmatch(name):
+            with contextlib.suppress(FileNotFoundError):  # a newer one has replaced it
+                _link(path, copy)
+                yield Part(name, copy)
+
+
+def _listed(directory: Path, kind: str) -> Iterator[Part]:
+    for path in sorted(directory.iterdir()):
+        if archive.NAME.fullmatch(f"{kind}/{path.name}"):
+            yield Part(f"{kind}/{path.name}", path)
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except FileNotFoundError:
+        raise
+    except OSError:  # another file system, or one without second names
+        shutil.copyfile(source, target)
+
+
+@contextlib.contextmanager
+def _room(directory: Path) -> Iterator[Path]:
+    """An empty directory of our own; what a killed one left there goes first."""
+    shutil.rmtree(directory, ignore_errors=True)
+    files.make_private_directory(directory)
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+class PutBack(Struct):
+    """What was put back, and where what stood there before is now."""
+
+    contents: Contents
+    before: str | None = None  # a backup of what was there
+    aside: str | None = None  # the files themselves, where no backup could be made of them or somebody wrote since
+
+
+def put_store_back(workspace: Workspace, source: Path) -> PutBack:
+    """Let the store be what a backup says. What is there becomes a backup first, or goes aside where it is damaged."""
+    patience = workspace.settings.number("store.deadline")
+    path = workspace.place / DATABASE
+    with (
+        files.lock(workspace.place / "repair.lock", patience, "repair the store"),
+        _room(workspace.place / RESTORING) as room,
+    ):
+        result = PutBack(take_out(source, room))
+        workspace.check_ours()
+        with files.lock(workspace.place / "lock", patience):
+            if is_unfinished(path):
+                finish_replacing(path, workspace.place / "aside")
+        result.before, moment = _keep_before(workspace)
+        put_packs(workspace, room)
+        with files.lock(workspace.place / "lock", patience):
+            is_kept = moment is not None and workspace.store.moment() == moment  # else somebody wrote since
+            workspace.close()
+            aside = replace_database(path, room / DATABASE, workspace.place / "aside")
+        if aside is not None and is_kept:
+            shutil.rmtree(aside)
+        elif aside is not None:
+            result.aside = path_text(aside.relative_to(workspace.place))
+        _put_refs(workspace, room)
+        put_packs(workspace, room)  # once more: a tidying may have dropped them while no ref named what they hold
+        _put_the_rest(workspace, room)
+    return result
+
+
+def take_out(source: Path, room: Path) -> Contents:
+    """Take a backup apart, and bring its database to this format. Nothing of the store is touched yet."""
+    for kind in ("packs", "inbox", "faces"):
+        files.make_private_directory(room / kind)
+
+    def place(name: str) -> Path | None:
+        head, _, rest = name.partition("/")
+        return (
+            None if name.startswith("inbox/aside/") else room / head / rest.replace("/", "-") if rest else room / name
+        )
+
+    with files.os_errors(source):
+        contents = archive.read_archive(source, place)
+    version = format_of(room / DATABASE)
+    if version > FORMAT:
+        raise Refused(
+            "This backup was written by a newer Holdfast",
+            [("format", version), ("this program reads up to", FORMAT)],
+            ["`pip install --upgrade holdfast`"],
+        )
+    check_schema(room / DATABASE, version)
+    if check_database(room / DATABASE) != contents.rows:
+        raise Damaged("The database in this backup is not what its list says", [("path", path_text(source))])
+    SqliteStore(room / DATABASE).close()
+    return contents
+
+
+def _keep_before(workspace: Workspace) -> tuple[str | None, int | None]:
+    """A backup of what is there, and of which moment; None where it is too damaged or too new for one."""
+    directory = workspace.place / "backups"
+    files.make_private_directory(directory)
+    archive.clear_begun(directory)
+    target = directory / f"{REPLACED}{workspace.clock.now():%Y%m%d-%H%M%S}.tar.gz"
+    try:
+        path = workspace.place / DATABASE
+        if path.exists() and format_of(path) > FORMAT:  # whoever goes back to an older Holdfast comes from a newer one
+            return None, None
+        moment = workspace.store.moment()
+        keep_store(workspace, target)
+    except Damaged:
+        return None, None
+    for old in sorted(directory.glob(f"{REPLACED}*.tar.gz"))[:-KEPT]:
+        files.remove(old)
+    return path_text(target), moment
+
+
+def put_packs(workspace: Workspace, room: Path) -> None:
+    """Put the packs of the backup beside ours. Those that are there already are left; nothing names the others yet."""
+    with shadow_of(workspace) as shadow:
+        directory = shadow.git.objects / "pack"
+        directory.mkdir(parents=True, exist_ok=True)
+        for index in sorted((room / "packs").glob("*.idx")):
+            shadow.git.run("verify-pack", str(index))
+            if (directory / index.name).exists():
+                continue
+            files.put((directory / index.name).with_suffix(".keep"), KEEP, 0o444)
+            for path in (index.with_suffix(".pack"), index):
+                os.chmod(path, 0o444)
+                os.utime(path, (MARKED, MARKED))
+                _place(path, directory / path.name)
+            files.sync_directory(directory)
+
+
+def _place(source: Path, target: Path) -> None:
+    """Let a synced file be there too, also on another file system."""
+    try:
+        os.link(source, target)
+    except FileExistsError:  # a kill left a pack without its index
+        pass
+    except OSError:
+        files.put(target, files.read(source, 1 << 40) or b"", 0o444, date=MARKED)
+
+
+def _put_refs(workspace: Workspace, room: Path) -> None:
+    try:
+        refs = msgspec.json.decode(files.read(room / REFS) or b"{}", type=dict[str, str])
+    except UNREADABLE:
+        refs = {}
+    with workspace.reading() as journal:
+        worktrees = {made.worktree for made in journal.list_checkpoints()}
+    for worktree in sorted(worktrees):
+        shadow = Shadow(workspace.place, workspace.root, worktree)
+        for directory in (shadow.directory.parent, shadow.directory):
+            files.make_private_directory(directory)
+        with files.lock(shadow.directory / "lock", PATIENCE), shadow:
+            tip = refs.get(shadow.vault.ref, "")
+            if TIP.fullmatch(f"{tip}\n".encode()):
+                shadow.vault.point(tip)
+
+
+def _put_the_rest(workspace: Workspace, room: Path) -> None:
+    """Calls that waited wait again; copies of faces come back where they are missing."""
+    for path in sorted((room / "inbox").iterdir()):
+        if not (workspace.inbox / path.name).exists():
+            files.write(workspace.inbox / path.name, files.read(path, intake.READ_LIMIT) or b"")
+    for path in sorted((room / "faces").iterdir()):
+        directory, _, name = path.name.partition("-")
+        target = workspace.place / "faces" / directory / name
+        if not target.exists():
+            for parent in (target.parent.parent, target.parent):
+                files.make_private_directory(parent)
+            with contextlib.suppress(HoldfastError):  # a copy too many is no reason to fail
+                files.write(target, files.read(path) or b"")

@@ -1,0 +1,104 @@
+"""The rows in a database's leaf pages, read without SQLite: for what no path through the tree leads to any more.
+
+A page that was freed may hold rows that were deleted, so whoever uses this must know which ones to believe.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+PAGE = 4096
+LEAF, INDEX_LEAF = 0x0D, 0x0A
+MOST_LOCAL, MOST_LOCAL_OF_INDEX = PAGE - 35, (PAGE - 12) * 64 // 255 - 23
+LEAST_LOCAL = (PAGE - 12) * 32 // 255 - 23
+UNREADABLE = (IndexError, ValueError, struct.error)
+INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
+
+
+def rows_in_leaves(data: bytes) -> Iterator[tuple[int, list[Any]]]:
+    """Every row of an ordinary table that can be read, with its number."""
+    for at, end in _cells(data, LEAF):
+        try:
+            size, start = _varint(data, at)
+            number, start = _varint(data, start)
+            yield number, _row(data, start, end, size, MOST_LOCAL)
+        except UNREADABLE:
+            continue
+
+
+def entries_in_leaves(data: bytes) -> Iterator[list[Any]]:
+    """Every entry of an index, or of a table without numbers, that can be read; but for those that no leaf holds."""
+    for at, end in _cells(data, INDEX_LEAF):
+        try:
+            size, start = _varint(data, at)
+            yield _row(data, start, end, size, MOST_LOCAL_OF_INDEX)
+        except UNREADABLE:
+            continue
+
+
+def _cells(data: bytes, kind: int) -> Iterator[tuple[int, int]]:
+    """Where the cells of all pages of a kind begin, and where their page ends."""
+    for start in range(0, len(data) - PAGE + 1, PAGE):
+        head = start + (100 if start == 0 else 0)
+        if data[head] == kind:
+            most = min(int.from_bytes(data[head + 3 : head + 5], "big"), PAGE // 4)
+            for at in range(head + 8, head + 8 + 2 * most, 2):
+                yield start + int.from_bytes(data[at : at + 2], "big"), start + PAGE
+
+
+def _row(data: bytes, at: int, end: int, size: int, most_local: int) -> list[Any]:
+    if size > len(data) or at > end:
+        raise ValueError("there is no row here")
+    return list(_values(_payload(data, at, size, most_local)))
+
+
+def _payload(data: bytes, at: int, size: int, most_local: int) -> bytes:
+    """The bytes of a row. What does not fit into its page lies in a chain of others."""
+    if size <= most_local:
+        return data[at : at + size]
+    local = LEAST_LOCAL + (size - LEAST_LOCAL) % (PAGE - 4)
+    local = local if local <= most_local else LEAST_LOCAL
+    parts, left = [data[at : at + local]], size - local
+    page = int.from_bytes(data[at + local : at + local + 4], "big")
+    while left > 0:
+        start = (page - 1) * PAGE
+        if page < 1 or start + PAGE > len(data):
+            raise ValueError("the chain leads nowhere")
+        page = int.from_bytes(data[start : start + 4], "big")
+        parts.append(data[start + 4 : start + 4 + min(left, PAGE - 4)])
+        left -= PAGE - 4
+    return b"".join(parts)
+
+
+def _values(payload: bytes) -> Iterator[Any]:
+    size, at = _varint(payload, 0)
+    content = size
+    while at < size:
+        kind, at = _varint(payload, at)
+        length = INTEGERS.get(kind, 8 if kind == 7 else max(0, kind - 12) // 2)
+        part = payload[content : content + length]
+        if len(part) != length:
+            raise ValueError("a value breaks off")
+        content += length
+        if kind in INTEGERS:
+            yield int.from_bytes(part, "big", signed=True)
+        elif kind == 7:
+            yield struct.unpack(">d", part)[0]
+        elif kind >= 12:
+            yield part.decode() if kind % 2 else part
+        else:
+            yield {0: None, 8: 0, 9: 1}[kind] if kind in (0, 8, 9) else None
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for number in range(9):
+        byte = data[at + number]
+        if number == 8:
+            return value << 8 | byte, at + 9
+        value = value << 7 | byte & 0x7F
+        if not byte & 0x80:
+            return value, at + number + 1
+    raise ValueError("there is no number here")
