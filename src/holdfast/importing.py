@@ -19,9 +19,10 @@ from holdfast.errors import HoldfastError
 from holdfast.fill import COUNTED, MEASURED
 from holdfast.journal import Journal
 from holdfast.lifecycle import Move
-from holdfast.measuring import window_in
+from holdfast.measuring import counted, window_in
 from holdfast.model import Body, Draft, Environment, Run, Session, Status
 from holdfast.retelling import AGENT, Retelling, goal_in
+from holdfast.spending import Spent, share
 from holdfast.text import path_text
 from holdfast.workspace import Workspace
 
@@ -50,6 +51,10 @@ class Taken(Struct):
     prompts: int = 0
     actions: int = 0
     events: int = 0
+    damaged: int = 0  # lines that cannot be read
+
+    def lose(self) -> None:
+        self.damaged += 1
 
 
 def find_transcripts(config: Path, roots: Iterable[Path]) -> list[Path]:
@@ -57,7 +62,7 @@ def find_transcripts(config: Path, roots: Iterable[Path]) -> list[Path]:
     wanted = tuple(re.sub(r"[^A-Za-z0-9]", "-", str(root))[:ENCODED] for root in roots)
     folders = [folder for folder in _listed(config / "projects") if folder.name.startswith(wanted)]
     main = [file for folder in folders for file in _listed(folder)]
-    beside = [file for folder in main for file in _listed(folder / "subagents")]
+    beside = [file for folder in main for file in _listed(folder / transcript.SUBAGENTS)]
     return sorted(file for file in [*main, *beside] if file.name.endswith(transcript.ENDING))
 
 
@@ -111,7 +116,8 @@ class Importer:
 
     def _tell(self, heads: list[Head], destination: Destination) -> None:
         retelling = Retelling(self.workspace.clock.now())
-        lines = itertools.chain.from_iterable(transcript.read_lines(head.path) for head in heads)
+        lose = destination.taken.lose
+        lines = itertools.chain.from_iterable(transcript.read_lines(head.path, lose) for head in heads)
         drafts = (draft for line in lines for draft in retelling.tell(line))
         destination.begin()
         while batch := list(itertools.islice(drafts, BATCH)):
@@ -203,17 +209,17 @@ class Destination:
     def _sums(self, journal: Journal, retelling: Retelling) -> Iterator[Draft]:
         session = journal.find_session(self.session or "")
         usage, conversation = retelling.usage, self.head.conversation
-        counted: Body = {"read": retelling.read, "written": retelling.written, "cost": retelling.cost}
         if session is None:
             return
+        others = [other for other in journal.sessions_of(conversation) if other.id != session.id]
+        tally = retelling.tally
+        used = share(Spent(tally.read, tally.written, tally.cost), others)
         if usage is not None and not self.is_recorded:
             window = window_in(self.workspace, usage, gauge.find(self.workspace.place, conversation), [session])
             body = {"tokens": usage.tokens, "window": window, "model": usage.model}
             yield Draft(MEASURED, body, self._id(retelling, MEASURED), retelling.time)
-        if (retelling.read, retelling.written, retelling.cost) != (
-            session.tokens_read, session.tokens_written, session.cost,
-        ):  # fmt: skip
-            yield Draft(COUNTED, counted, time=retelling.time)
+        if body := counted(session, used):
+            yield Draft(COUNTED, body, time=retelling.time)
         if not self.is_recorded:
             body = {"how": "ended", "reason": IMPORTED}
             yield Draft(history.ENDED, body, self._id(retelling, history.ENDED), retelling.time)

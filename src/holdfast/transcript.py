@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
+import re
 import stat
-from collections.abc import Iterator
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +26,21 @@ from holdfast.intake import NotACall
 from holdfast.packing import UNREADABLE
 
 ENDING = ".jsonl"
+SUBAGENTS = "subagents"  # the directory of their records, below one that is named like the conversation
 FIRST_TAIL, LAST_TAIL = 64 * 1024, 16 * 1024 * 1024  # bytes from the end in which the last answer is looked for
+TALLIED = 64 * 1024 * 1024  # bytes of a transcript that are counted when its session ends; `import` counts any
 CHUNK, LONGEST = 1 << 20, 32 * 1024 * 1024  # bytes; a line that is longer is passed over
 SYNTHETIC = "<synthetic>"  # the model of answers that the client itself made up
 COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 BOUNDARY = "compact_boundary"
+TOO_LONG = b'{"type":"left-out","reason":"the line is too long"}\n'
+BEGINNING = re.compile(rb'(?<=.)\{"(?=(?:parentUuid|type|uuid|sessionId|isSidechain)")', re.DOTALL)
+BEGINNINGS = 100  # places in a damaged line that are tried
 WANTED = (b'"user"', b'"assistant"', b'"system"', b'"cost-state"')  # kinds of line; most bytes are in others
 
 Line = dict[str, Any]
 _decode = msgspec.json.Decoder().decode
+_validate = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 class Usage(Struct, frozen=True):
@@ -55,16 +64,79 @@ def read_usage(path: Path) -> Usage | None:
         return None
 
 
-def read_lines(path: Path) -> Iterator[Line]:
-    """The lines of a whole transcript that tell of the conversation. Damaged ones are passed over."""
+class Tally:
+    """What the answers of a conversation have used, and what the client says that they cost."""
+
+    def __init__(self) -> None:
+        self.read = self.written = 0
+        self.cost: float | None = None
+        self._messages: set[str] = set()
+
+    def add(self, line: Line) -> None:
+        """An answer stands in several lines, one for each of its parts, and each says the same of its tokens."""
+        if line.get("type") == "cost-state":
+            self._add_cost(line.get("totalCostUSD"), is_total=True)
+            return
+        message = line.get("message")
+        if line.get("type") != "assistant" or not isinstance(message, dict):
+            return
+        id = message.get("id")
+        if isinstance(id, str) and id:
+            if id in self._messages:
+                return
+            self._messages.add(id)
+        usage = message.get("usage")
+        if isinstance(usage, dict):
+            self.read += sum(number(usage.get(name)) or 0 for name in COUNTS[:3])
+            self.written += number(usage.get(COUNTS[3])) or 0
+        self._add_cost(line.get("costUSD"), is_total=False)
+
+    def _add_cost(self, cost: Any, *, is_total: bool) -> None:
+        if isinstance(cost, (int, float)) and not isinstance(cost, bool) and cost >= 0:
+            self.cost = float(cost) if is_total else (self.cost or 0.0) + cost
+
+
+def read_tally(path: Path) -> Tally | None:
+    """What a whole conversation has used; None where it cannot be read, or is too long to be read on the way."""
+    tally = Tally()
+    try:
+        if os.lstat(path).st_size > TALLIED:
+            return None
+        for line in read_lines(path):
+            tally.add(line)
+    except (HoldfastError, OSError, ValueError):
+        return None
+    return tally
+
+
+def read_lines(path: Path, lose: Callable[[], object] | None = None) -> Iterator[Line]:
+    """The lines of a whole transcript that tell of the conversation. `lose` is called for each that is damaged."""
     with opened(path) as file:
         try:
             for line in _split(file):
-                if any(kind in line for kind in WANTED) and (parsed := _parse(line)) is not None:
-                    yield parsed
+                parsed = None
+                if line is not None and any(kind in line for kind in WANTED):
+                    parsed = _parse(line)
+                    if found := parsed or _second(line):
+                        yield found
+                if parsed is None and lose is not None and not _is_sound(line):
+                    lose()
         except OSError as error:
             error.filename = error.filename or str(path)
             raise from_os_error(error) from error
+
+
+def copied(path: Path, change: Callable[[Line], Line]) -> Iterator[bytes]:
+    """Every line of a transcript, as `change` makes it. One that cannot be read is changed as a text."""
+    with opened(path) as file:
+        for line in _split(file):
+            parsed = _parse(line) if line else None
+            if line is None:
+                yield TOO_LONG
+            elif parsed is None and line:
+                yield str(change({"": line.decode("utf-8", "replace")})[""]).encode() + b"\n"
+            elif parsed is not None:
+                yield msgspec.json.encode(change(parsed)) + b"\n"
 
 
 @contextlib.contextmanager
@@ -117,19 +189,39 @@ def _last_usage(data: bytes, whole: bool) -> tuple[Usage | None, bool]:
     return None, False
 
 
-def _split(file: int) -> Iterator[bytes]:
-    """The lines of a file, never more of it in memory than the longest line that we take."""
+def _split(file: int) -> Iterator[bytes | None]:
+    """The lines of a file, never more of it in memory than the longest line that we take; None for a longer one."""
     parts: list[bytes] = []
     size = 0
+    if os.pread(file, len(BOM_UTF8), 0) == BOM_UTF8:
+        os.lseek(file, len(BOM_UTF8), os.SEEK_SET)
     while chunk := os.read(file, CHUNK):
         first, *rest = chunk.split(b"\n")
         parts, size = ([*parts, first] if size <= LONGEST else []), size + len(first)
         for following in rest:
-            if size <= LONGEST:
-                yield b"".join(parts)
+            yield b"".join(parts) if size <= LONGEST else None
             parts, size = [following], len(following)
-    if size <= LONGEST:
-        yield b"".join(parts)
+    yield b"".join(parts) if size <= LONGEST else None
+
+
+def _second(line: bytes) -> Line | None:
+    """A whole record that follows where another one broke off: so it is after a crash of the client."""
+    for begin in itertools.islice(BEGINNING.finditer(line), BEGINNINGS):
+        parsed = _parse(line[begin.start() :])
+        if parsed and isinstance(parsed.get("uuid"), str) and isinstance(parsed.get("sessionId"), str):
+            return parsed
+    return None
+
+
+def _is_sound(line: bytes | None) -> bool:
+    """Whether a line is blank or JSON, so that nobody misses anything where it is passed over."""
+    if line is None or not line.strip():
+        return line is not None
+    try:
+        _validate(line)
+    except UNREADABLE:
+        return False
+    return True
 
 
 def _parse(line: bytes) -> Line | None:

@@ -371,6 +371,18 @@ def test_whatever_stands_in_a_line_the_rest_is_taken(
     assert run.updated <= project.clock.now()
 
 
+@pytest.mark.promise(6)
+def test_lines_that_cannot_be_read_are_counted_and_said(
+    project: Workspace, told: Transcript, keep: Any, cli: Callable[..., Command]
+) -> None:
+    told.lines += [b'{"type":"user","message":{"ro', b"\x00" * 300]
+    told.prompt("after it")
+    keep(told)
+    found = holdfast.import_claude(project)
+    assert (found.damaged, len(found.runs)) == (2, 1)
+    assert "2 lines could not be read; what stood there is not taken in" in cli("import", "--claude").ok().err
+
+
 def test_file_that_is_named_must_be_there(project: Workspace) -> None:
     with pytest.raises(NotFound):
         holdfast.import_claude(project, ["/nowhere/c1.jsonl"])

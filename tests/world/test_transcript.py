@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -117,3 +119,53 @@ def test_a_line_that_is_too_long_is_passed_over_and_the_next_is_not(tmp_path: Pa
     line = json.dumps({"type": "user", "n": 1}).encode() + b"\n"
     path.write_bytes(line + b'"user"' + b"x" * (transcript.LONGEST + transcript.CHUNK) + b"\n" + line)
     assert [found["n"] for found in read_lines(path)] == [1, 1]
+
+
+def a_conversation(directory: Path, records: int = 24) -> bytes:
+    told = Transcript(str(directory), "c1")
+    for number in range(records):
+        told.prompt(f"prompt {number}", uuid=f"u{number}")
+    return told.write(directory / "whole.jsonl").read_bytes()
+
+
+def torn(data: bytes) -> Iterator[tuple[bytes, set[str], int]]:
+    """A transcript cut off at every 64th byte; the records that are still whole; and how many lines are not."""
+    for at in range(64, len(data), 64):
+        kept = data[:at].count(b"\n") + (data[at : at + 1] == b"\n")
+        yield data[:at], {f"u{n}" for n in range(kept)}, int(data[at - 1 : at] != b"\n" and data[at : at + 1] != b"\n")
+
+
+def overwritten(data: bytes) -> Iterator[tuple[bytes, set[str], int]]:
+    """A block of NULs within a line, in place of what was there."""
+    lines = data.split(b"\n")[:-1]
+    for hurt, line in enumerate(lines):
+        for begin in range(0, len(line) - 200, 40):
+            bad = line[:begin] + bytes(min(200 + begin, len(line) - begin)) + line[begin + 200 + begin :]
+            whole = b"".join(each + b"\n" for each in [*lines[:hurt], bad, *lines[hurt + 1 :]])
+            yield whole, {f"u{n}" for n in range(len(lines)) if n != hurt}, 1
+
+
+def otherwise(data: bytes) -> Iterator[tuple[bytes, set[str], int]]:
+    every = {f"u{n}" for n in range(data.count(b"\n"))}
+    lines = data.splitlines(keepends=True)
+    yield b"\xef\xbb\xbf" + data, every, 0
+    yield data + b"".join(lines[-3:]), every, 0
+    yield data.replace(b"prompt", "\u2028".encode()), every, 0
+    yield data + b"\xff\xfe" + "more".encode("utf-16-le") + b"\n", every, 1
+    yield data + b'{"type":"user","x":"' + b"x" * (20 << 20) + b'"}\n', every | {""}, 0
+    for cut in range(1, 200, 10):  # a client that crashed, and the next one that goes on behind what it left
+        yield lines[0] + lines[1][:cut] + b"".join(lines[2:]), every - {"u1"}, 1
+        yield lines[0] + bytes(cut) + b"".join(lines[1:]), every, 1
+
+
+@pytest.mark.promise(6)
+def test_damage_costs_no_more_than_itself_and_is_counted(tmp_path: Path) -> None:
+    data = a_conversation(tmp_path)
+    path = tmp_path / "damaged.jsonl"
+    cases = [*torn(data), *overwritten(data), *otherwise(data)]
+    assert len(cases) > 200
+    for number, (damaged, whole, lost) in enumerate(cases):
+        path.write_bytes(damaged)
+        count = itertools.count()
+        found = {line.get("uuid", "") for line in read_lines(path, count.__next__)}
+        assert (number, found, next(count)) == (number, whole, lost)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast import importing, installing
+from holdfast import departed, importing, installing
 from holdfast.errors import HoldfastError, NotFound
 from holdfast.importing import Head, Importer
 from holdfast.text import one_line, path_text
@@ -34,6 +34,7 @@ class Imported(Struct):
     actions: int
     skipped: list[Skipped]
     left: int  # older conversations that only `--all` takes
+    damaged: int = 0  # lines of transcripts that cannot be read: what stood in them is not taken in
 
 
 @verb
@@ -69,6 +70,7 @@ def _take(importer: Importer, heads: list[Head], worktree: str, result: Imported
     result.conversations += 1
     result.prompts += taken.prompts
     result.actions += taken.actions
+    result.damaged += taken.damaged
     if taken.events and taken.run not in (*result.runs, *result.joined):
         (result.runs if taken.started else result.joined).append(taken.run)
 
@@ -101,6 +103,8 @@ def _conversations(
             continue
         if head is None:
             _skip(result, path, "it holds no conversation")
+        elif not is_named and departed.was_deleted(workspace.place, head.conversation):
+            _skip(result, path, "its run was deleted; name the file to bring it back")
         else:
             heads.setdefault(head.conversation, []).append(head)
     found: list[tuple[list[Head], str]] = []

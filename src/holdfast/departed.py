@@ -1,0 +1,88 @@
+"""What has left the store: up to which event a run was exported, and which conversations had a run that was deleted.
+
+One small file each, so that nobody has to wait for anybody. A conversation's name is only kept as a digest.
+"""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from holdfast import files, ids
+from holdfast.errors import Refused
+from holdfast.packing import UNREADABLE
+
+EXPORTED, DELETED = "exported", "deleted"
+PURGING = "purging"  # the file that says which run is being purged
+
+
+class Exported(NamedTuple):
+    """The last event of a run that is in an export. A backup that is put back can give its number to another one."""
+
+    seq: int
+    event: str  # its id
+    run: str
+
+
+def note_exported(place: Path, told: Exported) -> None:
+    """Remember that all of a run up to this event is in a file somewhere."""
+    _put(place / EXPORTED, ids.file_name(told.run), f"{told.seq} {told.event} {told.run}\n".encode())
+
+
+def find_exported(place: Path, run: str) -> Exported | None:
+    """Up to where a run was exported; None where it was not."""
+    told = _told(place / EXPORTED / ids.file_name(run))
+    return told if told is not None and told.run == run else None
+
+
+def list_exported(place: Path) -> list[str]:
+    """The runs that were exported."""
+    try:
+        names = sorted(os.listdir(place / EXPORTED))
+    except FileNotFoundError:
+        return []
+    return [told.run for name in names if (told := _told(place / EXPORTED / name))]
+
+
+def _told(path: Path) -> Exported | None:
+    match (files.read(path, 4096) or b"").decode("utf-8", "replace").strip().split(" ", 2):
+        case [seq, event, run] if seq.isdecimal() and len(seq) < 16:
+            return Exported(int(seq), event, run)
+    return None
+
+
+def note_deleted(place: Path, run: str, conversations: set[str]) -> None:
+    """Remember that the run of these conversations was deleted, and nothing else of it."""
+    for conversation in sorted(conversations):
+        _put(place / DELETED, _digest(conversation), b"")
+    files.remove(place / EXPORTED / ids.file_name(run))
+
+
+def was_deleted(place: Path, conversation: str) -> bool:
+    """Whether the run of a conversation was deleted."""
+    return os.path.exists(place / DELETED / _digest(conversation))
+
+
+def unfinished_purge(place: Path) -> str | None:
+    """What is said where somebody looks while a purge is unfinished."""
+    if not os.path.exists(place / PURGING):
+        return None
+    try:
+        found = msgspec.json.decode(files.read(place / PURGING) or b"", type=dict[str, Any]).get("run")
+    except (*UNREADABLE, Refused):
+        found = None
+    name = found if isinstance(found, str) and ids.is_safe(found) else "RUN"
+    return f"Purging {name} is not finished: `holdfast delete {name} --purge --yes` finishes it"
+
+
+def _put(directory: Path, name: str, data: bytes) -> None:
+    files.make_private_directory(directory)
+    files.write(directory / name, data)
+
+
+def _digest(conversation: str) -> str:
+    return sha256(conversation.encode("utf-8", "surrogatepass")).hexdigest()

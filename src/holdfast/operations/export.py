@@ -1,0 +1,221 @@
+"""Put a run into one file that can be carried away: its events, its state, and, where that is wanted, its code."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+import holdfast
+from holdfast import choosing, departed, history, ids, installing, parcel, transcript
+from holdfast.checkpointing import shadow_of
+from holdfast.clock import micros
+from holdfast.errors import Damaged, HoldfastError, Refused
+from holdfast.journal import Journal
+from holdfast.ledger import record_of
+from holdfast.model import Body, Checkpoint, Event, Run, Session
+from holdfast.packfile import format_pack
+from holdfast.parcel import Manifest, Outgoing
+from holdfast.reach import kinds, reached
+from holdfast.redact import Counts, Known, find_known, redact
+from holdfast.shadow import Shadow
+from holdfast.text import path_text
+from holdfast.verbs import verb
+from holdfast.workspace import Workspace
+
+MOST_TRANSCRIPT = 1 << 28
+MOST_TRANSCRIPTS = 500
+encode = msgspec.json.Encoder().encode
+
+Clean = Callable[[Body], Body]
+
+
+class RunExported(Struct):
+    run: str
+    path: str
+    sha256: str  # of the file without its last 32 bytes, which are this digest
+    events: int
+    checkpoints: int  # whose code is in it
+    left_out: int  # checkpoints whose code is not in it, because nobody asked for it
+    transcripts: int
+    skipped: list[str]  # transcripts that were asked for and cannot be read
+    raw: bool
+    redacted: dict[str, int]  # what was taken out: kind -> how many
+
+
+@verb
+def export(
+    workspace: Workspace,
+    run: str,
+    file: str | os.PathLike[str],
+    *,
+    raw: bool = False,
+    with_code: bool = False,
+    transcripts: bool = False,
+) -> RunExported:
+    """Write one run into a file. Secrets are taken out of it, unless it is `raw`.
+
+    The code of checkpoints cannot be redacted: it goes along only if it is asked for, or if all is raw.
+    """
+    path = Path(file).absolute()
+    with workspace.reading() as journal:
+        found = choosing.find_by_name(workspace, journal, run)
+        has_code = (raw or with_code) and any(journal.list_checkpoints(run=found.id, limit=1))
+    with shadow_of(workspace) if has_code else nullcontext() as shadow, workspace.reading() as journal:
+        found = journal.get_run(found.id)
+        last = departed.Exported(found.seq, _last_event(journal, found), found.id)
+        made = list(journal.list_checkpoints(run=found.id))[::-1]
+        cleaner = _Cleaner(None if raw else find_known(workspace.environ, workspace.root), raw)
+        result = RunExported(found.id, path_text(path), "", found.seq, 0, len(made), 0, [], raw, {})
+        with parcel.written(path) as parcels:
+            parcels.add("events", lambda: _event_lines(workspace, journal, found, cleaner.anew()))
+            parcels.add("state", lambda: [encode(cleaner.without_counting(msgspec.to_builtins(found)))])
+            form = None
+            if shadow is not None and made:
+                form = shadow.git.form.name
+                _add_code(workspace, parcels, shadow, made, cleaner)
+                result.checkpoints, result.left_out = len(made), 0
+            if transcripts:
+                _add_transcripts(workspace, parcels, journal.list_sessions(found.id), cleaner, result)
+            result.redacted = dict(cleaner.counts)
+            told = Manifest(
+                found.id, workspace.clock.now(), f"holdfast {holdfast.__version__}", found.seq, history.VERSION,
+                not raw, result.redacted, form, result.checkpoints,
+            )  # fmt: skip
+            result.sha256 = parcels.seal(told)
+    if not result.redacted and not result.left_out:  # else the file is not all of it
+        departed.note_exported(workspace.place, last)
+    return result
+
+
+def _last_event(journal: Journal, run: Run) -> str:
+    return "".join(row.id.hex() for row in journal.view.events(run.id, newest=1))
+
+
+class _Cleaner:
+    """Takes secrets out of one value after the other, and counts them."""
+
+    def __init__(self, known: Known, raw: bool) -> None:
+        self.known = known
+        self.raw = raw
+        self.counts: Counts = Counter()
+
+    def anew(self) -> Clean:
+        """Begin to count, because the same is told once more."""
+        self.counts.clear()
+        return self.clean
+
+    def clean(self, value: Body) -> Body:
+        if self.raw:
+            return value
+        clean: Body
+        clean, counts = redact(value, self.known)
+        self.counts += counts
+        return clean
+
+    def without_counting(self, value: Body) -> Body:
+        """For what says once more what was counted already."""
+        clean: Body = value if self.raw else redact(value, self.known)[0]
+        return clean
+
+
+def _event_lines(workspace: Workspace, journal: Journal, run: Run, clean: Clean) -> Iterator[bytes]:
+    forgotten = set(run.forgotten)
+    for event in journal.events(run.id, until=run.seq):
+        body = {} if event.seq in forgotten else clean(event.body)
+        yield encode(_told(event, body)) + b"\n"
+        if event.seq % 1000 == 0 or event.seq == run.seq:
+            workspace.progress("exporting events", event.seq, run.seq)
+
+
+def _told(event: Event, body: Body) -> Body:
+    return {
+        "seq": event.seq,
+        "id": event.id,
+        "kind": event.kind,
+        "time": micros(event.time),
+        "session": event.session,
+        "agent": event.agent,
+        "body": body,
+    }
+
+
+def _add_code(
+    workspace: Workspace, parcels: Outgoing, shadow: Shadow, made: list[Checkpoint], cleaner: _Cleaner
+) -> None:
+    parcels.add("checkpoints", lambda: (encode(cleaner.clean(record_of(one))) + b"\n" for one in made))
+    roots = {id for one in made for id in (one.tree, one.beside, one.staged) if id}
+    there = kinds(shadow, roots)
+    if roots - there.keys():
+        raise _lost(min(roots - there.keys()))
+    named = list(dict.fromkeys(reached(shadow, there)))
+    what = kinds(shadow, named)
+    parcels.add_plain("objects", format_pack(_objects(workspace, shadow, named, what), len(named), shadow.git.form))
+
+
+def _objects(
+    workspace: Workspace, shadow: Shadow, named: list[str], what: dict[str, str]
+) -> Iterator[tuple[str, bytes]]:
+    for number, (id, data) in enumerate(zip(named, shadow.reader.read_many(named), strict=True), 1):
+        if data is None or id not in what:
+            raise _lost(id)
+        yield what[id], data
+        if number % 1000 == 0 or number == len(named):
+            workspace.progress("exporting code", number, len(named))
+
+
+def _lost(id: str) -> Damaged:
+    return Damaged(
+        "What a checkpoint needs is not there",
+        [("object", id)],
+        ["`holdfast verify --deep` names the checkpoints", "`holdfast export` without code leaves them out"],
+    )
+
+
+def _add_transcripts(
+    workspace: Workspace, parcels: Outgoing, sessions: Iterable[Session], cleaner: _Cleaner, result: RunExported
+) -> None:
+    """The client's own records of the run's conversations. Only files below the client's own directory are read."""
+    home = os.path.realpath(installing.config_directory(workspace.environ) / "projects")
+    for name, told in _records(sessions, home):
+        path = Path(os.path.realpath(told))
+        part = f"transcripts/{ids.file_name(name)}{transcript.ENDING}"
+        try:
+            if result.transcripts == MOST_TRANSCRIPTS or any(part == known.name for known in parcels.parts):
+                raise Refused("There is no place for this transcript", [("path", path_text(path))])
+            _check_transcript(path, home)
+            parcels.add(part, functools.partial(transcript.copied, path, cleaner.clean))
+            result.transcripts += 1
+        except HoldfastError:
+            result.skipped.append(path_text(told))
+
+
+def _records(sessions: Iterable[Session], home: str) -> Iterator[tuple[str, str]]:
+    """The name and the file of each record: of a conversation, and then of its subagents."""
+    told = {session.agent_session or session.transcript: session.transcript for session in sessions}
+    for conversation, file in told.items():
+        if file:
+            path = Path(os.path.realpath(file))
+            name = conversation if conversation != file and conversation else path.stem
+            yield name, file
+            below = path.with_suffix("") / transcript.SUBAGENTS
+            for each in sorted(below.glob(f"*{transcript.ENDING}")) if _is_below(path, home) else ():
+                yield f"{name}.{each.stem}", str(each)
+
+
+def _is_below(path: Path, home: str) -> bool:
+    return str(path).startswith(home + os.sep) and path.suffix == transcript.ENDING
+
+
+def _check_transcript(path: Path, home: str) -> None:
+    if not _is_below(path, home):
+        raise Refused("This is not a file that the client keeps", [("path", path_text(path))])
+    with transcript.opened(path) as file:
+        if os.fstat(file).st_size > MOST_TRANSCRIPT:
+            raise Refused("This transcript is too large", [("path", path_text(path))])

@@ -1,0 +1,149 @@
+"""Take in a run that `export` has put into a file: all of it, or nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from holdfast import files, ids, parcel, receiving
+from holdfast.checkpointing import MEGABYTE, shadow_of
+from holdfast.errors import NotFound, Refused
+from holdfast.journal import Journal
+from holdfast.ledger import record_of
+from holdfast.model import Checkpoint, Draft
+from holdfast.objects import DIRECTORY, Entry
+from holdfast.packfile import parse_pack
+from holdfast.parcel import Incoming
+from holdfast.receiving import Plan
+from holdfast.shadow import Shadow
+from holdfast.text import path_text
+from holdfast.verbs import verb
+from holdfast.workspace import Workspace
+
+BATCH = 1 << 25  # bytes of objects that are written as one pack
+TRANSCRIPT = re.compile(r"transcripts/([A-Za-z0-9][A-Za-z0-9._-]{0,150}\.jsonl)\Z")
+CARRIED = "carried"  # the directory in the store for transcripts that came with a run
+
+
+class RunImported(Struct):
+    run: str
+    goal: str
+    outcome: str  # `new`, `extended`, `forked`, or `known`: all its events were here
+    added: int  # events
+    events: int  # that the run has now
+    checkpoints: int  # that were added
+    left_out: int  # checkpoints whose code cannot be kept here
+    redacted: bool  # whether secrets were taken out before
+    forked_from: str | None = None  # the run here that it was the same as, up to its event `forked_at`
+    forked_at: int | None = None
+    transcripts: list[str] = []  # where those that came along are kept
+
+
+@verb
+def import_run(workspace: Workspace, file: str | os.PathLike[str]) -> RunImported:
+    """Take in one exported run. What is here already stays as it is.
+
+    A longer copy extends the run; one that went another way becomes a run of its own.
+    """
+    path = Path(os.path.realpath(file))
+    if not path.exists():
+        raise NotFound("There is no such file", [("path", path_text(path))], ["`holdfast export RUN FILE` makes one"])
+    workspace.create()
+    if workspace.is_off:
+        raise Refused("Holdfast is off here, so nothing is recorded", [("store", workspace.place)], ["`holdfast on`"])
+    most = workspace.settings.whole("store.cap") * MEGABYTE
+    with parcel.opened(path, most) as incoming:
+        workspace.progress("checking the file", 0, 1)
+        receiving.check(incoming, most)
+        workspace.progress("checking the file", 1, 1)
+        if incoming.manifest.form is None:
+            return _take_in(workspace, incoming, {}, 0)
+        with shadow_of(workspace) as shadow:
+            if shadow.git.form.name != incoming.manifest.form:
+                workspace.warn(f"its code is named by {incoming.manifest.form}, which this repository does not use")
+                return _take_in(workspace, incoming, {}, incoming.manifest.checkpoints)
+            return _take_in(workspace, incoming, _bring_code(workspace, shadow, incoming, most), 0)
+
+
+def _bring_code(workspace: Workspace, shadow: Shadow, incoming: Incoming, most: int) -> dict[str, Checkpoint]:
+    """Write the objects and put the checkpoints on shelves of this worktree: id -> the checkpoint as it stands here.
+
+    Until the journal names them, the next checkpoint may take their place.
+    """
+    with workspace.reading() as journal:
+        plan = receiving.plan_receipt(journal, incoming)
+        new = receiving.new_checkpoints(journal, receiving.read_checkpoints(incoming), plan)
+        first = journal.view.last_checkpoint_number(workspace.worktree) + 1
+    if not new:
+        return {}
+    workspace.progress("taking in the code", 0, 1)
+    waiting: dict[str, tuple[str, bytes]] = {}
+    size = 0
+    for found in parse_pack(incoming.read("objects"), shadow.git.form, most):
+        waiting[found.id] = (found.kind, found.data)
+        size += len(found.data)
+        if size > BATCH:
+            shadow.vault.bring(waiting)
+            waiting, size = {}, 0
+    shadow.vault.bring(waiting)
+    shadow.known.refresh()
+    here = {
+        number: structs.replace(made, worktree=workspace.worktree, number=number)
+        for number, made in enumerate(new, first)
+    }
+    shadow.vault.keep_many({number: _parts(made) for number, made in here.items()})
+    workspace.progress("taking in the code", 1, 1)
+    return {made.id: made for made in here.values()}
+
+
+def _parts(made: Checkpoint) -> dict[bytes, Entry]:
+    parts = {b"tree": Entry(DIRECTORY, b"", made.tree), b"beside": Entry(0o100644, b"", made.beside)}
+    return {**parts, b"staged": Entry(DIRECTORY, b"", made.staged)} if made.staged else parts
+
+
+def _take_in(workspace: Workspace, incoming: Incoming, shelved: dict[str, Checkpoint], left_out: int) -> RunImported:
+    with workspace.writing(for_session=False) as journal:
+        plan = receiving.plan_receipt(journal, incoming)
+        is_new = journal.find_run(plan.run) is None
+        added = journal.replay(plan.run, receiving.new_events(journal, incoming, plan))
+        # the run here may have gone on since they were shelved, so that they belong to a fork now
+        new = [structs.replace(made, run=plan.run) for made in shelved.values() if not journal.find_checkpoint(made.id)]
+        _keep(workspace, journal, new)
+        run = journal.get_run(plan.run)
+        result = RunImported(
+            run.id, run.goal, _outcome(plan, is_new, added), added, run.seq, len(new), left_out,
+            incoming.manifest.redacted, run.forked_from, run.forked_at,
+        )  # fmt: skip
+    result.transcripts = _carry(workspace, incoming, result.run)
+    return result
+
+
+def _outcome(plan: Plan, is_new: bool, added: int) -> str:
+    if is_new:
+        return "forked" if plan.forked_from else "new"
+    return "extended" if added else "known"
+
+
+def _keep(workspace: Workspace, journal: Journal, made: Iterable[Checkpoint]) -> None:
+    for checkpoint in made:
+        body = {name: value for name, value in record_of(checkpoint).items() if name != "time"}
+        journal.append(journal.ledger(workspace.worktree).id, Draft("checkpoint.made", body, time=checkpoint.time))
+
+
+def _carry(workspace: Workspace, incoming: Incoming, run: str) -> list[str]:
+    """Keep transcripts in the store, where only the user reads them. A longer one that is there stays."""
+    kept = []
+    for part in incoming.manifest.parts:
+        if found := TRANSCRIPT.match(part.name):
+            directory = workspace.place / CARRIED / ids.file_name(run)
+            for place in (directory.parent, directory):
+                files.make_private_directory(place)
+            path = directory / found[1]
+            if not path.exists() or path.stat().st_size < part.length:
+                files.write(path, b"".join(incoming.read(part.name)))
+            kept.append(path_text(path))
+    return kept

@@ -1,0 +1,138 @@
+"""What is known to be a secret is taken out, wherever it stands; what is not stays as it is."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from holdfast.redact import find_known, redact
+
+# Put together here, so that nobody who looks for secrets finds any in this file.
+TOKENS = {
+    "aws": "AKIA" + "IOSFODNN7EXAMPLE",
+    "github": "ghp_" + "a1B2" * 9,
+    "github, fine": "github_pat_" + "11ABCDEFG0" * 3,
+    "gitlab": "glpat-" + "x9" * 12,
+    "slack": "xoxb-" + "123456789012-abcdefABCDEF",
+    "openai": "sk-" + "proj-" + "Ab3" * 12,
+    "anthropic": "sk-ant-" + "api03-" + "Zz9_" * 8,
+    "stripe": "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc",
+    "google": "AIza" + "SyA1234567890abcdefghijklmnopqrstuv",
+    "npm": "npm_" + "q" * 36,
+    "pypi": "pypi-" + "AgEIcHlwaS5vcmc" * 5,
+    "hugging face": "hf_" + "Qw12" * 9,
+    "jwt": "eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxMjM0NTY3ODkwIn0" + ".dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
+    "vault": "hvs." + "CAESI" * 6,
+}
+KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow" + "IBAAKCAQEA\n" * 20 + "-----END RSA PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
+@pytest.mark.parametrize("shape", ["{}", "export X={}", '{{"a": "{}"}}', "curl -H 'x: {}' https://a.b", "see {}."])
+def test_the_token_of_a_provider_is_found_in_every_shape(token: str, shape: str) -> None:
+    clean, counts = redact({"text": [shape.format(token)]})
+    assert token not in json.dumps(clean)
+    assert counts.total() >= 1
+
+
+SECRETS = [
+    ("Authorization: Bearer abcdefghijklmnop", "abcdefghijklmnop"),
+    ('"authorization": "Basic dXNlcjpwYXNzd29yZA=="', "dXNlcjpwYXNzd29yZA"),
+    ("curl -H 'X-Api-Key: 0123456789abcdef'", "0123456789abcdef"),
+    ("postgres://shop:hunter2@db/shop", "hunter2"),
+    ("redis://:hunter2@cache:6379/0", "hunter2"),
+    ("https://oauth2:s3cr3t@example.org/a.git", "s3cr3t"),
+    ("https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXX", "XXXXXXXXXXXX"),
+    (f"before {KEY} after", "MIIEow"),
+    (KEY[: KEY.index("-----END")], "MIIEow"),
+    ("DB_PASSWORD=correcthorse", "correcthorse"),
+    ("password: 'correct1horse'", "correct1horse"),
+    ('client_secret = "correct-horse"', "correct-horse"),
+    ("host=db user=a password=correcthorse dbname=b", "correcthorse"),
+    ('{\\"api_key\\": \\"correct-horse\\"}', "correct-horse"),
+]
+
+
+@pytest.mark.parametrize(("text", "secret"), SECRETS)
+def test_what_says_of_itself_that_it_is_a_secret_is_found(text: str, secret: str) -> None:
+    clean, counts = redact(text)
+    assert secret not in clean
+    assert counts.total() == 1
+    assert "[redacted " in clean
+
+
+PLAIN = [
+    "The token: something that you send along",
+    "used 128000 tokens: 86000 of them in the context",
+    "context_tokens: 123456789",
+    "api_key = os.environ['API_KEY']",
+    "token=get_token(request)",
+    "password = settings.database.password",
+    "MY_TOKEN=$OTHER_TOKEN",
+    "commit 45132020f2bf0c8a097cca87459aa7adc443687b",
+    "session 9f1c2d3e-4b5a-6789-abcd-ef0123456789",
+    "https://github.com/fractary/core/pull/17#discussion_r1",
+    "git@github.com:fractary/core.git",
+    "src/holdfast/stores/sqlite_view.py:120",
+    "cp-7kzjpfgwag run-4x9k2m7pq3 ses-0123456789",
+]
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_what_is_none_stays_as_it_is(text: str) -> None:
+    assert redact({"text": text}) == ({"text": text}, {})
+
+
+def test_a_member_is_known_by_its_name_and_only_its_text_goes() -> None:
+    value = {"password": "correct horse", "token": 7, "key": "toolu_0123456789", "deep": [{"apiKey": "correct horse"}]}
+    clean, counts = redact(value)
+    assert clean["password"] == clean["deep"][0]["apiKey"] == "[redacted assignment]"
+    assert (clean["token"], clean["key"], counts) == (7, "toolu_0123456789", {"assignment": 2})
+
+
+def test_a_name_that_is_a_secret_goes_too() -> None:
+    clean, _ = redact({TOKENS["github"]: 1})
+    assert list(clean) == ["[redacted token]"]
+
+
+FORMS: list[Any] = [
+    lambda secret: secret,
+    lambda secret: base64.b64encode(secret.encode()).decode(),
+    lambda secret: quote(secret, safe=""),
+    lambda secret: json.dumps({"a": secret}),
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("home", ["environment", ".env", ".env.local"])
+def test_the_values_of_this_environment_are_found_in_every_form(tmp_path: Path, home: str, form: Any) -> None:
+    secret = 'pass "word"/öst 1'
+    environ = {"SHOP_PASSWORD": secret, "HOME": "/home/dev"} if home == "environment" else {}
+    if home != "environment":
+        (tmp_path / home).write_text(f"# mine\nPORT=8080\nexport SHOP_PASSWORD='{secret}'\n")
+    known = find_known(environ, tmp_path)
+    clean, counts = redact({"said": f"it is {form(secret)}, in /home/dev"}, known)
+    assert form(secret).strip("=") not in json.dumps(clean, ensure_ascii=False)
+    assert "/home/dev" in clean["said"]
+    assert counts == {"known value": 1}
+
+
+def test_place_is_no_secret_though_its_name_promises_one(tmp_path: Path) -> None:
+    environ = {
+        "PWD": "/home/dev/shop",
+        "CREDENTIALS": "~/secrets.json",
+        "TOKEN": "./token.txt",
+        "PASSWORD": "12345678901",
+    }
+    assert find_known(environ, tmp_path) is None
+
+
+def test_without_secrets_nothing_is_looked_for(tmp_path: Path) -> None:
+    (tmp_path / ".env").symlink_to("/etc/passwd")
+    (tmp_path / ".env.raw").write_bytes(b"A_TOKEN=\xff\xfe\xff\xfe\xff\xfe\xff\xfe")
+    assert find_known({"TOKEN": "short", "PATH": "/usr/bin:/bin"}, tmp_path) is None
