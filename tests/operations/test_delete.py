@@ -10,6 +10,7 @@ from holdfast import process
 from holdfast.errors import Busy, NotFound
 from holdfast.workspace import Workspace
 from tests.operations.people import a_process, as_session, kill, kinds_of, run_of, stop
+from tests.operations.teams import Team
 from tests.world.calls import keep_by_hand
 
 LARGE = "a large text " * 200
@@ -118,3 +119,15 @@ def test_run_must_be_named(project: Workspace) -> None:
         with pytest.raises(NotFound):
             holdfast.delete(project, name)
     assert len(holdfast.runs(project).runs) == 1
+
+
+def test_a_deleted_run_of_a_go_team_does_not_come_back_by_its_files(project: Workspace) -> None:
+    """It came back when the registry was lost, and was then rebuilt from the directories that are there."""
+    team = Team(project)
+    stays, goes = team.begin("stays").id, team.begin("goes").id
+    (team.root / goes / "theirs.txt").write_text("not ours")
+    holdfast.delete(project, goes)
+    (team.root / "sessions.json").unlink()
+    holdfast.status(project)
+    assert [run.id for run in holdfast.runs(project).runs] == [stays]
+    assert [path.name for path in (team.root / goes).iterdir()] == ["theirs.txt"]

@@ -1,0 +1,281 @@
+"""Removing a run so that no byte of it is left in the store: database, log, copies, caches, and the packs' objects.
+
+What shall go is written down first, in `purging`, so that a purge that was killed is known and can be finished. The
+journal forgets the run in one commit; everything after that only removes what nothing names any more. Checkpoints of
+the run go with it. What other runs, commits or the user's own files hold as well is theirs, and stays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import time
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import cast
+
+import msgspec
+from msgspec import Struct
+
+from holdfast import departed, files, history, ids, inside, intake, packing, rows, teampurging
+from holdfast.clock import micros
+from holdfast.errors import HoldfastError, Refused
+from holdfast.faces import read_face
+from holdfast.journal import LEDGER_PREFIX, Journal
+from holdfast.layouts.orchestrator import SESSION
+from holdfast.model import Body, Draft, Event, Run
+from holdfast.packing import UNREADABLE
+from holdfast.pruning import prune
+from holdfast.shadow import Shadow
+from holdfast.stores.protocol import Snapshot, Writer
+from holdfast.teaming import root_of
+from holdfast.teamwork import LAYOUT as TEAM
+from holdfast.text import path_text
+from holdfast.workspace import Workspace
+
+ORCHESTRATOR = "orchestrator"  # a layout
+PATIENCE = 120.0  # seconds to wait for a checkpoint that is being made
+COPIES = ("backups/*", "aside/journal-*", "aside/copies/*")  # of the store, whole or damaged
+PACKS = "aside/packs/*"  # of ours, damaged; their dates say nothing
+ROOMS = ("backing-up", "rebuilding", "restoring")  # where a backup or repair works, and what a kill left there
+CARRIED = "carried"
+LEFTOVER = re.compile(r"(?:\..+\.|tmp_holdfast_)[0-9a-f]{12}\Z")  # what a kill left of a file that was being written
+STALE = 60.0  # seconds after which such a file is nobody's any more
+CACHES = ("memory", "index", "looked-at", "theirs")  # of a worktree; they name files, and keep their objects alive
+SIZE = 1 << 26
+
+
+class Purge(Struct):
+    """What shall go; it holds names alone."""
+
+    run: str
+    created: int  # when the run began
+    names: list[str]  # of its sessions and conversations
+    checkpoints: dict[str, tuple[str, int]]  # id -> its worktree and its number there
+    restores: list[str]
+    faces: list[str]  # files of another system that show the run and stay
+    shown: list[str] = []  # files of the project in which we show it: they would bring it back
+
+
+class Purged(Struct):
+    checkpoints: int  # that went with it
+    freed: int  # bytes of our packs
+    copies: list[str]  # backups and damaged originals in the store that may have held it, and are gone
+    waiting: int  # packs that git has just used: until an hour from now, what they hold cannot go
+    set_aside: int  # kept calls that could not be read: nobody knows whose they are
+    files: list[str] = []  # of the project, that show the run and stay
+
+
+def find_pending(place: Path) -> Purge | None:
+    """The purge that was begun and not finished."""
+    try:
+        data = files.read(place / departed.PURGING, SIZE)
+        return msgspec.json.decode(data, type=Purge) if data else None
+    except (*UNREADABLE, Refused):
+        return None
+
+
+def is_meant(begun: Purge | None, name: str) -> bool:
+    """Whether a name means the run of a purge that was begun: the journal may not know it any more."""
+    return begun is not None and name != "" and (begun.run.startswith(name) or begun.run.endswith(name))
+
+
+def plan_purge(workspace: Workspace, journal: Journal, run: Run) -> Purge:
+    """Everything by which the run can be found again once the journal has forgotten it."""
+    sessions = journal.list_sessions(run.id)
+    made = list(journal.list_checkpoints(run=run.id))
+    names = {name for session in sessions for name in (session.id, session.agent_session) if name}
+    gone = {one.id: (one.worktree, one.number) for one in made}
+    restores = {
+        str(event.body["restore"]["id"])
+        for worktree in _ledgers(journal)
+        for event in journal.events(worktree)
+        if _is_of(event, run.id, gone.keys())
+    }
+    created = micros(run.created) if run.created else 0
+    faces = [str(Path(run.directory) / run.owned.path)] if run.owned else []
+    if run.layout == TEAM:
+        faces.append(path_text(Path(run.directory) / root_of(workspace).relative_to(workspace.root) / run.id))
+    return Purge(run.id, created, sorted(names), gone, sorted(restores), faces, list(_shown(workspace, run)))
+
+
+def _shown(workspace: Workspace, run: Run) -> Iterator[str]:
+    """The orchestrator's and the Go Team's files of this run, as far as they lie in this worktree."""
+    yield from teampurging.ours(workspace, run)
+    if run.layout != ORCHESTRATOR or run.worktree != workspace.worktree:
+        return
+    for path in filter(None, (SESSION, run.archived)):
+        if _shows(workspace.root, path, run.id):
+            yield path
+
+
+def _shows(root: Path, path: str, run: str) -> bool:
+    """Whether a file of the project shows a run, and no link leads out to it. A Go Team's lies below the run's name."""
+    with contextlib.suppress(HoldfastError, inside.Outside):
+        inside.resolve(root, path)
+        return Path(path).parent.name == run or read_face(root / path).value.get("session_id") == run
+    return False
+
+
+def begin(workspace: Workspace, journal: Journal, run: Run) -> Purge:
+    """Write down what shall go, and let the journal forget the run."""
+    purge = plan_purge(workspace, journal, run)
+    files.write(workspace.place / departed.PURGING, msgspec.json.encode(purge))
+    departed.note_deleted(workspace.place, run.id, {name for name in purge.names if not name.startswith("ses-")})
+    _forget(journal, purge)
+    return purge
+
+
+def finish(workspace: Workspace, purge: Purge) -> Purged:
+    """Remove all that nothing names any more."""
+    place = workspace.place
+    workspace.progress("purging", 1, 4)
+    result = Purged(len(purge.checkpoints), 0, [], 0, 0)
+    shown = [path for path in purge.shown if _shows(workspace.root, path, purge.run)]  # not in another worktree
+    for path in shown:
+        files.remove(workspace.root / path)
+    teampurging.forget(workspace, purge.run, shown)
+    _clear_worktrees(workspace, purge)
+    if (place / "git").exists():
+        shadow = Shadow(place, workspace.root, workspace.worktree)
+        pruned = prune(shadow, place, workspace.progress)
+        result.freed, result.waiting = max(0, pruned.before - pruned.after), pruned.waiting
+        _clear_leftovers(shadow.git.objects / "pack", 0.0)
+    workspace.progress("purging", 2, 4)
+    result.copies = [path_text(path) for path in _remove_copies(workspace, purge)]
+    result.set_aside = _clear_inbox(workspace.inbox, purge)
+    stay = [path for path in purge.faces if os.path.exists(path)] + teampurging.left(workspace, purge.run)
+    result.files = sorted(set(stay))
+    workspace.progress("purging", 3, 4)
+    workspace.store.scrub()
+    if not result.waiting:
+        files.remove(place / departed.PURGING)
+    workspace.progress("purging", 4, 4)
+    return result
+
+
+def _forget(journal: Journal, purge: Purge) -> None:
+    """Take the run out of the journal, and what the ledgers of worktrees say of it."""
+    for worktree in _ledgers(journal):
+        bodies = {event.seq: body for event in journal.events(worktree) if (body := _emptied(event, purge)) is not None}
+        if bodies:
+            _rewrite(journal, worktree, bodies)
+    for id in purge.checkpoints:
+        if made := journal.find_checkpoint(id):
+            journal.append(journal.ledger(made.worktree).id, Draft("checkpoint.dropped", {"id": id}))
+    if journal.find_run(purge.run):
+        journal.delete(purge.run)
+
+
+def _ledgers(journal: Journal) -> list[str]:
+    return [id for id in journal.view.all_run_ids() if id.startswith(LEDGER_PREFIX)]
+
+
+def _is_of(event: Event, run: str, checkpoints: Collection[str]) -> bool:
+    """Whether an event tells of a restore of this run, or of one to or from a state that goes."""
+    restore = event.body.get("restore") if event.kind.startswith("restore.") else None
+    if not isinstance(restore, dict) or not isinstance(restore.get("id"), str):
+        return False
+    return restore.get("run") == run or not {restore.get("before"), restore.get("target")}.isdisjoint(checkpoints)
+
+
+def _emptied(event: Event, purge: Purge) -> Body | None:
+    """What is left of an event of a ledger: a checkpoint's name and number, and nothing of a restore."""
+    id = event.body.get("id")
+    if event.kind == "checkpoint.made" and id in purge.checkpoints and len(event.body) > 2:
+        return {"id": id, "number": event.body.get("number")}
+    return {} if _is_of(event, purge.run, purge.checkpoints.keys()) else None
+
+
+def _rewrite(journal: Journal, run: str, bodies: dict[int, Body]) -> None:
+    """Replace what events of a ledger say, and fold it anew. Nobody has loaded it in this transaction yet."""
+    writer = cast(Writer, journal.view)
+    for seq, body in bodies.items():
+        writer.forget_words(run, seq)
+        writer.replace_body(run, seq, packing.pack(body)[0])
+    used = {digest for row in writer.events(run) for digest in packing.blobs_in(row.body)}
+    writer.drop_blob_uses(run, writer.blob_uses(run) - used)
+    milestones = {snapshot.seq for snapshot in writer.snapshots(run)}
+    state = Run(id=run)
+    for event in journal.events(run):
+        history.apply(state, event)
+        if event.seq in milestones:
+            writer.put_snapshot(run, Snapshot(event.seq, history.VERSION, rows.encode(state)))
+    writer.put_run(rows.row_of_run(state, journal.clock.now()))
+
+
+def _clear_worktrees(workspace: Workspace, purge: Purge) -> None:
+    """Take the checkpoints off their shelves, and forget what is remembered of every worktree."""
+    for worktree in sorted({worktree for worktree, _ in purge.checkpoints.values()}):
+        numbers = {number for place, number in purge.checkpoints.values() if place == worktree}
+        shadow = Shadow(workspace.place, workspace.root, worktree)
+        files.make_private_directory(shadow.directory)
+        with files.lock(shadow.directory / "lock", PATIENCE), shadow, workspace.reading() as journal:
+            taken = {made.number for made in journal.list_checkpoints(worktree)}  # a later one may have the number
+            shadow.vault.drop((shadow.vault.numbers() & numbers) - taken)
+    for directory in (workspace.place / "worktrees").glob("*"):
+        with files.lock(directory / "lock", PATIENCE):
+            _clear_worktree(directory, purge)
+
+
+def _clear_worktree(directory: Path, purge: Purge) -> None:
+    for name in CACHES:
+        files.remove(directory / name)
+    shutil.rmtree(directory / "scratch", ignore_errors=True)
+    with contextlib.suppress(*UNREADABLE, HoldfastError):
+        shown = msgspec.json.decode(files.read(directory / "session.json") or b"{}", type=Body)
+        if shown.get("run") == purge.run:
+            files.remove(directory / "session.json")
+
+
+def _remove_copies(workspace: Workspace, purge: Purge) -> Iterator[Path]:
+    """Remove what the store holds besides: generations of files, what a restore moved aside, transcripts, backups."""
+    place = workspace.place
+    generations = files.Generations(place / "faces")
+    trees = [generations.place_of(Path(path)) for path in purge.faces] + [place / CARRIED / ids.file_name(purge.run)]
+    trees += [path for id in purge.restores for path in (place / "aside").glob(f"{id}*") if ids.is_safe(id)]
+    for tree in trees:
+        _remove_tree(tree)
+    for directory in [place, place / "inbox", *(place / "worktrees").glob("*"), *(place / "faces").glob("*")]:
+        _clear_leftovers(directory, STALE)
+    copies = [path for pattern in COPIES for path in sorted(place.glob(pattern)) if _may_hold(path, purge)]
+    for path in [*copies, *sorted(place.glob(PACKS))]:
+        _remove_tree(path)
+        yield path
+    patience = workspace.settings.number("store.deadline")
+    with files.lock(place / "backup.lock", patience), files.lock(place / "repair.lock", patience):
+        for name in ROOMS:
+            shutil.rmtree(place / name, ignore_errors=True)
+
+
+def _may_hold(path: Path, purge: Purge) -> bool:
+    """Whether a copy of the store was made since the run began."""
+    return path.lstat().st_mtime * 1e6 >= purge.created
+
+
+def _remove_tree(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        files.remove(path)
+
+
+def _clear_leftovers(directory: Path, age: float) -> None:
+    now = time.time()
+    for path in directory.glob("*") if directory.is_dir() else ():
+        with contextlib.suppress(FileNotFoundError):
+            if LEFTOVER.match(path.name) and path.is_file() and now - path.lstat().st_mtime >= age:
+                files.remove(path)
+
+
+def _clear_inbox(inbox: Path, purge: Purge) -> int:
+    """Remove unreadable calls that name the run; answers with how many others there are."""
+    wanted = [name.encode() for name in (purge.run, *purge.names)]
+    for name in intake.aside(inbox):
+        with contextlib.suppress(Refused):  # a link, a pipe, a giant: nothing that was kept here
+            data = files.read(inbox / "aside" / name, intake.READ_LIMIT) or b""
+            if any(word in data for word in wanted):
+                files.remove(inbox / "aside" / name)
+    return len(intake.aside(inbox))
