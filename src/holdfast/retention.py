@@ -1,4 +1,7 @@
-"""What may be forgotten: old checkpoints are thinned out, and what somebody named, pinned or still needs stays."""
+"""What may be forgotten: old checkpoints, what tools gave, runs that were exported; and what never is.
+
+What somebody named, pinned or still needs stays, and what is not known for sure to be none of these stays too.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,34 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from holdfast.model import Checkpoint, Run
+
+# Kinds of events, and where in their bodies stands what tools gave, as it came. No state rests on it.
+RAW = {"call.kept": ("call",), "call.late": ("call",), "action.taken": ("outcome",), "subagent.told": ("result",)}
+LAYOUTS = ("native", "orchestrator", "go-team", "faber")  # whose runs are understood
+
+
+def why_output_stays(run: Run) -> str | None:
+    """Why what the tools of a run gave is not thinned out, whatever the numbers say."""
+    if run.layout not in LAYOUTS:
+        return "unknown"
+    if run.status.is_open:
+        return "open"
+    if run.open_sessions:
+        return "in use"
+    if run.name or run.tags:
+        return "named"
+    return "pinned" if any(entry.pinned for entry in run.pinnable.values()) else None
+
+
+def why_run_stays(run: Run, exported: int, in_use: bool) -> str | None:
+    """Why a run is not removed, whatever the numbers say. `exported` is the last of its events that a file holds."""
+    if why := why_output_stays(run):
+        return why
+    if run.owned is not None or run.archived is not None:
+        return "another system's"
+    if in_use:
+        return "in use"
+    return "not exported" if exported < run.seq else None
 
 
 class Rules(Struct):

@@ -167,23 +167,35 @@ def test_the_oldest_go_until_the_rest_fits_into_so_many_bytes(project: Workspace
     assert (project.root / "number").read_text() == "3"
 
 
+@pytest.mark.promise(11)
+def test_a_repository_cannot_make_tidying_forget_more(project: Workspace, clock: TickingClock) -> None:
+    some(project, 5)
+    (project.root / ".holdfast.toml").write_text("[store]\ncap = 1\n[checkpoint]\nmost = 1\nkeep_days = 1\n")
+    with holdfast.open(project.root, clock=clock) as again:
+        assert holdfast.tidy(again, dry_run=True).dropped == []
+        assert all("is not for a project to set" in warning for warning in again.warnings)
+        assert len(again.warnings) == 3
+
+
 def test_what_was_never_asked_for_is_bounded_by_the_settings(project: Workspace, clock: TickingClock) -> None:
     made = some(project, 5)
     assert holdfast.tidy(project).dropped == []
-    holdfast.config_set(project, "checkpoint.most", "3", for_project=True)
+    holdfast.config_set(project, "checkpoint.most", "3")
     with holdfast.open(project.root, clock=clock) as again:
         assert holdfast.tidy(again, most=4).dropped == [made[0].id]
         assert holdfast.tidy(again).dropped == [made[1].id]
-    (project.root / ".holdfast.toml").write_text("[checkpoint]\nkeep_days = 1\n")
+    holdfast.config_set(project, "checkpoint.keep_days", "1")
     clock.time += 2 * timedelta(days=1)
     with holdfast.open(project.root, clock=clock) as again:
         assert set(holdfast.tidy(again).dropped) == {found.id for found in made[2:4]}
-    (project.root / ".holdfast.toml").write_text("[store]\ncap = 1\n")
+    holdfast.config_set(project, "store.cap", "1")
     with holdfast.open(project.root, clock=clock) as again:
         for _ in range(3):
             put(project.root, {"noise": os.urandom(600_000)})
             take(again)
-        assert len(holdfast.tidy(again).dropped) == 2
+        done = holdfast.tidy(again)
+        assert (len(done.dropped), done.kept) == (3, 1)
+        assert done.room.total < done.cap == 1_000_000
 
 
 @pytest.mark.promise(11)

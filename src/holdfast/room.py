@@ -1,0 +1,76 @@
+"""What we take on the disk: every file of the store's directory, and our packs beside the repository's.
+
+Told by the sizes of files alone, so that asking is cheap. What lies in the user's own directories is not a store's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast import files, spool
+
+PARTS = {
+    "journal.db": "journal",
+    "journal.db-wal": "journal",
+    "journal.db-shm": "journal",
+    "inbox": "inbox",
+    "git": "checkpoints",
+    "worktrees": "caches",
+    "faces": "copies",
+    "aside": "copies",
+    "backups": "copies",
+}
+PACK = (".pack", ".idx", ".rev", ".keep")
+
+
+class Room(Struct):
+    """Bytes on the disk, and what they are for."""
+
+    total: int = 0
+    journal: int = 0  # the database and its log
+    checkpoints: int = 0  # our packs
+    inbox: int = 0  # calls that were not taken in yet, or could not be read
+    copies: int = 0  # versions of files of other systems, what was moved aside, backups
+    caches: int = 0  # what is remembered of worktrees
+    rest: int = 0
+
+    def add(self, part: str, size: int) -> None:
+        self.total += size
+        setattr(self, part, getattr(self, part) + size)
+
+
+def room_of(place: Path, root: Path) -> Room:
+    """What a store takes, with its packs in the repository of a worktree, if there is one."""
+    room = Room()
+    for path, size in _sizes(place):
+        room.add(PARTS.get(path.relative_to(place).parts[0], "rest"), size)
+    mark = files.read(place / "git" / "keep", 64)
+    for keep in _kept(root) if mark else ():
+        if files.read(keep, 64) == mark:
+            room.add("checkpoints", sum(_size(keep.with_suffix(suffix)) for suffix in PACK))
+    return room
+
+
+def _kept(root: Path) -> Iterator[Path]:
+    """The marks of packs in the repository that git's housekeeping leaves alone; ours are among them."""
+    directory = spool.git_directory(str(root / ".git"))
+    if directory:
+        yield from Path(spool.common_directory(directory), "objects", "pack").glob("pack-*.keep")
+
+
+def _sizes(directory: Path) -> Iterator[tuple[Path, int]]:
+    for place, _, names in os.walk(directory):
+        for name in names:
+            path = Path(place, name)
+            yield path, _size(path)
+
+
+def _size(path: Path) -> int:
+    with contextlib.suppress(OSError):  # gone meanwhile
+        return path.lstat().st_size
+    return 0
