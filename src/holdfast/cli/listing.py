@@ -1,0 +1,45 @@
+"""What is said about lists of runs and about what a search finds, however the command was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from holdfast.cli import words
+from holdfast.cli.outcome import Said
+from holdfast.cli.words import Line, ago
+from holdfast.text import count, one_line
+
+if TYPE_CHECKING:  # a list need not load what searches
+    from holdfast.operations.runs import RunsListed
+    from holdfast.operations.search import Found, Searched
+
+
+def said_runs(found: RunsListed) -> Said:
+    """Runs in a table; a row's number names its run."""
+    if not found.runs:
+        return Said(found, talk=["No run fits."])
+    rows = [
+        [str(number), run.id, run.status, ago(run.updated) if run.updated else "-", one_line(run.title, 80)]
+        for number, run in enumerate(found.runs, 1)
+    ]
+    talk = [f"More: `holdfast runs --after {found.next}` (with the same filters)"] if found.next else []
+    return Said(found, lambda: words.table(["#", "run", "status", "last", "goal"], rows), talk)
+
+
+def said_found(found: Searched) -> Said:
+    """Each event with the piece of it in which the words stand."""
+    if not found.found:
+        return Said(found, talk=["Nothing fits."])
+    lines = [line for hit in found.found for line in _hit(hit)]
+    order = "the best first" if found.ranked else "the newest first"
+    return Said(found, lines, [f"{count(len(found.found), 'event')}, {order}"])
+
+
+def _hit(hit: Found) -> Iterator[Line]:
+    yield ("dim", f"{hit.run} #{hit.seq}  {hit.sort}  {ago(hit.time)}  {one_line(hit.title, 60)}")
+    pieces, at = [("", "  ")], 0
+    for first, last in hit.marks:
+        pieces += [("", hit.text[at:first]), ("match", hit.text[first:last])]
+        at = last
+    yield [*pieces, ("", hit.text[at:])]

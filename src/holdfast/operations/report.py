@@ -1,0 +1,63 @@
+"""Reports of a run: Markdown for a pull request, and a picture of when things happened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast import choosing, files, history, timeline
+from holdfast.errors import Refused
+from holdfast.model import Checkpoint, Run, Session
+from holdfast.recounting import recount
+from holdfast.spending import Spent, spent
+from holdfast.text import path_text
+from holdfast.verbs import verb
+from holdfast.workspace import Workspace
+
+SESSIONS, CHECKPOINTS = 1_000, 1_000  # the newest of them that a report is made of
+MODE = 0o644  # a picture is for others
+
+
+class Reported(Struct):
+    run: str
+    markdown: str
+    spent: Spent  # what all sessions of the run have used
+
+
+class Pictured(Struct):
+    run: str
+    path: str | None  # where it was written; null: nowhere
+    svg: str
+
+
+@verb
+def report(workspace: Workspace, run: str | None = None) -> Reported:
+    """A run as Markdown: what was done, decided and changed, what is open, who worked on it and what it cost."""
+    found, sessions, checkpoints = _gather(workspace, run)
+    return Reported(found.id, recount(found, sessions, checkpoints), spent(sessions))
+
+
+@verb
+def picture(workspace: Workspace, run: str | None = None, file: str | None = None) -> Pictured:
+    """A run as a picture of its sessions over time, in SVG; written into a file where one is named."""
+    found, sessions, checkpoints = _gather(workspace, run)
+    with workspace.reading() as journal:
+        events = history.without(journal.events(found.id), set(found.forgotten))
+        svg = timeline.draw(found, sessions, timeline.marks_of(events, checkpoints))
+    if file is None:
+        return Pictured(found.id, None, svg)
+    path = Path(file).absolute()
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise Refused("There is something else than a file", [("path", path_text(path))], ["name another file"])
+    with files.os_errors(path):
+        files.write(path, svg.encode(), MODE)
+    return Pictured(found.id, path_text(path), svg)
+
+
+def _gather(workspace: Workspace, name: str | None) -> tuple[Run, list[Session], list[Checkpoint]]:
+    with workspace.reading() as journal:
+        run = choosing.get_run(workspace, journal, name)
+        sessions = journal.list_sessions(run.id, limit=SESSIONS)
+        checkpoints = list(journal.list_checkpoints(run=run.id, limit=CHECKPOINTS))
+    return run, sessions[::-1], checkpoints[::-1]

@@ -1,0 +1,64 @@
+"""Runs of this project, newest first; a page at a time, all or those that fit."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from holdfast import choosing, filtering
+from holdfast.errors import WrongUsage
+from holdfast.model import Run
+from holdfast.stores.protocol import RunQuery
+from holdfast.text import one_line
+from holdfast.verbs import verb
+from holdfast.workspace import Workspace
+
+
+class RunsListed(Struct):
+    runs: list[Run]
+    next: str | None  # the key of the next page
+
+
+@verb
+def runs(
+    workspace: Workspace,
+    *,
+    status: tuple[str, ...] = (),
+    layout: tuple[str, ...] = (),
+    agent: str | None = None,
+    tag: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    search: str | None = None,
+    here: bool = False,
+    limit: int | None = None,
+    after: str | None = None,
+) -> RunsListed:
+    """Runs of this project, newest first; a page at a time."""
+    query = RunQuery(
+        statuses=filtering.statuses(status, "runs"),
+        layouts=filtering.layouts(layout),
+        labels=filtering.labels(agent, tag),
+        worktree=workspace.worktree if here else None,
+        since=filtering.moment(since),
+        until=filtering.moment(until),
+        search=search,
+        limit=filtering.length(workspace, limit),
+        after=_page_key(after),
+    )
+    with workspace.reading() as journal:
+        found, page = journal.list_runs(query)
+    choosing.remember(workspace, "run", [run.id for run in found])
+    return RunsListed(found, f"{page.next[0]}.{page.next[1]}" if page.next else None)
+
+
+def _page_key(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    first, _, second = text.partition(".")
+    if not all(part.isdecimal() and len(part) < 19 for part in (first, second)):
+        raise WrongUsage(
+            "This is not the key of a page", [("key", one_line(text, 40))], ["take `next` from the last page"]
+        )
+    return int(first), int(second)

@@ -1,0 +1,95 @@
+"""Search: single events by the words in them, the best first."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from holdfast import choosing, filtering, searching
+from holdfast.errors import WrongUsage
+from holdfast.journal import Journal
+from holdfast.model import Event, Run, Status
+from holdfast.narration import MERITS, SORT_OF, SORTS, searchable
+from holdfast.stores.protocol import Hit, HitQuery, RunQuery
+from holdfast.text import one_line, sound_text
+from holdfast.verbs import verb
+from holdfast.workspace import Workspace
+
+WIDTH = 160  # characters of the piece that is shown
+BY_MERIT = {kind: MERITS[sort] for kind, sort in SORT_OF.items()}
+
+
+class Found(Struct):
+    """One event that a search finds."""
+
+    run: str
+    seq: int
+    sort: str  # `goal`, `decision`, `note`, `task`, `prompt`, `action` or `error`
+    time: datetime
+    title: str  # of the run
+    status: Status  # of the run
+    session: str | None
+    text: str  # the piece of it in which the words stand
+    marks: list[tuple[int, int]]  # where in the piece they stand: begin and end, in characters
+
+
+class Searched(Struct):
+    search: str
+    found: list[Found]
+    ranked: bool  # the best come first; else the newest, because they were asked for or the words are everywhere
+
+
+@verb
+def search(
+    workspace: Workspace,
+    text: str,
+    *,
+    status: tuple[str, ...] = (),
+    layout: tuple[str, ...] = (),
+    agent: str | None = None,
+    tag: str | None = None,
+    run: str | None = None,
+    kind: tuple[str, ...] = (),
+    since: datetime | None = None,
+    until: datetime | None = None,
+    newest: bool = False,
+    limit: int | None = None,
+) -> Searched:
+    """Events of this project that hold all these words; the best first, or the newest.
+
+    `"a phrase"` means these words in this order, `begin*` a beginning.
+    """
+    with workspace.reading() as journal:
+        query = HitQuery(
+            search=text,
+            runs=RunQuery(
+                statuses=filtering.statuses(status, "search"),
+                layouts=filtering.layouts(layout),
+                labels=filtering.labels(agent, tag),
+            ),
+            run=choosing.find_by_name(workspace, journal, run).id if run else None,
+            kinds=frozenset(found for sort in kind for found in _kinds(sort)),
+            since=filtering.moment(since),
+            until=filtering.moment(until),
+            merits=None if newest else BY_MERIT,
+            limit=filtering.length(workspace, limit),
+        )
+        hits, is_ranked = journal.view.hits(query)
+        found = [_told(journal, hit, text) for hit in hits]
+    return Searched(sound_text(text[: searching.LONGEST]), found, is_ranked)
+
+
+def _kinds(sort: str) -> tuple[str, ...]:
+    if sort not in SORTS:
+        facts = [("known", ", ".join(SORTS))]
+        raise WrongUsage(f'There is no sort of event "{one_line(sort, 40)}"', facts, ["`holdfast search --help`"])
+    return SORTS[sort]
+
+
+def _told(journal: Journal, hit: Hit, text: str) -> Found:
+    run: Run = journal.get_run(hit.run)
+    event: Event = next(journal.events(hit.run, after=hit.seq - 1, until=hit.seq))
+    piece = searching.excerpt(searchable(event), text, WIDTH)
+    sort = SORT_OF.get(event.kind, event.kind)
+    return Found(run.id, event.seq, sort, event.time, run.title, run.status, event.session, piece.text, piece.marks)
