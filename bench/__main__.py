@@ -14,7 +14,7 @@ from pathlib import Path
 
 import apsw
 
-from bench import answers, checkpoints, crowd, growth, hook, intake, load, recall, start
+from bench import answers, checkpoints, crowd, flatness, growth, hook, intake, lists, load, recall, saves, start
 from bench.report import Report, around_marks, markdown, put_into
 from bench.timing import Failed
 
@@ -25,15 +25,22 @@ BENCHMARKS: dict[str, Callable[[bool, Callable[[str], None]], Report]] = {
     "intake": intake.measure,
     "crowd": crowd.measure,
     "growth": growth.measure,
+    "lists": lists.measure,
+    "flatness": flatness.measure,
+    "saves": saves.measure,
     "checkpoints": checkpoints.measure,
     "recall": recall.measure,
     "load": load.measure,
+}
+FULL = {
+    "checkpoints": partial(checkpoints.measure, full=True),
+    "flatness": partial(flatness.measure, full=True),
 }
 
 
 def main() -> int:
     asked = _arguments()
-    chosen = BENCHMARKS | ({"checkpoints": partial(checkpoints.measure, full=True)} if asked.full else {})
+    chosen = BENCHMARKS | (FULL if asked.full else {})
     reports = []
     try:
         if asked.write:
@@ -61,7 +68,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}; all by default")
     extent = parser.add_mutually_exclusive_group()
     extent.add_argument("--quick", action="store_true", help="fewer rounds and smaller stores")
-    extent.add_argument("--full", action="store_true", help="checkpoints of 100,000 files too, and 10,000 of them")
+    more = "checkpoints of 100,000 files too, and 10,000 of them; 1,000,000 events"
+    extent.add_argument("--full", action="store_true", help=more)
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the table into this Markdown file")
     asked = parser.parse_args()
     if unknown := set(asked.names) - set(BENCHMARKS):

@@ -29,9 +29,9 @@ def installed(say: Callable[[str], None]) -> Iterator[tuple[list[Peer], list[str
         found: list[Peer] = []
         missing: list[str] = []
         say("installing the peers")
-        trouble = _run([sys.executable, "-m", "venv", directory])
+        trouble = run([sys.executable, "-m", "venv", directory])
         for peer in _peers(programs):
-            wrong = trouble or _run([str(programs / "python"), "-m", "pip", "install", "-q", peer.name])
+            wrong = trouble or run([str(programs / "python"), "-m", "pip", "install", "-q", peer.name])
             if wrong:
                 missing.append(f"{peer.name} could not be installed here and was not measured: {wrong}")
             else:
@@ -48,7 +48,7 @@ def _peers(programs: Path) -> list[Peer]:
     ]
 
 
-def _run(arguments: list[str]) -> str:
+def run(arguments: list[str]) -> str:
     """The last line of what went wrong; nothing where all went well."""
     done = subprocess.run(arguments, capture_output=True, check=False, text=True)
     if not done.returncode:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         progress_agent as progress_agent,
         start_agent as start_agent,
     )
+    from holdfast.operations.backup import backup as backup, restore_backup as restore_backup
     from holdfast.operations.brief import brief as brief
     from holdfast.operations.budget import budget as budget
     from holdfast.operations.checkpoint import checkpoint as checkpoint
@@ -65,13 +66,16 @@ if TYPE_CHECKING:
     from holdfast.operations.decide import decide as decide, revoke as revoke
     from holdfast.operations.delete import delete as delete
     from holdfast.operations.doctor import doctor as doctor
+    from holdfast.operations.everywhere import everywhere as everywhere
+    from holdfast.operations.export import export as export
     from holdfast.operations.forget import forget as forget
     from holdfast.operations.guard import bisect as bisect, guard as guard
     from holdfast.operations.import_claude import import_claude as import_claude
+    from holdfast.operations.import_run import import_run as import_run
     from holdfast.operations.initialise import init as init, off as off, on as on
     from holdfast.operations.join import join as join
     from holdfast.operations.leave import leave as leave
-    from holdfast.operations.look import log as log, runs as runs, sessions as sessions, show as show
+    from holdfast.operations.look import log as log, sessions as sessions, show as show
     from holdfast.operations.note import note as note
     from holdfast.operations.past import past_runs as past_runs
     from holdfast.operations.pin import pin as pin
@@ -83,6 +87,7 @@ if TYPE_CHECKING:
     from holdfast.operations.recover import recover as recover
     from holdfast.operations.rename import rename as rename, tag as tag
     from holdfast.operations.repair import repair as repair
+    from holdfast.operations.report import picture as picture, report as report
     from holdfast.operations.restore import (
         continue_restore as continue_restore,
         redo as redo,
@@ -93,7 +98,9 @@ if TYPE_CHECKING:
     from holdfast.operations.resume import resume as resume
     from holdfast.operations.rollback import rollback as rollback
     from holdfast.operations.run import run as run
+    from holdfast.operations.runs import runs as runs
     from holdfast.operations.save import save as save
+    from holdfast.operations.search import search as search
     from holdfast.operations.session import session_load as session_load, session_save as session_save
     from holdfast.operations.settle import (
         abandon as abandon,
@@ -102,6 +109,7 @@ if TYPE_CHECKING:
         fail as fail,
         pause as pause,
     )
+    from holdfast.operations.sizes import sizes as sizes
     from holdfast.operations.start import start as start
     from holdfast.operations.status import status as status
     from holdfast.operations.step import (
@@ -129,6 +137,7 @@ if TYPE_CHECKING:
 HOMES = {
     "errors": "Ambiguous Busy Damaged Fenced HoldfastError Interrupted NotFound Refused Trouble WrongUsage",
     "model": "Checkpoint Decision Draft Environment Event Note Process Restore Run Session Status Step Task",
+    "operations.backup": "backup restore_backup",
     "operations.brief": "brief",
     "operations.budget": "budget",
     "operations.checkpoint": "checkpoint",
@@ -140,14 +149,17 @@ HOMES = {
     "operations.decide": "decide revoke",
     "operations.delete": "delete",
     "operations.doctor": "doctor",
+    "operations.export": "export",
     "operations.forget": "forget",
     "operations.guard": "bisect guard",
     "operations.import_claude": "import_claude",
+    "operations.import_run": "import_run",
     "operations.initialise": "init off on",
     "operations.join": "join",
+    "operations.report": "picture report",
     "operations.resume": "resume",
     "operations.leave": "leave",
-    "operations.look": "log runs sessions show",
+    "operations.look": "log sessions show",
     "operations.note": "note",
     "operations.past": "past_runs",
     "operations.pin": "pin",
@@ -159,8 +171,12 @@ HOMES = {
     "operations.restore": "continue_restore redo restore undo undo_restore",
     "operations.rollback": "rollback",
     "operations.run": "run",
+    "operations.runs": "runs",
+    "operations.search": "search",
+    "operations.everywhere": "everywhere",
     "operations.save": "save",
     "operations.session": "session_load session_save",
+    "operations.sizes": "sizes",
     "operations.settle": "abandon abort complete fail pause",
     "operations.start": "start",
     "operations.status": "status",

@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> int:
     agent, event = [*arguments, "", ""][:2]
     try:
         if agent in ERRANDS:
-            ERRANDS[agent]()
+            ERRANDS[agent](event)
         elif event == STATUS_LINE:
             _draw()
         else:
@@ -96,7 +96,7 @@ def _as_json(event: str, text: str) -> str:
     return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}) + "\n"
 
 
-def _observe() -> None:
+def _observe(_: str) -> None:
     """Answer what was typed into the client, if it was meant for us. The kept call is our standard input."""
     import json
 
@@ -118,11 +118,11 @@ def _draw() -> None:
     draw()
 
 
-def _go_on() -> None:
+def _go_on(directory: str) -> None:
     from holdfast.later import go_on
     from holdfast.workspace import open_workspace
 
-    with open_workspace(os.getcwd()) as workspace:
+    with open_workspace(directory or os.getcwd()) as workspace:
         go_on(workspace)
 
 

@@ -11,7 +11,7 @@ import time
 
 from msgspec import Struct
 
-from holdfast import ids, intake
+from holdfast import intake, spool
 from holdfast.attending import bury, judged
 from holdfast.journal import Journal
 from holdfast.model import Session
@@ -47,8 +47,9 @@ def catch_up(workspace: Workspace, until: float | None = None, *, hurry: bool = 
 
 def face(workspace: Workspace) -> None:
     """Let the files that show our runs to other systems say what the journal says."""
-    session, written = f"{workspace.root}/.claude/orchestrator-session.json", owned_file(workspace, "session.json")
-    if os.path.exists(session) or os.path.exists(written):
+    if os.path.exists(f"{workspace.root}/.claude/orchestrator-session.json") or os.path.exists(
+        owned_file(workspace, "session.json")
+    ):
         from holdfast.projecting import project  # few projects have such files
 
         project(workspace)
@@ -67,7 +68,7 @@ def has_team(workspace: Workspace) -> bool:
 
 
 def owned_file(workspace: Workspace, name: str) -> str:
-    return f"{workspace.place}/worktrees/{ids.file_name(workspace.worktree)}/{name}"
+    return f"{workspace.worktree_place}/{name}"
 
 
 def has_files(workspace: Workspace) -> bool:
@@ -102,11 +103,24 @@ def take_in(workspace: Workspace, until: float | None = None, *, hurry: bool = F
         if (not names and not strange) or (until is not None and time.monotonic() > until):
             break
     intake.clear_leftovers(workspace.inbox, time.time())
+    _hold_later(workspace)
     return result
+
+
+def _hold_later(workspace: Workspace) -> None:
+    """Where the journal alone is larger than the store may be, let it be tidied where nobody waits."""
+    size = os.stat(workspace.place / "journal.db").st_size
+    if size > workspace.settings.whole("store.cap") * 1_000_000:
+        from holdfast.filling import has_outgrown
+
+        if has_outgrown(workspace, size):
+            spool.go_on_later(str(workspace.root))
 
 
 def sweep(workspace: Workspace) -> list[str]:
     """Mark as interrupted what died. Only evidence counts: silence and odd clocks prove nothing."""
+    if not workspace.store.has_processes():
+        return []
     with workspace.reading() as journal:
         dead = _dead_sessions(journal)
     if not dead:

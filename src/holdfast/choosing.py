@@ -6,13 +6,14 @@ several things fit, the choices are listed; nothing is guessed.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 
 import msgspec
 
 from holdfast import files, ids
-from holdfast.errors import Ambiguous, NotFound, Refused, WrongUsage
+from holdfast.errors import Ambiguous, HoldfastError, NotFound, Refused, WrongUsage
 from holdfast.journal import Journal, is_ledger
 from holdfast.model import OPEN, Checkpoint, Run, Session
 from holdfast.packing import UNREADABLE
@@ -191,11 +192,30 @@ def get_seq(run: Run, name: str) -> int:
 
 def remember(workspace: Workspace, kind: str, shown: list[str]) -> None:
     """Keep what was listed, so that a number can name a row of it."""
-    lists = _lists(workspace)
-    lists.pop(_terminal(workspace) + kind, None)
-    lists[_terminal(workspace) + kind] = shown
-    newest = dict(list(lists.items())[-TERMINALS:])
-    files.write(workspace.place / "listed.json", msgspec.json.encode(newest), files.PRIVATE_FILE)
+    new = _new_lists(workspace)
+    new.lists.pop(_terminal(workspace) + kind, None)
+    new.lists[_terminal(workspace) + kind] = shown
+
+
+class NewLists:
+    """What was listed in this workspace. The next command may know it when the workspace is closed.
+
+    A program that lists all the time should not write a file each time.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.lists: dict[str, list[str]] = {}
+
+    def close(self) -> None:
+        if self.lists and self.workspace.exists:
+            newest = dict(list(_with(self.workspace, self.lists).items())[-TERMINALS:])
+            with contextlib.suppress(HoldfastError):  # a list that nobody remembers is no reason to fail
+                files.put(self.workspace.place / "listed.json", msgspec.json.encode(newest), synced=False)
+
+
+def _new_lists(workspace: Workspace) -> NewLists:
+    return workspace.keep(NewLists, lambda: NewLists(workspace))
 
 
 def listed(workspace: Workspace, kind: str) -> list[str]:
@@ -231,10 +251,16 @@ def _terminal(workspace: Workspace) -> str:
 
 
 def _lists(workspace: Workspace) -> dict[str, list[str]]:
+    return _with(workspace, _new_lists(workspace).lists)
+
+
+def _with(workspace: Workspace, new: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Everything that is remembered, what was listed last at the end."""
     try:
-        return msgspec.json.decode(files.read(workspace.place / "listed.json") or b"{}", type=dict[str, list[str]])
+        kept = msgspec.json.decode(files.read(workspace.place / "listed.json") or b"{}", type=dict[str, list[str]])
     except (*UNREADABLE, Refused):
-        return {}
+        return dict(new)
+    return {name: shown for name, shown in kept.items() if name not in new} | new
 
 
 def _matching(workspace: Workspace, journal: Journal, kind: str, name: str) -> list[str]:

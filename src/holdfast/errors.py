@@ -108,5 +108,12 @@ def from_os_error(error: OSError) -> Trouble:
     sentence, remedy = REMEDIES.get(error.errno or 0, (error.strerror or "The system call failed", ""))
     name = error.filename
     path = name.decode("utf-8", "backslashreplace") if isinstance(name, bytes) else name
-    facts = [("path", path)] if path else []
+    facts = [("path", _asked_for(path))] if isinstance(path, str) and path else []
     return Trouble(sentence, [*facts, ("error", f"errno {error.errno}")], [remedy] if remedy else [])
+
+
+def _asked_for(path: str) -> str:
+    """The name by which people know a file, which is written under a temporary one."""
+    import re  # failures are rare
+
+    return re.sub(r"(?<=/)\.([^/]+)\.[0-9a-f]{12}\Z", r"\1", path)

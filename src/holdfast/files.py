@@ -271,7 +271,7 @@ class Generations:
 
     def keep(self, path: Path, data: bytes) -> None:
         """Keep this version of `path`; only the newest few stay."""
-        place = self._place(path)
+        place = self.place_of(path)
         make_private_directory(self.directory)
         make_private_directory(place)
         numbers, named = self._numbers(path), digest(data)
@@ -285,15 +285,15 @@ class Generations:
 
     def find(self, path: Path) -> list[bytes]:
         """The versions that are whole, the newest first. A damaged one is never offered."""
-        found = (self._load(self._place(path) / name) for name in reversed(self._numbers(path)))
+        found = (self._load(self.place_of(path) / name) for name in reversed(self._numbers(path)))
         return [data for data in found if data is not None]
 
-    def _place(self, path: Path) -> Path:
+    def place_of(self, path: Path) -> Path:
         return self.directory / digest(os.fsencode(path.absolute()))[:32]
 
     def _numbers(self, path: Path) -> list[str]:
         try:
-            return sorted(name for name in os.listdir(self._place(path)) if name[:1].isdigit())
+            return sorted(name for name in os.listdir(self.place_of(path)) if name[:1].isdigit())
         except FileNotFoundError:
             return []
 

@@ -22,7 +22,7 @@ from holdfast.narration import headline
 
 T = TypeVar("T")
 
-VERSION = 7  # of what the fold makes of the same events; snapshots of another version are folded anew
+VERSION = 8  # of what the fold makes of the same events; snapshots of another version are folded anew
 
 FORGOTTEN = "event.forgotten"
 BLANK = "event.blank"
@@ -159,6 +159,8 @@ def _started(run: Run, event: Event, body: Body) -> None:
     run.goal = text_of(body.get("goal"))
     run.layout = text_of(body.get("layout")) or "native"
     run.mode = text_of(body.get("mode")) or None
+    run.forked_from = text_of(body.get("forked_from")) or None
+    run.forked_at = _number(body.get("forked_at")) if run.forked_from else None
     _moved(run, event, body)
     run.created = run.status_since = event.time
 

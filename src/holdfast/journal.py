@@ -6,16 +6,17 @@ each event into the state of its run and session, and writes the states once, at
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import cast
 
 import msgspec
 
 from holdfast import history, ids, ledger, packing, rows
 from holdfast.clock import Clock, micros
-from holdfast.errors import Fenced, NotFound
+from holdfast.errors import Damaged, Fenced, NotFound
 from holdfast.model import Body, Checkpoint, Draft, Event, Run, Session
 from holdfast.narration import searchable
+from holdfast.retention import RAW
 from holdfast.stores.protocol import (
     LEDGER,
     EventRow,
@@ -160,6 +161,19 @@ class Journal:
                 added.append(event)
         return added
 
+    def replay(self, run_id: str, events: Iterable[Event]) -> int:
+        """Add events that another store has numbered, as they are. Nobody is fenced: there, they have happened."""
+        added = 0
+        for event in events:
+            if event.seq == 1:
+                self._runs[run_id] = Run(id=run_id, created=event.time, updated=event.time)
+                self._put_run(self._runs[run_id])
+            if event.seq != self.get_run(run_id).seq + 1 or not self._add(event):
+                raise Damaged("An event of this run does not fit", [("event", event.seq), ("id", event.id)])
+            self._fold(event)
+            added += 1
+        return added
+
     def end_session(self, id: str, reason: str | None) -> bool:
         """End a session in good order; False where it had ended already."""
         session = self.find_session(id)
@@ -179,6 +193,14 @@ class Journal:
         self._sessions = {id: session for id, session in self._sessions.items() if session.run != run}
         self._conversations.clear()
         self._writer.delete_run(run)
+
+    def replace_bodies(self, run: str, bodies: dict[int, bytes]) -> None:
+        """Store smaller bodies of events of which nothing that is folded changes, and let go what they referred to."""
+        for seq, body in bodies.items():
+            self._writer.replace_body(run, seq, body)
+        used = set[bytes]().union(*(packing.blobs_in(row.body) for row in self.view.events(run)))
+        self._writer.drop_blob_uses(run, self.view.blob_uses(run) - used)
+        self._writer.note_thinned(run)
 
     def flush(self) -> None:
         """Write the states that have changed. Called once, before the commit."""
@@ -235,8 +257,9 @@ class Journal:
         )
         if not self._writer.add_event(row, searchable(event)):
             return False
+        like = None if event.kind in RAW else event.kind  # raw calls are no versions of one thing
         for digest, data in blobs.items():
-            self._writer.put_blob(event.run, digest, data)
+            self._writer.put_blob(event.run, digest, data, like)
         return True
 
     def _fold(self, event: Event) -> None:

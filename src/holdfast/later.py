@@ -1,4 +1,4 @@
-"""Work that nobody waits for: taking in what was kept, and a checkpoint of what a turn has changed.
+"""Work that nobody waits for: taking in what was kept, a checkpoint of what a turn has changed, holding the limits.
 
 There is never more than one at a time in a worktree. Whoever comes while one is at work leaves a mark, and that one
 goes round once more.
@@ -7,6 +7,7 @@ goes round once more.
 from __future__ import annotations
 
 from holdfast import files, ids
+from holdfast.capping import hold
 from holdfast.catchup import catch_up
 from holdfast.errors import Busy
 from holdfast.keeping import keep_if_changed
@@ -31,6 +32,7 @@ def go_on(workspace: Workspace) -> int:
                     catch_up(workspace)
                     keep_if_changed(workspace, "turn")
                     rounds += 1
+                hold(workspace)
     except Busy:  # the one at work has seen the mark, or will
         pass
     return rounds

@@ -1,4 +1,7 @@
-"""Measuring how full an agent's context is, when its calls are taken in: once for each conversation of a batch."""
+"""Measuring how full an agent's context is, when its calls are taken in: once for each conversation of a batch.
+
+When a session ends, what it has used is counted too.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,18 @@ from pathlib import Path
 from holdfast import gauge, transcript
 from holdfast.agents.protocol import Reading
 from holdfast.errors import Fenced
-from holdfast.fill import MEASURED, number, window_of
+from holdfast.fill import COUNTED, MEASURED, number, window_of
 from holdfast.gauge import Gauge
 from holdfast.intake import Call
 from holdfast.journal import Journal
-from holdfast.model import Draft, Session
+from holdfast.model import Body, Draft, Session
+from holdfast.spending import Spent, share
 from holdfast.transcript import Usage
 from holdfast.workspace import Workspace
 
-MOMENTS = frozenset({"Stop", "PostToolBatch", "PreCompact", "PostCompact", "SessionStart", "SessionEnd"})
+END = "SessionEnd"
+MOMENTS = frozenset({"Stop", "PostToolBatch", "PreCompact", "PostCompact", "SessionStart", END})
+NAMES = {MEASURED: "context", COUNTED: "usage"}
 Moments = dict[str, tuple[Call, Reading]]  # by conversation, the last call after which it is to be measured
 
 
@@ -37,19 +43,47 @@ def _measure(workspace: Workspace, journal: Journal, call: Call, reading: Readin
     session = sessions[0] if sessions else None
     if session is None or session.fenced:
         return 0
-    known = gauge.find(workspace.place, reading.conversation or "")
-    usage = _usage(reading.transcript or "", known)
-    if usage is None:
-        return 0
-    window = window_in(workspace, usage, known, sessions)
-    if (usage.tokens, window) == (session.context_tokens, session.context_window):
-        return 0
-    body = {"tokens": usage.tokens, "window": window, "model": usage.model or known.model or session.model}
-    draft = Draft(MEASURED, body, call.event_id("context"), call.time, session.id, call.agent)
+    bodies = {
+        MEASURED: _fill(workspace, reading, sessions),
+        COUNTED: _spent(reading.transcript or "", sessions) if call.event == END else {},
+    }
+    drafts = [
+        Draft(kind, body, call.event_id(NAMES[kind]), call.time, session.id, call.agent)
+        for kind, body in bodies.items()
+        if body
+    ]
     try:
-        return len(journal.append(session.run, draft))
+        return len(journal.append(session.run, *drafts)) if drafts else 0
     except Fenced:  # the run was taken over meanwhile
         return 0
+
+
+def _fill(workspace: Workspace, reading: Reading, sessions: list[Session]) -> Body:
+    """How full the context is; empty where that is not known, or nothing new."""
+    session, known = sessions[0], gauge.find(workspace.place, reading.conversation or "")
+    usage = _usage(reading.transcript or "", known)
+    if usage is None:
+        return {}
+    window = window_in(workspace, usage, known, sessions)
+    if (usage.tokens, window) == (session.context_tokens, session.context_window):
+        return {}
+    return {"tokens": usage.tokens, "window": window, "model": usage.model or known.model or session.model}
+
+
+def _spent(path: str, sessions: list[Session]) -> Body:
+    """What a session has used when it ends: the client writes that into the transcript only."""
+    tally = transcript.read_tally(Path(path)) if _is_one(path) else None
+    if tally is None:
+        return {}
+    return counted(sessions[0], share(Spent(tally.read, tally.written, tally.cost), sessions[1:]))
+
+
+def counted(session: Session, used: Spent) -> Body:
+    """The body of the event that a session has used so much; empty where that is known, or nothing was used."""
+    known = (session.tokens_read, session.tokens_written, session.cost)
+    if (used.tokens_read, used.tokens_written, used.cost) == known:
+        return {}
+    return {"read": used.tokens_read, "written": used.tokens_written, "cost": used.cost}
 
 
 def window_in(workspace: Workspace, usage: Usage, known: Gauge, sessions: list[Session]) -> int:
@@ -61,8 +95,11 @@ def window_in(workspace: Workspace, usage: Usage, known: Gauge, sessions: list[S
 
 def _usage(path: str, known: Gauge) -> Usage | None:
     """From the transcript; where that says nothing, what the status line was told."""
-    is_one = os.path.isabs(path) and path.endswith(transcript.ENDING)
-    if is_one and (found := transcript.read_usage(Path(path))):
+    if _is_one(path) and (found := transcript.read_usage(Path(path))):
         return found
     tokens = number(known.tokens)
     return Usage(tokens, known.model) if tokens else None
+
+
+def _is_one(path: str) -> bool:
+    return os.path.isabs(path) and path.endswith(transcript.ENDING)

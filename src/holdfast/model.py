@@ -304,6 +304,8 @@ class Run(Struct):
     open_sessions: list[str] = []
     last_session: str | None = None
     forgotten: list[int] = []
+    forked_from: str | None = None  # the run that this one was the same as, up to its event `forked_at`
+    forked_at: int | None = None
     standing: Standing = field(default_factory=Standing)
     unfinished: Restore | None = None  # these three only in the ledger of a worktree
     undoable: list[Restore] = []

@@ -78,6 +78,7 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "entry.pinned": lambda body: f"pinned {_text(body.get('entry'))}",
     "entry.unpinned": lambda body: f"unpinned {_text(body.get('entry'))}",
     "event.blank": lambda body: "forgotten",
+    "event.lost": lambda body: "lost, and not found again by a repair",
     "run.returned": lambda body: f"went back to what it knew after event {body.get('to')}",
     "checkpoint.made": lambda body: f"checkpoint {_text(body.get('id'))}: {_text(body.get('name'))}".rstrip(": "),
     "checkpoint.dropped": lambda body: f"dropped checkpoint {_text(body.get('id'))}",
@@ -126,6 +127,18 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "call.kept": lambda body: f"{_text(body.get('agent'))} {_text(body.get('event'))}",
     "call.late": lambda body: f"late: {_text(body.get('agent'))} {_text(body.get('event'))}",
 }
+# What people call an event that they search for, and how much more its words count than those of others.
+SORTS: dict[str, tuple[str, ...]] = {
+    "goal": ("run.started", "goal.changed", "owner.told", "run.renamed", "run.tagged"),
+    "decision": ("decision.made",),
+    "note": ("note.added",),
+    "task": ("task.added", "task.done", "step.planned", "agent.started", "agent.completed"),
+    "prompt": ("prompt.given",),
+    "action": ("action.taken",),
+    "error": ("error.met", "step.failed", "agent.failed"),
+}
+SORT_OF = {kind: sort for sort, kinds in SORTS.items() for kind in kinds}
+MERITS = {"goal": 4.0, "decision": 3.0, "note": 2.0, "task": 2.0, "prompt": 1.5, "error": 1.5, "action": 1.0}
 
 SEARCHED: dict[str, tuple[str, ...]] = {
     "run.started": ("goal",),
@@ -139,8 +152,10 @@ SEARCHED: dict[str, tuple[str, ...]] = {
     "agent.started": ("task",),
     "agent.completed": ("result",),
     "prompt.given": ("text",),
-    "action.taken": ("text", "files"),
+    "action.taken": ("text", "files", "error"),
     "step.planned": ("steps",),
     "owner.told": ("goal",),
     "step.failed": ("error",),
+    "agent.failed": ("error",),
+    "error.met": ("text",),
 }

@@ -197,7 +197,7 @@ def write_pack(
     chunks = [struct.pack(">4sII", b"PACK", 2, len(objects))]
     offset = 12
     for id, (kind, data) in objects.items():
-        chunk = _packed(kind, data)
+        chunk = packed(kind, data)
         table.append((bytes.fromhex(id), zlib.crc32(chunk), offset))
         chunks.append(chunk)
         offset += len(chunk)
@@ -230,7 +230,7 @@ def _mark(path: Path, keep: Path | None) -> None:
     files.put(path, KEEP, 0o444)
 
 
-def _packed(kind: str, data: bytes) -> bytes:
+def packed(kind: str, data: bytes) -> bytes:
     size = len(data)
     byte = TYPE_NUMBER[kind] << 4 | size & 15
     head = bytearray()

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast import files, ids
-from holdfast.errors import Refused
+from holdfast.errors import NotFound, Refused
 from holdfast.packing import UNREADABLE
 from holdfast.text import path_text
 
@@ -59,12 +59,28 @@ def refuse(store: Path) -> NoReturn:
     )
 
 
+def known(directory: Path) -> list[Claim]:
+    """One claim for each place at which we ever made a store: of the store that is there, where it is ours."""
+    listed = sorted(os.listdir(directory)) if directory.is_dir() else []
+    claims = [claim for name in listed if not name.startswith(".") and (claim := _load(directory / name))]
+    return list({claim.path: claim for claim in sorted(claims, key=_is_there)}.values())
+
+
 def every(directory: Path) -> list[Claim]:
     """All stores that are still where we made them."""
-    if not directory.is_dir():
-        return []
-    claims = [_load(directory / name) for name in sorted(os.listdir(directory)) if not name.startswith(".")]
-    return [claim for claim in claims if claim is not None and _is_same(claim, Path(claim.path))]
+    return [claim for claim in known(directory) if _is_there(claim)]
+
+
+def _is_there(claim: Claim) -> bool:
+    return _is_same(claim, Path(claim.path))
+
+
+def check_there(claim: Claim) -> None:
+    """Refuse a store that is not where it was, or not the one that it was."""
+    if not os.path.exists(claim.path):
+        raise NotFound("The project is gone", [("store", claim.path)])
+    if not _is_same(claim, Path(claim.path)):
+        refuse(Path(claim.path))
 
 
 def _is_same(claim: Claim, store: Path) -> bool:

@@ -14,9 +14,8 @@ from msgspec import Struct
 
 from holdfast import ids
 from holdfast.agents import claude
-from holdfast.fill import number
 from holdfast.model import Body, Draft
-from holdfast.transcript import COUNTS, Line, Usage, is_boundary, usage_of
+from holdfast.transcript import Line, Tally, Usage, is_boundary, usage_of
 
 # How texts of the user's begin that he did not write as a prompt: commands and their output, remarks of the client.
 NOT_PROMPTS = (
@@ -43,24 +42,22 @@ class Retelling:
 
     def __init__(self, now: datetime) -> None:
         self.usage: Usage | None = None
-        self.cost: float | None = None
-        self.read = self.written = 0
+        self.tally = Tally()
         self.last = ""  # the id of the last line
         self.begun: datetime | None = None
         self.time = self._now = now
         self._asked: dict[str, Asked] = {}
         self._trigger = ""
-        self._messages: set[str] = set()
 
     def tell(self, line: Line) -> Iterator[Draft]:
         """The events of one line."""
+        self.tally.add(line)
         if line.get("type") == "cost-state":
-            self._count_all(line)
             return
         self.time = _time(line, self.time, self._now)
         self.begun = self.begun or self.time
         self.last = _text(line, "uuid") or self.last
-        self._count(line)
+        self.usage = usage_of(line) or self.usage
         for at, (kind, body) in enumerate(self._told(line)):
             yield self._draft(line, at, kind, body)
 
@@ -117,31 +114,6 @@ class Retelling:
             is_error = block.get("is_error") is True
             answer = {"error": said or "failed"} if is_error else {"tool_response": said}
             yield from claude.tell("PostToolUseFailure" if is_error else "PostToolUse", {**_call(asked, key), **answer})
-
-    def _count(self, line: Line) -> None:
-        """An answer stands in several lines, one for each of its parts, and each says the same of its tokens."""
-        message = line.get("message")
-        if line.get("type") != "assistant" or not isinstance(message, dict):
-            return
-        self.usage = usage_of(line) or self.usage
-        cost = line.get("costUSD")
-        id = _text(message, "id")
-        if id in self._messages:
-            return
-        if id:
-            self._messages.add(id)
-        usage = message.get("usage")
-        if isinstance(usage, dict):
-            self.read += sum(number(usage.get(name)) or 0 for name in COUNTS[:3])
-            self.written += number(usage.get(COUNTS[3])) or 0
-        if isinstance(cost, (int, float)) and not isinstance(cost, bool) and cost >= 0:
-            self.cost = (self.cost or 0.0) + cost
-
-    def _count_all(self, line: Line) -> None:
-        """What the client itself has counted so far."""
-        cost = line.get("totalCostUSD")
-        if isinstance(cost, (int, float)) and not isinstance(cost, bool) and cost >= 0:
-            self.cost = float(cost)
 
 
 def prompt_in(line: Line) -> str | None:

@@ -191,10 +191,10 @@ def keep(store: str, agent: str, event: str, directory: str) -> int:
     return file
 
 
-def go_on_later() -> None:
+def go_on_later(directory: str = "") -> None:
     """Start the work that nobody waits for, in a session of its own that outlives the agent."""
     nowhere = [(posix.POSIX_SPAWN_OPEN, number, "/dev/null", posix.O_RDWR, 0) for number in range(3)]
-    command = [sys.executable, "-I", "-m", "holdfast", "hook", "later"]
+    command = [sys.executable, "-I", "-m", "holdfast", "hook", "later", directory]
     posix.posix_spawn(sys.executable, command, posix.environ, file_actions=nowhere, setsid=True)
 
 

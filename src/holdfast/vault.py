@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from holdfast import files, ids
-from holdfast.errors import Busy
+from holdfast.errors import Busy, Damaged
 from holdfast.git import Git, Reader
 from holdfast.objects import BLOB, DIRECTORY, KEEP, TREE, Entry, Known, format_tree, write_pack
 from holdfast.repository import Repository
 
+ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 SHELF = 64
 MERGED = 40  # packs of ours before they are merged
 REF_PATIENCE = 2.0  # seconds that somebody else may hold our ref, as `git pack-refs` does
@@ -34,14 +36,24 @@ class Vault:
         name = "main" if worktree == "." else "w-" + ids.file_name(worktree)
         self.ref = f"refs/holdfast/{name}"
 
-    def keep(self, number: int, parts: dict[bytes, Entry]) -> str:
-        """Put a checkpoint on its shelf; on disk when this returns. Answers with the id of its tree."""
-        shelved = self._tree([Entry(entry.mode, name, entry.id) for name, entry in parts.items()])
-        root = self._replaced(self.tip(), _shelf(number), Entry(DIRECTORY, b"", shelved))
+    def keep(self, number: int, parts: dict[bytes, Entry]) -> None:
+        """Put a checkpoint on its shelf; on disk when this returns."""
+        self.keep_many({number: parts})
+
+    def keep_many(self, shelved: dict[int, dict[bytes, Entry]]) -> None:
+        """Put checkpoints on their shelves in one go; on disk when this returns."""
+        root = self.tip()
+        for number, parts in shelved.items():
+            tree = self._tree([Entry(entry.mode, name, entry.id) for name, entry in parts.items()])
+            root = self._replaced(root, _shelf(number), Entry(DIRECTORY, b"", tree))
         self._write(self.reader.pending)
         self.reader.pending.clear()
-        self.point(root)
-        return shelved
+        if root is not None:
+            self.point(root)
+
+    def bring(self, objects: dict[str, tuple[str, bytes]]) -> None:
+        """Write objects from elsewhere, but for those that are here already."""
+        self._write({id: found for id, found in objects.items() if not self.known.has(id)})
 
     def drop(self, numbers: Iterable[int]) -> None:
         """Take checkpoints off their shelves. Their objects go when packs are merged."""
@@ -76,6 +88,8 @@ class Vault:
     def tip(self) -> str | None:
         """The tree that our ref points at."""
         loose = (files.read(self.home / self.ref) or b"").decode("ascii", "replace").strip()
+        if loose and not ID.fullmatch(loose):  # git is asked for what stands here, line by line
+            raise Damaged("A ref of ours is damaged", [("ref", self.ref)], ["`holdfast repair`"])
         if loose or self.repository.uses_reftable():
             return loose or self._ask_git()
         for line in (files.read(self.home / "packed-refs") or b"").splitlines():

@@ -24,11 +24,12 @@ def verb(function: Callable[Concatenate[Workspace, P], R]) -> Callable[Concatena
     @functools.wraps(function)
     def call(workspace: Workspace, /, *args: P.args, **kwargs: P.kwargs) -> R:
         with files.os_errors():
-            is_on = workspace.exists and not workspace.is_off
-            if is_on:
-                catch_up(workspace)
+            if not workspace.exists or workspace.is_off:
+                return function(workspace, *args, **kwargs)
+            catch_up(workspace)
+            before = workspace.store.changes()
             result = function(workspace, *args, **kwargs)
-            if is_on:
+            if workspace.store.changes() != before:
                 face(workspace)
             return result
 

@@ -74,13 +74,18 @@ class Workspace:
         """The worktree's name in the journal, which stays when its directory is moved."""
         return path_text(spool.worktree_name(str(self.root)))
 
+    @functools.cached_property
+    def worktree_place(self) -> str:
+        """Where in the store lies what belongs to this worktree alone."""
+        return f"{self.place}/worktrees/{ids.file_name(self.worktree)}"
+
     @property
     def exists(self) -> bool:
-        return (self.place / "id").exists()
+        return os.path.exists(f"{self.place}/id")
 
     @property
     def is_off(self) -> bool:
-        return self.environ.get("HOLDFAST") == "0" or (self.place / "off").exists()
+        return self.environ.get("HOLDFAST") == "0" or os.path.exists(f"{self.place}/off")
 
     @functools.cached_property
     def settings(self) -> config.Settings:

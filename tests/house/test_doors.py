@@ -20,10 +20,25 @@ from .tree import Module, fitting, foreign_imports, modules, own_imports, texts,
 SHARED = {
     "operations": set[str](),
     "agents": {"protocol"},
-    "stores": {"protocol", "queries", "sqlite_view"},
+    "stores": {
+        "connecting",
+        "copying",
+        "leaves",
+        "pages",
+        "protocol",
+        "queries",
+        "reindexing",
+        "scrubbing",
+        "sqlite",
+        "sqlite_checks",
+        "sqlite_lists",
+        "sqlite_values",
+        "sqlite_view",
+        "upgrading",
+    },
     "layouts": {"protocol"},
     "sources": {"protocol"},
-    "cli": {"command", "outcome", "progress", "saying", "verbs", "words"},
+    "cli": {"command", "listing", "outcome", "picker", "telling", "progress", "saying", "sizing", "verbs", "words"},
 }
 # that is what these are for
 COLLECTORS = {"agents", "layouts", "sources", "cli.app", "cli.quick", "operations.command", "operations.session"}

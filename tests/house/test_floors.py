@@ -13,26 +13,26 @@ from .tree import modules, own_imports
 # Each module may import only what stands before it in this table. A new module needs a place in it.
 FLOORS = {
     "1 what things are": ["errors", "ids", "text", "standing", "model"],
-    "2 what follows from what": ["lifecycle", "wording", "narration", "ledger", "fill", "doings", "crew", "steps", "teamwork", "recovery", "teamfiles", "teammerging", "screens", "owning", "priming", "history", "retention", "observer", "conditions", "records", "teamreading", "teamedits", "orchestra", "following", "salvage", "bannering", "critical", "reporting", "summarising"],
+    "2 what follows from what": ["lifecycle", "searching", "wording", "delta", "narration", "ledger", "fill", "doings", "crew", "steps", "teamwork", "recovery", "teamfiles", "teammerging", "screens", "owning", "priming", "history", "spending", "markup", "recounting", "timeline", "retention", "observer", "conditions", "records", "teamreading", "teamedits", "orchestra", "following", "salvage", "bannering", "critical", "reporting", "summarising"],
     "3 the world": [
-        "spool", "inbox", "clock", "files", "process", "packing", "places", "projects", "config", "intake",
-        "beside", "objects", "repository", "git", "headstart", "filters", "watching", "vault", "looking", "staging", "shadow", "reach", "naming", "pruning", "putting", "restoring", "sparing", "inside", "artifacts",
+        "spool", "inbox", "clock", "files", "redact", "process", "packing", "departed", "places", "projects", "config", "intake",
+        "beside", "objects", "repository", "git", "headstart", "filters", "watching", "vault", "looking", "staging", "shadow", "reach", "naming", "pruning", "room", "putting", "packfile", "restoring", "sparing", "inside", "artifacts",
         "sources.protocol", "sources.command", "sources.directory", "sources.document", "sources.repository", "sources",
-        "stores", "stores.protocol", "stores.queries", "stores.sqlite_view", "stores.sqlite",
-        "agents.protocol", "agents.plain", "agents.claude", "agents", "layouts.protocol", "layouts.native", "layouts.faber", "layouts.orchestrator", "layouts.goteam", "layouts", "transcript", "gauge", "retelling", "rows", "journal",
+        "archive", "stores", "stores.protocol", "stores.queries", "stores.connecting", "stores.pages", "stores.copying", "stores.sqlite_values", "stores.reindexing", "stores.upgrading", "stores.sqlite_checks", "stores.sqlite_lists", "stores.sqlite_view", "stores.shrinking", "stores.scrubbing", "stores.sqlite", "stores.leaves", "stores.salvaging", "stores.replacing",
+        "agents.protocol", "agents.plain", "agents.claude", "agents", "layouts.protocol", "layouts.native", "layouts.faber", "layouts.orchestrator", "layouts.goteam", "layouts", "transcript", "parcel", "gauge", "retelling", "rows", "journal",
         "hooking", "jsonedit", "faces", "hookfile", "installing", "workflows", "client", "plugged",
     ],
     "4 what one can do": [
-        "workspace", "choosing", "attending", "settling", "moving", "placing", "measuring", "taking", "adopting", "sessionfile", "projecting", "checkpointing", "bystanders", "refusing", "bearings", "stepping", "teamfaces", "teamtaking", "teaming", "teammending", "catchup", "verbs", "startup", "proving", "returning", "pointing", "keeping", "later", "saving", "briefing", "finding", "fetching", "statefile", "loading", "parting", "windows", "backups", "answering", "importing", "operations",
-        "child", "monitor", "relay", "supervisor", "operations.agent", "operations.brief", "operations.budget", "operations.compressed", "operations.import_claude", "operations.checkpoint", "operations.checkpoints", "operations.cleanup", "operations.configure", "operations.decide", "operations.delete", "operations.doctor", "operations.forget",
+        "workspace", "filling", "choosing", "filtering", "attending", "settling", "moving", "placing", "measuring", "taking", "adopting", "sessionfile", "projecting", "checkpointing", "bystanders", "refusing", "bearings", "stepping", "teamfaces", "teamtaking", "teaming", "teammending", "catchup", "verbs", "startup", "proving", "examining", "checking", "returning", "pointing", "keeping", "thinning", "tidying", "backups", "rebuilding", "reshelving", "mending", "safekeeping", "capping", "later", "saving", "briefing", "finding", "fetching", "statefile", "loading", "parting", "windows", "answering", "importing", "receiving", "teampurging", "purging", "operations",
+        "child", "monitor", "relay", "supervisor", "operations.agent", "operations.backup", "operations.brief", "operations.budget", "operations.compressed", "operations.import_claude", "operations.import_run", "operations.checkpoint", "operations.checkpoints", "operations.cleanup", "operations.configure", "operations.decide", "operations.delete", "operations.doctor", "operations.export", "operations.forget",
         "operations.guard", "operations.initialise", "operations.join", "operations.leave", "operations.look", "operations.note",
-        "operations.past", "operations.pin", "operations.points", "operations.record", "operations.recover", "operations.rename", "operations.repair", "operations.restore", "operations.resume", "operations.rollback", "operations.run", "operations.save", "operations.settle", "operations.start",
+        "operations.past", "operations.pin", "operations.points", "operations.record", "operations.recover", "operations.rename", "operations.repair", "operations.restore", "operations.resume", "operations.rollback", "operations.run", "operations.runs", "operations.search", "operations.report", "operations.everywhere", "operations.save", "operations.settle", "operations.sizes", "operations.start",
         "operations.status", "operations.step", "operations.sweep", "operations.switch", "operations.task", "operations.team", "operations.tidy", "operations.uninstall", "operations.verify",
         "operations.session", "teamcommands", "operations.command", "observing",
     ],
     "5 how it is said": [
-        "cli", "cli.verbs", "cli.words", "cli.progress", "cli.outcome", "cli.saying", "cli.command",
-        "cli.agent", "cli.back", "cli.brief", "cli.bring", "cli.context", "cli.care", "cli.go", "cli.look", "cli.observer", "cli.resume", "cli.run", "cli.session", "cli.settle", "cli.setup", "cli.status", "cli.step", "cli.team", "cli.tell",
+        "cli", "cli.verbs", "cli.words", "cli.progress", "cli.outcome", "cli.sizing", "cli.listing", "cli.saying", "cli.telling", "cli.picker", "cli.command",
+        "cli.agent", "cli.back", "cli.backup", "cli.brief", "cli.bring", "cli.context", "cli.care", "cli.find", "cli.go", "cli.look", "cli.observer", "cli.remove", "cli.resume", "cli.run", "cli.session", "cli.settle", "cli.setup", "cli.show", "cli.status", "cli.step", "cli.team", "cli.tell",
         "cli.app", "cli.quick", "statusline", "answer", "door", "__main__",
     ],
 }  # fmt: skip

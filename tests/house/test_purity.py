@@ -12,7 +12,7 @@ PURE = [name for floor in ("1 what things are", "2 what follows from what") for 
 # be used: see below.
 MAY_IMPORT = {
     "__future__", "collections.abc", "copy", "datetime", "enum", "errno", "functools", "hashlib", "msgspec", "os", "re",
-    "typing",
+    "typing", "unicodedata",
 }  # fmt: skip
 # module: what it may use of `os`, and why
 OF_OS = {

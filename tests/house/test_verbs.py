@@ -14,15 +14,20 @@ from .tree import functions, modules, used_names
 
 # verb: its command, where that is not the verb's own name
 COMMANDS = {
+    "everywhere": "runs --all-projects",
+    "report": "show --markdown",
+    "picture": "show --svg",
     "add_task": "task add",
     "finish_task": "task done",
     "list_tasks": "task list",
     "config_get": "config get",
-    "import_claude": "import",
+    "import_claude": "import --claude",
+    "import_run": "import",
     "continue_restore": "restore --continue",
     "undo_restore": "restore --undo",
     "config_list": "config list",
     "config_set": "config set",
+    "sizes": "runs --size",
     "start_step": "step start",
     "complete_step": "step complete",
     "fail_step": "step fail",
@@ -38,6 +43,7 @@ COMMANDS = {
     "past_runs": "history",  # a module has the name already
     "session_load": "session-load",
     "session_save": "session-save",
+    "restore_backup": "restore-backup",
 }
 NOT_ON_THE_COMMAND_LINE = {"prompt": "only hooks and programs know what an agent was asked"}
 ONLY_ON_THE_COMMAND_LINE = {
@@ -51,6 +57,8 @@ ONLY_ON_THE_COMMAND_LINE = {
 # A verb starts from what is true now: it takes in first. These do not, and why:
 WITHOUT_TAKING_IN = {
     "verify": "it changes nothing, or it would hide what it looks for",
+    "repair": "taking in writes to a store that may be damaged; what it mends the next command takes in",
+    "restore_backup": "what is there is about to be replaced, and calls wait in the inbox meanwhile",
     "init": "there may be nothing to take in from yet",
     "uninit": "settings are not in the journal, and what is purged need not be taken in",
     "doctor": "it changes nothing, and says what waits",

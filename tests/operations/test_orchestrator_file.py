@@ -29,6 +29,13 @@ def begun(project: Workspace) -> Workspace:
     return project
 
 
+def test_a_damaged_file_is_found_by_verify_which_says_what_to_do(begun: Workspace) -> None:
+    assert holdfast.verify(begun).faces == []
+    session_path(begun).write_text("{ half a")
+    (found,) = holdfast.verify(begun).faces
+    assert (found.where, "`holdfast continue`" in found.what) == (".claude/orchestrator-session.json", True)
+
+
 def test_unknown_keys_are_kept_at_the_root_and_in_entries(begun: Workspace) -> None:
     file = session_of(begun)
     file["theirs"] = {"a": [1, {"b": None}]}

@@ -50,8 +50,8 @@ BY_HAND: dict[str, tuple[int | float | str, bool]] = {
     "checkpoint.total_limit": (500, True),
     "checkpoint.filtered": ("ask", False),
     "checkpoint.include": ("", False),
-    "checkpoint.keep_days": (0, True),
-    "checkpoint.most": (0, True),
+    "checkpoint.keep_days": (0, False),
+    "checkpoint.most": (0, False),
     "context.window": (0, True),
     "faber.plugin_root": ("", False),
     "go_team.root": ("checkpoints", True),
@@ -62,11 +62,15 @@ BY_HAND: dict[str, tuple[int | float | str, bool]] = {
     "join.hours": (24.0, True),
     "list.limit": (20, True),
     "load.budget": (400_000, True),
+    "output.keep_days": (0, False),
     "recovery.auto_resume": ("off", False),
+    "run.keep_days": (0, False),
+    "run.most": (0, False),
     "save.interval": (30.0, True),
     "silent.after": (60.0, True),
-    "store.cap": (2_000, True),
+    "store.cap": (2_000, False),
     "store.deadline": (10.0, False),
+    "tidy.every": (24.0, False),
 }
 
 

@@ -151,6 +151,7 @@ FIELDS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("call.kept", {"agent": "robot", "event": "Did"}, {"status": Status.ACTIVE, "calls": 1, "last_call": "robot Did"}),
     ("call.late", {"agent": "robot", "event": "Did"}, {"status": Status.CREATED, "calls": 0, "last_call": None}),
     ("event.blank", {"text": "x"}, {"status": Status.CREATED, "notes": []}),
+    ("event.lost", {"text": "x"}, {"status": Status.CREATED, "notes": []}),
     ("restore.began", {"restore": "nonsense"}, {"unfinished": None, "status": Status.CREATED}),
     ("restore.ended", {"restore": {}}, {"unfinished": None, "undoable": [], "redoable": []}),
     ("something.new", {"goal": "other"}, {"status": Status.CREATED, "goal": "a goal"}),
@@ -411,6 +412,7 @@ HEADLINES: list[tuple[str, dict[str, Any], str]] = [
     ("entry.unpinned", {"entry": "d1"}, "unpinned d1"),
     ("event.forgotten", {"seq": 7}, "forgot event 7"),
     ("event.blank", {"kind": "note.added"}, "forgotten"),
+    ("event.lost", {}, "lost, and not found again by a repair"),
     ("run.returned", {"to": 3}, "went back to what it knew after event 3"),
     ("checkpoint.made", {"id": "cp-1", "name": "before"}, "checkpoint cp-1: before"),
     ("checkpoint.made", {"id": "cp-1"}, "checkpoint cp-1"),
@@ -483,6 +485,9 @@ SEARCHED: list[tuple[str, dict[str, Any], str]] = [
     ("agent.completed", {"result": "green", "tokens": 5}, "green"),
     ("prompt.given", {"text": "x"}, "x"),
     ("action.taken", {"text": "x", "files": ["a.py", 7, None]}, "x\na.py"),
+    ("action.taken", {"text": "x", "error": "no such file"}, "x\nno such file"),
+    ("agent.failed", {"entry": "code-1", "error": "red"}, "red"),
+    ("error.met", {"text": "out of tokens", "by": "code-1"}, "out of tokens"),
     ("step.planned", {"steps": ["design", "code"]}, "design\ncode"),
     ("owner.told", {"goal": "theirs", "word": "running"}, "theirs"),
     ("step.failed", {"name": "code", "error": "red"}, "red"),
@@ -499,6 +504,12 @@ def test_a_run_is_found_by_these_words_of_an_event(kind: str, body: dict[str, An
 
 def test_every_kind_that_is_searched_has_a_row_above() -> None:
     assert set(narration.SEARCHED) <= {kind for kind, _, _ in SEARCHED}
+
+
+def test_every_kind_that_is_searched_is_of_one_sort_and_every_sort_has_its_merit() -> None:
+    assert set(narration.SORT_OF) == set(narration.SEARCHED)
+    assert set(narration.MERITS) == set(narration.SORTS)
+    assert len(narration.SORT_OF) == sum(len(kinds) for kinds in narration.SORTS.values())
 
 
 @pytest.mark.parametrize("move", [move for move in Move if move not in (Move.TELL, Move.ACT)])

@@ -39,6 +39,8 @@ def worked(repository: Path, request: pytest.FixtureRequest) -> Iterator[Known]:
         known = Known(run.id, earlier.id, session.id)
         if isinstance(case, Case) and case.words in NEED_CHECKPOINTS:
             known = with_checkpoints(workspace, known)
+        if isinstance(case, Case) and case.words == "restore-backup":
+            holdfast.backup(workspace, str(repository.parent / "before.tar.gz"))
         if isinstance(case, Case) and case.words.startswith("agent "):
             holdfast.start_agent(workspace, "code", "Retry")
     yield known

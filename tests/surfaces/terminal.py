@@ -52,6 +52,10 @@ class Terminal:
         while data:
             data = data[os.write(self._master, data[:4096]) :]
 
+    def modes(self) -> list[object]:
+        """How the terminal treats what is typed."""
+        return termios.tcgetattr(self._master)[:4]
+
     def resize(self, rows: int, columns: int) -> None:
         """Another size of the window, of which the program is told."""
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

@@ -73,7 +73,7 @@ def two(repository: Path) -> list[str]:
 def test_several_open_runs_are_asked_about_on_a_terminal(
     arguments: tuple[str, ...], two: list[str], repository: Path
 ) -> None:
-    with Terminal(*arguments, "--json", directory=repository) as terminal:
+    with Terminal(*arguments, "--json", directory=repository, env={"TERM": "dumb"}) as terminal:
         terminal.wait_for("Which one")
         for number, run in enumerate(two, 1):
             assert f"  {number}  {run}  paused, " in terminal.text
@@ -88,7 +88,7 @@ def test_several_open_runs_are_asked_about_on_a_terminal(
 def test_ctrl_c_at_the_choice_of_a_run_changes_nothing(
     two: list[str], repository: Path, say: Callable[..., Command]
 ) -> None:
-    with Terminal("note", "unheard", directory=repository) as terminal:
+    with Terminal("note", "unheard", directory=repository, env={"TERM": "dumb"}) as terminal:
         terminal.wait_for("Which one")
         terminal.press_control_c()
         assert terminal.finish() == 130

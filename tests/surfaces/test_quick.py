@@ -21,6 +21,20 @@ TOKENS = [
     *("-m", "--message", "--message=text", "--message=", "-mtext", "-m=text", "--run", "--run=r", "--runs", "-q", "-v"),
     *("--json", "--quiet", "--yes", "--force", "--dry-run", "--code", "--", "-", "", "--help", "name", "cp-1", "a/b"),
     *("=", "--=", "-qv", "--yes=1", "-rf", "ä", "\n"),
+    *(
+        "--search",
+        "--search=x",
+        "--limit",
+        "--limit=5",
+        "5",
+        "0",
+        "10001",
+        "--limit=²",
+        "--limit=",
+        "--here",
+        "--newest",
+    ),
+    *("--agent=a", "--tag", "--status", "--status=open", "--since=3d", "--kind=note"),
 ]
 
 
@@ -43,13 +57,18 @@ def read_quickly(arguments: list[str]) -> dict[str, Any] | None:
     if read is None:
         return None
     first, *rest = [*read.words, None]
-    named = {"name" if arguments[0] == "checkpoint" else "checkpoint": first, "paths": tuple(rest[:-1])}
+    named: dict[str, Any] = {"name" if arguments[0] == "checkpoint" else "checkpoint": first, "paths": tuple(rest[:-1])}
+    if arguments[0] in ("runs", "search"):
+        named = {"text": tuple(read.words)}
     return {name: value for name, value in {**named, **read.options, **structs.asdict(read.manner)}.items() if value}
 
 
 @given(st.sampled_from(sorted(quick.FORMS)), st.lists(st.sampled_from(TOKENS), max_size=5))
 @example("checkpoint", ["-m", "--json"])
 @example("restore", ["cp-1", "a/b", "--yes", "-q"])
+@example("runs", ["--limit=5", "--search", "x", "--here"])
+@example("runs", ["--limit", "10001"])
+@example("search", ["a", "b", "--newest", "--limit", "5"])
 def test_what_is_read_quickly_is_read_the_same_by_the_whole_command_line(verb: str, rest: list[str]) -> None:
     found = read_quickly([verb, *rest])
     if found is not None:
@@ -58,7 +77,16 @@ def test_what_is_read_quickly_is_read_the_same_by_the_whole_command_line(verb: s
 
 @pytest.mark.parametrize(
     "line",
-    ["checkpoint", "checkpoint name", "checkpoint -m text --json", "checkpoint --run=r -q", "restore cp-1 a b --yes"],
+    [
+        *(
+            "checkpoint",
+            "checkpoint name",
+            "checkpoint -m text --json",
+            "checkpoint --run=r -q",
+            "restore cp-1 a b --yes",
+        ),
+        *("runs", "runs --search x --limit 5 --json", "runs --here", "search a b*", "search a --newest --run=r"),
+    ],
 )
 def test_plain_forms_are_read_quickly(line: str) -> None:
     assert read_quickly(line.split()) is not None
@@ -69,6 +97,7 @@ def test_plain_forms_are_read_quickly(line: str) -> None:
     [
         *("checkpoint --help", "checkpoint a b", "checkpoint -m", "checkpoint -mtext", "checkpoint -- -x"),
         *("restore", "restore --continue", "restore cp-1 --dry-run", "restore cp-1 --both --yes"),
+        *("runs x", "runs --limit 0", "runs --status open", "runs --all-projects", "search", "search a --kind note"),
     ],
 )
 def test_all_else_is_left_to_the_whole_command_line(line: str) -> None:
@@ -82,7 +111,11 @@ def test_every_quick_verb_is_a_verb() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "heavy"),
-    [(["checkpoint"], {"click", "rich", "subprocess", "holdfast.returning", "holdfast.pruning", "tomlkit"})],
+    [
+        (["checkpoint"], {"click", "rich", "subprocess", "holdfast.returning", "holdfast.pruning", "tomlkit"}),
+        (["runs"], {"click", "rich", "subprocess", "holdfast.shadow", "holdfast.git", "holdfast.operations.search"}),
+        (["search", "keep"], {"click", "rich", "subprocess", "holdfast.shadow", "holdfast.git"}),
+    ],
 )
 def test_a_quick_verb_loads_only_what_it_needs(
     repository: Path, cli: Callable[..., Command], arguments: list[str], heavy: set[str]

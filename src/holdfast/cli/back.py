@@ -10,12 +10,13 @@ from click.core import ParameterSource
 
 from holdfast import choosing
 from holdfast.cli import words
-from holdfast.cli.command import VerbCommand, ask, confirm, run_option, verb, yes_option
+from holdfast.cli.command import FEW, MANY, VerbCommand, ask, confirm, run_option, verb, yes_option
 from holdfast.cli.outcome import Said, is_terminal
 from holdfast.cli.saying import coloured, make_checkpoint, preview, said_restored
 from holdfast.cli.words import ago
-from holdfast.errors import DONE, Damaged, WrongUsage
+from holdfast.errors import DONE, Ambiguous, Damaged, NotFound, WrongUsage
 from holdfast.ledger import interrupted
+from holdfast.model import Checkpoint
 from holdfast.operations import (
     checkpoints as looking,
     command as commanding,
@@ -24,7 +25,7 @@ from holdfast.operations import (
     restore as restoring,
     rollback as rolling,
 )
-from holdfast.text import one_line
+from holdfast.text import count, one_line
 from holdfast.workspace import Workspace
 
 COMMAND = click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND…")
@@ -165,7 +166,7 @@ def restore(
         act = restoring.continue_restore if go_on else restoring.undo_restore
         return said_restored(act(workspace))
     if checkpoint is None:
-        raise WrongUsage("Which checkpoint?", [], ["`holdfast checkpoints` lists them"])
+        raise _which(workspace)
     here = tuple(map(os.path.abspath, paths))
     options = {"code": what != "state", "state": what != "code", "index": index, "force": force}
     if not dry_run and not yes and sys.stdin.isatty():
@@ -174,6 +175,20 @@ def restore(
             words.emit(preview(planned), sys.stderr)
             confirm("Go back?", yes, f"holdfast restore {checkpoint}")
     return said_restored(restoring.restore(workspace, checkpoint, here, **options, dry_run=dry_run))
+
+
+def _which(workspace: Workspace) -> Ambiguous:
+    """The question which checkpoint is meant; the newest first."""
+    found = looking.checkpoints(workspace, limit=MANY if is_terminal() else FEW).checkpoints
+    if not found:
+        raise NotFound("There is no checkpoint yet", [], ["`holdfast checkpoint` makes one"])
+    facts = [(made.id, _about(made)) for made in found]
+    return Ambiguous("Which checkpoint", facts, ["name one of them", "`holdfast checkpoints` lists them"])
+
+
+def _about(made: Checkpoint) -> str:
+    what = one_line(made.name or made.message or "", 80)
+    return f"{ago(made.time)}, {made.kind}, {count(made.changes, 'file')}  {what}".rstrip()
 
 
 def _refuse_contradiction(go_on: bool, take_back: bool, more: bool) -> None:

@@ -1,4 +1,4 @@
-"""Look after it: sweep, verify, repair, tidy, delete."""
+"""Look after it: sweep, verify, repair, tidy."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 import click
 
-from holdfast.cli.command import complete_run, confirm, verb, yes_option
+from holdfast.cli.command import complete_run, verb
 from holdfast.cli.outcome import Said
+from holdfast.cli.sizing import megabytes
 from holdfast.cli.words import Line
 from holdfast.errors import Damaged
 from holdfast.operations import (
-    delete as deleting,
-    look,
     repair as repairing,
     sweep as sweeping,
     tidy as tidying,
@@ -34,7 +33,9 @@ def sweep(workspace: Workspace) -> Said:
 
 
 @verb("holdfast verify --deep")
-@click.option("--deep", is_flag=True, help="Also read every object that checkpoints need.")
+@click.option(
+    "--deep", is_flag=True, help="Also read every byte: database, search index, objects, copies of files, backups."
+)
 def verify(workspace: Workspace, deep: bool) -> Said:
     """Prove that the store is whole. It changes nothing; exit code 12 says that something is damaged."""
     found = verifying.verify(workspace, deep=deep)
@@ -42,7 +43,7 @@ def verify(workspace: Workspace, deep: bool) -> Said:
     if damaged := [*found.problems, *found.faces]:
         data: list[Line] = [f"{problem.where}: {one_line(problem.what)}" for problem in damaged]
         told: list[Line] = [("bad", f"Damaged: {count(len(damaged), 'problem')} in {seen}")]
-        told += ["`holdfast repair` makes damaged files of a Go Team run anew"] if found.faces else []
+        told += ["`holdfast repair` mends what can be mended, and says what is lost"] if found.problems else []
         return Said(found, data, told, Damaged.code)
     talk: list[Line] = []
     if found.set_aside:
@@ -56,19 +57,37 @@ def verify(workspace: Workspace, deep: bool) -> Said:
 @click.argument("run", required=False, shell_complete=complete_run)
 @click.option("--keep", is_flag=True, help="Take the file as it is, though it was turned back.")
 def repair(workspace: Workspace, run: str | None, keep: bool) -> Said:
-    """Put back a FABER run's state file that is damaged or was turned back, or make a Go Team run's files anew."""
+    """Mend the store from what is left of it and from backups, then a run's damaged files of another system.
+
+    A FABER run's come from their best copy, a Go Team run's from the journal. What is damaged stays aside; what is lost
+    is said.
+    """
     found = repairing.repair(workspace, run, keep=keep)
+    talk = list(_mended(found.store)) if found.store else []
     if found.path is None:
-        return Said(found, talk=[f"Nothing to repair: {found.run} has no file of another system"])
+        mine = [f"Nothing to repair: {found.run} has no file that `repair` mends"] if found.run else []
+        return Said(found, talk=[*talk, *mine])
     if found.source is None:
-        return Said(found, [found.path], ["Taken as it is" if found.changed else "Nothing to repair: it is whole"])
-    talk: list[Line] = [f"Put back from {found.source}"]
+        talk.append("Taken as it is" if found.changed else "Nothing to repair: it is whole")
+        return Said(found, [found.path], talk)
+    talk.append(f"Put back from {found.source}")
     for made in found.files:
         talk.append(f"{made.path} is made anew: {one_line(made.why, 120)}. What stood there is now {made.aside}")
     if found.aside:
         talk.append(f"What stood there is now {found.aside}")
     talk += [("warn", f"Lost: {one_line(what, 200)}") for what in found.lost]
     return Said(found, [found.path], talk)
+
+
+def _mended(store: repairing.Mended) -> Iterator[Line]:
+    if not store.changed:
+        yield "The store is whole"
+    for what in store.mended:
+        yield f"Mended: {one_line(what, 200)}"
+    for what in store.lost:
+        yield "warn", f"Lost: {one_line(what, 200)}"
+    if store.aside:
+        yield f"The damaged database is kept in {store.aside} of the store"
 
 
 def _seen(found: verifying.Verified) -> Iterator[str]:
@@ -86,36 +105,31 @@ def _seen(found: verifying.Verified) -> Iterator[str]:
 @click.option("--bytes", "megabytes", type=click.IntRange(0, 10**8), metavar="MB", help="Keep at most so much.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
 def tidy(workspace: Workspace, days: int | None, most: int | None, megabytes: int | None, dry_run: bool) -> Said:
-    """Thin out checkpoints: all of a day, one an hour of a week, one a day before. Named and pinned ones stay."""
+    """Thin out old checkpoints and tool output, and give space back. What is open, named or pinned stays."""
     found = tidying.tidy(workspace, days=days, most=most, megabytes=megabytes, dry_run=dry_run)
-    word = "Would drop" if dry_run else "Dropped"
-    talk: list[Line] = [f"{word} {count(len(found.dropped), 'checkpoint')}, {found.kept:,} stay"]
+    return Said(found, found.dropped, list(_tidied(found)))
+
+
+def _tidied(found: tidying.Tidied) -> Iterator[Line]:
+    word = "Would drop" if found.dry_run else "Dropped"
+    yield f"{word} {count(len(found.dropped), 'checkpoint')}, {found.kept:,} stay"
     if found.because:
         reasons = ", ".join(f"{number:,} {why}" for why, number in found.because.items())
-        talk.append(f"Stay whatever the numbers say: {reasons}")
-    if not dry_run:
-        talk.append(f"Gave back {_megabytes(found.freed)}, {_megabytes(found.stored)} are taken")
+        yield f"Stay whatever the numbers say: {reasons}"
+    removed = "Would remove" if found.dry_run else "Removed"
+    if found.copies:
+        yield f"{removed} {count(len(found.copies), 'backup')} that upgrades made"
+    if found.thinned:
+        thinned = "Would thin" if found.dry_run else "Thinned"
+        yield f"{thinned} out the tool output of {count(len(found.thinned), 'run')}"
+    if found.removed:
+        yield f"{removed} {count(len(found.removed), 'run')} that had ended and were exported"
     if found.backups:
-        talk.append(f"{word} {count(len(found.backups), 'backup')} of state files whose runs ended long ago")
+        yield f"{word} {count(len(found.backups), 'backup')} of state files whose runs ended long ago"
+    if not found.dry_run:
+        yield f"Gave back {megabytes(found.given_back)}"
+    yield f"Taken: {megabytes(found.room.total)} of {megabytes(found.cap)}"
     if found.waiting:
-        talk.append(f"Git has just used {count(found.waiting, 'pack')}; what they hold can go in an hour")
+        yield f"Git has just used {count(found.waiting, 'pack')}; what they hold can go in an hour"
     if found.unknown:
-        talk.append(("warn", f"{count(found.unknown, 'state')} that the journal does not know are kept"))
-    return Said(found, found.dropped, talk)
-
-
-def _megabytes(number: int) -> str:
-    return f"{number / 1_000_000:,.1f} MB"
-
-
-@verb("holdfast delete run-4x9k2m7pq3 --yes")
-@click.argument("run", shell_complete=complete_run)
-@yes_option
-def delete(workspace: Workspace, run: str, yes: bool) -> Said:
-    """Remove a run with all its events, for good."""
-    if not yes:
-        found_run = look.show(workspace, run).run
-        question = f"Delete {found_run.id} ({one_line(found_run.title, 60)}) for good?"
-        confirm(question, yes, f"holdfast delete {found_run.id}")
-    found = deleting.delete(workspace, run)
-    return Said(found, [found.run], [f"Deleted {count(found.events, 'event')}: {one_line(found.goal, 80)}"])
+        yield ("warn", f"{count(found.unknown, 'state')} that the journal does not know are kept")

@@ -6,15 +6,20 @@ import functools
 import os
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 import click
 
-from holdfast.cli import words
+from holdfast.cli import picker, words
 from holdfast.cli.outcome import Manner, Said, answer, is_terminal
-from holdfast.errors import Ambiguous, Interrupted, Refused
+from holdfast.errors import Ambiguous, Interrupted, NotFound, Refused
+from holdfast.model import Run
+from holdfast.text import one_line
 from holdfast.workspace import Workspace, open_workspace
 
+FEW, MANY = 10, 500  # choices that are listed, and from which somebody can pick
+NOUNS = ("session", "checkpoint")  # what a fact is called whose value is the choice, and not about it
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -58,8 +63,8 @@ class VerbCommand(WithExample):
         try:
             return callback(**ctx.params)
         except Ambiguous as error:
-            name = next((name for name in ("run", "name") if name in ctx.params), None)
-            if name is None or not is_terminal() or os.environ.get("HOLDFAST_RUN"):
+            name = next((name for name in ("run", "name", "checkpoint") if name in ctx.params), None)
+            if name is None or not is_terminal() or not error.facts or os.environ.get("HOLDFAST_RUN"):
                 raise
             return callback(**(ctx.params | {name: _pick(error)}))
 
@@ -77,10 +82,23 @@ def verb(
 
 
 def _pick(error: Ambiguous) -> str:
+    """Let somebody choose: from a list that is drawn, or by number where the terminal cannot draw."""
+    choices = [(about, "") if name in NOUNS else (name, about) for name, about in error.facts]
+    if picker.can_pick():
+        return picker.pick(f"{error.message}:", [picker.Choice(*choice) for choice in choices])
     words.emit([f"{error.message}:"], sys.stderr)
-    words.emit([f"  {number}  {name}  {about}" for number, (name, about) in enumerate(error.facts, 1)], sys.stderr)
-    number = click.prompt("Which one", type=click.IntRange(1, len(error.facts)), err=True)
-    return error.facts[number - 1][0]
+    words.emit([f"  {number}  {name}  {about}".rstrip() for number, (name, about) in enumerate(choices, 1)], sys.stderr)
+    number = click.prompt("Which one", type=click.IntRange(1, len(choices)), err=True)
+    return choices[number - 1][0]
+
+
+def which(runs: list[Run]) -> Ambiguous:
+    """The question which of these runs is meant."""
+    if not runs:
+        hints = ["`holdfast runs` lists all", '`holdfast start "GOAL"` begins one']
+        raise NotFound("There is no run to choose", [], hints)
+    facts = [(run.id, f"{run.status}, {one_line(run.title, 80)}") for run in runs]
+    return Ambiguous("Which run", facts if is_terminal() else facts[:FEW], ["name one of them", "`holdfast runs`"])
 
 
 def confirm(question: str, yes: bool, hint: str) -> None:
@@ -102,12 +120,32 @@ def ask(question: str) -> bool:
         raise Interrupted("Nothing was changed") from None
 
 
+def moment(text: str | None) -> datetime | None:
+    """A point in time: a date, a date with time, or how long ago."""
+    if text is None:
+        return None
+    unit = {"d": "days", "h": "hours", "m": "minutes"}.get(text[-1:])
+    if unit and text[:-1].isdecimal() and len(text) < 8:
+        return _long_ago(unit, int(text[:-1]))
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        sentence = f'"{one_line(text, 40)}" is not a time; 2026-11-01, 3d, 12h or 30m are'
+        raise click.UsageError(sentence, click.get_current_context(silent=True)) from None
+
+
+def _long_ago(unit: str, number: int) -> datetime:
+    try:
+        return datetime.now(UTC) - timedelta(**{unit: number})
+    except OverflowError:
+        return datetime(1970, 1, 1, tzinfo=UTC)
+
+
 def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
     """Ids of runs for a shell's completion. It may find nothing, and never fails."""
     from click.shell_completion import CompletionItem
 
-    from holdfast.operations.look import runs
-    from holdfast.text import one_line
+    from holdfast.operations.runs import runs
 
     try:
         with open_workspace() as workspace:
@@ -119,6 +157,12 @@ def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) ->
 
 def run_option(function: F) -> F:
     return click.option("--run", metavar="RUN", shell_complete=complete_run, help="The run; else the current one.")(
+        function
+    )
+
+
+def pick_option(function: F) -> F:
+    return click.option("--pick", is_flag=True, help="Choose the run from a list, also where one is the current one.")(
         function
     )
 

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 
 import click
 
 from holdfast.cli import words
-from holdfast.cli.command import complete_run, run_option, verb
+from holdfast.cli.command import moment, run_option, verb
+from holdfast.cli.listing import said_runs
 from holdfast.cli.outcome import Said, print_json
-from holdfast.cli.saying import coloured
-from holdfast.cli.words import Line, ago, by, when
-from holdfast.errors import NotFound
-from holdfast.fill import fill_of, told
-from holdfast.model import Event, Run, Session
-from holdfast.narration import headline
-from holdfast.operations import look, past
-from holdfast.owning import said
+from holdfast.cli.sizing import said_sizes
+from holdfast.cli.telling import told_event, told_run
+from holdfast.cli.words import Line, ago
+from holdfast.errors import NotFound, WrongUsage
+from holdfast.operations import look, past, sizes as sizing
+from holdfast.operations.everywhere import RunsEverywhere, everywhere
+from holdfast.operations.runs import runs as list_runs
 from holdfast.text import count, one_line
 from holdfast.workspace import Workspace
 
+PASSED_OVER = 5  # projects that are named
 FOLLOW = 0.3  # seconds between two looks at the journal
 
 
@@ -36,157 +35,57 @@ FOLLOW = 0.3  # seconds between two looks at the journal
 @click.option("--here", is_flag=True, help="Only runs of this worktree.")
 @click.option("--limit", type=click.IntRange(1, 10_000), metavar="N", help="At most N rows.")
 @click.option("--after", metavar="KEY", help="The page after this key.")
-def runs(workspace: Workspace, since: str | None, until: str | None, **filters: object) -> Said:
+@click.option("--size", is_flag=True, help="What each takes on the disk, the largest first.")
+@click.option("--all-projects", is_flag=True, help="Of every project whose store was made here: where did I leave off?")
+def runs(
+    workspace: Workspace,
+    since: str | None,
+    until: str | None,
+    here: bool,
+    after: str | None,
+    all_projects: bool,
+    size: bool,
+    **filters: object,
+) -> Said:
     """Runs of this project, newest first. A row's number names its run in the next command."""
-    found = look.runs(workspace, since=moment(since), until=moment(until), **filters)  # type: ignore[arg-type]
-    if not found.runs:
-        return Said(found, talk=["No run fits."])
-    rows = [
-        [str(number), run.id, run.status, ago(run.updated) if run.updated else "-", one_line(run.title, 80)]
-        for number, run in enumerate(found.runs, 1)
+    between = {"since": moment(since), "until": moment(until)}
+    if size:
+        limit = filters.pop("limit")
+        _refuse_filters([here, after, all_projects, *between.values(), *filters.values()])
+        return said_sizes(sizing.sizes(workspace, limit=limit))  # type: ignore[arg-type]
+    if all_projects:
+        _refuse_here(here, after)
+        return _everywhere(everywhere(workspace, **between, **filters))  # type: ignore[arg-type]
+    return said_runs(list_runs(workspace, here=here, after=after, **between, **filters))  # type: ignore[arg-type]
+
+
+def _refuse_filters(given: list[object]) -> None:
+    if any(given):
+        raise WrongUsage("`--size` is about all runs of this project", [], ["`holdfast runs --size --limit 50`"])
+
+
+def _refuse_here(here: bool, after: str | None) -> None:
+    if here or after:
+        option = "--here" if here else "--after"
+        raise WrongUsage(f"`{option}` is for the runs of this project", [], ["leave `--all-projects` out"])
+
+
+def _everywhere(found: RunsEverywhere) -> Said:
+    talk: list[Line] = [
+        ("warn", f"Passed over {one_line(passed.project, 200)}: {one_line(passed.why, 200)}")
+        for passed in found.passed_over[:PASSED_OVER]
     ]
-    talk = [f"More: `holdfast runs --after {found.next}` (with the same filters)"] if found.next else []
-    return Said(found, lambda: words.table(["#", "run", "status", "last", "goal"], rows), talk)
-
-
-def moment(text: str | None) -> datetime | None:
-    """A point in time: a date, a date with time, or how long ago."""
-    if text is None:
-        return None
-    unit = {"d": "days", "h": "hours", "m": "minutes"}.get(text[-1:])
-    if unit and text[:-1].isdecimal() and len(text) < 8:
-        return _long_ago(unit, int(text[:-1]))
-    try:
-        return datetime.fromisoformat(text).astimezone()
-    except (ValueError, OverflowError):
-        sentence = f'"{one_line(text, 40)}" is not a time; 2026-11-01, 3d, 12h or 30m are'
-        raise click.UsageError(sentence, click.get_current_context(silent=True)) from None
-
-
-def _long_ago(unit: str, number: int) -> datetime:
-    try:
-        return datetime.now(UTC) - timedelta(**{unit: number})
-    except OverflowError:
-        return datetime(1970, 1, 1, tzinfo=UTC)
-
-
-@verb("holdfast show run-4x9k2m7pq3 --at 12")
-@click.argument("name", metavar="[RUN|SESSION|CHECKPOINT]", required=False, shell_complete=complete_run)
-@click.option("--at", metavar="EVENT", help="A run as it was after this event.")
-@click.option("--diff", is_flag=True, help="What a checkpoint changed, against the one before it.")
-def show(workspace: Workspace, name: str | None, at: str | None, diff: bool) -> Said:
-    """A run, as it is or as it was; a session with its events; or a checkpoint."""
-    found = look.show(workspace, name, at=at, diff=diff)
-    if isinstance(found, look.SessionShown):
-        return Said(found, list(_session(found)))
-    if isinstance(found, look.CheckpointShown):
-        return Said(found, list(_checkpoint(found)))
-    return Said(found, list(_told_run(found)))
-
-
-def _told_run(found: look.RunShown) -> Iterator[Line]:
-    """A run in full."""
-    run = found.run
-    yield ("title", one_line(run.title, 200))
-    yield f"{run.id}  {run.status}" + (f"  as it was after event {found.at}" if found.at else "")
-    if run.name:
-        yield f"goal       {one_line(run.goal, 200)}"
-    yield f"started    {when(run.created)}"
-    yield f"last       {when(run.updated)}"
-    yield f"directory  {one_line(run.directory)}"
-    if run.owned:
-        yield f"file       {one_line(run.owned.path, 300)}: {said(run.owned)}"
-    for name, values in (("tags", run.tags), ("agents", run.agents)):
-        if values:
-            yield f"{name.ljust(9)}  {', '.join(one_line(value, 60) for value in values)}"
-    for reason in filter(None, (run.status_reason, run.evidence)):
-        yield f"because    {one_line(reason, 200)}"
-    yield from _entries(run)
-    for session in found.sessions:
-        yield f"session    {session.id}{by(session)}  {when(session.opened)}  {session.how or 'open'}"
-
-
-def _entries(run: Run) -> Iterator[Line]:
-    for step in run.steps:
-        agent = f" ({one_line(step.agent, 60)})" if step.agent else ""
-        error = f": {one_line(step.error, 200)}" if step.error else ""
-        yield f"step       {step.status:<9}  {one_line(step.name, 120)}{agent}{error}"
-    for task in run.tasks:
-        outcome = f": {one_line(task.outcome, 120)}" if task.outcome else ""
-        yield f"{'done' if task.done else 'task'}       {_entry(task.id, task.pinned, task.text)}{outcome}"
-    for worker in run.workers:
-        outcome = f": {one_line(worker.result or worker.error or '', 120)}".rstrip(": ")
-        yield f"agent      {one_line(worker.id, 60)}  {worker.status}  {one_line(worker.task, 200)}{outcome}"
-    for decision in run.decisions:
-        because = f" (because {one_line(decision.because, 200)})" if decision.because else ""
-        word = "revoked" if decision.revoked else "decided"
-        yield f"{word}    {_entry(decision.id, decision.pinned, decision.text)}{because}"
-    for note in run.notes:
-        yield f"note       {_entry(note.id, note.pinned, note.text)}"
-    for prompt in run.prompts[-5:]:
-        yield f"prompt     {one_line(prompt.text, 200)}"
-    for action in run.actions[-10:]:
-        yield f"action     {one_line(action.text, 200)}"
-    if run.reply:
-        yield f"said       {one_line(run.reply, 200)}"
-    for file in list(run.files)[-10:]:
-        yield f"file       {one_line(file, 200)}"
-    if run.last_call:
-        yield f"calls      {run.calls:,}, the last: {one_line(run.last_call, 120)}"
-
-
-def _entry(id: str, pinned: bool, text: str) -> str:
-    return f"{id}{' (pinned)' if pinned else ''}  {one_line(text, 400)}"
-
-
-def _session(found: look.SessionShown) -> Iterator[Line]:
-    session = found.session
-    yield ("title", f"{session.id}{by(session)} on {found.run.id}")
-    yield f"goal       {one_line(found.run.title, 200)}"
-    yield f"opened     {when(session.opened)}"
-    yield f"ended      {when(session.ended)}" if session.ended else "ended      no"
-    if session.how:
-        yield f"how        {session.how}" + (f": {one_line(session.reason, 200)}" if session.reason else "")
-    if session.process:
-        yield f"process    {session.process.pid} on {one_line(session.process.host, 60)}"
-    yield from _used(session)
-    for event in found.events:
-        yield _event(event)
-
-
-def _used(session: Session) -> Iterator[Line]:
-    if session.model:
-        yield f"model      {one_line(session.model, 80)}"
-    if full := fill_of(session.context_tokens, session.context_window):
-        yield f"context    {told(full)}"
-    if session.tokens_read or session.tokens_written:
-        yield f"tokens     {session.tokens_read:,} read, {session.tokens_written:,} written"
-    if session.cost is not None:
-        yield f"cost       {session.cost:,.4f} US dollars"
-
-
-def _checkpoint(found: look.CheckpointShown) -> Iterator[Line]:
-    made = found.checkpoint
-    yield ("title", made.id + (f"  {one_line(made.name, 200)}" if made.name else ""))
-    yield f"made       {when(made.time)}"
-    yield f"why        {made.kind}" + (f": {one_line(made.message, 400)}" if made.message else "")
-    if made.pinned:
-        yield "pinned     yes"
-    if made.run:
-        yield f"run        {made.run} after event {made.seq}" + (f"  {one_line(found.goal, 120)}" if found.goal else "")
-    yield f"worktree   {one_line(made.directory)}"
-    if made.commit or made.branch:
-        yield f"commit     {made.commit or 'none yet'}" + (f" on {one_line(made.branch, 120)}" if made.branch else "")
-    if made.under_way:
-        yield f"under way  {made.under_way}"
-    yield f"changed    {count(made.changes, 'file')} since {found.before or 'what was last added to git'}"
-    yield from (f"  {one_line(path)}" for path in made.changed)
-    if made.changes > len(made.changed):
-        yield f"  and {made.changes - len(made.changed):,} more"
-    yield from (f"skipped    {one_line(path)} ({size:,} bytes)" for path, size in found.skipped.items())
-    yield from (f"nested     {one_line(path)} at {commit or 'no commit'}" for path, commit in found.nested.items())
-    if found.code is not None:
-        yield from coloured(found.code)
+    if len(found.passed_over) > PASSED_OVER:
+        talk.append(("warn", f"and {count(len(found.passed_over) - PASSED_OVER, 'more project')}"))
+    if not found.runs:
+        return Said(found, talk=[*talk, "No run fits."])
+    rows = [
+        [each.run.id, each.run.status, ago(each.run.updated) if each.run.updated else "-",
+         one_line(each.directory, 60), one_line(each.run.title, 60)]
+        for each in found.runs
+    ]  # fmt: skip
+    talk.append("Go on with one: `cd` to its directory, then `holdfast resume RUN`")
+    return Said(found, lambda: words.table(["run", "status", "last", "directory", "goal"], rows), talk)
 
 
 @verb("holdfast sessions --all")
@@ -220,7 +119,7 @@ def log(workspace: Workspace, run: str | None, newest: int | None, follow: bool)
     """The events of a run, oldest first. With -f and --json, one object a line."""
     found = look.log(workspace, run=run, newest=newest)
     if not follow:
-        return Said(found, [_event(event) for event in found.events])
+        return Said(found, [told_event(event) for event in found.events])
     return Said(found, stream=lambda as_json: _follow(workspace, found, as_json))
 
 
@@ -229,14 +128,10 @@ def _follow(workspace: Workspace, found: look.Logged, as_json: bool) -> None:
     seen = 0
     while True:
         for event in found.events:
-            print_json(event) if as_json else words.emit([_event(event)])
+            print_json(event) if as_json else words.emit([told_event(event)])
             seen = event.seq
         time.sleep(FOLLOW)
         found = look.log(workspace, run=found.run, after=seen)
-
-
-def _event(event: Event) -> str:
-    return f"#{event.seq:<5} {event.time.astimezone():%Y-%m-%d %H:%M:%S}  {headline(event)}"
 
 
 @verb("holdfast history --limit 20")
@@ -263,4 +158,4 @@ def _one_of(workspace: Workspace, found: past.PastRuns, row: int) -> Said:
     if row > len(found.runs):
         raise NotFound(f"The history has no row {row}", [("rows", len(found.runs))], ["`holdfast history`"])
     shown = look.show(workspace, found.runs[row - 1].id)
-    return Said(shown, list(_told_run(shown)) if isinstance(shown, look.RunShown) else [])
+    return Said(shown, list(told_run(shown)) if isinstance(shown, look.RunShown) else [])

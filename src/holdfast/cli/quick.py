@@ -7,7 +7,8 @@ somebody has to be asked, the whole command line answers.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from holdfast.cli import outcome
@@ -27,6 +28,7 @@ class Form(NamedTuple):
     flags: dict[str, str]
     least: int = 0
     asks: bool = False
+    numbers: Mapping[str, tuple[str, int]] = MappingProxyType({})  # options that take a number from 1, and the largest
 
 
 class Read(NamedTuple):
@@ -74,6 +76,12 @@ def read_arguments(arguments: list[str], form: Form) -> Read | None:
             options[form.values[name]] = value
         elif argument in form.values and (following := next(waiting, None)) is not None:
             options[form.values[argument]] = following
+        elif argument in form.numbers or (name in form.numbers and has_value):
+            name, most = form.numbers[name]
+            number = value if has_value else next(waiting, "")
+            if not (number.isascii() and number.isdecimal() and len(number) < 10 and 1 <= int(number) <= most):
+                return None
+            options[name] = int(number)
         elif argument.startswith("-") or not argument:
             return None
         else:
@@ -94,7 +102,33 @@ def _restore(workspace: Workspace, words: list[str], yes: bool = False) -> Said:
     return said_restored(restore(workspace, words[0], tuple(map(os.path.abspath, words[1:]))))
 
 
+def _runs(workspace: Workspace, words: list[str], **filters: Any) -> Said:
+    from holdfast.cli.listing import said_runs
+    from holdfast.operations.runs import runs
+
+    return said_runs(runs(workspace, **filters))
+
+
+def _search(workspace: Workspace, words: list[str], **filters: Any) -> Said:
+    from holdfast.cli.listing import said_found
+    from holdfast.operations.search import search
+
+    return said_found(search(workspace, " ".join(words), **filters))
+
+
+LIMIT = {"--limit": ("limit", 10_000)}
 FORMS = {
     "checkpoint": Form(_checkpoint, 1, {"-m": "message", "--message": "message", "--run": "run"}, {}),
     "restore": Form(_restore, 1000, {}, {"--yes": "yes"}, least=1, asks=True),
+    "runs": Form(
+        _runs, 0, {"--search": "search", "--agent": "agent", "--tag": "tag"}, {"--here": "here"}, numbers=LIMIT
+    ),
+    "search": Form(
+        _search,
+        1000,
+        {"--agent": "agent", "--tag": "tag", "--run": "run"},
+        {"--newest": "newest"},
+        least=1,
+        numbers=LIMIT,
+    ),
 }

@@ -14,7 +14,7 @@ import click
 
 from holdfast import bannering, process, screens
 from holdfast.cli import words
-from holdfast.cli.command import complete_run, confirm, verb
+from holdfast.cli.command import MANY, complete_run, confirm, pick_option, verb, which
 from holdfast.cli.outcome import Said, is_terminal
 from holdfast.cli.words import Line
 from holdfast.errors import DONE, FAILED, NotFound, WrongUsage
@@ -22,6 +22,7 @@ from holdfast.git import find_program
 from holdfast.model import Run
 from holdfast.operations.recover import CHOICES, Recovery, recover
 from holdfast.operations.resume import RESTORES, STARTS, Resumed, resume as go_on
+from holdfast.operations.runs import runs as list_runs
 from holdfast.recovery import recommended
 from holdfast.repository import Repository
 from holdfast.text import count, one_line
@@ -37,6 +38,7 @@ OPTIONS = (
         "--restore", type=click.Choice(RESTORES), default="conversation", help="What comes back; else the conversation."
     ),
     click.option("--print", "only_print", is_flag=True, help="Print the command that goes on, and do not start it."),
+    pick_option,
     click.option("--yes", is_flag=True, help="Do not ask; and prepare it also where nobody is at a terminal."),
     click.option("--take-over", is_flag=True, help="Fence whoever is on it: they cannot write any more."),
     click.option("--choose", type=click.Choice(CHOICES), help="The way out of a damaged session file."),
@@ -53,6 +55,7 @@ def _resume(
     take_over: bool,
     yes: bool,
     choose: str | None,
+    pick: bool,
 ) -> Said:
     """Go on with a run: its conversation where that still exists, or a new one that starts with the brief."""
     recovery = recover(workspace)
@@ -63,6 +66,8 @@ def _resume(
             return Said(recovery, list(_menu(recovery)), code=FAILED if chosen is None else DONE)
     if run is not None and named is not None:
         raise WrongUsage("The run is named twice", [("one", run), ("other", named)], ["leave one out"])
+    if pick and run is None and named is None:
+        raise which(list_runs(workspace, status=("open",), here=True, limit=MANY).runs)
     prepares = not only_print and (is_terminal() or yes)  # where nobody is, nothing is changed unasked
     name = run if run is not None else named
     ways = partial(go_on, workspace, name, restore=restore, take_over=take_over)

@@ -13,9 +13,17 @@ from holdfast.text import one_line, visible
 if TYPE_CHECKING:
     from holdfast.reporting import Marks  # few commands need it
 
-Line = str | tuple[str, str]  # a text, or a style and a text
+Piece = tuple[str, str]  # a style and a text
+Line = str | Piece | list[Piece]
 
-STYLES = {"title": "1", "dim": "2", "good": "32", "warn": "33", "bad": "1;31"}  # as terminals know them
+STYLES = {
+    "title": "1",
+    "dim": "2",
+    "good": "32",
+    "warn": "33",
+    "bad": "1;31",
+    "match": "1;33",
+}  # as terminals know them
 STATUS_STYLE = {"active": "good", "interrupted": "bad", "failed": "bad", "paused": "warn"}
 
 
@@ -23,10 +31,16 @@ def emit(lines: Iterable[Line], stream: IO[str] | None = None) -> None:
     """Print lines, without anything in them that a terminal would act upon."""
     out = stream or sys.stdout
     for line in lines:
-        style, text = line if isinstance(line, tuple) else ("", line)
-        clean = visible(text)
-        out.write((f"\x1b[{STYLES[style]}m{clean}\x1b[0m" if style and _has_colour(out) else clean) + "\n")
+        pieces = line if isinstance(line, list) else [line if isinstance(line, tuple) else ("", line)]
+        out.write("".join(_drawn_piece(piece, out) for piece in pieces) + "\n")
     out.flush()
+
+
+def _drawn_piece(piece: Piece, out: IO[str]) -> str:
+    style, text = piece[0], visible(piece[1])
+    if style and _has_colour(out):
+        return f"\x1b[{STYLES[style]}m{text}\x1b[0m"
+    return f"»{text}«" if style == "match" else text
 
 
 def _has_colour(stream: IO[str]) -> bool:

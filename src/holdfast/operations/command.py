@@ -15,10 +15,11 @@ from holdfast.journal import Journal, is_ledger
 from holdfast.model import Checkpoint, Run
 from holdfast.moving import go_over
 from holdfast.observer import Order
-from holdfast.operations import checkpoints as looking, look, settle
+from holdfast.operations import checkpoints as looking, settle
 from holdfast.operations.brief import brief
 from holdfast.operations.cleanup import cleanup
 from holdfast.operations.rollback import rollback
+from holdfast.operations.runs import runs
 from holdfast.operations.start import start
 from holdfast.operations.status import Status, status
 from holdfast.operations.switch import switch
@@ -83,7 +84,7 @@ def _run_of_team(workspace: Workspace, order: Order) -> Run | None:
 
 
 def _sessions(workspace: Workspace, order: Order) -> Lines:
-    found = look.runs(workspace, limit=ROWS).runs
+    found = runs(workspace, limit=ROWS).runs
     if not found:
         return ["No run yet; the first prompt begins one, or `*new GOAL`"]
     rows = [f"{number:>2}  {_row(run)}" for number, run in enumerate(found, 1)]

@@ -13,6 +13,7 @@ from msgspec import Struct
 from holdfast import __version__, client, files, hookfile, hooking, installing, intake, plugged, process, spool
 from holdfast.client import Level
 from holdfast.errors import HoldfastError
+from holdfast.filling import cap_of, look_at_room, warning_of
 from holdfast.git import find_program
 from holdfast.teamfaces import damages
 from holdfast.text import count, path_text, sound_text
@@ -66,6 +67,8 @@ def _store(workspace: Workspace) -> Iterator[Check]:
         return
     if problems:
         yield Check("store", BROKEN, f"the database is damaged: {problems[0]}", ["`holdfast verify`"])
+    elif warning := warning_of(look_at_room(workspace), cap_of(workspace)):
+        yield Check("store", WARNING, f"{path_text(workspace.place)}: {warning}", ["`holdfast tidy`"])
     else:
         yield Check("store", OK, path_text(workspace.place))
 

@@ -1,27 +1,24 @@
-"""Looking: one run, one session, one checkpoint, many runs, many sessions, the events."""
+"""Looking: one run, one session, one checkpoint, many sessions, the events."""
 
 from __future__ import annotations
 
 import os
-from datetime import datetime
+from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from holdfast import choosing, history
+from holdfast import choosing, filtering, history
 from holdfast.beside import Beside
 from holdfast.checkpointing import shadow_of
-from holdfast.clock import micros
 from holdfast.errors import NotFound, WrongUsage
 from holdfast.journal import Journal
-from holdfast.model import Checkpoint, Event, Run, Session, Status
+from holdfast.model import Checkpoint, Event, Run, Session
 from holdfast.shadow import Shadow
-from holdfast.stores.protocol import RunQuery
-from holdfast.text import one_line, path_text, sound_text
+from holdfast.text import one_line, path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
 MOST = 2**31
-STATUSES = [status.value for status in Status]
 
 
 class RunShown(Struct):
@@ -34,6 +31,9 @@ class SessionShown(Struct):
     session: Session
     run: Run
     events: list[Event]
+    before: str | None = None  # with `--diff`: the last checkpoint before it
+    after: str | None = None  # the first one after it, or the last one in it
+    code: str | None = None  # what changed between them, whoever did it
 
 
 class CheckpointShown(Struct):
@@ -48,11 +48,6 @@ class CheckpointShown(Struct):
     def run(self) -> Run:
         """For callers that mean a run, whatever the name they were given turned out to be."""
         raise WrongUsage("This is a checkpoint, not a run", [("checkpoint", self.checkpoint.id)], ["`holdfast runs`"])
-
-
-class RunsListed(Struct):
-    runs: list[Run]
-    next: str | None  # the key of the next page
 
 
 class SessionsListed(Struct):
@@ -74,19 +69,43 @@ def show(
         if name and choosing.is_checkpoint(workspace, journal, name):
             _refuse_useless(at is not None, "--at", "a run")
             return _checkpoint(workspace, journal, choosing.get_checkpoint(workspace, journal, name), diff)
-        _refuse_useless(diff, "--diff", "a checkpoint")
         if name and name.startswith("ses-"):
             _refuse_useless(at is not None, "--at", "a run")
-            session = choosing.get_session(workspace, journal, name)
-            run_of = journal.get_run(session.run)
-            events = history.without(journal.events(session.run), run_of.forgotten)
-            return SessionShown(session, run_of, [event for event in events if event.session == session.id])
+            return _session(workspace, journal, choosing.get_session(workspace, journal, name), diff)
+        _refuse_useless(diff, "--diff", "a checkpoint or a session")
         run = _get_run(workspace, journal, name)
         sessions = journal.list_sessions(run.id, limit=20)
         if at is None:
             return RunShown(run, sessions, None)
         seq = choosing.get_seq(run, at)
         return RunShown(journal.run_at(run.id, seq), [], seq)
+
+
+def _session(workspace: Workspace, journal: Journal, session: Session, diff: bool) -> SessionShown:
+    run = journal.get_run(session.run)
+    events = history.without(journal.events(session.run), set(run.forgotten))
+    shown = SessionShown(session, run, [event for event in events if event.session == session.id])
+    if diff:
+        before, after = _around(journal, session, run.worktree)
+        with shadow_of(workspace) as shadow:
+            shown.before, shown.after = before.id, after.id
+            shown.code = _diff(shadow, before, after)
+    return shown
+
+
+def _around(journal: Journal, session: Session, worktree: str) -> tuple[Checkpoint, Checkpoint]:
+    """The last checkpoint before a session and the first one after it, or else the first and the last one in it."""
+    made = sorted(journal.list_checkpoints(worktree), key=lambda found: found.number)
+    end = session.ended or datetime.max.replace(tzinfo=UTC)
+    before = [found for found in made if found.time <= session.opened]
+    inside = [found for found in made if session.opened < found.time < end]
+    after = [found for found in made if found.time >= end]
+    around = [*(before[-1:] or inside[:1]), *(after[:1] or inside[-1:])]
+    if len({found.id for found in around}) < 2:
+        facts = [("session", session.id), ("checkpoints in it", len(inside))]
+        hints = ["`holdfast checkpoint` makes one now", f"`holdfast show {session.id}` tells what it did"]
+        raise NotFound("No two checkpoints lie around this session, so nobody knows what it changed", facts, hints)
+    return around[0], around[1]
 
 
 def _refuse_useless(given: bool, option: str, noun: str) -> None:
@@ -129,46 +148,13 @@ def _diff(shadow: Shadow, before: Checkpoint | None, found: Checkpoint) -> str:
 
 
 @verb
-def runs(
-    workspace: Workspace,
-    *,
-    status: tuple[str, ...] = (),
-    layout: tuple[str, ...] = (),
-    agent: str | None = None,
-    tag: str | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
-    search: str | None = None,
-    here: bool = False,
-    limit: int | None = None,
-    after: str | None = None,
-) -> RunsListed:
-    """Runs of this project, newest first; a page at a time."""
-    query = RunQuery(
-        statuses=_statuses(status),
-        layouts=frozenset(map(sound_text, layout)),
-        labels=frozenset(sound_text(label) for label in (agent and f"agent:{agent}", tag and f"tag:{tag}") if label),
-        worktree=workspace.worktree if here else None,
-        since=micros(since.astimezone()) if since else None,
-        until=micros(until.astimezone()) if until else None,
-        search=search,
-        limit=_limit(workspace, limit),
-        after=_page_key(after),
-    )
-    with workspace.reading() as journal:
-        found, page = journal.list_runs(query)
-    choosing.remember(workspace, "run", [run.id for run in found])
-    return RunsListed(found, f"{page.next[0]}.{page.next[1]}" if page.next else None)
-
-
-@verb
 def sessions(
     workspace: Workspace, *, run: str | None = None, every: bool = False, limit: int | None = None
 ) -> SessionsListed:
     """Sessions of a run, or of the whole project; newest first."""
     with workspace.reading() as journal:
         id = None if every else choosing.get_run(workspace, journal, run).id
-        found = journal.list_sessions(id, limit=_limit(workspace, limit))
+        found = journal.list_sessions(id, limit=filtering.length(workspace, limit))
     choosing.remember(workspace, "session", [session.id for session in found])
     return SessionsListed(id, found)
 
@@ -182,35 +168,3 @@ def log(workspace: Workspace, *, run: str | None = None, newest: int | None = No
             found.id, after=min(after, MOST), newest=newest if newest is None else min(newest, MOST)
         )
         return Logged(found.id, list(history.without(events, found.forgotten)))
-
-
-def _limit(workspace: Workspace, limit: int | None) -> int:
-    if limit is not None and limit < 1:
-        raise WrongUsage("A list has at least one row", [("limit", limit)])
-    return limit or workspace.settings.whole("list.limit")
-
-
-def _statuses(words: tuple[str, ...]) -> frozenset[str]:
-    wanted: set[str] = set()
-    for word in words:
-        if word == "open":
-            wanted |= choosing.OPEN_STATUSES
-        elif word in STATUSES:
-            wanted.add(word)
-        else:
-            known = ", ".join(["open", *STATUSES])
-            raise WrongUsage(
-                f'There is no status "{one_line(word, 40)}"', [("known", known)], ["`holdfast runs --help`"]
-            )
-    return frozenset(wanted)
-
-
-def _page_key(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    first, _, second = text.partition(".")
-    if not all(part.isdecimal() and len(part) < 19 for part in (first, second)):
-        raise WrongUsage(
-            "This is not the key of a page", [("key", one_line(text, 40))], ["take `next` from the last page"]
-        )
-    return int(first), int(second)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from holdfast import choosing, intake, process
+from holdfast import choosing, departed, intake, process
 from holdfast.attending import is_silent, last_heard
 from holdfast.errors import Ambiguous, NotFound
+from holdfast.filling import cap_of, look_at_room, warning_of
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore, Run, Session
 from holdfast.stores.protocol import RunQuery
@@ -49,8 +50,12 @@ def status(workspace: Workspace, *, run: str | None = None) -> Status:
         ledger = journal.ledger_of(workspace.worktree)
         result.checkpoint = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
     result.unfinished = ledger.unfinished if ledger else None
+    if told := departed.unfinished_purge(workspace.place):
+        workspace.warn(told)
     result.troubles = intake.troubles(workspace.place)
     result.set_aside = intake.aside(workspace.inbox)
+    if warning := warning_of(look_at_room(workspace), cap_of(workspace)):
+        workspace.warn(warning)
     result.warnings = workspace.warnings
     return result
 
