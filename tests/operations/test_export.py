@@ -178,7 +178,7 @@ def test_nobody_is_told_that_there_is_nothing_new_where_code_came_along(
 ) -> None:
     run = filled(project)
     subprocess.run(["git", "init", "-q", str(tmp_path / "other")], check=True)
-    for options in ((), ("--with-code",)):
+    for options in (("--without-code",), ()):
         cli("export", run, str(file), *options).ok()
         done = cli("import", str(file), directory=tmp_path / "other").ok()
     assert f"{run} has all its events already: goal\n2 checkpoints came along" in done.err
@@ -255,14 +255,14 @@ def test_secrets_and_code_stay_at_home_unless_they_are_asked_for(
     put(project.root, {"code": f"{SECRET}\n"})
     take(project, f"with {SECRET}")
     holdfast.prompt(project, f"a long prompt {'x' * 2000} {SECRET}")
-    told = holdfast.export(project, run, file)
+    told = holdfast.export(project, run, file, without_code=True)
     assert (told.redacted, told.checkpoints, told.left_out, told.raw) == ({"token": 2}, 0, 1, False)
     with another(tmp_path / "other", clock) as other:
         assert holdfast.import_run(other, file).redacted
         assert run_of(other, run).goal == "use [redacted token]"
         assert SECRET not in run_of(other, run).prompts[-1].text
         assert holdfast.checkpoints(other).checkpoints == []
-    told = holdfast.export(project, run, file, with_code=True)
+    told = holdfast.export(project, run, file)
     assert (told.redacted, told.checkpoints) == ({"token": 3}, 1)
     with another(tmp_path / "third", clock) as third:
         holdfast.import_run(third, file)

@@ -15,18 +15,18 @@ from holdfast.workspace import Workspace
 NAMED = 10
 
 
-@verb("holdfast export run-4x9k2m7pq3 login.holdfast --with-code")
+@verb("holdfast export run-4x9k2m7pq3 login.holdfast")
 @click.argument("run", shell_complete=complete_run)
 @click.argument("file", metavar="FILE", type=click.Path())
-@click.option("--raw", is_flag=True, help="Everything as it is: nothing is redacted, and the code is in it.")
-@click.option("--with-code", is_flag=True, help="The code of its checkpoints too, which cannot be redacted.")
+@click.option("--raw", is_flag=True, help="Everything as it is: nothing is redacted.")
+@click.option("--without-code", is_flag=True, help="Leave its checkpoints out: code cannot be redacted.")
 @click.option("--transcripts", is_flag=True, help="The agent's own records of its conversations too.")
-def export(workspace: Workspace, run: str, file: str, raw: bool, with_code: bool, transcripts: bool) -> Said:
+def export(workspace: Workspace, run: str, file: str, raw: bool, without_code: bool, transcripts: bool) -> Said:
     """Put a run into one file that can be carried away, without the secrets that are known to be some.
 
-    The code of its checkpoints is only in it with --with-code or --raw.
+    The code of its checkpoints is in it as it is, also what was never committed.
     """
-    found = exporting.export(workspace, run, file, raw=raw, with_code=with_code, transcripts=transcripts)
+    found = exporting.export(workspace, run, file, raw=raw, without_code=without_code, transcripts=transcripts)
     talk: list[Line] = [
         f"Exported {found.run}: {count(found.events, 'event')}, {count(found.checkpoints, 'checkpoint')}"
         + (f", {count(found.transcripts, 'transcript')}" if transcripts else "")
@@ -37,9 +37,9 @@ def export(workspace: Workspace, run: str, file: str, raw: bool, with_code: bool
         kinds = ", ".join(f"{number:,} of kind {kind}" for kind, number in sorted(found.redacted.items()))
         talk.append(f"Redacted: {kinds}")
     if found.left_out:
-        talk.append(f"{count(found.left_out, 'checkpoint')} left out, for code is never redacted; `--with-code`")
+        talk.append(f"{count(found.left_out, 'checkpoint')} left out, with the code")
     if found.checkpoints and not found.raw:
-        talk.append(("warn", "The code in it is not redacted"))
+        talk.append(("warn", "The code in it is as it was: code is never redacted; `--without-code` leaves it out"))
     talk += [("warn", f"Skipped {one_line(path)}: it cannot be read") for path in found.skipped[:NAMED]]
     return Said(found, [found.path], talk)
 

@@ -1,4 +1,4 @@
-"""Put a run into one file that can be carried away: its events, its state, and, where that is wanted, its code."""
+"""Put a run into one file that can be carried away: its events, its state and its code."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RunExported(Struct):
     sha256: str  # of the file without its last 32 bytes, which are this digest
     events: int
     checkpoints: int  # whose code is in it
-    left_out: int  # checkpoints whose code is not in it, because nobody asked for it
+    left_out: int  # checkpoints that are not in it, because nobody wanted code in it
     transcripts: int
     skipped: list[str]  # transcripts that were asked for and cannot be read
     raw: bool
@@ -56,17 +56,17 @@ def export(
     file: str | os.PathLike[str],
     *,
     raw: bool = False,
-    with_code: bool = False,
+    without_code: bool = False,
     transcripts: bool = False,
 ) -> RunExported:
     """Write one run into a file. Secrets are taken out of it, unless it is `raw`.
 
-    The code of checkpoints cannot be redacted: it goes along only if it is asked for, or if all is raw.
+    The code of checkpoints cannot be redacted: it goes along as it is, or stays here altogether.
     """
     path = Path(file).absolute()
     with workspace.reading() as journal:
         found = choosing.find_by_name(workspace, journal, run)
-        has_code = (raw or with_code) and any(journal.list_checkpoints(run=found.id, limit=1))
+        has_code = not without_code and any(journal.list_checkpoints(run=found.id, limit=1))
     with shadow_of(workspace) if has_code else nullcontext() as shadow, workspace.reading() as journal:
         found = journal.get_run(found.id)
         last = departed.Exported(found.seq, _last_event(journal, found), found.id)
