@@ -295,3 +295,18 @@ def test_a_memory_that_was_lost_makes_no_event(begun: Workspace) -> None:
     holdfast.status(begun)
     assert kinds_of(begun) == kinds
     agree(begun)
+
+
+def test_repair_makes_a_damaged_file_anew_and_keeps_it_aside(project: Workspace) -> None:
+    run = orchestrate(project)
+    holdfast.decide(project, "Use backoff")
+    whole = session_path(project).read_bytes()
+    damaged = put_session(project, whole[: len(whole) // 2])
+    assert [problem.where for problem in holdfast.verify(project).faces] == [".claude/orchestrator-session.json"]
+    done = holdfast.repair(project)
+    assert (done.run, done.changed, done.source) == (run.id, True, "the journal")
+    assert done.aside is not None
+    assert (project.root / done.aside).read_bytes() == damaged
+    assert agree(project).decisions[-1].text == "Use backoff"
+    assert holdfast.verify(project).faces == []
+    assert holdfast.repair(project).changed is False

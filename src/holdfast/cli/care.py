@@ -59,8 +59,8 @@ def verify(workspace: Workspace, deep: bool) -> Said:
 def repair(workspace: Workspace, run: str | None, keep: bool) -> Said:
     """Mend the store from what is left of it and from backups, then a run's damaged files of another system.
 
-    A FABER run's come from their best copy, a Go Team run's from the journal. What is damaged stays aside; what is lost
-    is said.
+    A FABER run's come from their best copy, those of a Go Team run or the orchestrator from the journal. What is
+    damaged stays aside; what is lost is said.
     """
     found = repairing.repair(workspace, run, keep=keep)
     talk = list(_mended(found.store)) if found.store else []

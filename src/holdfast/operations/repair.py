@@ -1,6 +1,6 @@
 """Mend what is damaged: the store, then the run's files of another system, each from the best copies that are left.
 
-A Go Team run's files are made anew from the journal.
+A Go Team run's files, and the orchestrator's, are made anew from the journal.
 """
 
 from __future__ import annotations
@@ -12,16 +12,18 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from holdfast import choosing, faces, files, teamwork
+from holdfast import choosing, faces, files, projecting, teamwork
 from holdfast.adopting import LAYOUT, body_of, copies, journal_id, keep_copy, remember
 from holdfast.errors import Ambiguous, HoldfastError, NotFound, Refused
 from holdfast.faces import Face, Unreadable, read_face
 from holdfast.finding import Target, faber_id, is_of, lost_records, shown
 from holdfast.layouts import faber
+from holdfast.layouts.orchestrator import SESSION
 from holdfast.mending import Mended as Mended, mend
 from holdfast.model import Draft, Run
 from holdfast.owning import TOLD
 from holdfast.records import moment, record_ids
+from holdfast.sessionfile import put_aside, read_session
 from holdfast.teamfaces import root_of
 from holdfast.teammending import Remade as Remade, remake
 from holdfast.text import path_text
@@ -55,7 +57,8 @@ class Copy(Struct):
 
 def repair(workspace: Workspace, run: str | None = None, *, keep: bool = False) -> Repaired:
     """Mend the store, then put the best copy of a FABER run's state back, if it is damaged or was turned back; or
-    `keep` that as it is. Damaged files of a Go Team run are made anew, and kept aside.
+    `keep` that as it is. Damaged files of a Go Team run or the orchestrator are made
+    anew, and kept aside.
 
     The store comes first: whatever is put back is written into the journal too.
     """
@@ -86,6 +89,8 @@ def _repair_file(workspace: Workspace, run: str | None = None, *, keep: bool = F
     known = _find(workspace, run)
     if known is not None and known.layout == teamwork.LAYOUT:
         return _remake(workspace, known)
+    if known is not None and known.layout == projecting.LAYOUT:
+        return _put_session_back(workspace, known)
     if known is not None and known.layout != LAYOUT:
         return Repaired(known.id, None, changed=False)
     named = run or faber.find_active(workspace.root).run or ""
@@ -107,6 +112,21 @@ def _repair_file(workspace: Workspace, run: str | None = None, *, keep: bool = F
     if current is not None and best.rank <= Copy(current, "").rank:
         return _accept(workspace, name, current, changed=True)
     return _put_back(workspace, name, path, best, known)
+
+
+def _put_session_back(workspace: Workspace, run: Run) -> Repaired:
+    """The orchestrator's file shows one run; if it cannot be read, it goes aside, and the journal writes it anew."""
+    with workspace.reading() as journal:
+        current = projecting.find_current(journal, workspace.worktree)
+    if current is None or current.id != run.id:
+        return Repaired(run.id, None, changed=False)
+    try:
+        read_session(workspace)
+        return Repaired(run.id, SESSION, changed=False)
+    except Unreadable:
+        aside = put_aside(workspace)
+    projecting.project(workspace)
+    return Repaired(run.id, SESSION, True, JOURNAL, shown(workspace, aside))
 
 
 def _remake(workspace: Workspace, run: Run) -> Repaired:

@@ -79,7 +79,7 @@ def _damaged_session(workspace: Workspace) -> Iterator[Problem]:
     try:
         read_session(workspace)
     except Unreadable as error:
-        yield Problem(SESSION, f"{error.why}; `holdfast continue` offers what is left")
+        yield Problem(SESSION, f"{error.why}; `holdfast repair` makes it anew, `holdfast continue` offers other ways")
 
 
 def _check_checkpoints(workspace: Workspace, journal: Journal, deep: bool, result: Verified) -> None:
