@@ -63,8 +63,8 @@ def _database_problems(workspace: Workspace) -> list[str]:
             found = [*examining.rows_of(journal), *check_runs(journal, lambda *_: None).problems]
             list(journal.list_checkpoints())
         return problems + [f"{problem.where}: {problem.what}" for problem in found]
-    except Damaged as error:
-        return [error.message]
+    except Damaged as error:  # it stands in the middle of a sentence
+        return [error.message[:1].lower() + error.message[1:]]
 
 
 def _rebuild(workspace: Workspace, patience: float, problems: list[str], result: Mended) -> None:
