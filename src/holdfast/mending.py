@@ -32,9 +32,9 @@ class Mended(Struct):
 def mend(workspace: Workspace) -> Mended:
     """Look at every byte of the store, and mend what is wrong."""
     result = Mended(mended=[], lost=[])
+    workspace.check_ours()
     patience = workspace.settings.number("store.deadline")
     with files.lock(workspace.place / "repair.lock", patience, "repair the store"):
-        workspace.check_ours()
         _finish(workspace, patience, result)
         if problems := _database_problems(workspace):
             _rebuild(workspace, patience, problems, result)

@@ -7,6 +7,7 @@ the same terminal to start it again. Nothing else happens here, and nothing is d
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import struct
@@ -55,8 +56,8 @@ def become(command: Sequence[str], environ: dict[str, str], failed: int) -> NoRe
         for number in OURS:
             signal.signal(number, signal.SIG_DFL)
         os.execvpe(command[0], list(command), environ)
-    except OSError as error:
-        os.write(failed, str(error.errno or 0).encode())
+    except (OSError, ValueError) as error:  # a name that is empty, or has a NUL in it, is none
+        os.write(failed, str(getattr(error, "errno", None) or errno.ENOENT).encode())
     finally:
         os._exit(UNFOUND)
 

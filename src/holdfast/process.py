@@ -109,6 +109,8 @@ def run_foreground(command: Sequence[str], directory: Path, *, to_stderr: bool =
         raise NotFound(f"There is no command {command[0]}", [("directory", directory)]) from error
     except PermissionError as error:
         raise Refused(f"{command[0]} cannot be run", [("directory", directory)], ["`chmod +x`"]) from error
+    except ValueError as error:  # a NUL in it
+        raise NotFound("There is no such command", [("because", error)], ["look at its spelling"]) from error
     return 128 - code if code < 0 else code
 
 

@@ -27,6 +27,7 @@ FORBIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
     "\ud800-\udfff\U000e0000-\U000e007f]|\r(?!\n)"
 )
+DRAWN = re.compile(r"\r?\x1b\[(?:[0-9]+A|J|[0-9;]*m|\?25[hl])")  # how a list is drawn: up, clear, colours, cursor
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 ALL = """
@@ -143,17 +144,20 @@ def test_questions_are_harmless_too(hostile: tuple[Path, Known]) -> None:
         assert not FORBIDDEN.search(terminal.text)
 
 
-def test_a_choice_between_runs_is_harmless_too(hostile: tuple[Path, Known]) -> None:
+@pytest.mark.parametrize(("kind", "question", "answer"), [("dumb", "Which one", "1\n"), ("xterm", " of ", "\r")])
+def test_a_choice_between_runs_is_harmless_too(
+    kind: str, question: str, answer: str, hostile: tuple[Path, Known]
+) -> None:
     directory, _ = hostile
     with holdfast.open(directory) as workspace:
         for _ in range(2):
             holdfast.start(workspace, TEXT)
         holdfast.complete(workspace)
-    with Terminal("note", "text", directory=directory) as terminal:
-        terminal.wait_for("Which one")
-        terminal.type("1\n")
+    with Terminal("note", "text", directory=directory, env={"TERM": kind}) as terminal:
+        terminal.wait_for(question)
+        terminal.type(answer)
         assert terminal.finish() == 0
-    assert not FORBIDDEN.search(terminal.text)
+    assert not FORBIDDEN.search(DRAWN.sub("", terminal.text))
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -301,3 +301,8 @@ def test_the_command_is_run_in_the_worktrees_own_directory(good: Workspace) -> N
     done = Command.run("guard", "--", "sh", "-c", "pwd > where", directory=good.root / "sub")
     assert done.code == 0
     assert Path((good.root / "where").read_text().strip()) == Path(os.path.realpath(good.root))
+
+
+def test_a_command_with_a_nul_in_it_is_none(project: Workspace) -> None:
+    with pytest.raises(NotFound, match="no such command"):
+        holdfast.guard(project, ("\0",))

@@ -13,7 +13,11 @@ from tests.surfaces.terminal import Terminal
 from tests.tools import Command
 
 ASKED = [
-    (("delete", "{earlier}"), "Delete {earlier} (Fix the flaky test) for good? [y/N]: ", "delete {earlier} --yes"),
+    (
+        ("delete", "{earlier}"),
+        "Delete {earlier} (Fix the flaky test) with all its events, for good? [y/N]: ",
+        "delete {earlier} --yes",
+    ),
     (("forget", "6"), "Forget event 6? [y/N]: ", "forget 6 --yes"),
 ]
 

@@ -171,7 +171,7 @@ def test_several_active_runs_are_listed_where_nobody_can_be_asked(two: Path, cli
 def test_several_active_runs_are_asked_about_on_a_terminal(two: Path, say: Say, store: bool) -> None:
     if store:
         say("init").ok()
-    with Terminal("session-load", directory=two) as terminal:
+    with Terminal("session-load", directory=two, env={"TERM": "dumb"}) as terminal:
         terminal.wait_for("Which one")
         for number, line in enumerate(sorted(LISTED), 1):
             assert f"  {number}  {line}" in terminal.text

@@ -200,6 +200,7 @@ def test_a_command_that_is_not_there_or_cannot_run_is_an_error_of_ours(repositor
     plain.write_text("text")
     assert Command.run("run", "--", str(plain), directory=repository).code == 1
     assert Command.run("run", directory=repository).code == 2
+    assert "There is no command" in Command.run("run", "--", "", directory=repository).err
 
 
 def test_the_files_of_a_team_are_saved_from_time_to_time(repository: Path) -> None:

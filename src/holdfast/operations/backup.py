@@ -53,6 +53,8 @@ def backup(workspace: Workspace, path: str, *, replace: bool = False) -> BackedU
 def restore_backup(workspace: Workspace, path: str) -> PutStoreBack:
     """Let the store be what a backup says. What is there now is kept, and can be put back in the same way."""
     source = _whole(path)
+    if workspace.exists:
+        workspace.check_ours()
     with files.os_errors(source):
         if not workspace.exists:
             archive.read_archive(source, lambda _: None)
