@@ -214,7 +214,7 @@ CASES = [
     ),
     Case("cleanup", ("--dry-run",), "", "Nothing to clean up\n", "runs topics kept dry_run"),
     Case("export", ("{earlier}", "out.holdfast"), "/.*/out.holdfast\n", "Exported {earlier}: [0-9]+ events?, 0 checkpoints\n", "run path sha256 events checkpoints left_out transcripts skipped raw redacted"),
-    Case("import", ("--claude",), "", "Imported 0 runs of 0 conversations: 0 prompts, 0 actions\n", "runs joined conversations prompts actions skipped left"),
+    Case("import", ("--claude",), "", "Imported 0 runs of 0 conversations: 0 prompts, 0 actions\n", "runs joined conversations prompts actions skipped left damaged"),
     Case("delete", ("{earlier}", "--yes"), "{earlier}\n", "Deleted [0-9]+ events: Fix the flaky test\n", "run goal events purge"),
 ]  # fmt: skip
 WITH_JSON = [case for case in CASES if case.keys is not None]
