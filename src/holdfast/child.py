@@ -7,6 +7,7 @@ import errno
 import os
 import signal
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from threading import Thread
 from typing import NamedTuple
@@ -28,7 +29,7 @@ class Ended(NamedTuple):
         return 128 + self.signal if self.signal is not None else self.code
 
 
-class Child:
+class Child(ABC):
     """A process that was started, and is waited for."""
 
     pid: int
@@ -44,13 +45,14 @@ class Child:
             self.close()
             raise _unstarted(command[0], int(failure))
 
+    @abstractmethod
     def start(self, command: list[str], environ: dict[str, str], failed: int) -> int:
-        raise NotImplementedError
+        """Start the command, and answer with its process; what keeps it from starting goes into `failed`."""
 
     def reap(self) -> None:
         os.waitpid(self.pid, 0)
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - one without a terminal has nothing to close
         pass
 
     def __enter__(self) -> Child:
@@ -59,8 +61,9 @@ class Child:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @abstractmethod
     def watch(self, beat: Callable[[], None], interval: float) -> Ended:
-        raise NotImplementedError
+        """Wait for its end, with a save whenever the interval is over."""
 
     def forward(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -4,6 +4,7 @@ whole or not there, a run is taken in or not, and a purge that was begun is know
 from __future__ import annotations
 
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,7 +26,7 @@ FILE = "run.holdfast"
 pytestmark = pytest.mark.skipif(tracer.available() is not None, reason=f"NOT PROVED HERE: {tracer.available()}")
 
 
-class Scene:
+class Scene(ABC):
     """Two runs, each with a checkpoint of its own."""
 
     run: str
@@ -48,8 +49,8 @@ class Scene:
             holdfast.start(workspace, "another")
             self.other = holdfast.checkpoint(workspace, "another").checkpoint.id
 
-    def check(self, outcome: Outcome) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def check(self, outcome: Outcome) -> None: ...
 
     def is_sound(self, directory: Path) -> None:
         with opened(directory) as workspace:
