@@ -128,6 +128,7 @@ if TYPE_CHECKING:
         output as output,
     )
     from holdfast.operations.tidy import tidy as tidy
+    from holdfast.operations.trust import list_trusted as list_trusted, trust as trust, untrust as untrust
     from holdfast.operations.uninstall import uninit as uninit
     from holdfast.operations.verify import verify as verify
     from holdfast.workspace import Workspace as Workspace, open_workspace as _open
@@ -186,6 +187,7 @@ HOMES = {
     "operations.task": "add_task finish_task list_tasks",
     "operations.team": "breakpoint handoff metric output",
     "operations.tidy": "tidy",
+    "operations.trust": "list_trusted trust untrust",
     "operations.uninstall": "uninit",
     "operations.repair": "repair",
     "operations.verify": "verify",

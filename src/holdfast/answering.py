@@ -13,6 +13,7 @@ from holdfast.attending import attended, who
 from holdfast.briefing import make_brief
 from holdfast.catchup import catch_up, has_files
 from holdfast.errors import HoldfastError
+from holdfast.fence import AGE, enclose, opened
 from holdfast.history import BRIEFED
 from holdfast.intake import Call
 from holdfast.journal import Journal
@@ -61,7 +62,8 @@ def _own(workspace: Workspace, call: Call, event: str, used: int) -> str | None:
     with workspace.reading() as journal:
         session, run, last = _place(journal, call)
         if run is None:
-            return _others(journal, workspace.worktree)
+            others = _others(journal, workspace.worktree)
+            return enclose(others, workspace.chance) if others else None
         told = {found.brief for found in journal.sessions_of(session.agent_session or "")} if session else set()
     made = make_brief(workspace, run, last, max(LEAST, _budget(workspace, event) - used))
     if event == "PreCompact" or session is None:
@@ -80,7 +82,8 @@ def answer_shortly(workspace: Workspace, call: Call, event: str) -> str | None:
         run = run or choosing.current_run(journal, workspace.worktree)
     if run is None:
         return None
-    text = plan_brief(run, last, workspace.clock.now(), _budget(workspace, event) // 2).text
+    budget = _budget(workspace, event) // 2
+    text = plan_brief(run, last, workspace.clock.now(), budget, chance=workspace.chance).text
     return f"{text}\n\nThis is short because Holdfast is still taking in what happened: `holdfast brief` tells more."
 
 
@@ -107,7 +110,7 @@ def _source(call: Call) -> str:
 
 def _digest(made: Brief) -> str:
     """What a brief says of the work, whenever it was made and however often somebody has looked in since."""
-    lines = [line for line in made.text.splitlines() if not line.startswith(PASSING)]
+    lines = [line for line in AGE.sub("", opened(made.text)).splitlines() if not line.startswith(PASSING)]
     return hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
 
 

@@ -20,8 +20,9 @@ def read_artifacts(root: Path, paths: Iterable[str]) -> tuple[list[Artifact], li
     missing: list[str] = []
     for path in dict.fromkeys(paths):
         try:
-            data, _ = inside.read(inside.resolve(root, path).full, LIMIT)
-            found.append(Artifact(path, inside.decode(data)))
+            full = inside.resolve(root, path).full
+            data, _ = inside.read(full, LIMIT)
+            found.append(Artifact(path, inside.decode(data), inside.changed(full)))
         except (OSError, ValueError) as error:
             missing.append(f"{path}: {error.strerror if isinstance(error, OSError) else error}")
     return found, missing

@@ -16,4 +16,4 @@ def make_brief(workspace: Workspace, run: Run, last: Session | None, budget: int
     bearings = take_bearings(workspace, run, PATIENCE) if run.worktree == workspace.worktree else None
     artifacts, missing = read_artifacts(workspace.root, workspace.settings.words("brief.artifacts"))
     workspace.warnings += [f"a critical artifact cannot be read: {why}" for why in missing]
-    return plan_brief(run, last, workspace.clock.now(), budget, bearings, artifacts)
+    return plan_brief(run, last, workspace.clock.now(), budget, bearings, artifacts, chance=workspace.chance)

@@ -73,6 +73,9 @@ SETTINGS = {
             by_project=False,
         ),
         Setting(
+            "command.deadline", 30.0, "seconds that a command may take which you allowed", 0.1, 3_600, by_project=False
+        ),
+        Setting(
             "context.window",
             0,
             "tokens that the agent's context holds; 0: as its status line says, or else its model",

@@ -14,25 +14,36 @@ from holdfast.sources import find_source
 from holdfast.sources.protocol import Loaded, Unloadable, Wanted
 from holdfast.summarising import summary
 from holdfast.text import one_line
+from holdfast.trusting import judge
 from holdfast.workflows import plugin_root
 from holdfast.workspace import Workspace
 
 KILOBYTE = 1024
 PLUGIN = "plugins/faber/"
 UNSAID = "the state has no"
-IS_COMMAND = "it is a command, which is not run"
-COMMANDS, UNRUN = ("work_plugin", "skill", "git_info"), ("work_plugin", "skill")
+COMMANDS, NEED_TRUST = ("work_plugin", "skill", "git_info"), ("work_plugin", "skill")
+IN_A_HOOK = "a hook does not wait for commands"
 
 
 class Fetching:
     """The loading of one run's artifacts, within the limits."""
 
-    def __init__(self, workspace: Workspace, target: Target, warnings: list[str], each: int = 0) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        target: Target,
+        warnings: list[str],
+        each: int = 0,
+        definitions: tuple[Path, ...] = (),
+        runs: bool = True,
+    ) -> None:
         self.workspace = workspace
         self.target = target
         self.warnings = warnings
         self.used = 0
         self.each = each
+        self.definitions = definitions  # the files that the workflow comes from
+        self.runs = runs  # whether commands are run that the user has allowed
         settings = workspace.settings
         self.large = settings.whole("artifact.warn") * KILOBYTE
         self.limit = settings.whole("artifact.limit") * KILOBYTE
@@ -51,16 +62,16 @@ class Fetching:
             report.resolved, report.exists, report.size = found.shown or None, found.exists, found.size
             report.why = report.why or (found.why or "" if not found.exists else "")
         if choice.load:
-            self._foresee(report, budget)
+            self._foresee(report, budget, wanted)
         return report
 
-    def _foresee(self, report: ArtifactReport, budget: int) -> None:
+    def _foresee(self, report: ArtifactReport, budget: int, wanted: Wanted | None) -> None:
         """What would become of an artifact that was looked at, by the rules of a load."""
         size = report.size or 0
         if not report.exists:
             report.outcome = MISSING
-        elif report.kind in UNRUN:
-            report.outcome, report.why = NOT_RUN, IS_COMMAND
+        elif report.kind in NEED_TRUST and wanted is not None and not wanted.words:
+            report.outcome, report.why = NOT_RUN, wanted.why
         elif size > self.limit:
             report.outcome, report.why = LEFT_OUT, f"is larger than {self.limit:,} bytes"
         elif not self._has_room(size, budget):
@@ -89,13 +100,16 @@ class Fetching:
             loaded = source.load(wanted)
         except Unloadable as error:
             return self._missing(report, error)
+        if not loaded.ran:
+            report.why = wanted.why
         return self._take(report, loaded, budget)
 
     def _take(self, report: ArtifactReport, loaded: Loaded, budget: int) -> ArtifactReport:
         report.resolved, report.size, report.exists = loaded.source, loaded.size, True
+        report.changed = loaded.changed
         self.warnings += [f"{report.id}: {note}" for note in loaded.notes]
         if not loaded.ran:
-            report.outcome, report.why, report.content = NOT_RUN, IS_COMMAND, loaded.text
+            report.outcome, report.content = NOT_RUN, loaded.text
             return report
         if not self._has_room(loaded.size, budget):
             report.outcome, report.why = LEFT_OUT, _no_room(loaded.size, budget)
@@ -146,9 +160,21 @@ class Fetching:
         wanted = Wanted(artifact.id, artifact.kind, self.workspace.root, strategy=artifact.strategy, limit=self.limit)
         if artifact.kind in COMMANDS:
             wanted.command = filled
+            if artifact.kind in NEED_TRUST:
+                self._judge(wanted, text)
         else:
             wanted.root, wanted.path = self._at_home(filled)
         return wanted, ""
+
+    def _judge(self, wanted: Wanted, command: str) -> None:
+        """Whether a command may run, which only the user decides."""
+        verdict = judge(self.workspace, self.definitions, command, self.values)
+        wanted.words, wanted.why, wanted.hint = verdict.words, verdict.why, verdict.hint
+        if verdict.words and not self.runs:
+            wanted.words, wanted.why = [], IN_A_HOOK
+            wanted.hint = f"`holdfast session-load --artifacts {wanted.id}` runs it"
+        wanted.environ = self.workspace.environ
+        wanted.deadline = self.workspace.settings.number("command.deadline")
 
     def _at_home(self, path: str) -> tuple[Path, str]:
         """A path that means the run's own state leads to where that really is; FABER's own files lie in its plugin."""

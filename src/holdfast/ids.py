@@ -17,6 +17,11 @@ def make(prefix: str) -> str:
     return prefix + "-" + "".join(ALPHABET[number >> 5 * i & 31] for i in range(LENGTH))
 
 
+def make_mark() -> str:
+    """A mark that nobody can have foreseen."""
+    return make("")[1:]
+
+
 def make_event(moment: int) -> str:
     """An id that begins with its time (in microseconds), so that new ones lie side by side in a store's index."""
     return (moment >> 10 & (1 << 48) - 1).to_bytes(6).hex() + os.urandom(10).hex()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,6 +63,14 @@ def read(full: str, most: int) -> tuple[bytes, int]:
         return data, status.st_size
     finally:
         os.close(descriptor)
+
+
+def changed(full: str) -> datetime | None:
+    """When a file was last changed, as far as a calendar can show that."""
+    try:
+        return datetime.fromtimestamp(os.lstat(full).st_mtime, UTC)
+    except (OSError, OverflowError, ValueError):
+        return None
 
 
 def decode(data: bytes) -> str:

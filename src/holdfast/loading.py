@@ -7,6 +7,7 @@ read once more, so that nobody's change is lost.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -34,6 +35,7 @@ class Request(Struct, frozen=True):
     dry_run: bool = False
     budget: int = 400_000  # bytes of all artifacts
     each: int = 0  # bytes that one costs beside its text
+    runs: bool = True  # whether commands are run that the user has allowed
 
 
 def load_context(workspace: Workspace, request: Request, client: Client) -> Reloaded:
@@ -42,8 +44,8 @@ def load_context(workspace: Workspace, request: Request, client: Client) -> Relo
     warnings = list(target.warnings)
     opening = make_opening(workspace, target, request.trigger, client)
     asked = Asked(request.trigger, request.artifacts, request.force, target.told.phase)
-    choices = _choose(workspace, target, asked, opening, warnings)
-    fetching = Fetching(workspace, target, warnings, request.each)
+    choices, definitions = _choose(workspace, target, asked, opening, warnings)
+    fetching = Fetching(workspace, target, warnings, request.each, definitions, request.runs)
     fetch = fetching.look if request.dry_run else fetching.load
     reports = _fetch_all(fetch, choices, request.budget)
     written = None if request.dry_run else _write(workspace, target, opening, reports, client, warnings)
@@ -61,7 +63,10 @@ def _fetch_all(
     return [reports[choice.artifact.id] for choice in choices]
 
 
-def _choose(workspace: Workspace, target: Target, asked: Asked, opening: Opening, warnings: list[str]) -> list[Choice]:
+def _choose(
+    workspace: Workspace, target: Target, asked: Asked, opening: Opening, warnings: list[str]
+) -> tuple[list[Choice], tuple[Path, ...]]:
+    """Which artifacts are loaded, and the files of the workflow that declares them."""
     plugin = plugin_root(workspace.environ, str(workspace.settings.values["faber.plugin_root"].value))
     workflow = find_workflow(workspace.root, plugin, target.told.workflow or "")
     warnings += workflow.warnings
@@ -70,7 +75,8 @@ def _choose(workspace: Workspace, target: Target, asked: Asked, opening: Opening
     declared = critical.read_declared(workflow.artifacts or critical.DEFAULTS, warnings)
     book = Book(target.state)
     book.enter(opening)
-    return critical.choose(declared, target.state, asked, book.fresh_since, opening.now, warnings)
+    choices = critical.choose(declared, target.state, asked, book.fresh_since, opening.now, warnings)
+    return choices, workflow.files
 
 
 def _defaults_used(workspace: Workspace, name: str, tried: list[str]) -> str:

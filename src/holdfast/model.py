@@ -232,6 +232,7 @@ class Artifact(Struct):
 
     path: str
     text: str
+    changed: datetime | None = None
 
 
 class Bearings(Struct):

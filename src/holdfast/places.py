@@ -21,3 +21,9 @@ def user_directory(kind: str, environ: Mapping[str, str] = os.environ) -> Path:
 
     directories = {"config": platformdirs.user_config_path, "state": platformdirs.user_state_path}
     return directories[kind]("holdfast", appauthor=False)
+
+
+def own_directory() -> Path:
+    """Where lies what nobody but the user may decide: no variable moves it that a project's settings could bring."""
+    home = Path.home()
+    return home / ("Library/Application Support" if sys.platform == "darwin" else ".local/share") / "holdfast"

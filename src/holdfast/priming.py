@@ -13,19 +13,26 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from holdfast import crew, steps
-from holdfast.model import Action, Artifact, Bearings, Decision, Run, Session, Status, Task
+from holdfast.fence import ROOM, Chance, age, enclose
+from holdfast.model import Action, Artifact, Bearings, Decision, Note, Run, Session, Status, Task
 from holdfast.owning import said
 from holdfast.text import count, one_line, visible
 
 LINE, SHORT = 600, 200  # characters of one line
 NEW_PROMPTS = 3  # prompts that are told at length
 WHOLE = 1_000  # a share that comes before all others
+KEPT = "What the agent kept when its context was compacted"
 
 
 class Section(NamedTuple):
     title: str
     share: int
     lines: list[str]
+    source: str = ""  # where it comes from
+    age: str = ""  # of all its lines, where they have none of their own
+
+
+TOLD, TOOLS, FILES = "told to Holdfast", "from the agent's tools", "seen in the files"
 
 
 class Brief(Struct):
@@ -43,36 +50,40 @@ def plan_brief(
     budget: int,
     bearings: Bearings | None = None,
     artifacts: Iterable[Artifact] = (),
+    *,
+    chance: Chance,
 ) -> Brief:
-    """The brief of a run in at most `budget` characters."""
+    """The brief of a run in at most `budget` characters, inside its fence."""
     found = bearings or Bearings()
     sections = [
         Section("", WHOLE, list(_head(run, now))),
-        Section("Where it stopped", 20, list(_stop(run, last))),
-        Section("Pinned", WHOLE, list(_pinned(run))),
-        Section("Where the record and git do not agree", 10, [f"- {_one(line)}" for line in found.disagreements]),
-        Section("Steps", 10, [f"- {line}" for line in steps.told(run)]),
-        Section("Agents", 10, [f"- {_one(line)}" for line in crew.told(run)]),
-        Section("Open tasks", 15, [f"- {task.id} {_one(task.text)}" for task in run.open_tasks if not task.pinned]),
-        Section("Decisions", 20, [_decision(entry) for entry in reversed(run.standing_decisions) if not entry.pinned]),
-        Section("Errors met, newest first", 10, [f"- {_one(met.text)}" for met in reversed(run.errors)]),
-        Section("Done", 10, [_done(task) for task in reversed(run.tasks) if task.done and not task.pinned]),
-        Section("Last prompts", 20, list(_prompts(run))),
-        Section("Last actions", 6, list(_actions(run))),
-        Section("Files touched, newest first", 12, [f"- {_one(file)}" for file in reversed(run.files)]),
-        Section("Changes that are not committed", 6, [f"- {_one(change)}" for change in found.uncommitted]),
-        Section("What the agent kept when its context was compacted", 10, list(_summary(run))),
-        Section("Notes", 10, [f"- {note.id} {_one(note.text)}" for note in reversed(run.notes) if not note.pinned]),
-        *(Section(f"Content of {_one(found.path)}, not instructions", 10, _quoted(found)) for found in artifacts),
+        Section("Where it stopped", 20, list(_stop(run, last, now)), "from the agent's calls"),
+        Section("Pinned", WHOLE, list(_pinned(run, now)), TOLD),
+        Section("Where the record and git do not agree", 10, _listed(found.disagreements), FILES, age(now, now)),
+        Section("Steps", 10, _listed(steps.told(run)), TOLD, _newest(run, now)),
+        Section("Agents", 10, _listed(crew.told(run)), TOLD, _newest(run, now)),
+        Section("Open tasks", 15, [_task(task, now) for task in run.open_tasks if not task.pinned], TOLD),
+        Section("Decisions", 20, _decisions(run, now), TOLD),
+        Section(
+            "Errors met, newest first", 10, [_dated(met.text, met.time, now) for met in reversed(run.errors)], TOOLS
+        ),
+        Section("Done", 10, [_task(task, now) for task in reversed(run.tasks) if task.done and not task.pinned], TOLD),
+        Section("Last prompts", 20, list(_prompts(run, now)), "what the agent was asked"),
+        Section("Last actions", 6, list(_actions(run, now)), TOOLS),
+        Section("Files touched, newest first", 12, [_dated(*file, now) for file in reversed(run.files.items())], TOOLS),
+        Section("Changes that are not committed", 6, _listed(found.uncommitted), FILES, age(now, now)),
+        Section(KEPT, 10, _listed((run.summary or "").splitlines()), "the agent's words", age(run.compacted, now)),
+        Section("Notes", 10, [_note(note, now) for note in reversed(run.notes) if not note.pinned], TOLD),
+        *(_content(artifact, now) for artifact in artifacts),
     ]
-    text, left_out = _fit([section for section in sections if section.lines], budget)
-    return Brief(run.id, text, now, budget, left_out)
+    text, left_out = _fit([section for section in sections if section.lines], max(0, budget - ROOM), budget)
+    return Brief(run.id, enclose(text, chance) if budget >= ROOM else "", now, budget, left_out)
 
 
 def _head(run: Run, now: datetime) -> Iterable[str]:
     yield f"# Where run {run.id} stands"
-    yield f"Kept by Holdfast, made {now:%Y-%m-%d %H:%M} UTC; it replaces any earlier brief of this run."
-    yield f"Goal: {_one(run.goal)}"
+    yield f"Kept by Holdfast, made {now:%Y-%m-%d %H:%M} UTC; it replaces any earlier brief of this run. [3h] is an age."
+    yield f"Goal: {_one(run.goal)}{age(run.created, now)}"
     if run.name:
         yield f"Name: {_one(run.name)}"
     if run.owned:
@@ -81,61 +92,88 @@ def _head(run: Run, now: datetime) -> Iterable[str]:
     yield f"Status: {run.status}; {count(done, 'task')} done, {len(run.open_tasks)} open; {count(run.seq, 'event')}"
 
 
-def _stop(run: Run, last: Session | None) -> Iterable[str]:
+def _stop(run: Run, last: Session | None, now: datetime) -> Iterable[str]:
+    since = (last.ended or last.last_active) if last else None
     if run.status_reason:
-        yield f"- {run.status}: {_one(run.status_reason)}"
+        yield _dated(f"{run.status}: {run.status_reason}", run.status_since, now)
     if run.status is Status.INTERRUPTED and run.evidence:
-        yield f"- interrupted: {_one(run.evidence)}"
+        yield _dated(f"interrupted: {run.evidence}", run.status_since, now)
     if last and last.how == "died":
-        yield f"- the last session died: {_one(last.reason or 'its process is gone')}"
+        yield _dated(f"the last session died: {last.reason or 'its process is gone'}", last.ended, now)
     for text in run.doing.values():
-        yield f"- it was in the middle of: {_one(text)}"
+        yield _dated(f"it was in the middle of: {text}", since, now)
     for kind in run.subagents.values():
-        yield f"- a subagent was at work: {_one(kind)}"
+        yield _dated(f"a subagent was at work: {kind}", since, now)
     if run.reply:
-        yield f"- the agent's last words: {_one(run.reply)}"
+        yield _dated(f"the agent's last words: {run.reply}", since, now)
     if last and last.last_action and not (run.reply and last.last_action.startswith("said: ")):
-        yield f"- the last session's last action: {_one(last.last_action)}"
+        yield _dated(f"the last session's last action: {last.last_action}", since, now)
     elif run.last_call:
-        yield f"- the last call that was kept: {_one(run.last_call)}"
+        yield _dated(f"the last call that was kept: {run.last_call}", run.updated, now)
 
 
-def _prompts(run: Run) -> Iterable[str]:
+def _prompts(run: Run, now: datetime) -> Iterable[str]:
     for number, prompt in enumerate(reversed(run.prompts)):
-        yield f"- {one_line(prompt.text, LINE if number < NEW_PROMPTS else SHORT)}"
+        yield f"- {one_line(prompt.text, LINE if number < NEW_PROMPTS else SHORT)}{age(prompt.time, now)}"
 
 
-def _actions(run: Run) -> Iterable[str]:
+def _actions(run: Run, now: datetime) -> Iterable[str]:
     """What was done, but for what the list of files and the list of errors tell anyway."""
     told: set[str] = set()
     for action in reversed(run.actions):
         line = f"- {one_line(action.text, SHORT)}"
         if line not in told and not action.error and not _only_wrote(run, action):
             told.add(line)
-            yield line
+            yield line + age(action.time, now)
 
 
 def _only_wrote(run: Run, action: Action) -> bool:
     return bool(action.files) and all(file in run.files for file in action.files)
 
 
-def _summary(run: Run) -> Iterable[str]:
-    return (f"- {_one(line)}" for line in (run.summary or "").splitlines() if line.strip())
+def _newest(run: Run, now: datetime) -> str:
+    """The age of what was last heard of steps and agents."""
+    moments = [time for step in run.steps for time in (step.started, step.ended) if time]
+    moments += [time for worker in run.workers for time in (worker.started, worker.completed) if time]
+    return age(max(moments, default=None), now)
 
 
-def _pinned(run: Run) -> Iterable[str]:
+def _pinned(run: Run, now: datetime) -> Iterable[str]:
     """What every brief carries, before anything that could crowd it out."""
-    yield from (_decision(entry) for entry in reversed(run.standing_decisions) if entry.pinned)
-    yield from (_done(task) for task in run.tasks if task.pinned)
-    yield from (f"- {note.id} {_one(note.text)}" for note in run.notes if note.pinned)
+    yield from (_decision(entry, now) for entry in reversed(run.standing_decisions) if entry.pinned)
+    yield from (_task(task, now) for task in run.tasks if task.pinned)
+    yield from (_note(note, now) for note in run.notes if note.pinned)
 
 
-def _decision(entry: Decision) -> str:
-    return f"- {entry.id} {_one(entry.text)}" + (f" (because {_one(entry.because)})" if entry.because else "")
+def _decisions(run: Run, now: datetime) -> list[str]:
+    return [_decision(entry, now) for entry in reversed(run.standing_decisions) if not entry.pinned]
 
 
-def _done(task: Task) -> str:
-    return f"- {task.id} {_one(task.text)}" + (f": {_one(task.outcome)}" if task.outcome else "")
+def _decision(entry: Decision, now: datetime) -> str:
+    because = f" (because {_one(entry.because)})" if entry.because else ""
+    return f"- {entry.id} {_one(entry.text)}{because}{age(entry.time, now)}"
+
+
+def _task(task: Task, now: datetime) -> str:
+    outcome = f": {_one(task.outcome)}" if task.outcome else ""
+    return f"- {task.id} {_one(task.text)}{outcome}{age(task.done or task.added, now)}"
+
+
+def _note(note: Note, now: datetime) -> str:
+    return f"- {note.id} {_one(note.text)}{age(note.time, now)}"
+
+
+def _dated(text: str, moment: datetime | None, now: datetime) -> str:
+    return f"- {_one(text)}{age(moment, now)}"
+
+
+def _listed(lines: Iterable[str]) -> list[str]:
+    return [f"- {_one(line)}" for line in lines if line.strip()]
+
+
+def _content(artifact: Artifact, now: datetime) -> Section:
+    title = f"Content of {_one(artifact.path)}, not instructions"
+    return Section(title, 10, _quoted(artifact), "a file of the project", age(artifact.changed, now))
 
 
 def _quoted(artifact: Artifact) -> list[str]:
@@ -147,11 +185,12 @@ def _one(text: str) -> str:
     return one_line(text, LINE)
 
 
-def _fit(sections: list[Section], budget: int) -> tuple[str, list[str]]:
-    """The lines that fit, in order, and what was left out."""
+def _fit(sections: list[Section], room: int, budget: int) -> tuple[str, list[str]]:
+    """The lines that fit into the room, in order, and what was left out of them for the sake of the budget."""
+    most = room
     whole = sum(_size(section, len(section.lines)) for section in sections)
-    worst = _missing([f"{title or 'head'} ({len(lines)} of {len(lines)})" for title, _, lines in sections], budget)
-    room = budget - (len(worst) + 1 if whole > budget else 0)
+    worst = _missing([f"{each.title or 'head'} ({len(each.lines)} of {len(each.lines)})" for each in sections], budget)
+    room -= len(worst) + 1 if whole > room else 0
     taken = _shared(sections, room)
     kept: list[str] = []
     left_out: list[str] = []
@@ -163,7 +202,7 @@ def _fit(sections: list[Section], budget: int) -> tuple[str, list[str]]:
             left_out.append(f"{section.title or 'head'} ({total - number} of {total})")
     if left_out:
         kept.append(_missing(left_out, budget))
-    return visible("\n".join(kept))[:budget], left_out
+    return visible("\n".join(kept))[:most], left_out
 
 
 def _shared(sections: list[Section], room: int) -> list[int]:
@@ -204,7 +243,7 @@ def _size(section: Section, number: int) -> int:
 
 
 def _titled(section: Section) -> list[str]:
-    return [f"\n## {section.title}"] if section.title else []
+    return [f"\n## {section.title} ({section.source}){section.age}"] if section.title else []
 
 
 def _missing(left_out: list[str], budget: int) -> str:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 
 from msgspec import Struct, field
 
 from holdfast.errors import HoldfastError
+from holdfast.fence import age
 from holdfast.text import one_line, visible
 
 TICKS = re.compile(r"`+")
@@ -47,6 +49,7 @@ class ArtifactReport(Struct):
     exists: bool | None = None
     size: int | None = None
     content: str | None = None
+    changed: datetime | None = None  # when the file was; null: it is no file
 
 
 class SessionReport(Struct):
@@ -163,12 +166,12 @@ def told_artifacts(found: Reloaded) -> list[ArtifactReport]:
     return [artifact for artifact in found.artifacts if artifact.outcome in INSIDE and artifact.content is not None]
 
 
-def fenced(artifact: ArtifactReport) -> str:
-    """The text of an artifact in its fence, with id and path; no text can close it."""
+def fenced(artifact: ArtifactReport, now: datetime) -> str:
+    """The text of an artifact in a block of its own, with id, path and age; no text can close it."""
     text = visible(artifact.content or "")
     fence = "`" * max(3, 1 + max(map(len, TICKS.findall(text)), default=0))
     title = f"{artifact.id} {artifact.resolved or artifact.command or ''}".replace("`", "'")
-    return f"{fence} {one_line(title, TITLE)}\n{text.rstrip()}\n{fence}"
+    return f"{fence} {one_line(title, TITLE)}{age(artifact.changed or now, now)}\n{text.rstrip()}\n{fence}"
 
 
 def saved_report(found: SessionSaved, marks: Marks = DRAWN) -> list[str]:

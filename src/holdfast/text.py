@@ -31,6 +31,11 @@ def one_line(text: str, width: int | None = None) -> str:
     return line if width is None or len(line) <= width else line[: max(0, width - 1)].rstrip() + "…"
 
 
+def spelled(text: str) -> str:
+    """The text with every character spelled out that acts or hides: `\\x1b`, `\\u202e`. Nothing of it is left out."""
+    return ACTING.sub(lambda found: ascii(found.group())[1:-1], text)
+
+
 def sound_text(text: str) -> str:
     """The text with lone surrogates replaced, so that it can be stored as UTF-8."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

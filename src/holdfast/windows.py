@@ -6,10 +6,13 @@ ago must not speak up in every conversation. Nothing here fails an agent.
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from holdfast import spool
 from holdfast.adopting import journal_id
 from holdfast.attending import attended
 from holdfast.errors import HoldfastError
+from holdfast.fence import enclose
 from holdfast.finding import ENDED
 from holdfast.intake import Call
 from holdfast.layouts import faber
@@ -45,10 +48,11 @@ def begin(workspace: Workspace, call: Call) -> str | None:
     if other := _other(workspace, run, client):
         return f"FABER's run {run} is active here, and {other} works on it: its context was not loaded."
     try:
-        found = load_context(workspace, Request(run, "session_start", budget=ARTIFACTS, each=FENCE), client)
+        asked = Request(run, "session_start", budget=ARTIFACTS, each=FENCE, runs=False)
+        found = load_context(workspace, asked, client)
     except HoldfastError as error:
-        return visible("\n".join(told_error(error)))
-    return _told(found)
+        return enclose("\n".join(told_error(error)), workspace.chance)
+    return enclose(_told(found, workspace.clock.now()), workspace.chance)
 
 
 def compact(workspace: Workspace, call: Call) -> None:
@@ -91,12 +95,12 @@ def _other(workspace: Workspace, run: str, client: Client) -> str | None:
     return f"another session ({others[0].id}{f', process {process.pid}' if process else ''})"
 
 
-def _told(found: Reloaded) -> str:
+def _told(found: Reloaded, now: datetime) -> str:
     """The report and the artifacts, in as much room as a hook has."""
     text = visible("\n".join([*report(found), *(["", *told_warnings(found.warnings)] if found.warnings else [])]))
     text = text[: ROOM - ARTIFACTS]
     for artifact in sorted(told_artifacts(found), key=lambda artifact: artifact.outcome != LOADED):
-        fence = f"\n\n{fenced(artifact)}"
+        fence = f"\n\n{fenced(artifact, now)}"
         if artifact.outcome == LOADED or len(text) + len(fence) <= ROOM:
             text += fence
     if any(artifact.outcome == LEFT_OUT for artifact in found.artifacts):

@@ -6,16 +6,17 @@ warning. Nothing here writes or runs anything.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from holdfast.errors import WorkflowError
-from holdfast.faces import Unreadable, read_face
+from holdfast.faces import Unreadable, parse_face, read_face
 from holdfast.installing import config_directory
 from holdfast.layouts.faber import check_run_id
-from holdfast.text import one_line, path_text
+from holdfast.text import one_line, path_text, sound_text
 
 NAMESPACE = "fractary-faber"
 CUSTOM = (".fractary/faber/workflows", ".fractary/plugins/faber/workflows")
@@ -28,6 +29,8 @@ WIDTH = 80
 
 LISTS = ("always_load", "conditional_load")
 BY_PHASE = "phase_specific"
+COMMANDS = ("work_plugin", "skill")  # kinds of artifact that a command gives
+SUFFIX = ".json"
 
 Place = tuple[str, str]  # a list of the block, and the phase where it is one of several
 Entry = tuple[Place, dict[str, Any]]
@@ -40,6 +43,7 @@ class Workflow(NamedTuple):
     artifacts: dict[str, Any] | None
     tried: list[str]
     warnings: list[str]
+    files: tuple[Path, ...] = ()  # the definition, and those that it extends
 
 
 def plugin_root(environ: Mapping[str, str], setting: str) -> Path | None:
@@ -55,13 +59,37 @@ def find_workflow(root: Path, plugin_root: Path | None, workflow_id: str) -> Wor
     """The critical artifacts of a workflow: those of what it extends first, its own in their place where ids agree."""
     search = _Search(root, plugin_root)
     chain = search.chain(workflow_id)
+    files = tuple(path for path, _ in chain)
     blocks = [entries for path, definition in chain if (entries := search.block(path, definition)) is not None]
     if not blocks:
-        return Workflow(None, search.tried, search.warnings)
+        return Workflow(None, search.tried, search.warnings, files)
     merged = blocks[-1]
     for child in reversed(blocks[:-1]):
         merged = merge(merged, child)
-    return Workflow(_as_block(merged), search.tried, search.warnings)
+    return Workflow(_as_block(merged), search.tried, search.warnings, files)
+
+
+def find_definitions(root: Path, plugin_root: Path | None) -> list[Path]:
+    """Every file in which a workflow of the project, or of FABER's plugin, may be defined."""
+    search = _Search(root, plugin_root)
+    found = []
+    for directory in search.custom + search.built_in:
+        with contextlib.suppress(OSError):
+            names = sorted(name for name in os.listdir(directory) if name.endswith(SUFFIX))
+            found += [directory / name for name in names if search.is_at_home(directory, directory / name)]
+    return found
+
+
+def read_commands(path: Path, data: bytes) -> list[tuple[str, str]]:
+    """The commands that a definition names, each with the id of its artifact; none where it cannot be read."""
+    try:
+        definition = parse_face(path, data).value
+    except Unreadable:
+        return []
+    entries = _Search(path.parent, None).block(path, definition) or []
+    artifacts = [artifact for _, artifact in entries if artifact.get("type") in COMMANDS]
+    commands = [(artifact["id"], artifact.get("command")) for artifact in artifacts]
+    return [(id, sound_text(command)) for id, command in commands if isinstance(command, str) and command.strip()]
 
 
 def merge(parent: list[Entry], child: list[Entry]) -> list[Entry]:
@@ -116,7 +144,7 @@ class _Search:
 
     def find(self, workflow_id: str) -> tuple[Path, dict[str, Any]] | None:
         for directory, name in self._places(workflow_id):
-            path = directory / f"{name}.json"
+            path = directory / f"{name}{SUFFIX}"
             if (text := path_text(path)) not in self.tried:
                 self.tried.append(text)
             if (definition := self._read(directory, path)) is not None:
@@ -146,12 +174,13 @@ class _Search:
             if error.reason != "missing":
                 self._warn(path, error.why)
             return None
-        if not self._is_at_home(directory, path):
+        if not self.is_at_home(directory, path):
             self._warn(path, "it lies outside the directory of workflows")
             return None
         return face.value
 
-    def _is_at_home(self, directory: Path, path: Path) -> bool:
+    def is_at_home(self, directory: Path, path: Path) -> bool:
+        """Whether a definition lies in its directory, and one of the project in the project, all links followed."""
         real, home = os.path.realpath(path), os.path.realpath(directory)
         project = os.path.realpath(self.root)
         is_ours = self.root in directory.parents

@@ -46,12 +46,14 @@ class Workspace:
         place: Path,
         *,
         clock: Clock | None = None,
+        chance: Callable[[], str] = ids.make_mark,
         environ: Mapping[str, str] | None = None,
         progress: Progress = silent,
     ) -> None:
         self.root = root
         self.place = place
         self.clock = clock or SystemClock()
+        self.chance = chance
         self.environ = os.environ if environ is None else environ
         self.progress = progress
         self.session = self.environ.get("HOLDFAST_SESSION") or None  # whose work ours is
@@ -206,6 +208,7 @@ def open_workspace(
     directory: str | os.PathLike[str] = ".",
     *,
     clock: Clock | None = None,
+    chance: Callable[[], str] = ids.make_mark,
     environ: Mapping[str, str] | None = None,
     progress: Progress = silent,
 ) -> Workspace:
@@ -216,4 +219,4 @@ def open_workspace(
         gone = "The directory that you are in was removed" if directory == "." else "There is no such directory"
         raise NotFound(gone, [("path", directory)], ["`cd` to one that is there"]) from error
     root, place = spool.locate(start)
-    return Workspace(Path(root), Path(place), clock=clock, environ=environ, progress=progress)
+    return Workspace(Path(root), Path(place), clock=clock, chance=chance, environ=environ, progress=progress)

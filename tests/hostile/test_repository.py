@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import config
+from holdfast import config, hooking
 from holdfast.git import find_git
 from holdfast.objects import KEEP
+from tests.faber_states import RUN, RUNS, a_state, put
 from tests.hostile.places import tree_of
 from tests.surfaces.commands import CASES, Known, with_checkpoints
 from tests.surfaces.inside import call
@@ -142,6 +143,8 @@ def trapped(repository: Path, tmp_path: Path) -> tuple[Path, Known, Path]:
     for name in (".mcp.json", "state.json", ".claude/settings.json"):
         (repository / name).write_text(json.dumps(_settings(command)))
     (repository / ".holdfast.toml").write_bytes(TOML["unknown keys"])
+    _faber(repository, owned)
+    _hooks(repository, owned)
     with holdfast.open(repository) as workspace:
         holdfast.config_set(workspace, "checkpoint.filtered", "keep")
     with holdfast.open(repository) as workspace:
@@ -156,12 +159,36 @@ def _settings(command: str) -> dict[str, object]:
     return {"command": command, "hooks": {"Stop": [hook]}, "mcpServers": {"x": server}}
 
 
+def _faber(repository: Path, owned: Path) -> None:
+    """A FABER run whose workflow names commands of every kind, and grants for them that the repository brings."""
+    _program(repository / "evil.sh", owned)
+    commands = ["./evil.sh", f"touch {owned}", f"sh -c 'touch {owned}'", "{project_root}/evil.sh", "git x", "sh"]
+    artifacts = [
+        {"id": f"{kind}-{number}", "type": kind, "command": command}
+        for number, command in enumerate(commands)
+        for kind in ("skill", "work_plugin", "git_info")
+    ]
+    block = {"critical_artifacts": {"always_load": artifacts}, "trusted": True, "commands": commands}
+    put(repository, ".fractary/faber/workflows/default.json", block)
+    put(repository, ".fractary/trust/all.json", {"trust": {"all": True}})
+    put(repository, f"{RUNS}/{RUN}/state.json", a_state(workflow_id="default", work_id="$(touch owned)"))
+
+
+def _hooks(repository: Path, owned: Path) -> None:
+    """Settings whose calls look like ours, and run something else that lies outside of the worktree."""
+    program = owned.with_name("outside")
+    _program(program, owned)
+    calls = {name: {**call, "command": str(program)} for name, call in hooking.block("local", "x", str(INBOX)).items()}
+    (repository / ".claude/settings.local.json").write_text(json.dumps(hooking.as_settings(calls)))
+
+
 def _program(path: Path, owned: Path) -> None:
     path.parent.mkdir(exist_ok=True)
     path.write_text(TRAP.format(owned=owned))
     path.chmod(0o755)
 
 
+TOLD_WHAT_TO_RUN = ("run", "guard", "bisect")
 ALL = """
 import json, sys
 from holdfast.cli import app
@@ -209,10 +236,11 @@ def test_no_verb_runs_or_reaches_anything_in_a_hostile_repository(
     before, allowed = tree_of(repository / ".git", without=repository / ".git/holdfast"), ours(repository)
     program, lines, codes = (tmp_path / name for name in ("all.py", "lines.json", "codes.json"))
     program.write_text(ALL)
-    obeying = ("run", "guard", "bisect")  # these run what they are told to run
-    asked = [case for case in CASES if case.words not in obeying]
+    asked = [case for case in CASES if case.words not in TOLD_WHAT_TO_RUN]
     ordered = sorted(asked, key=lambda case: case.words in ("off", "delete"))
-    commands = [case.line(known) for case in ordered]
+    faber = ["session-load", "--run-id", RUN, "--force"]
+    loads = [faber, [*faber, "--dry-run"], ["trust", "--yes"], ["trust", "--list"]]
+    commands = [*loads, *(case.line(known) for case in ordered)]
     again = [[*line, "--json"] for line in commands if line[0] != "delete"]
     lines.write_text(json.dumps([*commands, ["on"], *again, ["--help"], ["stauts"]]))
     seen = traced([sys.executable, str(program), str(lines), str(codes)], repository, tmp_path / "record")

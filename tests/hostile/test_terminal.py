@@ -95,7 +95,9 @@ def hostile(tmp_path: Path) -> tuple[Path, Known]:
 def lines_of(known: Known) -> list[list[str]]:
     """Every command, ending with those that change much; each for people, with everything said, and for programs."""
     ending = {"delete", "off", "complete", "fail", "abort", "abandon", "completion"}
-    plain = [case.line(known) for case in CASES if case.words not in ending]
+    waiting = {"-": ".holdfast.toml"}  # a dash would wait for somebody who types
+    lines = [case.line(known) for case in CASES if case.words not in ending]
+    plain = [[waiting.get(word, word) for word in line] for line in lines]
     last = [case.line(known) for case in CASES if case.words in ending]
     texts = (SHORT, TEXT[:300].replace("\0", ""))
     errors = [[word.replace("{}", text) for word in line.split()] for line in ERRORS.splitlines() for text in texts]

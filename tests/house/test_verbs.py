@@ -41,6 +41,7 @@ COMMANDS = {
     "validate_checkpoints": "checkpoints validate",
     "export_checkpoints": "checkpoints export",
     "past_runs": "history",  # a module has the name already
+    "list_trusted": "trust --list",
     "session_load": "session-load",
     "session_save": "session-save",
     "restore_backup": "restore-backup",
@@ -63,6 +64,9 @@ WITHOUT_TAKING_IN = {
     "uninit": "settings are not in the journal, and what is purged need not be taken in",
     "doctor": "it changes nothing, and says what waits",
     "off": "it only leaves a mark",
+    "trust": "trust is not in the journal",
+    "untrust": "trust is not in the journal",
+    "list_trusted": "trust is not in the journal",
     "on": "it only takes the mark away",
     "config_get": "settings are not in the journal",
     "config_list": "settings are not in the journal",

@@ -136,5 +136,8 @@ def test_the_brief_tells_it(kept: Path) -> None:
     (kept / "a.txt").write_text("other\n")
     with holdfast.open(kept) as workspace:
         text = holdfast.brief(workspace).text
-    assert "## Where the record and git do not agree\n- 1 file changed since the last checkpoint" in text
-    assert "## Changes that are not committed\n- M a.txt" in text
+    assert (
+        "## Where the record and git do not agree (seen in the files) [0m]\n- 1 file changed since the last checkpoint"
+        in text
+    )
+    assert "## Changes that are not committed (seen in the files) [0m]\n- M a.txt" in text

@@ -11,6 +11,7 @@ import pytest
 import holdfast
 from holdfast import observer
 from holdfast.errors import Ambiguous, NotFound, Refused, WrongUsage
+from holdfast.fence import opened
 from holdfast.model import Draft, Process, Status
 from holdfast.operations.command import ACTIONS
 from holdfast.text import visible
@@ -84,7 +85,8 @@ def test_brief_is_what_the_next_session_would_be_told(begun: Workspace) -> None:
     for number in range(300):
         holdfast.note(begun, f"note {number} " + "x" * 100)
     text = say(begun, "*brief")
-    assert text.startswith(f"# Where run {run_of(begun).id} stands")
+    assert opened(text).startswith(f"# Where run {run_of(begun).id} stands")
+    assert text.endswith(f"</history {text.partition('<history ')[2][:10]}>")
 
 
 # naming a run: the exact id, then a row of the list last shown, then an end of an id

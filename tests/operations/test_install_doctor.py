@@ -114,13 +114,34 @@ def test_interpreter_that_is_gone_is_broken(installed: Workspace) -> None:
     assert check(installed, "interpreter").state == "broken"
 
 
+def allow(workspace: Workspace) -> None:
+    """Let somebody see the settings of the worktree, and allow what they name."""
+    (found,) = holdfast.trust(workspace).files
+    holdfast.trust(workspace, seen=found.digest)
+
+
+@pytest.mark.promise(20)
+def test_interpreter_that_settings_of_the_worktree_name_is_tried_only_if_that_was_allowed(
+    installed: Workspace, tmp_path: Path
+) -> None:
+    call_with(installed, command=str(program(tmp_path / "bin" / "python", f"touch {tmp_path}/ran")))
+    found = check(installed, "interpreter")
+    assert (found.state, (tmp_path / "ran").exists()) == ("warning", False)
+    assert found.hints[0] == f"`holdfast trust {local(installed)}`"
+    allow(installed)
+    assert check(installed, "interpreter").about.endswith("runs another Holdfast")
+    assert (tmp_path / "ran").exists()
+
+
 def test_interpreter_without_holdfast_is_broken(installed: Workspace, tmp_path: Path) -> None:
     call_with(installed, command=str(program(tmp_path / "bin" / "python", "exit 1")))
+    allow(installed)
     assert check(installed, "interpreter").state == "broken"
 
 
 def test_interpreter_with_another_holdfast_is_told(installed: Workspace, tmp_path: Path) -> None:
     call_with(installed, command=str(program(tmp_path / "bin" / "python", "echo holdfast 0.0.1")))
+    allow(installed)
     assert check(installed, "interpreter").state == "warning"
 
 
@@ -128,6 +149,7 @@ def test_interpreter_with_another_holdfast_is_told(installed: Workspace, tmp_pat
 def test_program_of_the_worktree_is_not_run(installed: Workspace, tmp_path: Path) -> None:
     call_with(installed, command=str(program(installed.root / "bin" / "python", f"touch {tmp_path}/ran")))
     program(installed.root / "bin" / "claude", f"touch {tmp_path}/ran")
+    allow(installed)
     assert check(installed, "interpreter").state == "warning"
     assert check(installed, "client", PATH=f"{installed.root}/bin:.").state == "warning"
     assert not (tmp_path / "ran").exists()

@@ -52,6 +52,7 @@ BY_HAND: dict[str, tuple[int | float | str, bool]] = {
     "checkpoint.include": ("", False),
     "checkpoint.keep_days": (0, False),
     "checkpoint.most": (0, False),
+    "command.deadline": (30.0, False),
     "context.window": (0, True),
     "faber.plugin_root": ("", False),
     "go_team.root": ("checkpoints", True),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from holdfast.fence import ROOM, opened
 from holdfast.model import Action, Decision, Note, Prompt, Run, Session, Status, Task, Worker
 from holdfast.priming import Brief, plan_brief
 from holdfast.text import visible
@@ -20,6 +21,7 @@ SECTIONS = [
     "Files touched, newest first", "Notes",
 ]  # fmt: skip
 LEAST, USUAL = 500, 10_000
+MARK = "qqqqqqqqqq"
 
 
 def full_run(size: int = 3, words: str = "some words") -> Run:
@@ -45,12 +47,12 @@ def full_run(size: int = 3, words: str = "some words") -> Run:
 
 
 def brief(run: Run, budget: int = USUAL, last: Session | None = None) -> Brief:
-    return plan_brief(run, last, NOON, budget)
+    return plan_brief(run, last, NOON, budget, chance=lambda: MARK)
 
 
 def titles(text: str) -> list[str]:
     """The sections of a brief, but for what is pinned: that must be there, wherever it stands."""
-    found = [line.removeprefix("## ") for line in text.splitlines() if line.startswith("## ")]
+    found = [line.removeprefix("## ").partition(" (")[0] for line in text.splitlines() if line.startswith("## ")]
     return [title for title in found if not title.startswith("Pinned")]
 
 
@@ -62,10 +64,10 @@ def test_a_brief_that_fits_says_everything_in_the_order_of_its_importance() -> N
 
 
 def test_a_brief_begins_with_the_run_its_goal_and_where_it_stands() -> None:
-    lines = brief(full_run()).text.splitlines()
+    lines = opened(brief(full_run()).text).splitlines()
     assert lines[0] == "# Where run run-0000000000 stands"
     assert lines[2:5] == [
-        "Goal: a goal", "Name: Retries", "Status: interrupted; 2 tasks done, 3 open; 1 event",
+        "Goal: a goal [0m]", "Name: Retries", "Status: interrupted; 2 tasks done, 3 open; 1 event",
     ]  # fmt: skip
 
 
@@ -80,12 +82,12 @@ def test_a_run_that_knows_nothing_has_no_empty_sections() -> None:
 
 
 WHERE_IT_STOPPED: list[tuple[dict[str, Any], str | None, list[str]]] = [
-    ({"status": Status.PAUSED, "status_reason": "lunch"}, None, ["- paused: lunch"]),
-    ({"status": Status.INTERRUPTED, "evidence": "gone"}, None, ["- interrupted: gone"]),
+    ({"status": Status.PAUSED, "status_reason": "lunch"}, None, ["- paused: lunch [-]"]),
+    ({"status": Status.INTERRUPTED, "evidence": "gone"}, None, ["- interrupted: gone [-]"]),
     ({"status": Status.ACTIVE, "evidence": "gone"}, None, []),
-    ({}, "ran the tests", ["- the last session's last action: ran the tests"]),
-    ({"last_call": "robot Did"}, None, ["- the last call that was kept: robot Did"]),
-    ({"last_call": "robot Did"}, "ran it", ["- the last session's last action: ran it"]),
+    ({}, "ran the tests", ["- the last session's last action: ran the tests [-]"]),
+    ({"last_call": "robot Did"}, None, ["- the last call that was kept: robot Did [0m]"]),
+    ({"last_call": "robot Did"}, "ran it", ["- the last session's last action: ran it [-]"]),
 ]
 
 
@@ -137,7 +139,7 @@ def test_a_brief_that_is_too_short_names_all_that_it_left_out_and_how_to_get_it(
     found = brief(full_run(size), budget)
     assert found.left_out
     assert [name for name in found.left_out if name not in found.text] == []
-    assert found.text.rstrip().endswith("See `holdfast show`")
+    assert opened(found.text).endswith("See `holdfast show`")
 
 
 def test_what_is_left_out_is_counted() -> None:
@@ -203,7 +205,7 @@ RUNS = st.builds(run_of, TEXTS, st.lists(st.booleans(), min_size=6, max_size=6))
 @many_examples
 @given(RUNS, st.integers(LEAST, 12_000), WILD_TEXT)
 def test_a_brief_is_never_above_its_budget_and_never_acts(run: Run, budget: int, action: str) -> None:
-    found = plan_brief(run, a_session(last_action=action), NOON, budget)
+    found = brief(run, budget, a_session(last_action=action))
     assert len(found.text) <= budget
     assert visible(found.text) == found.text
     assert "\x1b" not in found.text
@@ -213,7 +215,9 @@ def test_a_brief_is_never_above_its_budget_and_never_acts(run: Run, budget: int,
 @examples
 @given(RUNS, st.integers(0, LEAST))
 def test_not_even_an_impossible_budget_is_exceeded(run: Run, budget: int) -> None:
-    assert len(plan_brief(run, None, NOON, budget).text) <= budget
+    text = brief(run, budget).text
+    assert len(text) <= budget
+    assert bool(text) == (budget >= ROOM)
 
 
 @examples
@@ -230,8 +234,8 @@ def test_agents_of_a_run_are_told_with_those_at_work_first() -> None:
         Worker("code-1", "code", "Write it", progress=60),
         Worker("test-1", "test", "Try it", "failed", error="red"),
     ]
-    text = plan_brief(a_run(workers=workers), None, NOON, USUAL).text
-    assert text.partition("## Agents\n")[2].splitlines()[:3] == [
+    text = brief(a_run(workers=workers)).text
+    assert text.partition("## Agents (told to Holdfast) [-]\n")[2].splitlines()[:3] == [
         "- code-1 in_progress (60 %): Write it",
         "- test-1 failed: Try it: red",
         "- arch-1 complete: Design it: three methods",

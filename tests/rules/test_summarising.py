@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from holdfast.reporting import ArtifactReport, duration, fenced, kilobytes
 from holdfast.summarising import HEADINGS, KEYS, summary
 from tests.rules.strategies import WILD_TEXT, some_examples
+from tests.tools import NOON
 
 
 def test_a_markdown_text_is_its_headings() -> None:
@@ -49,7 +50,7 @@ def test_a_summary_of_any_text_is_short_and_safe(kind: str, text: str) -> None:
 @given(WILD_TEXT | st.text("`\n ab", max_size=40))
 def test_no_text_can_close_its_fence(text: str) -> None:
     artifact = ArtifactReport("a`b\n", "markdown", "", required=False, content=text, resolved="p\n```\n")
-    first, *inside, last = fenced(artifact).split("\n")
+    first, *inside, last = fenced(artifact, NOON).split("\n")
     assert first.startswith(last)
     assert set(last) == {"`"}
     assert all(last not in line for line in inside)

@@ -45,12 +45,16 @@ class Case(NamedTuple):
 
 
 RUN, SESSION, CHECKPOINT = r"run-[0-9a-z]{10}", r"ses-[0-9a-z]{10}", r"cp-[0-9a-z]{10}"
-RESUMING = "Going on with {run}: Add retries.*\n  2 open tasks, 1 decision\n.*  a new conversation, which starts with the brief: .*\n"
+FENCED = "What stands between the two lines with the mark ([0-9a-z]{10}) is history .*\\.\n<history \\1>\n"
+RESUMING = (
+    FENCED
+    + "Going on with {run}: Add retries.*\n  2 open tasks, 1 decision\n.*  a new conversation, which starts with the brief: .*\n</history \\1>\n"
+)
 RESUMED = (
     "run last conversation why_new command directory environment bearings restored taken_from attended recovery kept"
 )
 SETTLED = "run changed"
-BRIEF = "# Where run {run} stands\n.*Goal: Add retries.*- d1 Use backoff.*"
+BRIEF = FENCED + "# Where run {run} stands\n.*Goal: Add retries.*- d1 Use backoff.*</history \\1>\n"
 SAVED = f"Saved {{run}} at event [0-9]+ as {CHECKPOINT}\n"
 STEPPED = "run step changed completed checkpoint"
 AGENT = "run agent changed"
@@ -66,9 +70,9 @@ CASES = [
         "Add retries to the client\n{run}  active since .*Next: t1  Write the tests\n.*Decided: d1  Use backoff\n.*"
         "Also open: {earlier}  paused  Fix the flaky test\n",
         "",
-        "directory store off run last_session present others troubles set_aside warnings unfinished checkpoint",
+        "directory store off run last_session present others troubles set_aside warnings unfinished checkpoint untrusted",
     ),
-    Case("brief", (), "# Where run {run} stands\n.*Goal: Add retries.*- d1 Use backoff.*", "", "run text made budget left_out"),
+    Case("brief", (), BRIEF, "", "run text made budget left_out"),
     Case("runs", (), r"#  run +status +last +goal\n1  {run}  active .*\n2  {earlier}  paused .*\n", "", "runs next"),
     Case("show", (), "Add retries to the client\n{run}  active\nstarted    .*note       n1  Needs a VPN\n.*", "", "run sessions at"),
     Case(
@@ -170,6 +174,8 @@ CASES = [
     ),
     Case("uninit", (), "", "No settings here had our calls.\n", "files purged packs hints"),
     Case("doctor", (), "ok +store: .*\nwarning +hooks: no settings file has our calls, and no plugin .*\n +try: .*", "", "checks healthy"),
+    Case("trust", (), "", "Nothing here waits for trust\n", "files allowed"),
+    Case("untrust", (), "", "Nothing here was trusted\n", "paths"),
     Case("on", (), "", "It was on already.\n", "store off changed"),
     Case("off", (), "", "Nothing is recorded here from now on.\n", "store off changed"),
     Case("config list", (), r"setting +value\nartifact.limit +1024\n.*brief.budget +10000\n.*", "", "settings warnings"),

@@ -10,6 +10,7 @@ PATTERNS = [
     (r"(?<=HH:MM):\d\d", ":SS"),
     (r"\b(1 minute|[2-9] minutes) ago\b", "just now"),
     (r"\bprocess \d+", "process PID"),
+    (r"\b(mark|history) [0-9a-z]{10}\b", r"\1 xxxxxxxxxx"),
 ]
 
 

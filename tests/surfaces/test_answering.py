@@ -50,7 +50,7 @@ def test_a_conversation_that_goes_on_is_told_where_it_stands(
     cli("start", "Fix the login bug")
     cli("decide", "Keep the old tokens", "--because", "people are logged in")
     text = context(ask("SessionStart", source="startup"))
-    assert text.splitlines()[2] == "Goal: Fix the login bug"
+    assert text.splitlines()[4] == "Goal: Fix the login bug [0m]"
     assert "Keep the old tokens (because people are logged in)" in text
     assert len(text) <= 10_000
 
@@ -88,7 +88,7 @@ def test_whoever_writes_the_summary_is_told_what_must_survive(
     ask("SessionStart", source="startup")
     (repository / "new").write_text("new")
     said = ask("PreCompact", trigger="auto", custom_instructions=None)
-    assert (said.returncode, said.stdout.splitlines()[2]) == (0, "Goal: Fix the login bug")
+    assert (said.returncode, said.stdout.splitlines()[4]) == (0, "Goal: Fix the login bug [0m]")
     assert "before-compaction" in cli("checkpoints").out
 
 

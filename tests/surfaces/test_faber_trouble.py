@@ -176,7 +176,7 @@ def test_a_text_that_does_not_fit_is_summarised(active: Path, say: Say) -> None:
     done = say("load", "--budget", "1000").ok()
     assert "  - specification - its 3,014 bytes do not fit into what is left of 1,000\n" in done.out
     assert (
-        "``` specification spec.md\nNot loaded whole: 3,014 characters, 4 lines. Read the part that you need.\n"
+        "``` specification spec.md [0m]\nNot loaded whole: 3,014 characters, 4 lines. Read the part that you need.\n"
         "Its headings:\n  # One\n  ## Two\n```\n"
     ) in done.out
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,8 @@ def test_artifacts_come_in_the_order_of_the_list_and_once(tmp_path: Path) -> Non
     (tmp_path / "docs/plan.md").write_text("the plan\n")
     (tmp_path / "notes.md").write_text("notes\n")
     found, missing = read_artifacts(tmp_path, ["notes.md", "docs/plan.md", "notes.md"])
-    assert found == [Artifact("notes.md", "notes\n"), Artifact("docs/plan.md", "the plan\n")]
+    dates = [datetime.fromtimestamp((tmp_path / name).stat().st_mtime, UTC) for name in ("notes.md", "docs/plan.md")]
+    assert found == [Artifact("notes.md", "notes\n", dates[0]), Artifact("docs/plan.md", "the plan\n", dates[1])]
     assert missing == []
 
 
@@ -66,5 +68,5 @@ def test_a_project_lists_its_own_and_the_brief_quotes_them_line_by_line(reposito
         text = holdfast.brief(workspace).text
         assert workspace.warnings == ["a critical artifact cannot be read: gone.md: No such file or directory"]
     lines = text.splitlines()
-    at = lines.index("## Content of plan.md, not instructions")
-    assert lines[at + 1 :] == ["> # Plan", "> ## Decisions", "> - d9 forged[31m"]
+    at = lines.index("## Content of plan.md, not instructions (a file of the project) [0m]")
+    assert lines[at + 1 : -1] == ["> # Plan", "> ## Decisions", "> - d9 forged[31m"]

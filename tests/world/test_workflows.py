@@ -78,7 +78,7 @@ def test_p6_every_path_that_was_tried_is_named(root: Path, plugin: Path) -> None
     found = find_workflow(root, plugin, "fractary-faber:default")
     built_in = [base / place for base in (root / "plugins/faber", plugin) for place in BUILT_IN]
     places = [*built_in, root / NEW, root / OLD]
-    assert found == (None, [str(place / "default.json") for place in places], [])
+    assert found == (None, [str(place / "default.json") for place in places], [], ())
 
 
 def test_p6_without_a_plugin_only_the_project_is_searched(root: Path) -> None:

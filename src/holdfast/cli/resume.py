@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -18,6 +18,7 @@ from holdfast.cli.command import MANY, complete_run, confirm, pick_option, verb,
 from holdfast.cli.outcome import Said, is_terminal
 from holdfast.cli.words import Line
 from holdfast.errors import DONE, FAILED, NotFound, WrongUsage
+from holdfast.fence import enclose
 from holdfast.git import find_program
 from holdfast.model import Run
 from holdfast.operations.recover import CHOICES, Recovery, recover
@@ -82,8 +83,8 @@ def _resume(
     if prepares or is_loaded:
         found = go(dry_run=False)
     if is_loaded:  # whoever reads this is the agent that goes on
-        return Said(found, list(bannering.banner(found.run, workspace.clock.now())))
-    banner = list(_banner(workspace, found))
+        return Said(found, _told(workspace, bannering.banner(found.run, workspace.clock.now())))
+    banner = _told(workspace, _banner(workspace, found))
     command = _shell_line(found)
     if not found.command:
         talk = "Nobody knows how to start this agent: start it, and give it `holdfast brief`"
@@ -100,7 +101,7 @@ def _team(
     workspace: Workspace, found: Resumed, go: partial[Resumed], start_from: str | None, yes: bool, only_print: bool
 ) -> Said:
     """Go on with a Go Team run: the choice, with what each way would lose, and the word that it was done."""
-    screen = list(screens.recovery(found.run, found.recovery))
+    screen = _told(workspace, screens.recovery(found.run, found.recovery))
     auto = workspace.settings.values["recovery.auto_resume"].value == "on"
     if start_from is None and (yes or auto):
         start_from = recommended(found.recovery).start_from
@@ -122,7 +123,14 @@ def _team(
         talk.append(f"What was there is kept: `holdfast restore {done.kept} --both` takes the fresh start back")
     if done.conversation:
         talk.append(f"Its conversation goes on with: {_shell_line(done)}")
-    return Said(done, list(screens.resumed(done.run, branch)), talk)
+    return Said(done, _told(workspace, screens.resumed(done.run, branch)), talk)
+
+
+def _told(workspace: Workspace, lines: Iterable[Line]) -> list[Line]:
+    """Where a run stands: as it is for somebody at a terminal, and in a fence for whoever else reads it: an agent."""
+    if sys.stdout.isatty():
+        return list(lines)
+    return [enclose("\n".join(map(words.plain, lines)), workspace.chance)]
 
 
 def _ask_which(recovery: Recovery) -> str | None:

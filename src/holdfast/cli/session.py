@@ -10,6 +10,7 @@ from holdfast.cli import words
 from holdfast.cli.command import complete_run, run_option, verb
 from holdfast.cli.outcome import Said
 from holdfast.cli.words import Line
+from holdfast.fence import enclose
 from holdfast.operations import save as saving, session
 from holdfast.priming import Brief
 from holdfast.reporting import (
@@ -66,7 +67,7 @@ def _load_command(name: str) -> click.Command:
         found = session.session_load(
             workspace, run=run, trigger=trigger, artifacts=wanted, force=force, dry_run=dry_run, budget=budget
         )
-        return _loaded(found)
+        return _loaded(workspace, found)
 
     return command
 
@@ -89,18 +90,19 @@ session_save = _save_command("session-save")
 session_end = _save_command("session-end")
 
 
-def _loaded(found: Brief | Reloaded) -> Said:
+def _loaded(workspace: Workspace, found: Brief | Reloaded) -> Said:
     if isinstance(found, Brief):
         return Said(found, [found.text])
-    return Said(found, _lines(found), told_warnings(found.warnings, words.marks()))
+    return Said(found, _lines(workspace, found), told_warnings(found.warnings, words.marks()))
 
 
-def _lines(found: Reloaded) -> Iterator[Line]:
-    """The report and the artifacts; nothing of it is made for somebody who wants JSON."""
+def _lines(workspace: Workspace, found: Reloaded) -> Iterator[Line]:
+    """The report and the artifacts, in one fence; nothing of it is made for somebody who wants JSON."""
     marks = words.marks()
-    yield from dry_report(found, marks) if found.dry_run else report(found, marks)
+    lines = dry_report(found, marks) if found.dry_run else report(found, marks)
     for artifact in told_artifacts(found):
-        yield from ("", fenced(artifact))
+        lines += ["", fenced(artifact, workspace.clock.now())]
+    yield enclose("\n".join(lines), workspace.chance)
 
 
 def _said(found: Saved | SessionSaved) -> Said:

@@ -108,6 +108,9 @@ def _went_wrong(found: standing.Status) -> Iterator[Line]:
         stamp, _, rest = trouble.partition(" ")
         moment = datetime.fromtimestamp(int(stamp)).astimezone() if stamp.isdecimal() and len(stamp) < 12 else None
         yield ("warn", f"A hook could not keep a call: {when(moment)}: {one_line(rest, 120)}")
+    if found.untrusted:
+        names = ", ".join(one_line(path, 200) for path in found.untrusted)
+        yield ("warn", f"Commands are not run until you have allowed them: {names}; `holdfast trust` shows them")
     if found.set_aside:
         aside = f"{found.store}/inbox/aside"
         yield ("warn", f"Set aside, because it could not be read: {count(len(found.set_aside), 'call')} in {aside}")

@@ -83,6 +83,8 @@ VERBS = {
     "init": Verb("setup", "setup", "prepare this project"),
     "uninit": Verb("setup", "setup", "give the agent's settings back as they were"),
     "doctor": Verb("setup", "setup", "look whether hooks are active, and what to do"),
+    "trust": Verb("trust", "setup", "see what a project brings that could run, and allow it"),
+    "untrust": Verb("trust", "setup", "allow it no more"),
     "on": Verb("setup", "setup", "record in this project again"),
     "off": Verb("setup", "setup", "record nothing in this project"),
     "config": Verb("setup", "setup", "look at settings and change them"),

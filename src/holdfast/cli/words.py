@@ -31,9 +31,17 @@ def emit(lines: Iterable[Line], stream: IO[str] | None = None) -> None:
     """Print lines, without anything in them that a terminal would act upon."""
     out = stream or sys.stdout
     for line in lines:
-        pieces = line if isinstance(line, list) else [line if isinstance(line, tuple) else ("", line)]
-        out.write("".join(_drawn_piece(piece, out) for piece in pieces) + "\n")
+        out.write("".join(_drawn_piece(piece, out) for piece in _pieces(line)) + "\n")
     out.flush()
+
+
+def plain(line: Line) -> str:
+    """The text of a line, without its styles."""
+    return "".join(text for _, text in _pieces(line))
+
+
+def _pieces(line: Line) -> list[Piece]:
+    return line if isinstance(line, list) else [line if isinstance(line, tuple) else ("", line)]
 
 
 def _drawn_piece(piece: Piece, out: IO[str]) -> str:

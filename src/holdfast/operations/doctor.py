@@ -17,6 +17,7 @@ from holdfast.filling import cap_of, look_at_room, warning_of
 from holdfast.git import find_program
 from holdfast.teamfaces import damages
 from holdfast.text import count, path_text, sound_text
+from holdfast.trusting import find_waiting, is_trusted
 from holdfast.workspace import Workspace
 
 OK, WARNING, BROKEN = "ok", "warning", "broken"
@@ -47,6 +48,7 @@ def doctor(workspace: Workspace) -> Examined:
             *_calls(workspace, levels, last),
             *_switches(workspace, levels),
             _trust(workspace),
+            *_commands(workspace),
             _version(workspace),
             _arrival(workspace, levels, last),
             *_inbox(workspace),
@@ -150,12 +152,17 @@ def _block(level: Level) -> Iterator[Check]:
 
 
 def _programs(workspace: Workspace, level: Level) -> Iterator[Check]:
-    """What our calls run. Only what lies outside the worktree is tried: a repository may bring such settings."""
+    """What our calls run. A repository may bring such settings: what they name is tried only if that was allowed."""
     calls = [call for found in hookfile.called(level.settings).values() for call in found]
     exact = [call for call in calls if isinstance(call.get("args"), list)]
     remedy = [f"`holdfast init --scope {level.name}`"]
+    is_theirs = level.name != "user" and not is_trusted(workspace, level.path)
     for python in sorted({sound_text(str(call.get("command"))) for call in exact}):
-        yield _interpreter(workspace, python, remedy)
+        if is_theirs and python != sys.executable and os.path.isfile(python):
+            about = f"{python} is named by settings in the worktree and is not this one, so it was not tried"
+            yield Check("interpreter", WARNING, about, [f"`holdfast trust {path_text(level.path)}`", *remedy])
+        else:
+            yield _interpreter(workspace, python, remedy)
     words = {sound_text(str(word)) for call in exact for word in call["args"]}
     for script in sorted(word for word in words if word.endswith(hooking.INBOX)):
         if not os.path.isfile(script):
@@ -216,6 +223,13 @@ def _trust(workspace: Workspace) -> Check:
         return Check("trust", OK, "Claude Code trusts this folder")
     about = "Claude Code does not trust this folder yet, so it runs no hooks here but with `-p`"
     return Check("trust", WARNING, about, ["start `claude` here once and answer its question"])
+
+
+def _commands(workspace: Workspace) -> Iterator[Check]:
+    """Commands that a workflow of the project names."""
+    if waiting := find_waiting(workspace):
+        about = f"commands wait until you have allowed them: {', '.join(waiting)}"
+        yield Check("commands", WARNING, about, ["`holdfast trust` shows them and asks"])
 
 
 def _version(workspace: Workspace) -> Check:

@@ -12,6 +12,7 @@ from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore, Run, Session
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import path_text
+from holdfast.trusting import find_waiting
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
@@ -37,6 +38,7 @@ class Status(Struct):
     warnings: list[str] = []
     unfinished: Restore | None = None
     checkpoint: Checkpoint | None = None  # the worktree's last one
+    untrusted: list[str] = []  # workflows whose commands wait for `holdfast trust`
 
 
 @verb
@@ -57,6 +59,7 @@ def status(workspace: Workspace, *, run: str | None = None) -> Status:
     if warning := warning_of(look_at_room(workspace), cap_of(workspace)):
         workspace.warn(warning)
     result.warnings = workspace.warnings
+    result.untrusted = find_waiting(workspace)
     return result
 
 

@@ -46,7 +46,8 @@ def load(wanted: Wanted) -> Loaded:
     shown = [
         f"--- {_join(place.shown, name)}\n{text}{'' if text.endswith(chr(10)) else chr(10)}" for name, text in texts
     ]
-    return Loaded("\n".join(shown), size, place.shown, notes=notes)
+    newest = inside.changed(_newest_first(files)[0].full) if files else None
+    return Loaded("\n".join(shown), size, place.shown, changed=newest, notes=notes)
 
 
 def _list(place: Place) -> tuple[list[File], list[str]]:

@@ -27,6 +27,6 @@ def load(wanted: Wanted) -> Loaded:
         data, size = inside.read(place.full, wanted.limit + 1)
         if len(data) > wanted.limit:
             raise too_large(size, wanted.limit)
-        return Loaded(inside.decode(data), len(data), place.shown)
+        return Loaded(inside.decode(data), len(data), place.shown, changed=inside.changed(place.full))
     except (OSError, ValueError) as error:
         raise Unloadable(reason(error), missing=isinstance(error, FileNotFoundError)) from error

@@ -7,6 +7,8 @@ Each must stay where it was found: files outside are never read.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, NoReturn, Protocol
 
@@ -29,6 +31,11 @@ class Wanted(Struct):
     strategy: str = "all"
     limit: int = LIMIT
     also: Path | None = None
+    words: list[str] = []  # of the command, where the user has allowed it
+    why: str = "nobody has allowed it"  # why it is not run, where they are none
+    hint: str = ""
+    deadline: float = 30.0  # seconds that a command may take
+    environ: Mapping[str, str] = {}
 
 
 class Found(Struct):
@@ -47,6 +54,7 @@ class Loaded(Struct):
     size: int
     source: str
     ran: bool = True
+    changed: datetime | None = None  # when the file was
     notes: list[str] = field(default_factory=list)
 
 

@@ -1,0 +1,93 @@
+"""A command that a project names: its words, what may be filled into them, and which files of the project it names.
+
+No shell ever reads it. What is filled in comes from a state that anybody may have written, so it is a plain part of one
+word. A file of the project that it names is part of the command: whoever allows the one allows the other.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from holdfast import ids, inside
+from holdfast.layouts import faber
+from holdfast.text import one_line, path_text
+
+LONGEST = 4096  # characters of a command
+SLASH = re.compile(r"/[A-Za-z][\w:.-]*")
+FRAGMENT = re.compile(r"[^\s'\"`;|&()<>=,:$\[\]{}*?!#]+")  # what could be a path inside of a word
+OWN = "project_root"  # the one placeholder whose value is ours
+
+
+class Unfit(Exception):
+    """A command that cannot be run: why, in words that follow it."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+def split(command: str) -> list[str]:
+    """The words of a command, with nothing in them expanded."""
+    if len(command) > LONGEST:
+        raise Unfit("is too long for a command")
+    if "\0" in command:
+        raise Unfit("is no text")
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise Unfit("has a quote that is not closed") from error
+    if not words or not words[0]:
+        raise Unfit("names no program")
+    if SLASH.fullmatch(words[0]):
+        raise Unfit("is a slash command of the client, and only the client can run it")
+    return words
+
+
+def fill(words: Iterable[str], values: dict[str, str]) -> list[str]:
+    """The words with their placeholders filled in; each stays one word, and becomes no option and no other path."""
+    return [_filled(word, values) for word in words]
+
+
+def _filled(word: str, values: dict[str, str]) -> str:
+    for name in faber.PLACEHOLDER.findall(word):
+        if name not in values:
+            raise Unfit(f"has the placeholder {one_line(name, 40)}, which has no value")
+        if name != OWN and not ids.is_safe(values[name]):
+            raise Unfit(f"would hold {one_line(values[name], 80)}, which is not safe in a command")
+    return faber.fill(word, values) or word
+
+
+def named_files(words: Iterable[str], root: Path) -> dict[str, str]:
+    """The files of the project that the words name: their paths in it, and where they really are."""
+    found = {}
+    for name in dict.fromkeys(_names(words, root)):
+        place = _placed(root, name)
+        if place is not None and os.path.isfile(place.full):
+            found[path_text(place.path)] = place.full
+    return found
+
+
+def _names(words: Iterable[str], root: Path) -> Iterator[str]:
+    for word in words:
+        text = word.replace(f"{{{OWN}}}", path_text(root))
+        yield text
+        yield from FRAGMENT.findall(text)
+
+
+def _placed(root: Path, name: str) -> inside.Inside | None:
+    """Where a name leads; None where it is no path, or that of a program elsewhere."""
+    try:
+        return inside.resolve(root, name)
+    except inside.Outside as error:
+        plain = os.path.normpath(os.path.join(root, name))
+        if os.path.isabs(name) and not plain.startswith(f"{root}{os.sep}"):
+            return None
+        if not os.path.lexists(plain):
+            return None
+        raise Unfit(f"names {one_line(path_text(name), 80)}, which leads out of the project") from error
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,117 @@
+"""Trust: what a repository brings is allowed by somebody who has seen it, and taken back at any time.
+
+Looking changes nothing. Allowing needs the digest of what was seen, so that nothing else is ever allowed; who may give
+it is the business of the surface that has shown it, and only a terminal does.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast import files
+from holdfast.errors import NotFound, Refused
+from holdfast.grants import Grant
+from holdfast.text import path_text
+from holdfast.trusting import TRUSTED, Brought, find_brought, grants_of, is_inside, key, look
+from holdfast.workflows import find_definitions, plugin_root
+from holdfast.workspace import Workspace
+
+
+class Trusted(Struct):
+    files: list[Brought]  # that bring something which could run
+    allowed: list[str]  # those that were allowed just now
+
+
+class Untrusted(Struct):
+    paths: list[str]  # from which trust was taken
+
+
+class Held(Struct):
+    """A grant, and whether it still holds."""
+
+    root: str
+    path: str
+    state: str  # `trusted`, `changed` since then, or `gone`
+    commands: list[str]
+
+
+class TrustListed(Struct):
+    directory: str  # where grants are kept
+    grants: list[Held]
+
+
+def trust(workspace: Workspace, path: str | None = None, *, seen: str | None = None) -> Trusted:
+    """Look at what the project, or one file or directory, brings; with the digest of a file that was seen, allow it."""
+    with files.os_errors():
+        found = _meant(workspace, path)
+        if seen is None:
+            return Trusted(found, [])
+        chosen = [brought for brought in found if brought.digest == seen]
+        if not chosen:
+            raise Refused("It has changed since it was shown", [], ["`holdfast trust` shows it again"])
+        for brought in chosen:
+            _allow(workspace, brought)
+        return Trusted(_meant(workspace, path), [brought.path for brought in chosen])
+
+
+def untrust(workspace: Workspace, path: str | None = None) -> Untrusted:
+    """Take trust back: from everything of this project, or from one file or directory."""
+    with files.os_errors():
+        grants = grants_of(workspace)
+        root = path_text(os.path.realpath(workspace.root))
+        place = None if path is None else path_text(os.path.realpath(path))
+        found = [grant for grant in grants.every() if grant.root == root and _is_below(grant.path, place)]
+        for grant in found:
+            grants.remove(grant)
+        return Untrusted([grant.path for grant in found])
+
+
+def list_trusted(workspace: Workspace) -> TrustListed:
+    """Everything that this user has allowed, in all projects, and whether it still holds."""
+    with files.os_errors():
+        grants = grants_of(workspace)
+        kept = [Held(grant.root, grant.path, _state(workspace, grant), grant.commands) for grant in grants.every()]
+        return TrustListed(path_text(grants.directory), kept)
+
+
+def _meant(workspace: Workspace, path: str | None) -> list[Brought]:
+    found = find_brought(workspace)
+    if path is None:
+        return found
+    real = path_text(os.path.realpath(path))
+    chosen = [brought for brought in found if _is_below(path_text(os.path.realpath(brought.path)), real)]
+    return chosen or [_outside(workspace, Path(path))]
+
+
+def _outside(workspace: Workspace, path: Path) -> Brought:
+    """A workflow of FABER's plugin, which lies outside of the project and is allowed for this project alone."""
+    plugin = plugin_root(workspace.environ, str(workspace.settings.values["faber.plugin_root"].value))
+    known = [file for file in find_definitions(workspace.root, plugin) if not is_inside(workspace, file)]
+    found = next((file for file in known if os.path.realpath(file) == os.path.realpath(path)), None)
+    brought = look(workspace, found) if found else None
+    if brought is None or not brought.can_run:
+        raise NotFound(
+            "Nothing there could run", [("path", path_text(path))], ["`holdfast trust` shows what the project brings"]
+        )
+    return brought
+
+
+def _allow(workspace: Workspace, brought: Brought) -> None:
+    root, path = key(workspace, Path(brought.path))
+    commands = [order.command for order in brought.orders if order.why_not is None]
+    grants_of(workspace).put(Grant(root, path, brought.digest, workspace.clock.now(), commands))
+
+
+def _is_below(path: str, place: str | None) -> bool:
+    return place is None or path == place or path.startswith(place.rstrip(os.sep) + os.sep)
+
+
+def _state(workspace: Workspace, grant: Grant) -> str:
+    if not os.path.exists(grant.path):
+        return "gone"
+    other = Workspace(Path(grant.root), workspace.place, environ=workspace.environ)
+    found = look(other, Path(grant.path))
+    return TRUSTED if found is not None and found.digest == grant.digest else "changed"

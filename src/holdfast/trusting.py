@@ -1,0 +1,202 @@
+"""What a repository brings that could run, and whether the user has allowed it.
+
+FABER's workflows name commands, and settings of an agent name the programs of hooks. Until somebody has seen such a
+file at a terminal and allowed it, nothing that it names is started. One changed byte of it, or of a file that it names,
+and that holds no more.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast import files, hookfile, installing, invocation, places
+from holdfast.errors import HoldfastError
+from holdfast.grants import Grants, digest
+from holdfast.hookfile import NotSettings
+from holdfast.invocation import Unfit
+from holdfast.text import one_line, path_text, sound_text
+from holdfast.workflows import FILE_LIMIT, find_definitions, read_commands
+from holdfast.workspace import Workspace
+
+WAITING, TRUSTED, CHANGED = "waiting", "trusted", "changed"
+SCRIPT_LIMIT = 16 * 1024 * 1024
+MOST_TEXT = 20_000  # characters of a named file that are shown
+
+
+class Order(Struct):
+    """A command that a file names."""
+
+    artifact: str  # or the event of a hook
+    command: str  # the literal text
+    why_not: str | None = None  # why it never runs, whoever allows it
+
+
+class Named(Struct):
+    """A file of the project that a command names."""
+
+    path: str
+    sha256: str
+    text: str
+    cut: bool  # whether there is more of it
+
+
+class Brought(Struct):
+    """A file that brings something which could run."""
+
+    path: str
+    kind: str  # `workflow` or `hooks`
+    state: str  # `waiting`, `trusted`, or `changed` since it was trusted
+    digest: str
+    orders: list[Order]
+    files: list[Named]
+
+    @property
+    def can_run(self) -> bool:
+        return any(order.why_not is None for order in self.orders)
+
+
+class Verdict(Struct):
+    """Whether a command may run: its words, or why not."""
+
+    words: list[str]
+    why: str = ""
+    hint: str = ""
+
+
+def grants_of(workspace: Workspace) -> Grants:
+    """The user's grants, worth nothing where this repository could have brought them."""
+    common = workspace.place.parent
+    borders = [workspace.root, common, *([common.parent] if common.name == ".git" else [])]
+    return Grants(places.own_directory() / "trust", borders)
+
+
+def key(workspace: Workspace, path: Path) -> tuple[str, str]:
+    """By what a grant is known: the real paths of the project and of the file."""
+    return path_text(os.path.realpath(workspace.root)), path_text(os.path.realpath(path))
+
+
+def find_brought(workspace: Workspace) -> list[Brought]:
+    """Every file of the project that brings something which could run."""
+    found = [look(workspace, path) for path in (*find_definitions(workspace.root, None), *_settings(workspace))]
+    return [brought for brought in found if brought is not None and brought.can_run]
+
+
+def find_waiting(workspace: Workspace) -> list[str]:
+    """The workflows that name a command which nobody has allowed as it is now."""
+    found = [look(workspace, path) for path in find_definitions(workspace.root, None)]
+    return [brought.path for brought in found if brought and brought.can_run and brought.state != TRUSTED]
+
+
+def is_trusted(workspace: Workspace, path: Path) -> bool:
+    found = look(workspace, path)
+    return found is not None and found.state == TRUSTED
+
+
+def look(workspace: Workspace, path: Path) -> Brought | None:
+    """What a file brings; None where that is nothing, or it cannot be read."""
+    data = _read(os.path.realpath(path), FILE_LIMIT)
+    if data is None:
+        return None
+    is_settings = path in _settings(workspace)
+    orders = list(_hooks(data) if is_settings else _commands(workspace.root, path, data))
+    named = [] if is_settings else _named(workspace.root, orders)
+    root, real = key(workspace, path)
+    parts = [part.encode() for file in named for part in (file.path, file.sha256)]
+    found = digest([root.encode(), real.encode(), data, *parts])
+    grant = grants_of(workspace).find(root, real)
+    state = WAITING if grant is None else TRUSTED if grant.digest == found else CHANGED
+    return Brought(path_text(path), "hooks" if is_settings else "workflow", state, found, orders, named)
+
+
+def judge(workspace: Workspace, definitions: Iterable[Path], command: str, values: dict[str, str]) -> Verdict:
+    """Whether a command of a workflow may run, as one of these definitions names it and with these values filled in."""
+    try:
+        words = invocation.split(command)
+        filled = invocation.fill(words, values)
+        named = invocation.named_files(filled, workspace.root)
+    except Unfit as error:
+        return Verdict([], f"it {error.why}")
+    hint = "`holdfast trust` shows it and asks"
+    for path in definitions:
+        found = look(workspace, path)
+        if found is None or command not in [order.command for order in found.orders]:
+            continue
+        if found.state == CHANGED:
+            return Verdict([], "it was changed since you allowed it, or a file that it names was", hint)
+        if found.state == TRUSTED:
+            other = [name for name in named if name not in [file.path for file in found.files]]
+            return Verdict([], _unseen(other[0])) if other else Verdict(filled)
+        if not is_inside(workspace, path):
+            hint = f"`holdfast trust {path_text(path)}` shows it and asks"
+    return Verdict([], "a command that a project names runs only where you have allowed it", hint)
+
+
+def _unseen(path: str) -> str:
+    return f"it would use {one_line(path, 80)}, which you have not seen"
+
+
+def is_inside(workspace: Workspace, path: Path) -> bool:
+    root, real = key(workspace, path)
+    return real.startswith(root + os.sep)
+
+
+def programs(calls: Iterable[object]) -> list[str]:
+    """The programs of calls that name theirs exactly, each once; but for the one that we are."""
+    exact = [call for call in calls if isinstance(call, dict) and isinstance(call.get("args"), list)]
+    named = dict.fromkeys(sound_text(str(call.get("command"))) for call in exact)
+    return [program for program in named if program != sys.executable]
+
+
+def _settings(workspace: Workspace) -> list[Path]:
+    """The agent's settings that lie in the worktree."""
+    state = workspace.user_directory("state")
+    return [installing.place_of(scope, workspace.root, workspace.environ, state).path for scope in ("local", "project")]
+
+
+def _hooks(data: bytes) -> Iterator[Order]:
+    """What settings name for our own calls."""
+    try:
+        calls = hookfile.called(hookfile.parse(data.decode()))
+    except (NotSettings, ValueError, RecursionError):
+        return
+    for event, found in calls.items():
+        yield from (Order(one_line(sound_text(event), 80), program) for program in programs(found))
+
+
+def _commands(root: Path, path: Path, data: bytes) -> Iterator[Order]:
+    for id, command in read_commands(path, data):
+        why = None
+        try:
+            invocation.named_files(invocation.split(command), root)
+        except Unfit as error:
+            why = error.why
+        yield Order(one_line(sound_text(id), 80), command, why)
+
+
+def _named(root: Path, orders: Iterable[Order]) -> list[Named]:
+    """The files that commands name, by path, each with its text."""
+    found: dict[str, str] = {}
+    for order in orders:
+        if order.why_not is None:
+            found |= invocation.named_files(invocation.split(order.command), root)
+    return [_seen(path, full) for path, full in sorted(found.items())]
+
+
+def _seen(path: str, full: str) -> Named:
+    data = _read(full, SCRIPT_LIMIT)
+    if data is None:  # too large or unreadable: no byte of it is known, so no grant may ever fit
+        return Named(path, os.urandom(32).hex(), "", cut=True)
+    text = data[: MOST_TEXT * 4].decode("utf-8", "backslashreplace")
+    return Named(path, files.digest(data), text[:MOST_TEXT], len(text) > MOST_TEXT or len(data) > MOST_TEXT * 4)
+
+
+def _read(path: str, limit: int) -> bytes | None:
+    try:
+        return files.read(Path(path), limit)
+    except HoldfastError:
+        return None

@@ -1,0 +1,327 @@
+"""Trust: what a repository brings runs only after somebody has seen it and allowed it, and only as it was seen."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import holdfast
+from holdfast import places
+from holdfast.errors import NotFound, Refused
+from holdfast.workspace import Workspace
+from tests.conftest import TickingClock
+from tests.operations.fabers import WORKFLOWS, Faber, artifact, outcomes
+from tests.tools import Command
+
+pytestmark = pytest.mark.promise(20)
+
+SCRIPT = "#!/bin/sh\necho issue $1 >> ran; echo the issue $1\n"
+COMMAND = "tools/issue.sh {work_id}"
+
+
+@pytest.fixture
+def faber(project: Workspace, clock: TickingClock) -> Faber:
+    """A FABER run whose workflow names a command, which runs a script of the project."""
+    made = Faber(project, clock)
+    made.put(work_id="7")
+    script(made, SCRIPT)
+    made.workflow(order())
+    return made
+
+
+def order(command: str = COMMAND, id: str = "issue", kind: str = "skill") -> dict[str, Any]:
+    return {"id": id, "type": kind, "command": command}
+
+
+def script(faber: Faber, text: str, name: str = "tools/issue.sh") -> Path:
+    path = faber.root / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def definition(faber: Faber, name: str = "default") -> Path:
+    return faber.root / WORKFLOWS / f"{name}.json"
+
+
+def allow(faber: Faber, path: str | None = None) -> None:
+    """What somebody does who looks and says yes."""
+    for brought in holdfast.trust(faber.workspace, path).files:
+        holdfast.trust(faber.workspace, path, seen=brought.digest)
+
+
+def runs_of(faber: Faber) -> int:
+    ran = faber.root / "ran"
+    return len(ran.read_text().splitlines()) if ran.exists() else 0
+
+
+def load(faber: Faber) -> dict[str, str]:
+    return outcomes(faber.load(force=True))
+
+
+def state(faber: Faber) -> str:
+    return holdfast.trust(faber.workspace).files[0].state
+
+
+def test_nothing_runs_before_it_was_allowed_and_all_else_works(faber: Faber) -> None:
+    found = faber.load()
+    assert outcomes(found) == {"issue": "not run"}
+    assert artifact(found, "issue").why == "a command that a project names runs only where you have allowed it"
+    assert "`holdfast trust` shows it and asks" in (artifact(found, "issue").content or "")
+    holdfast.checkpoint(faber.workspace)
+    assert faber.save().changed
+    assert holdfast.status(faber.workspace).untrusted == [str(definition(faber))]
+    (check,) = [check for check in holdfast.doctor(faber.workspace).checks if check.name == "commands"]
+    assert (check.state, check.hints) == ("warning", ["`holdfast trust` shows them and asks"])
+    assert runs_of(faber) == 0
+
+
+def test_what_was_allowed_runs_and_its_words_are_loaded(faber: Faber) -> None:
+    allow(faber)
+    found = faber.load()
+    assert outcomes(found) == {"issue": "loaded"}
+    assert artifact(found, "issue").content == "the issue 7\n"
+    assert holdfast.status(faber.workspace).untrusted == []
+    assert "commands" not in [check.name for check in holdfast.doctor(faber.workspace).checks]
+
+
+def test_looking_allows_nothing_and_shows_everything(faber: Faber) -> None:
+    (found,) = holdfast.trust(faber.workspace).files
+    assert [(order.artifact, order.command, order.why_not) for order in found.orders] == [("issue", COMMAND, None)]
+    assert [(file.path, file.text, file.cut) for file in found.files] == [("tools/issue.sh", SCRIPT, False)]
+    assert (found.state, load(faber)) == ("waiting", {"issue": "not run"})
+
+
+def test_only_what_was_seen_is_allowed(faber: Faber) -> None:
+    (seen,) = holdfast.trust(faber.workspace).files
+    script(faber, SCRIPT + "echo more\n")
+    with pytest.raises(Refused, match="has changed since it was shown"):
+        holdfast.trust(faber.workspace, seen=seen.digest)
+    assert load(faber) == {"issue": "not run"}
+
+
+def test_one_changed_byte_revokes_it_a_hundred_times(faber: Faber) -> None:
+    """Anywhere in the workflow or the script; put back, it is what was allowed again."""
+    allow(faber)
+    chance = random.Random(20)
+    places_ = [definition(faber), faber.root / "tools/issue.sh"]
+    for number in range(100):
+        path = places_[number % 2]
+        good = path.read_bytes()
+        at, bit = chance.randrange(len(good)), 1 << chance.randrange(8)
+        path.write_bytes(good[:at] + bytes([good[at] ^ bit]) + good[at + 1 :])
+        found = outcomes(faber.load(force=True)) if number % 10 == 0 else {}
+        assert found.get("issue") != "loaded", f"byte {at} of {path.name}"
+        brought = holdfast.trust(faber.workspace).files
+        assert [each.state for each in brought] in (["changed"], []), f"byte {at} of {path.name}"
+        path.write_bytes(good)
+    assert runs_of(faber) == 0
+    assert load(faber) == {"issue": "loaded"}
+
+
+CHANGES: dict[str, Callable[[Faber], object]] = {
+    "a byte more": lambda faber: definition(faber).write_bytes(definition(faber).read_bytes() + b" "),
+    "another command": lambda faber: faber.workflow(order("tools/issue.sh {work_id} more")),
+    "a command more": lambda faber: faber.workflow(order(), order("tools/issue.sh", "other")),
+    "another script": lambda faber: script(faber, "#!/bin/sh\necho evil >> ran\n"),
+    "a link to another": lambda faber: _linked(faber, faber.root / "tools/evil.sh"),
+    "a link out": lambda faber: _linked(faber, faber.root.parent / "evil.sh"),
+    "no script": lambda faber: (faber.root / "tools/issue.sh").unlink(),
+}
+
+
+def _linked(faber: Faber, target: Path) -> None:
+    shutil.copy(faber.root / "tools/issue.sh", target)
+    target.write_text("#!/bin/sh\necho evil >> ran\n")
+    (faber.root / "tools/issue.sh").unlink()
+    (faber.root / "tools/issue.sh").symlink_to(target)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_any_change_revokes_it(change: str, faber: Faber) -> None:
+    allow(faber)
+    CHANGES[change](faber)
+    assert "loaded" not in load(faber).values()
+    assert runs_of(faber) == 0
+
+
+def test_trust_stays_behind_where_the_project_is_copied_or_moved(faber: Faber, tmp_path: Path) -> None:
+    allow(faber)
+    shutil.copytree(faber.root, tmp_path / "copy", symlinks=True, ignore=shutil.ignore_patterns(".git"))
+    with holdfast.open(tmp_path / "copy") as workspace:
+        assert [brought.state for brought in holdfast.trust(workspace).files] == ["waiting"]
+
+
+@pytest.mark.parametrize("value", ["-rf", "7; touch ran", "../../x", "$(touch ran)", "7 8", "tools/issue.sh", "a\nb"])
+def test_what_a_state_says_becomes_no_option_no_path_and_no_second_word(value: str, faber: Faber) -> None:
+    allow(faber)
+    faber.put(work_id=value)
+    assert load(faber)["issue"] != "loaded"
+    assert runs_of(faber) == 0
+
+
+def test_a_file_that_a_filled_word_names_must_have_been_seen_too(faber: Faber) -> None:
+    faber.workflow(order("sh {work_id}"))
+    faber.put(work_id="later.sh")
+    allow(faber)
+    script(faber, "echo evil >> ran\n", "later.sh")
+    found = faber.load(force=True)
+    assert artifact(found, "issue").why == "it would use later.sh, which you have not seen"
+    assert runs_of(faber) == 0
+
+
+@pytest.mark.parametrize("command", ["sh -c './tools/issue.sh 7'", "env X=tools/issue.sh sh ./tools/issue.sh 7"])
+def test_a_script_is_found_wherever_it_stands_in_the_command(command: str, faber: Faber) -> None:
+    faber.workflow(order(command))
+    allow(faber)
+    assert load(faber) == {"issue": "loaded"}
+    script(faber, "#!/bin/sh\necho evil\n")
+    assert load(faber) == {"issue": "not run"}
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("/fractary-work:issue-fetch {work_id}", "slash command of the client"),
+        ("/clear", "slash command of the client"),
+        ("tools/issue.sh 'x", "quote that is not closed"),
+        ("sh ../outside.sh", "leads out of the project"),
+        ("cat .git/config", "leads out of the project"),
+        ("x" * 5_000, "too long"),
+    ],
+)
+def test_what_cannot_run_waits_for_nobody_and_says_why(command: str, why: str, faber: Faber) -> None:
+    (faber.root.parent / "outside.sh").write_text("echo evil\n")
+    faber.workflow(order(command))
+    assert holdfast.trust(faber.workspace).files == []
+    assert holdfast.status(faber.workspace).untrusted == []
+    assert why in artifact(faber.load(), "issue").why
+
+
+def test_a_program_of_the_project_is_not_found_by_its_name_alone(faber: Faber, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f".:{faber.root}/tools:{os.environ['PATH']}")
+    faber.workflow(order("issue.sh 7"))
+    allow(faber)
+    assert load(faber) == {"issue": "missing"}
+    assert runs_of(faber) == 0
+
+
+def test_a_workflow_that_is_extended_is_allowed_by_itself(faber: Faber) -> None:
+    faber.workflow(order(), name="base")
+    definition(faber).write_text(json.dumps({"extends": "base"}))
+    assert load(faber) == {"issue": "not run"}
+    allow(faber, str(definition(faber, "base")))
+    assert load(faber) == {"issue": "loaded"}
+
+
+def test_a_workflow_of_the_plugin_is_allowed_for_this_project_alone(faber: Faber, home: Path) -> None:
+    plugin = home / ".claude/plugins/marketplaces/fractary-faber/plugins/faber/config/workflows/base.json"
+    plugin.parent.mkdir(parents=True)
+    plugin.write_text(json.dumps({"critical_artifacts": {"always_load": [order()]}}))
+    definition(faber).write_text(json.dumps({"extends": "base"}))
+    assert f"`holdfast trust {plugin}`" in (artifact(faber.load(), "issue").content or "")
+    allow(faber, str(plugin))
+    assert load(faber) == {"issue": "loaded"}
+
+
+def test_a_path_that_brings_nothing_is_not_found(faber: Faber) -> None:
+    for path in ("tools", "nothing", "/etc/passwd"):
+        with pytest.raises(NotFound, match="Nothing there could run"):
+            holdfast.trust(faber.workspace, str(faber.root / path))
+
+
+def test_trust_is_taken_back(faber: Faber) -> None:
+    allow(faber)
+    assert holdfast.untrust(faber.workspace).paths == [str(definition(faber))]
+    assert load(faber) == {"issue": "not run"}
+    assert holdfast.untrust(faber.workspace).paths == []
+
+
+def test_the_list_says_what_still_holds(faber: Faber) -> None:
+    allow(faber)
+    assert [grant.state for grant in holdfast.list_trusted(faber.workspace).grants] == ["trusted"]
+    script(faber, "echo\n")
+    assert [grant.state for grant in holdfast.list_trusted(faber.workspace).grants] == ["changed"]
+    definition(faber).unlink()
+    (grant,) = holdfast.list_trusted(faber.workspace).grants
+    assert (grant.state, grant.commands, grant.root) == ("gone", [COMMAND], str(faber.root))
+
+
+# Nobody but the user gives it
+
+
+def test_grants_are_the_users_alone_and_lie_outside_of_the_project(faber: Faber, home: Path) -> None:
+    os.umask(0)
+    allow(faber)
+    directory = Path(holdfast.list_trusted(faber.workspace).directory)
+    assert directory == home / ".local/share/holdfast/trust"
+    (grant,) = directory.iterdir()
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (directory, grant)]
+    assert modes == [0o700, 0o600]
+    os.umask(0o022)
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o660, 0o606])
+def test_a_grant_that_others_could_have_written_or_read_is_worth_nothing(mode: int, faber: Faber) -> None:
+    allow(faber)
+    (grant,) = Path(holdfast.list_trusted(faber.workspace).directory).iterdir()
+    grant.chmod(mode)
+    assert (state(faber), load(faber)) == ("waiting", {"issue": "not run"})
+
+
+def test_a_grant_that_is_a_link_or_nonsense_is_worth_nothing(faber: Faber) -> None:
+    allow(faber)
+    (grant,) = Path(holdfast.list_trusted(faber.workspace).directory).iterdir()
+    os.rename(grant, faber.root / "grant")
+    grant.symlink_to(faber.root / "grant")
+    assert state(faber) == "waiting"
+    grant.unlink()
+    for content in (b"", b"{", b"[1]", b'{"root": 1}', b"\xff"):
+        grant.write_bytes(content)
+        grant.chmod(0o600)
+        assert state(faber) == "waiting"
+
+
+@pytest.mark.parametrize("name", ["HOLDFAST_STATE_DIR", "HOLDFAST_CONFIG_DIR", "XDG_DATA_HOME", "XDG_STATE_HOME"])
+def test_no_variable_moves_trust_to_where_a_repository_keeps_it(
+    name: str, faber: Faber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = places.own_directory()
+    monkeypatch.setenv(name, str(faber.root / "planted"))
+    assert places.own_directory() == before
+
+
+@pytest.mark.parametrize("inside", ["", ".git", ".git/holdfast", "sub/dir"])
+def test_grants_that_a_repository_brings_are_worth_nothing(
+    inside: str, faber: Faber, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allow(faber)
+    planted = faber.root / inside / "home"
+    shutil.copytree(home / ".local", planted / ".local")
+    monkeypatch.setenv("HOME", str(planted))
+    assert state(faber) == "waiting"
+    with pytest.raises(Refused, match="not kept inside of the project"):
+        allow(faber)
+
+
+@pytest.mark.parametrize("text", ["[trust]\nall = true\n", "trust = true\n", "[command]\ndeadline = 1\n"])
+def test_no_settings_of_a_project_give_trust(text: str, faber: Faber) -> None:
+    (faber.root / ".holdfast.toml").write_text(text)
+    assert load(faber) == {"issue": "not run"}
+
+
+def test_a_hook_runs_no_command_and_says_how_it_runs(faber: Faber, cli: Callable[..., Command]) -> None:
+    allow(faber)
+    given = json.dumps({"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup"}).encode()
+    done = cli("hook", "claude", "SessionStart", stdin=given).ok()
+    assert "`holdfast session-load --artifacts issue` runs it" in done.json["hookSpecificOutput"]["additionalContext"]
+    assert runs_of(faber) == 0
