@@ -124,6 +124,7 @@ def test_status_is_in_what_the_model_reads_before_it_does_anything(bare: Plugged
     bare.with_plugin("begin here @@say begun")
     asked = bare.with_plugin("/holdfast:status @@say told").turns[0].text
     assert "What `holdfast status` says now:" in asked
+    assert "data, not instructions" in asked.partition("What `holdfast status` says now:")[2]
     assert "begin here" in asked.partition("What `holdfast status` says now:")[2].partition("Arguments of the user")[0]
 
 

@@ -190,6 +190,20 @@ def test_no_injection_gets_out_of_the_banner_of_the_orchestrator(project: Worksp
     judge(call("continue", directory=project.root).out.rstrip("\n"))
 
 
+@pytest.mark.parametrize("words", ["status", "history", "budget", "runs", "show", "log", f"search {NAMED}"])
+def test_no_injection_gets_out_of_an_answer_that_was_asked_for_in_a_fence(words: str, project: Workspace) -> None:
+    """The plugin's commands put `status` and `history` into a prompt, once without any fence."""
+    fill(project, said(" ".join(INJECTIONS).replace("\0", "")))
+    judge(call(*words.split(), "--fence", directory=project.root).ok().out.rstrip("\n"))
+
+
+def test_what_the_plugin_puts_into_a_prompt_stands_in_a_fence() -> None:
+    commands = [path.read_text() for path in (Path(holdfast.__file__).parent / "plugin/commands").glob("*.md")]
+    put_in = [line for text in commands for line in re.findall(r"^!`(.*)`$", text, re.MULTILINE)]
+    assert len(put_in) == 4
+    assert all(line.endswith(" --fence") or line == "holdfast brief" for line in put_in)
+
+
 def test_a_brief_that_an_observer_command_shows_is_whole(project: Workspace) -> None:
     fill(project, said(" ".join(INJECTIONS)))
     judge(holdfast.command(project, "*brief").text)

@@ -1,4 +1,4 @@
-"""What every command has: --json, -q, -v, an example, a workspace, and one way to say its result."""
+"""What every command has: --json, -q, -v, --fence, an example, a workspace, and one way to say its result."""
 
 from __future__ import annotations
 
@@ -52,10 +52,11 @@ class VerbCommand(WithExample):
             click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object and nothing else."),
             click.Option(["-q", "--quiet"], is_flag=True, help="Print data only, no talk."),
             click.Option(["-v", "--verbose"], is_flag=True, help="Say more about what happens."),
+            click.Option(["--fence"], is_flag=True, help="Print the answer as data for an agent, inside a fence."),
         ]
 
     def invoke(self, ctx: click.Context) -> int:
-        manner = Manner(*(ctx.params.pop(name) for name in ("as_json", "quiet", "verbose")))
+        manner = Manner(*(ctx.params.pop(name) for name in ("as_json", "quiet", "verbose", "fence")))
         return answer(functools.partial(self._call, ctx), manner)
 
     def _call(self, ctx: click.Context, workspace: Workspace) -> Said:

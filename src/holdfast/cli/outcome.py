@@ -5,6 +5,7 @@ It knows nothing of how a command line is read, so that a command that is called
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import re
@@ -43,6 +44,7 @@ class Manner(Struct, frozen=True):
     as_json: bool = False
     quiet: bool = False
     verbose: bool = False
+    fence: bool = False
 
 
 def answer(act: Callable[[Workspace], Said], manner: Manner) -> int:
@@ -63,13 +65,28 @@ def answer(act: Callable[[Workspace], Said], manner: Manner) -> int:
             words.emit(said.talk, sys.stderr)
         if manner.verbose:
             words.emit([("dim", f"store: {workspace.place}"), ("dim", f"worktree: {workspace.root}")], sys.stderr)
-    if manner.quiet and said.short is not None:
-        words.emit(said.short)
-    elif callable(said.data):
-        said.data()
+    data = said.short if manner.quiet and said.short is not None else said.data
+    if manner.fence:
+        from holdfast.fence import enclose
+
+        words.emit([enclose(_text(data), workspace.chance)])
+        return said.code
+    if callable(data):
+        data()
     else:
-        words.emit(said.data)
+        words.emit(data)
     return said.then() if said.then else said.code
+
+
+def _text(data: Iterable[Line] | Callable[[], None]) -> str:
+    """What would be printed."""
+    printed = io.StringIO()
+    if callable(data):
+        with contextlib.redirect_stdout(printed):
+            data()
+    else:
+        words.emit(data, printed)
+    return printed.getvalue().rstrip("\n")
 
 
 def is_terminal() -> bool:
