@@ -1,14 +1,15 @@
 """Limits that hold by themselves: what the store may take, and what goes first when it takes more.
 
-At the cap, backups that upgrades made go first, then what the tools of ended runs gave, the oldest before all; then
-runs that were exported; then checkpoints. What is open, pinned, named, in use or unknown stays, and recording goes on,
-with a warning. It happens where nobody waits: after a turn, when a look at the sizes of files says so, and once in a
-while anyway.
+At the cap, second copies of the store go first, then what the tools of ended runs gave, the oldest before all; then
+runs that were exported; then originals that have lain aside long enough; then checkpoints. What is open, pinned,
+named, in use or unknown stays, and recording goes on, with a warning. It happens where nobody waits: after a turn,
+when a look at the sizes of files says so, and once in a while anyway.
 """
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 from holdfast import departed, files
 from holdfast.backups import old_backups
@@ -16,6 +17,7 @@ from holdfast.catchup import has_files
 from holdfast.filling import Last, cap_of, has_outgrown, last_tidied, look_at_room, note_tidied
 from holdfast.journal import Journal, is_ledger
 from holdfast.model import Run
+from holdfast.originals import Original, list_originals, name_of, remove_original, remove_originals
 from holdfast.retention import Rules, why_run_stays
 from holdfast.text import path_text
 from holdfast.thinning import thin_out
@@ -57,17 +59,20 @@ def tidy_up(
     before, cap = look_at_room(workspace), cap_of(workspace)
     aim = int(AIM * cap) if before.total > cap else cap
     needed, old_output = before.total - aim, _ago(workspace, "output.keep_days")
-    copies, freed = _remove_copies(workspace, needed, dry_run)
+    copies, aside, freed = _remove_copies(workspace, needed, dry_run)
     thinned = thin_out(workspace, older_than=old_output, until_freed=needed - freed, dry_run=dry_run)
     removed, more = _remove_runs(workspace, needed - freed - thinned.freed, dry_run)
+    freed += thinned.freed + more
+    old, more = remove_originals(workspace, needed - freed, dry_run)
     if rules.bytes is None:
-        rules.bytes = max(0, aim - (before.total - before.checkpoints - freed - thinned.freed - more))
+        rules.bytes = max(0, aim - (before.total - before.checkpoints - freed - more))
     result = tidy_checkpoints(workspace, rules, dry_run=dry_run, thorough=thorough, spares_open=spares_open)
     result.copies, result.thinned, result.removed, result.cap = copies, thinned.runs, removed, cap
-    old = old_backups(workspace) if has_files(workspace) else []
-    result.backups = [path_text(path.relative_to(workspace.root)) for path in old]
+    result.aside = [*aside, *old]
+    ended = old_backups(workspace) if has_files(workspace) else []
+    result.backups = [path_text(path.relative_to(workspace.root)) for path in ended]
     if not dry_run:
-        for path in old:
+        for path in ended:
             files.remove(path)
         workspace.store.shrink(lambda done, total: workspace.progress("giving space back", done, total))
     result.room = look_at_room(workspace)
@@ -75,21 +80,30 @@ def tidy_up(
     return result
 
 
-def _remove_copies(workspace: Workspace, needed: int, dry_run: bool) -> tuple[list[str], int]:
-    """Remove backups that upgrades made, oldest first, as room is needed. The newest stays for a week."""
-    removed: list[str] = []
-    freed = 0
-    found = sorted((workspace.place / "backups").glob("format-*"), key=lambda path: path.stat().st_mtime)
-    for path in found:
-        about = path.stat()
-        is_young = workspace.clock.now().timestamp() - about.st_mtime < FRESH.total_seconds()
-        if freed >= needed or (path == found[-1] and is_young):
+def _remove_copies(workspace: Workspace, needed: int, dry_run: bool) -> tuple[list[str], list[str], int]:
+    """Remove second copies of the store, oldest first, as room is needed: backups that upgrades made, and databases of
+    which a repair lost nothing. The newest stays for a week."""
+    backups, aside, freed = list[str](), list[str](), 0
+    found = sorted(_second_copies(workspace), key=lambda copy: (copy.since, copy.path))
+    for copy in found:
+        is_young = workspace.clock.now() - copy.since < FRESH
+        if freed >= needed or (copy == found[-1] and is_young):
             break
-        removed.append(path_text(path.name))
-        freed += about.st_size
+        if copy.path.parent.name == "backups":
+            backups.append(path_text(copy.path.name))
+        else:
+            aside.append(name_of(workspace, copy))
+        freed += copy.size
         if not dry_run:
-            files.remove(path)
-    return removed, freed
+            remove_original(copy)
+    return backups, aside, freed
+
+
+def _second_copies(workspace: Workspace) -> Iterator[Original]:
+    for path in (workspace.place / "backups").glob("format-*"):
+        about = path.stat()
+        yield Original(path, about.st_size, datetime.fromtimestamp(about.st_mtime, UTC), True)
+    yield from (original for original in list_originals(workspace) if original.is_second_copy)
 
 
 def _remove_runs(workspace: Workspace, needed: int, dry_run: bool) -> tuple[list[str], int]:

@@ -39,6 +39,14 @@ SETTINGS = {
     for setting in (
         Setting("artifact.limit", 1024, "kilobytes of the largest artifact that is loaded", 1, 1_000_000),
         Setting("artifact.warn", 100, "kilobytes of an artifact above which a load warns", 1, 1_000_000),
+        Setting(
+            "aside.keep_days",
+            30,
+            "days that damaged originals and replaced stores stay, however full the store is; 0: for good",
+            0,
+            36_500,
+            by_project=False,
+        ),
         Setting("brief.artifacts", "", "files that every brief carries, as far as there is room: a list of paths"),
         Setting("brief.budget", 10_000, "characters of a brief", 500, 1_000_000),
         Setting("checkpoint.file_limit", 50, "megabytes of the largest file that a checkpoint takes", 1, 100_000),

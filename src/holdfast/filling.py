@@ -41,7 +41,7 @@ def warning_of(room: Room, cap: int) -> str | None:
     share = f"the store takes {room.total / MEGABYTE:,.0f} of {cap / MEGABYTE:,.0f} MB"
     if room.total <= cap:
         return f"{share}; at the cap the oldest tool output goes first (`holdfast tidy --dry-run`)"
-    return f"{share}; what is left is open, named, pinned or not exported: `holdfast runs --size` shows it"
+    return f"{share}; what is left is open, named, pinned, not exported or kept aside: `holdfast runs --size` shows it"
 
 
 def has_outgrown(workspace: Workspace, total: int) -> bool:

@@ -12,6 +12,7 @@ from holdfast import examining, files
 from holdfast.checking import check_runs
 from holdfast.errors import Damaged
 from holdfast.model import Checkpoint
+from holdfast.originals import mark_second_copy
 from holdfast.proving import Problem, prove
 from holdfast.rebuilding import rebuild
 from holdfast.reshelving import reshelve
@@ -76,6 +77,8 @@ def _rebuild(workspace: Workspace, patience: float, problems: list[str], result:
     result.mended += [f"events were taken from {name}" for name in built.sources]
     result.lost += built.lost
     result.aside = built.aside
+    if built.aside is not None and not built.lost:
+        mark_second_copy(workspace.place / built.aside)
 
 
 def _put_copies_aside(workspace: Workspace, result: Mended) -> None:
@@ -85,6 +88,7 @@ def _put_copies_aside(workspace: Workspace, result: Mended) -> None:
         for directory in (place.parent, place):
             files.make_private_directory(directory)
         with files.os_errors(path):
+            os.utime(path)  # from now on it is kept for some time
             os.rename(path, _free(place / path.name))
         result.mended.append(f"{path_text(path.relative_to(workspace.place))} was damaged and went aside")
 

@@ -22,7 +22,7 @@ PARTS = {
     "git": "checkpoints",
     "worktrees": "caches",
     "faces": "copies",
-    "aside": "copies",
+    "aside": "aside",
     "backups": "copies",
 }
 PACK = (".pack", ".idx", ".rev", ".keep")
@@ -35,7 +35,8 @@ class Room(Struct):
     journal: int = 0  # the database and its log
     checkpoints: int = 0  # our packs
     inbox: int = 0  # calls that were not taken in yet, or could not be read
-    copies: int = 0  # versions of files of other systems, what was moved aside, backups
+    copies: int = 0  # versions of files of other systems, and backups
+    aside: int = 0  # damaged originals, stores that a backup replaced, what stood in the way of a restore
     caches: int = 0  # what is remembered of worktrees
     rest: int = 0
 
@@ -48,12 +49,22 @@ def room_of(place: Path, root: Path) -> Room:
     """What a store takes, with its packs in the repository of a worktree, if there is one."""
     room = Room()
     for path, size in _sizes(place):
-        room.add(PARTS.get(path.relative_to(place).parts[0], "rest"), size)
+        room.add(_part(path.relative_to(place)), size)
     mark = files.read(place / "git" / "keep", 64)
     for keep in _kept(root) if mark else ():
         if files.read(keep, 64) == mark:
             room.add("checkpoints", sum(_size(keep.with_suffix(suffix)) for suffix in PACK))
     return room
+
+
+def bytes_of(path: Path) -> int:
+    """What a file takes, or a directory with all that is in it."""
+    return sum(size for _, size in _sizes(path)) if path.is_dir() and not path.is_symlink() else _size(path)
+
+
+def _part(path: Path) -> str:
+    is_replaced = path.parts[0] == "backups" and path.name.startswith("replaced-")
+    return "aside" if is_replaced else PARTS.get(path.parts[0], "rest")
 
 
 def _kept(root: Path) -> Iterator[Path]:

@@ -31,6 +31,7 @@ class Tidied(Struct):
     backups: list[str] = []  # of state files, whose runs ended long ago
     because: dict[str, int] = {}  # why some stay whatever the numbers say -> how many
     copies: list[str] = []  # backups that upgrades made
+    aside: list[str] = []  # damaged originals and replaced stores, where they lay in the store
     thinned: list[str] = []  # runs of whose tool output only the sizes are left
     removed: list[str] = []  # runs that were exported and are too old, too many or too large
     given_back: int = 0  # bytes of the store, all together

@@ -3,6 +3,7 @@ event is there, each with what its tools gave or its size, and the next tidying 
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 import holdfast
 from holdfast.model import Draft
+from holdfast.originals import list_originals
 from holdfast.workspace import Workspace
 from tests.crash.cases import an_empty_project, opened, verb
 from tests.faults import tracer
@@ -37,8 +39,17 @@ class Full:
             (workspace.place / "faces" / "ballast").write_bytes(bytes(1_100_000))
             holdfast.export(workspace, self.runs[0], directory / "exported", raw=True)
             holdfast.start(workspace, "open")
+            self._put_aside(workspace)
             for key, value in (("store.cap", "1"), ("run.most", "4")):
                 holdfast.config_set(workspace, key, value)
+
+    def _put_aside(self, workspace: Workspace) -> None:
+        """An original that has lain aside long enough."""
+        original = workspace.place / "aside" / "journal-20200101-120000-1"
+        original.mkdir(parents=True, mode=0o700)
+        for name in ("journal.db", "journal.db-wal"):
+            (original / name).write_bytes(bytes(50_000))
+        os.utime(original, (0, 0))
 
     def _worked(self, workspace: Workspace, goal: str) -> str:
         run = holdfast.start(workspace, goal).run.id
@@ -58,6 +69,8 @@ class Full:
             assert holdfast.verify(workspace, deep=True).problems == []
             self._look(workspace)
             holdfast.tidy(workspace)
+            for original in list_originals(workspace):  # what a kill left of it is not the database any more
+                assert not (original.path / "journal.db").exists()
             assert self._look(workspace) == 3 * CALLS, "all is thinned out now"
             assert holdfast.verify(workspace, deep=True).problems == []
             there = {run.id for run in holdfast.runs(workspace).runs}

@@ -112,7 +112,8 @@ def test_what_is_open_stays_although_the_store_is_full_and_recording_goes_on(
         assert done.room.total > done.cap
         assert len(given(full, run)) == 160
         holdfast.note(full, "still recorded")
-        assert "of 1 MB; what is left is open, named, pinned or not exported" in holdfast.status(full).warnings[-1]
+        told = holdfast.status(full).warnings[-1]
+        assert "of 1 MB; what is left is open, named, pinned, not exported or kept aside" in told
 
 
 @pytest.mark.promise(11)

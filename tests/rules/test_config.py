@@ -44,6 +44,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Place:
 BY_HAND: dict[str, tuple[int | float | str, bool]] = {
     "artifact.limit": (1024, True),
     "artifact.warn": (100, True),
+    "aside.keep_days": (30, False),
     "brief.artifacts": ("", True),
     "brief.budget": (10_000, True),
     "checkpoint.file_limit": (50, True),

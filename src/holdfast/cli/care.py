@@ -119,6 +119,7 @@ def _tidied(found: tidying.Tidied) -> Iterator[Line]:
     removed = "Would remove" if found.dry_run else "Removed"
     if found.copies:
         yield f"{removed} {count(len(found.copies), 'backup')} that upgrades made"
+    yield from (f"{removed} what was put aside: {one_line(name, 120)}" for name in found.aside)
     if found.thinned:
         thinned = "Would thin" if found.dry_run else "Thinned"
         yield f"{thinned} out the tool output of {count(len(found.thinned), 'run')}"

@@ -15,6 +15,7 @@ from holdfast.client import Level
 from holdfast.errors import HoldfastError
 from holdfast.filling import cap_of, look_at_room, warning_of
 from holdfast.git import find_program
+from holdfast.originals import told_of_originals
 from holdfast.teamfaces import damages
 from holdfast.text import count, path_text, sound_text
 from holdfast.trusting import find_waiting, is_trusted
@@ -69,10 +70,15 @@ def _store(workspace: Workspace) -> Iterator[Check]:
         return
     if problems:
         yield Check("store", BROKEN, f"the database is damaged: {problems[0]}", ["`holdfast verify`"])
-    elif warning := warning_of(look_at_room(workspace), cap_of(workspace)):
+        return
+    warning = warning_of(look_at_room(workspace), cap_of(workspace))
+    if warning:
         yield Check("store", WARNING, f"{path_text(workspace.place)}: {warning}", ["`holdfast tidy`"])
     else:
         yield Check("store", OK, path_text(workspace.place))
+    if told := told_of_originals(workspace):
+        hints = ["`holdfast tidy --dry-run`", "`holdfast config set aside.keep_days 0` keeps them for good"]
+        yield Check("put aside", WARNING if warning else OK, told, hints)
 
 
 def _team(workspace: Workspace) -> Iterator[Check]:

@@ -61,6 +61,7 @@ def sizes(workspace: Workspace, *, limit: int | None = None) -> RunsSized:
         "checkpoints of no run, and packs": room.checkpoints - of_runs,
         "inbox": room.inbox,
         "copies and backups": room.copies,
+        "put aside": room.aside,
         "caches": room.caches,
         "the rest": room.rest,
     }

@@ -10,6 +10,7 @@ from holdfast.errors import Ambiguous, NotFound
 from holdfast.filling import cap_of, look_at_room, warning_of
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore, Run, Session
+from holdfast.originals import told_of_originals
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import path_text
 from holdfast.trusting import find_waiting
@@ -58,6 +59,8 @@ def status(workspace: Workspace, *, run: str | None = None) -> Status:
     result.set_aside = intake.aside(workspace.inbox)
     if warning := warning_of(look_at_room(workspace), cap_of(workspace)):
         workspace.warn(warning)
+        if told := told_of_originals(workspace):
+            workspace.warn(told)
     result.warnings = workspace.warnings
     result.untrusted = find_waiting(workspace)
     return result
