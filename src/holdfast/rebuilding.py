@@ -7,9 +7,7 @@ it takes the old one's place, and the old files stay aside.
 from __future__ import annotations
 
 import contextlib
-import heapq
 import shutil
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ from holdfast.errors import Damaged, HoldfastError
 from holdfast.examining import backups_of, rows_of
 from holdfast.journal import Journal
 from holdfast.model import Event
+from holdfast.stores.plans import Place, Plan
 from holdfast.stores.protocol import Writer
 from holdfast.stores.replacing import replace_database
 from holdfast.stores.salvaging import Salvage, salvage
@@ -31,6 +30,7 @@ from holdfast.workspace import Workspace
 
 LOST = "event.lost"
 BATCH = 1_000  # events in one commit
+WEIGHT = 4_000_000  # bytes of large values in one commit
 GONE = b"[lost]"
 REPLACED = "replaced-"  # how the name of a backup begins that restoring another one made
 
@@ -42,15 +42,6 @@ class Rebuilt(Struct):
     lost: list[str] = []
     sources: list[str] = []  # backups that events were taken from
     aside: str | None = None
-
-
-class Place(Struct):
-    """Where an event is to be had: in which source, at which position there."""
-
-    position: int
-    source: int
-    is_sound: bool
-    id: bytes
 
 
 def rebuild(workspace: Workspace) -> Rebuilt:
@@ -72,7 +63,10 @@ def rebuild(workspace: Workspace) -> Rebuilt:
             stack.callback(source.close)
         if damaged is not None and damaged.lost_pages:
             result.lost.append(f"what {damaged.lost_pages:,} pages of the log held, which were written last")
-        builder = Builder(workspace, sources, [name.startswith(f"backups/{REPLACED}") for name in names], result)
+        plan = Plan()
+        stack.callback(plan.close)
+        is_left = [name.startswith(f"backups/{REPLACED}") for name in names]
+        builder = Builder(workspace, sources, is_left, plan, result)
         new = SqliteStore(_room(directory, "new") / "journal.db")
         stack.callback(new.close)
         builder.build(new)
@@ -120,67 +114,54 @@ class Builder:
     """Takes each event from the best place it is to be had, and adds it to a new journal."""
 
     def __init__(
-        self, workspace: Workspace, sources: list[Salvage | None], is_left: list[bool], result: Rebuilt
+        self, workspace: Workspace, sources: list[Salvage | None], is_left: list[bool], plan: Plan, result: Rebuilt
     ) -> None:
         self._workspace = workspace
         self._is_left = is_left
         self._sources = sources
+        self._plan = plan
         self._result = result
         self._runs = [source.runs() if source else {} for source in sources]
-        self._seen: set[str] = set()
+        self._weight = 0  # bytes of large values in the events that wait for their commit
         self.used: set[int] = set()
 
     def build(self, store: SqliteStore) -> None:
-        plan = self._plan()
-        steps = heapq.merge(*(self._in_order(run, found) for run, found in plan.items()), key=lambda step: step[0])
-        total, batch = sum(map(len, plan.values())), []
-        for _, run, seq, place in steps:
+        self._choose()
+        total, batch = self._plan.total(), list[Event]()
+        for run, seq, place in self._plan.in_order():
             batch.append(self._event(run, seq, place))
             self._result.events += 1
-            if len(batch) == BATCH:
+            if len(batch) == BATCH or self._weight > WEIGHT:
                 self._add(store, batch)
-                batch = []
+                batch, self._weight = [], 0
                 self._workspace.progress("rebuilding the journal", self._result.events, total)
         self._add(store, batch)
         with store.writing() as view:
-            self._add_the_rest(view, set(plan))
+            self._add_the_rest(view, set(self._plan.runs()))
 
-    def _plan(self) -> dict[str, dict[int, Place]]:
-        """For each run and number, where the event is to be had; a sound one before one that has changed."""
-        found = self._places(0)
+    def _choose(self) -> None:
+        """Choose for each run and number where its event is taken from."""
+        for number, source in enumerate(self._sources):
+            for left in source.events(self._runs[number]) if source else ():
+                self._plan.note(number, left.position, left.row, left.is_sound)
         known = set(self._runs[0].values())
         lengths = self._sources[0].lengths() if self._sources[0] else {}
-        for number in range(1, len(self._sources)):
-            for run, places in self._places(number).items():
-                if run not in known and not self._may_have_lost(number):
+        for number in range(len(self._sources)):
+            for run in self._plan.runs_of(number):
+                if number and run not in known and not self._may_have_lost(number):
                     continue
-                there = found.setdefault(run, {})
-                if not there:
-                    there |= places
-                elif not _went_another_way(there, places):
-                    _fill_in(there, places, self._until(number, there, places, lengths.get(run)))
+                if not self._plan.last(run):
+                    self._plan.take(number, run)
+                elif not self._plan.went_another_way(number, run):
+                    self._plan.take(number, run, self._until(number, run, lengths.get(run)))
         for run, length in lengths.items():
-            if run in found and length > max(found[run]):
-                self._result.lost.append(f"the events of {run} after {max(found[run])}, up to {length}")
-        return {run: places for run, places in found.items() if places}
+            if length > (last := self._plan.last(run)) > 0:
+                self._result.lost.append(f"the events of {run} after {last}, up to {length}")
 
-    def _places(self, number: int) -> dict[str, dict[int, Place]]:
-        """Where one source has which events."""
-        found: dict[str, dict[int, Place]] = {}
-        source = self._sources[number]
-        for left in source.events(self._runs[number]) if source else ():
-            places = found.setdefault(left.row.run, {})
-            before = places.get(left.row.seq)
-            if before is None or (left.is_sound and not before.is_sound):
-                places[left.row.seq] = Place(left.position, number, left.is_sound, left.row.id)
-        return found
-
-    def _until(self, number: int, here: dict[int, Place], there: dict[int, Place], length: int | None) -> int | None:
+    def _until(self, number: int, run: str, length: int | None) -> int | None:
         """Up to which event a backup may fill in what is missing. One that restoring made is of a history that was
         left: it counts as far as both have the same events."""
-        if self._is_left[number]:
-            return max((seq for seq, place in there.items() if seq in here and here[seq].id == place.id), default=0)
-        return length
+        return self._plan.last_common(number, run) if self._is_left[number] else length
 
     def _may_have_lost(self, number: int) -> bool:
         """Whether a whole run may be missing. One that only an older backup has was deleted since."""
@@ -188,18 +169,11 @@ class Builder:
         damaged = self._sources[0]
         return number == newest and (damaged is None or not damaged.is_complete)
 
-    def _in_order(self, run: str, places: dict[int, Place]) -> Iterator[tuple[int, str, int, Place | None]]:
-        position = 0
-        for seq in range(1, max(places) + 1):
-            place = places.get(seq)
-            position = max(position, place.position if place else 0)
-            yield position, run, seq, place
-
     def _event(self, run: str, seq: int, place: Place | None) -> Event:
         event = self._read(run, seq, place) if place else None
-        if event is None or event.id in self._seen:
+        if event is None or not self._plan.is_new(event.id):
             event = self._stand_in(run, seq)
-        self._seen.add(event.id)
+            self._plan.is_new(event.id)
         return event
 
     def _read(self, run: str, seq: int, place: Place) -> Event | None:
@@ -222,6 +196,7 @@ class Builder:
             data = source.blob(digest) if source else None
             if data is not None and packing.digest_of(data) == digest:
                 self.used.add(number)
+                self._weight += len(data)
                 return data
         self._result.lost.append(f"a large value of event {seq} of {run}")
         return GONE
@@ -268,17 +243,3 @@ class Builder:
             for worktree, key in (source.pointers() if source else {}).items():
                 if self._runs[number].get(key) in runs:
                     view.point(worktree, self._runs[number][key])
-
-
-def _went_another_way(here: dict[int, Place], there: dict[int, Place]) -> bool:
-    """Whether a backup is of another history: one that was left when yet another backup was put back."""
-    both = [(here[seq], place) for seq, place in there.items() if seq in here]
-    return any(one.is_sound and other.is_sound and one.id != other.id for one, other in both)
-
-
-def _fill_in(here: dict[int, Place], there: dict[int, Place], until: int | None) -> None:
-    """Take from a backup what is missing or has changed; what the run never had since is not missing."""
-    for seq, place in there.items():
-        before = here.get(seq)
-        if (until is None or seq <= until) and (before is None or (place.is_sound and not before.is_sound)):
-            here[seq] = place

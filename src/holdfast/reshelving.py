@@ -26,6 +26,7 @@ from holdfast.shadow import Shadow
 from holdfast.text import count, path_text
 from holdfast.workspace import Workspace
 
+WEIGHT = 16_000_000  # bytes of objects that are in memory at once
 LIMIT = 50_000_000  # bytes of a file of the worktree that may be what is missing
 
 
@@ -69,10 +70,10 @@ def _mend_packs(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], r
         files.make_private_directory(room)
         for pack in _packs_to_look_in(workspace, damaged, directory):
             _unpack(shadow, pack, room)
-        _write(shadow, dict(_loose(shadow, room)), result)
+        _write(shadow, _loose(shadow, room), result)
         lacking = _lacking(shadow, found)
     if lacking:
-        _write(shadow, dict(_in_worktree(shadow, lacking)), result)
+        _write(shadow, _in_worktree(shadow, lacking), result)
         lacking = _lacking(shadow, found)
     shutil.rmtree(directory, ignore_errors=True)
     if lacking:
@@ -160,11 +161,21 @@ def _in_worktree(shadow: Shadow, lacking: set[str]) -> Iterator[tuple[str, tuple
             yield id, (BLOB, data)
 
 
-def _write(shadow: Shadow, objects: dict[str, tuple[str, bytes]], result: Reshelved) -> None:
-    if objects:
-        write_pack(shadow.git.objects, objects, shadow.git.form, shadow.git.directory / "keep")
+def _write(shadow: Shadow, objects: Iterator[tuple[str, tuple[str, bytes]]], result: Reshelved) -> None:
+    """Write objects into packs of ours, so many at a time as may be in memory."""
+    batch, weight, total = dict[str, tuple[str, bytes]](), 0, 0
+    for id, (kind, data) in objects:
+        total += id not in batch
+        batch[id] = (kind, data)
+        weight += len(data)
+        if weight > WEIGHT:
+            write_pack(shadow.git.objects, batch, shadow.git.form, shadow.git.directory / "keep")
+            batch, weight = {}, 0
+    if batch:
+        write_pack(shadow.git.objects, batch, shadow.git.form, shadow.git.directory / "keep")
+    if total:
         shadow.known.refresh()
-        result.mended.append(f"{count(len(objects), 'object')} of checkpoints found again")
+        result.mended.append(f"{count(total, 'object')} of checkpoints found again")
 
 
 def _mend_ref(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], result: Reshelved) -> None:

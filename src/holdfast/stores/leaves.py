@@ -5,8 +5,10 @@ A page that was freed may hold rows that were deleted, so whoever uses this must
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 PAGE = 4096
@@ -17,57 +19,72 @@ UNREADABLE = (IndexError, ValueError, struct.error)
 INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 
 
-def rows_in_leaves(data: bytes) -> Iterator[tuple[int, list[Any]]]:
+class Pages:
+    """The pages of a file that nobody writes, each read when it is asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = open(path, "rb")  # noqa: SIM115 - it lives as long as this does
+        self.count = os.fstat(self._file.fileno()).st_size // PAGE
+
+    def __getitem__(self, number: int) -> bytes:
+        """A page by its number, from 1."""
+        if not 1 <= number <= self.count:
+            raise ValueError("there is no such page")
+        return os.pread(self._file.fileno(), PAGE, (number - 1) * PAGE)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def rows_in_leaves(pages: Pages) -> Iterator[tuple[int, list[Any]]]:
     """Every row of an ordinary table that can be read, with its number."""
-    for at, end in _cells(data, LEAF):
+    for page, at in _cells(pages, LEAF):
         try:
-            size, start = _varint(data, at)
-            number, start = _varint(data, start)
-            yield number, _row(data, start, end, size, MOST_LOCAL)
+            size, start = _varint(page, at)
+            number, start = _varint(page, start)
+            yield number, _row(pages, page, start, size, MOST_LOCAL)
         except UNREADABLE:
             continue
 
 
-def entries_in_leaves(data: bytes) -> Iterator[list[Any]]:
+def entries_in_leaves(pages: Pages) -> Iterator[list[Any]]:
     """Every entry of an index, or of a table without numbers, that can be read; but for those that no leaf holds."""
-    for at, end in _cells(data, INDEX_LEAF):
+    for page, at in _cells(pages, INDEX_LEAF):
         try:
-            size, start = _varint(data, at)
-            yield _row(data, start, end, size, MOST_LOCAL_OF_INDEX)
+            size, start = _varint(page, at)
+            yield _row(pages, page, start, size, MOST_LOCAL_OF_INDEX)
         except UNREADABLE:
             continue
 
 
-def _cells(data: bytes, kind: int) -> Iterator[tuple[int, int]]:
-    """Where the cells of all pages of a kind begin, and where their page ends."""
-    for start in range(0, len(data) - PAGE + 1, PAGE):
-        head = start + (100 if start == 0 else 0)
-        if data[head] == kind:
-            most = min(int.from_bytes(data[head + 3 : head + 5], "big"), PAGE // 4)
+def _cells(pages: Pages, kind: int) -> Iterator[tuple[bytes, int]]:
+    """All pages of a kind, and where in each its cells begin."""
+    for number in range(1, pages.count + 1):
+        page, head = pages[number], 100 if number == 1 else 0
+        if page[head] == kind:
+            most = min(int.from_bytes(page[head + 3 : head + 5], "big"), PAGE // 4)
             for at in range(head + 8, head + 8 + 2 * most, 2):
-                yield start + int.from_bytes(data[at : at + 2], "big"), start + PAGE
+                yield page, int.from_bytes(page[at : at + 2], "big")
 
 
-def _row(data: bytes, at: int, end: int, size: int, most_local: int) -> list[Any]:
-    if size > len(data) or at > end:
+def _row(pages: Pages, page: bytes, at: int, size: int, most_local: int) -> list[Any]:
+    if size > pages.count * PAGE or at > PAGE:
         raise ValueError("there is no row here")
-    return list(_values(_payload(data, at, size, most_local)))
+    return list(_values(_payload(pages, page, at, size, most_local)))
 
 
-def _payload(data: bytes, at: int, size: int, most_local: int) -> bytes:
+def _payload(pages: Pages, page: bytes, at: int, size: int, most_local: int) -> bytes:
     """The bytes of a row. What does not fit into its page lies in a chain of others."""
     if size <= most_local:
-        return data[at : at + size]
+        return page[at : at + size]
     local = LEAST_LOCAL + (size - LEAST_LOCAL) % (PAGE - 4)
     local = local if local <= most_local else LEAST_LOCAL
-    parts, left = [data[at : at + local]], size - local
-    page = int.from_bytes(data[at + local : at + local + 4], "big")
+    parts, left = [page[at : at + local]], size - local
+    following = int.from_bytes(page[at + local : at + local + 4], "big")
     while left > 0:
-        start = (page - 1) * PAGE
-        if page < 1 or start + PAGE > len(data):
-            raise ValueError("the chain leads nowhere")
-        page = int.from_bytes(data[start : start + 4], "big")
-        parts.append(data[start + 4 : start + 4 + min(left, PAGE - 4)])
+        part = pages[following]
+        following = int.from_bytes(part[:4], "big")
+        parts.append(part[4 : 4 + min(left, PAGE - 4)])
         left -= PAGE - 4
     return b"".join(parts)
 

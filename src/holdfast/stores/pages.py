@@ -8,11 +8,13 @@ first one that does not fit for the end of the log, and loses what lies behind i
 
 from __future__ import annotations
 
+import contextlib
 import os
 import struct
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -117,28 +119,43 @@ def every_page(path: Path, first: int = 1, count: int = 2**62) -> Iterator[tuple
 
 def read_log(path: Path) -> Log:
     """What the log holds, and whether it breaks off where it should not."""
-    data = read(path, LOG_LIMIT) or b""
-    if len(data) < LOG_HEAD:
+    frames = _parts_of(path)
+    head = next(frames)
+    if len(head) < LOG_HEAD:
         return Log({}, None)
-    magic, _, page, _, *salt, one, two = struct.unpack(">8I", data[:LOG_HEAD])
+    magic, _, page, _, *salt, one, two = struct.unpack(">8I", head)
     order = ">" if magic & 1 else "<"
-    state = _checksum(data[: LOG_HEAD - 8], order, (0, 0))
+    state = _checksum(head[: LOG_HEAD - 8], order, (0, 0))
     if magic & ~1 != MAGIC or page != PAGE or state != (one, two):
         return Log({}, "the head of the log is damaged, so that nothing in it counts")
     found: dict[int, set[int]] = {}
     waiting: list[tuple[int, int]] = []
-    for at in range(LOG_HEAD, len(data) - FRAME - PAGE + 1, FRAME + PAGE):
-        number, size, *there, one, two = struct.unpack(">6I", data[at : at + FRAME])
-        content = data[at + FRAME : at + FRAME + PAGE]
-        state = _checksum(content, order, _checksum(data[at : at + 8], order, state))
+    for place, frame in enumerate(frames, 1):
+        number, size, *there, one, two = struct.unpack(">6I", frame[:FRAME])
+        content = frame[FRAME:]
+        state = _checksum(content, order, _checksum(frame[:8], order, state))
         if there != salt or state != (one, two):
-            return Log(found, _broken_off(data, at, salt), data[16:24])
+            return Log(found, _broken_off(chain([frame], frames), place, salt), head[16:24])
         waiting.append((number, zlib.crc32(content)))
         if size:
             for number, total in waiting:
                 found.setdefault(number, set()).add(total)
             waiting.clear()
-    return Log(found, None, data[16:24])
+    return Log(found, None, head[16:24])
+
+
+def _parts_of(path: Path) -> Iterator[bytes]:
+    """The head of the log, then its whole frames, one at a time: a log can be as large as the database."""
+    with os_errors(path), contextlib.ExitStack() as stack:
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except FileNotFoundError:
+            yield b""
+            return
+        file = stack.enter_context(open(descriptor, "rb"))
+        yield file.read(LOG_HEAD)
+        while len(frame := file.read(FRAME + PAGE)) == FRAME + PAGE:
+            yield frame
 
 
 def sound_frames(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -165,29 +182,35 @@ def _frames(path: Path) -> Iterator[tuple[int, bytes | None, bool]]:
 
     A frame's checksum goes on from the one before it, which that one says itself.
     """
-    data = read(path, LOG_LIMIT) or b""
-    order = ">" if data[3:4] and data[3] & 1 else "<"
-    state = struct.unpack(">2I", data[24:LOG_HEAD]) if len(data) >= LOG_HEAD else (0, 0)
-    salts = Counter(data[at + 8 : at + 16] for at in range(LOG_HEAD, len(data) - FRAME - PAGE + 1, FRAME + PAGE))
-    ours = data[16:24] if data[16:24] in salts else max(salts, key=lambda found: salts[found], default=b"")
-    for at in range(LOG_HEAD, len(data) - FRAME - PAGE + 1, FRAME + PAGE):
-        number, size, _, _, one, two = struct.unpack(">6I", data[at : at + FRAME])
-        if not any(data[at + n : at + n + 4] == ours[n - 8 : n - 4] for n in (8, 12)):
+    frames = _parts_of(path)
+    head = next(frames)
+    order = ">" if head[3:4] and head[3] & 1 else "<"
+    state = struct.unpack(">2I", head[24:LOG_HEAD]) if len(head) >= LOG_HEAD else (0, 0)
+    ours = _salts_of(path, head)
+    for frame in frames:
+        number, size, _, _, one, two = struct.unpack(">6I", frame[:FRAME])
+        if not any(frame[n : n + 4] == ours[n - 8 : n - 4] for n in (8, 12)):
             continue  # an earlier log left it
-        content = data[at + FRAME : at + FRAME + PAGE]
-        sound = _checksum(content, order, _checksum(data[at : at + 8], order, state)) == (one, two)
+        content = frame[FRAME:]
+        sound = _checksum(content, order, _checksum(frame[:8], order, state)) == (one, two)
         yield number, content if sound else None, bool(size)
         state = (one, two)
 
 
-def _broken_off(data: bytes, at: int, salt: list[int]) -> str | None:
+def _salts_of(path: Path, head: bytes) -> bytes:
+    """The salts of a log: those of its head, if any frame has them; otherwise those that most frames have."""
+    frames = _parts_of(path)
+    next(frames)
+    salts = Counter(frame[8:16] for frame in frames)
+    return head[16:24] if head[16:24] in salts else max(salts, key=lambda found: salts[found], default=b"")
+
+
+def _broken_off(frames: Iterator[bytes], place: int, salt: list[int]) -> str | None:
     """Whether what follows belongs to this log. What an earlier one left behind has other salts."""
-    later = range(at, len(data) - FRAME - PAGE + 1, FRAME + PAGE)
-    ours = sum(any(a == b for a, b in zip(struct.unpack_from(">2I", data, n + 8), salt, strict=True)) for n in later)
+    ours = sum(any(a == b for a, b in zip(struct.unpack_from(">2I", frame, 8), salt, strict=True)) for frame in frames)
     if not ours:
         return None
-    frame = (at - LOG_HEAD) // (FRAME + PAGE) + 1
-    return f"the log is damaged at its frame {frame}, so that {ours:,} pages in it do not count"
+    return f"the log is damaged at its frame {place}, so that {ours:,} pages in it do not count"
 
 
 def _checksum(data: bytes, order: str, state: tuple[int, int]) -> tuple[int, int]:

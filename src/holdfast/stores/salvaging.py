@@ -2,7 +2,8 @@
 
 A copy is put together of the database's pages and of every page in the log that is sound, also behind a damaged one;
 its head is written anew. If it cannot be opened, it gets the first page of a new database; then its rows are gathered
-page by page. What is read is checked by the events' own checksums, so that no mixture of pages is believed.
+page by page. What is read is checked by the events' own checksums, so that no mixture of pages is believed. A page at a
+time is in memory, so that a large database needs no more of it than a small one.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from typing import Any, NamedTuple
 import apsw
 
 from holdfast.errors import HoldfastError
-from holdfast.files import PRIVATE_FILE, write_all
+from holdfast.files import PRIVATE_FILE
 from holdfast.stores import pages
 from holdfast.stores.connecting import FORMAT, event_sum, name_for_sqlite
-from holdfast.stores.leaves import entries_in_leaves, rows_in_leaves
+from holdfast.stores.leaves import Pages, entries_in_leaves, rows_in_leaves
 from holdfast.stores.protocol import EventRow
 from holdfast.stores.sqlite_values import SqliteValues
 from holdfast.stores.upgrading import script_of
@@ -31,6 +32,7 @@ ID = 16  # bytes
 RUN_ID = re.compile(r"(run|ledger)-|[0-9]{4}-")
 EVENT, RUN = 10, 10  # columns; a run has more in later formats
 RUN_COLUMNS = "key, id, status, layout, worktree, created, updated, seq, fold, state"
+NAMES = ("run", "seq", "id", "kind", "time", "session", "agent", "body", "sum")
 MOST_TRIES = 2_000_000  # rows that are asked for one by one behind a place that cannot be read
 
 
@@ -45,14 +47,14 @@ class Left(NamedTuple):
 class Salvage:
     """What is left of a database, in a copy that can be read."""
 
-    def __init__(self, connection: apsw.Connection, data: bytes, lost_pages: int) -> None:
+    def __init__(self, connection: apsw.Connection, copy: Pages, lost_pages: int) -> None:
         self._connection = connection
-        self._data = data
+        self._pages = copy
         self.lost_pages = lost_pages  # of the log: what was committed last
         self._values = SqliteValues(connection)
         names = {name for _, name, *_ in connection.execute("PRAGMA table_info(event)")}
         self._is_summed = "sum" in names
-        self._stray: dict[int, Left] = {}
+        self._strays: apsw.Connection | None = None
         summed = "sum" if self._is_summed else "NULL"
         self._columns = ("run", "seq", "id", "kind", "time", "session", "agent", "body", summed)
         self._select = f"SELECT position, {', '.join(self._columns)} FROM event NOT INDEXED"
@@ -60,6 +62,9 @@ class Salvage:
 
     def close(self) -> None:
         self._connection.close()
+        self._pages.close()
+        if self._strays is not None:
+            self._strays.close()
 
     def runs(self) -> dict[int, str]:
         """The runs' numbers and ids. The index of ids may have what the table has lost, and pages what both have."""
@@ -70,7 +75,7 @@ class Salvage:
         except UNREADABLE:
             self.is_complete = False
         if not self.is_complete:
-            left = {key: row[1] for key, row in rows_in_leaves(self._data) if _is_run(row)}
+            left = {key: row[1] for key, row in rows_in_leaves(self._pages) if _is_run(row)}
             found = left | found
         return found
 
@@ -82,21 +87,26 @@ class Salvage:
 
     def events(self, runs: dict[int, str]) -> Iterator[Left]:
         """The events that are left, in order of commit; then those to which no path leads any more."""
-        seen: set[int] = set()
         for row in self._rows("event", "position", *self._columns):
             left = self._left(row, runs)
             if left is None:
                 self.is_complete = False
             else:
-                seen.add(left.position)
                 yield left
         if self._is_summed and not self.is_complete:
-            for position, values in rows_in_leaves(self._data):
-                is_new = len(values) == EVENT and position not in seen
-                found = self._left((position, *values[1:]), runs) if is_new else None
-                if found is not None and found.is_sound:
-                    self._stray[position] = found
-                    yield found
+            yield from self._gather_strays(runs)
+
+    def _gather_strays(self, runs: dict[int, str]) -> Iterator[Left]:
+        """Events in leaves to which no path leads. They are kept, in a file, so that they can be asked for later."""
+        self._strays = apsw.Connection("")
+        self._strays.execute(f"CREATE TABLE stray ({', '.join(('position INTEGER PRIMARY KEY', *NAMES))})")
+        for position, values in rows_in_leaves(self._pages):
+            if len(values) != EVENT or self.event_at(position, runs) is not None:
+                continue
+            found = self._left((position, *values[1:]), runs)
+            if found is not None and found.is_sound:
+                self._strays.execute(f"INSERT INTO stray VALUES {_marks(EVENT)}", (position, *values[1:]))
+                yield found
 
     def _left(self, row: tuple[Any, ...], runs: dict[int, str]) -> Left | None:
         position, *values, total = row
@@ -112,13 +122,15 @@ class Salvage:
             return None
 
     def event_at(self, position: int, runs: dict[int, str]) -> Left | None:
-        if position in self._stray:
-            return self._stray[position]
         try:
             row = self._connection.execute(f"{self._select} WHERE position = ?", (position,)).fetchone()
         except UNREADABLE:
-            return None
-        return self._left(row, runs) if row else None
+            row = None
+        found = self._left(row, runs) if row else None
+        if found is None and self._strays is not None:
+            row = self._strays.execute("SELECT * FROM stray WHERE position = ?", (position,)).fetchone()
+            found = self._left(row, runs) if row else None
+        return found
 
     def lengths(self) -> dict[str, int]:
         """How many events each run should have, as far as that is known."""
@@ -170,42 +182,42 @@ class Salvage:
 
 def salvage(path: Path, directory: Path) -> Salvage | None:
     """What is left of a database, copied into a directory of its own; None where there is none."""
-    base = bytearray(_laid_together(path))
-    if len(base) < pages.PAGE:
-        return None
-    lost = pages.lost_pages(pages.log_of(path))
-    for number, first in enumerate(_first_pages(base)):
-        copy = directory / f"left-{number}.db"
-        descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
-        try:
-            write_all(descriptor, first + base[pages.PAGE :])
-        finally:
-            os.close(descriptor)
-        connection = apsw.Connection(name_for_sqlite(copy), flags=apsw.SQLITE_OPEN_READONLY)
-        connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-        try:
-            connection.execute("SELECT id FROM run WHERE false").fetchall()
-            connection.execute("SELECT id FROM event WHERE false").fetchall()
-            return Salvage(connection, bytes(base), lost)
-        except UNREADABLE:
-            connection.close()
-    return Salvage(_gathered(bytes(base)), bytes(base), lost)
+    copy = directory / "left.db"
+    with open(
+        os.open(copy, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE), "r+b", buffering=0
+    ) as out:
+        _lay_together(path, out.fileno())
+        if os.fstat(out.fileno()).st_size < pages.PAGE:
+            return None
+        lost = pages.lost_pages(pages.log_of(path))
+        for first in _first_pages(os.pread(out.fileno(), pages.PAGE, 0), os.fstat(out.fileno()).st_size):
+            os.pwrite(out.fileno(), first, 0)
+            connection = apsw.Connection(name_for_sqlite(copy), flags=apsw.SQLITE_OPEN_READONLY)
+            connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+            try:
+                connection.execute("SELECT id FROM run WHERE false").fetchall()
+                connection.execute("SELECT id FROM event WHERE false").fetchall()
+                return Salvage(connection, Pages(copy), lost)
+            except UNREADABLE:
+                connection.close()
+    return Salvage(_gathered(Pages(copy)), Pages(copy), lost)
 
 
-def _gathered(data: bytes) -> apsw.Connection:
+def _gathered(left: Pages) -> apsw.Connection:
     """A database of all rows that lie in leaf pages: nothing is left that says which page belongs to which table."""
-    connection = _fresh()
+    connection = _fresh("")
     with connection:
-        for key, row in rows_in_leaves(data):
+        for key, row in rows_in_leaves(left):
             if _is_run(row):
                 connection.execute(
                     f"INSERT OR REPLACE INTO run ({RUN_COLUMNS}) VALUES {_marks(RUN)}", [key, *row[1:RUN]]
                 )
             elif len(row) == EVENT and _is_event(row[1:-1]) and row[-1] == event_sum(*row[1:-1]):
                 connection.execute(f"INSERT OR IGNORE INTO event VALUES {_marks(EVENT)}", [key, *row[1:]])
-        for entry in entries_in_leaves(data):
+        for entry in entries_in_leaves(left):
             if len(entry) == 2 and all(isinstance(value, bytes) for value in entry) and len(entry[0]) == ID:
                 connection.execute("INSERT OR IGNORE INTO blob VALUES (?, ?)", entry)
+    left.close()
     return connection
 
 
@@ -213,27 +225,31 @@ def _marks(count: int) -> str:
     return f"({', '.join('?' * count)})"
 
 
-def _laid_together(path: Path) -> bytes:
-    base = bytearray(b"".join(page for _, page in pages.every_page(path)) if path.exists() else b"")
+def _lay_together(path: Path, out: int) -> None:
+    """Write all pages of the database into a file, and over them those that are sound in its log."""
+    count = 0
+    for number, page in pages.every_page(path) if path.exists() else ():
+        os.pwrite(out, page, (number - 1) * pages.PAGE)
+        count = number
     for number, content in pages.sound_frames(pages.log_of(path)):
-        if number <= len(base) // pages.PAGE + 100_000:  # a number that damage has made
-            base.extend(bytes(max(0, number * pages.PAGE - len(base))))
-            base[(number - 1) * pages.PAGE : number * pages.PAGE] = content
-    return bytes(base)
+        if 0 < number <= count + 100_000:  # a number that damage has made
+            os.pwrite(out, content, (number - 1) * pages.PAGE)
+            count = max(count, number)
 
 
-def _first_pages(base: bytes | bytearray) -> Iterator[bytes]:
+def _first_pages(found: bytes, size: int) -> Iterator[bytes]:
     """The first page as it is, with a head that fits, and as a new database of ours has it."""
-    count = -(-len(base) // pages.PAGE)
-    for first in (bytes(base[: pages.PAGE]), _fresh_page()):
+    count = -(-size // pages.PAGE)
+    for first in (found, _fresh_page()):
         rest = first[24:28] + struct.pack(">I", count) + bytes(8) + first[40:44]
         numbers = struct.pack(">IIIIIIII", 4, 0, 0, 1, FORMAT, 0, 0, 0)
         head = MAGIC + struct.pack(">H", pages.PAGE) + b"\1\1\0\x40\x20\x20" + rest + numbers
         yield head + bytes(92 - len(head)) + first[24:28] + first[96:100] + first[100:]
 
 
-def _fresh() -> apsw.Connection:
-    connection = apsw.Connection(":memory:")
+def _fresh(name: str = ":memory:") -> apsw.Connection:
+    """A new database of ours; without a name it lies in a file that nobody sees."""
+    connection = apsw.Connection(name)
     connection.create_scalar_function("event_sum", event_sum, 8)
     for number in range(1, FORMAT + 1):
         connection.execute(script_of(number))
