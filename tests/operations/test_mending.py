@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,12 +12,13 @@ import pytest
 import holdfast
 from holdfast.errors import Damaged, NotFound
 from holdfast.mending import Mended
+from holdfast.model import Draft
 from holdfast.safekeeping import keep_store
 from holdfast.stores import pages
 from holdfast.stores.sqlite import SqliteStore, new_of
 from holdfast.workspace import Workspace
 from tests.crash.damage import write_back
-from tests.operations.people import run_of
+from tests.operations.people import run_of, stored_events
 from tests.tools import Command
 
 
@@ -298,3 +300,42 @@ def test_what_no_fold_looks_at_is_found(worked: Workspace, statement: str, what:
     assert what in deep(worked)
     mend(worked)
     assert deep(worked) == []
+
+
+def with_many_values(project: Workspace) -> tuple[str, list[str]]:
+    """A run with so many large values that their table has pages between its root and its leaves."""
+    run = holdfast.start(project, "Many values").run.id
+    texts = [random.Random(number).randbytes(700).hex() for number in range(300)]
+    with project.writing() as journal:
+        journal.append(run, *(Draft("note.added", {"text": text}) for text in texts))
+    write_back(project)
+    project.close()
+    return run, texts
+
+
+def lose_first_page(data: bytearray) -> None:
+    data[:200] = b"x" * 200
+
+
+def lose_ways_to_values(data: bytearray) -> None:
+    """Let every page between the root and the leaves of an index lead nowhere."""
+    for start in range(pages.PAGE, len(data), pages.PAGE):
+        if data[start] == 0x02:
+            data[start + 8 : start + 12] = b"\xff" * 4
+            for at in range(start + 12, start + 12 + 2 * int.from_bytes(data[start + 3 : start + 5], "big"), 2):
+                cell = start + int.from_bytes(data[at : at + 2], "big")
+                data[cell : cell + 4] = b"\xff" * 4
+
+
+@pytest.mark.promise(6)
+@pytest.mark.parametrize("damage", [lose_first_page, lose_ways_to_values], ids=lambda damage: damage.__name__)
+def test_a_large_value_is_found_also_where_no_way_leads_to_it(
+    project: Workspace, damage: Callable[[bytearray], None]
+) -> None:
+    """Those that lay between the leaves of their table were called lost."""
+    run, texts = with_many_values(project)
+    change(project.place / "journal.db", damage)
+    found = mend(project)
+    assert found.lost == []
+    told = [event.body["text"] for event in stored_events(project, run) if event.kind == "note.added"]
+    assert told == texts

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 PAGE = 4096
-LEAF, INDEX_LEAF = 0x0D, 0x0A
+LEAF = 0x0D
+INDEX = {0x0A: (8, 0), 0x02: (12, 4)}  # pages of an index: how long their head is, and what stands before a cell
 MOST_LOCAL, MOST_LOCAL_OF_INDEX = PAGE - 35, (PAGE - 12) * 64 // 255 - 23
 LEAST_LOCAL = (PAGE - 12) * 32 // 255 - 23
 UNREADABLE = (IndexError, ValueError, struct.error)
@@ -47,23 +48,24 @@ def rows_in_leaves(pages: Pages) -> Iterator[tuple[int, list[Any]]]:
             continue
 
 
-def entries_in_leaves(pages: Pages) -> Iterator[list[Any]]:
-    """Every entry of an index, or of a table without numbers, that can be read; but for those that no leaf holds."""
-    for page, at in _cells(pages, INDEX_LEAF):
-        try:
-            size, start = _varint(page, at)
-            yield _row(pages, page, start, size, MOST_LOCAL_OF_INDEX)
-        except UNREADABLE:
-            continue
+def entries(pages: Pages) -> Iterator[list[Any]]:
+    """Every entry of an index, or of a table without numbers, that can be read: those between its leaves too."""
+    for kind, (head, before) in INDEX.items():
+        for page, at in _cells(pages, kind, head):
+            try:
+                size, start = _varint(page, at + before)
+                yield _row(pages, page, start, size, MOST_LOCAL_OF_INDEX)
+            except UNREADABLE:
+                continue
 
 
-def _cells(pages: Pages, kind: int) -> Iterator[tuple[bytes, int]]:
+def _cells(pages: Pages, kind: int, length: int = 8) -> Iterator[tuple[bytes, int]]:
     """All pages of a kind, and where in each its cells begin."""
     for number in range(1, pages.count + 1):
         page, head = pages[number], 100 if number == 1 else 0
         if page[head] == kind:
             most = min(int.from_bytes(page[head + 3 : head + 5], "big"), PAGE // 4)
-            for at in range(head + 8, head + 8 + 2 * most, 2):
+            for at in range(head + length, head + length + 2 * most, 2):
                 yield page, int.from_bytes(page[at : at + 2], "big")
 
 

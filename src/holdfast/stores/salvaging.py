@@ -21,7 +21,7 @@ from holdfast.errors import HoldfastError
 from holdfast.files import PRIVATE_FILE
 from holdfast.stores import pages
 from holdfast.stores.connecting import FORMAT, event_sum, name_for_sqlite
-from holdfast.stores.leaves import Pages, entries_in_leaves, rows_in_leaves
+from holdfast.stores.leaves import Pages, entries, rows_in_leaves
 from holdfast.stores.protocol import EventRow
 from holdfast.stores.sqlite_values import SqliteValues
 from holdfast.stores.upgrading import script_of
@@ -55,6 +55,7 @@ class Salvage:
         names = {name for _, name, *_ in connection.execute("PRAGMA table_info(event)")}
         self._is_summed = "sum" in names
         self._strays: apsw.Connection | None = None
+        self._scattered: apsw.Connection | None = None
         summed = "sum" if self._is_summed else "NULL"
         self._columns = ("run", "seq", "id", "kind", "time", "session", "agent", "body", summed)
         self._select = f"SELECT position, {', '.join(self._columns)} FROM event NOT INDEXED"
@@ -63,8 +64,8 @@ class Salvage:
     def close(self) -> None:
         self._connection.close()
         self._pages.close()
-        if self._strays is not None:
-            self._strays.close()
+        for gathered in filter(None, (self._strays, self._scattered)):
+            gathered.close()
 
     def runs(self) -> dict[int, str]:
         """The runs' numbers and ids. The index of ids may have what the table has lost, and pages what both have."""
@@ -116,10 +117,26 @@ class Salvage:
         return Left(position, EventRow(run, *values[1:]), total is None or total == event_sum(*values))
 
     def blob(self, digest: bytes) -> bytes | None:
+        """A large value. Where the way to it is damaged, it is looked for among all that lie in any page."""
         try:
             return self._values.blob(digest)
+        except HoldfastError:
+            return None
+        except UNREADABLE:
+            pass
+        try:
+            return self._gather_values().blob(digest)
         except (*UNREADABLE, HoldfastError):
             return None
+
+    def _gather_values(self) -> SqliteValues:
+        if self._scattered is None:
+            self._scattered = apsw.Connection("")
+            self._scattered.execute("CREATE TABLE blob (digest PRIMARY KEY, data)")
+            with self._scattered:
+                for entry in _values_in(self._pages):
+                    self._scattered.execute("INSERT OR IGNORE INTO blob VALUES (?, ?)", entry)
+        return SqliteValues(self._scattered)
 
     def event_at(self, position: int, runs: dict[int, str]) -> Left | None:
         try:
@@ -214,11 +231,16 @@ def _gathered(left: Pages) -> apsw.Connection:
                 )
             elif len(row) == EVENT and _is_event(row[1:-1]) and row[-1] == event_sum(*row[1:-1]):
                 connection.execute(f"INSERT OR IGNORE INTO event VALUES {_marks(EVENT)}", [key, *row[1:]])
-        for entry in entries_in_leaves(left):
-            if len(entry) == 2 and all(isinstance(value, bytes) for value in entry) and len(entry[0]) == ID:
-                connection.execute("INSERT OR IGNORE INTO blob VALUES (?, ?)", entry)
+        for entry in _values_in(left):
+            connection.execute("INSERT OR IGNORE INTO blob VALUES (?, ?)", entry)
     left.close()
     return connection
+
+
+def _values_in(left: Pages) -> Iterator[list[Any]]:
+    for entry in entries(left):
+        if len(entry) == 2 and all(isinstance(value, bytes) for value in entry) and len(entry[0]) == ID:
+            yield entry
 
 
 def _marks(count: int) -> str:
