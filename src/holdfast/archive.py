@@ -35,7 +35,8 @@ REFS = "refs.json"
 LASTING = "packs/"  # the beginning of the names of parts whose content never changes
 NAME = re.compile(
     r"journal\.db|refs\.json|packs/pack-[0-9a-f]{40,64}\.(pack|idx)|inbox/(aside/)?[0-9A-Za-z][0-9A-Za-z._-]{0,127}"
-    r"|faces/[0-9a-f]{32}/[0-9]{8}-[0-9a-f]{64}"
+    r"|faces/[0-9a-f]{32}/[0-9]{8}-[0-9a-f]{64}|(exported|deleted)/[0-9a-z][0-9a-z._-]{0,135}"
+    r"|carried/[0-9a-z][0-9a-z._-]{0,127}/[0-9A-Za-z][0-9A-Za-z._-]{0,127}"
 )
 LIST_LIMIT = 256 * 1024 * 1024
 CHUNK = 1 << 20

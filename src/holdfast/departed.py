@@ -6,6 +6,7 @@ One small file each, so that nobody has to wait for anybody. A conversation's na
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from holdfast.errors import Refused
 from holdfast.packing import UNREADABLE
 
 EXPORTED, DELETED = "exported", "deleted"
+PLAN = ".json"  # how the name of a file in `deleted` ends that is about a run
 PURGING = "purging"  # the file that says which run is being purged
 
 
@@ -35,7 +37,7 @@ def note_exported(place: Path, told: Exported) -> None:
 
 def find_exported(place: Path, run: str) -> Exported | None:
     """Up to where a run was exported; None where it was not."""
-    told = _told(place / EXPORTED / ids.file_name(run))
+    told = read_exported(place / EXPORTED / ids.file_name(run))
     return told if told is not None and told.run == run else None
 
 
@@ -45,26 +47,46 @@ def list_exported(place: Path) -> list[str]:
         names = sorted(os.listdir(place / EXPORTED))
     except FileNotFoundError:
         return []
-    return [told.run for name in names if (told := _told(place / EXPORTED / name))]
+    return [told.run for name in names if (told := read_exported(place / EXPORTED / name))]
 
 
-def _told(path: Path) -> Exported | None:
+def read_exported(path: Path) -> Exported | None:
+    """What a mark says; None where it says nothing that can be understood."""
     match (files.read(path, 4096) or b"").decode("utf-8", "replace").strip().split(" ", 2):
         case [seq, event, run] if seq.isdecimal() and len(seq) < 16:
             return Exported(int(seq), event, run)
     return None
 
 
-def note_deleted(place: Path, run: str, conversations: set[str]) -> None:
-    """Remember that the run of these conversations was deleted, and nothing else of it."""
+def note_deleted(place: Path, run: str, conversations: set[str], plan: bytes | None = None) -> None:
+    """Remember that the run of these conversations was deleted; with a plan, also how it could still be purged."""
+    if plan is not None:
+        _put(place / DELETED, ids.file_name(run) + PLAN, plan)
     for conversation in sorted(conversations):
         _put(place / DELETED, _digest(conversation), b"")
     files.remove(place / EXPORTED / ids.file_name(run))
 
 
+def list_plans(place: Path) -> list[bytes]:
+    """How runs that were deleted could still be purged."""
+    return [files.read(path) or b"" for path in sorted((place / DELETED).glob(f"*{PLAN}"))]
+
+
+def forget_plan(place: Path, run: str) -> None:
+    if (place / DELETED).is_dir():
+        files.remove(place / DELETED / (ids.file_name(run) + PLAN))
+
+
 def was_deleted(place: Path, conversation: str) -> bool:
     """Whether the run of a conversation was deleted."""
     return os.path.exists(place / DELETED / _digest(conversation))
+
+
+def forget_deleted(place: Path, but: Collection[str], conversations: Iterable[str]) -> None:
+    """These conversations have a run again, so that they were not deleted; but for the marks of some names."""
+    if (place / DELETED).is_dir():
+        for name in {_digest(conversation) for conversation in conversations}.difference(but):
+            files.remove(place / DELETED / name)
 
 
 def unfinished_purge(place: Path) -> str | None:

@@ -15,10 +15,10 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from holdfast import archive, files, intake
+from holdfast import archive, departed, files, intake
 from holdfast.archive import DATABASE, REFS, Contents, Part
 from holdfast.checkpointing import PATIENCE, shadow_of
-from holdfast.errors import Damaged, HoldfastError, Refused
+from holdfast.errors import Damaged, Refused
 from holdfast.journal import is_ledger
 from holdfast.objects import KEEP, MARKED
 from holdfast.packing import UNREADABLE
@@ -36,6 +36,7 @@ from holdfast.workspace import Workspace
 
 KEPT = 2  # backups that restoring made
 STAGING, RESTORING = "backing-up", "restoring"
+PLAIN = ("faces/*/*", "inbox/aside/*", "exported/*", "deleted/*", "carried/*/*")  # files that are kept as they are
 MEGABYTE = 1_000_000
 
 
@@ -56,7 +57,7 @@ def keep_store(workspace: Workspace, target: Path) -> Kept:
             Part(DATABASE, room / DATABASE),
             *calls,
             *_gather_packs(workspace, room),
-            *_gather_faces(workspace, room),
+            *_gather_files(workspace, room),
         ]
         total = sum(part.path.stat().st_size for part in parts)
         done = 0
@@ -93,12 +94,13 @@ def _gather_packs(workspace: Workspace, room: Path) -> Iterator[Part]:
     yield from _listed(room / "packs", "packs")
 
 
-def _gather_faces(workspace: Workspace, room: Path) -> Iterator[Part]:
-    files.make_private_directory(room / "faces")
-    for path in sorted((workspace.place / "faces").glob("*/*")):
-        name = f"faces/{path.parent.name}/{path.name}"
-        copy = room / "faces" / f"{path.parent.name}-{path.name}"
-        if archive.NAME.fullmatch(name):
+def _gather_files(workspace: Workspace, room: Path) -> Iterator[Part]:
+    """What lies in the store as plain files and is found nowhere else: copies, marks, calls that nobody could read."""
+    files.make_private_directory(room / "files")
+    found = (path for pattern in PLAIN for path in sorted(workspace.place.glob(pattern)))
+    for number, path in enumerate(found):
+        name, copy = path_text(path.relative_to(workspace.place)), room / "files" / str(number)
+        if archive.NAME.fullmatch(name) and path.is_file() and not path.is_symlink():
             with contextlib.suppress(FileNotFoundError):  # a newer one has replaced it
                 _link(path, copy)
                 yield Part(name, copy)
@@ -169,14 +171,13 @@ def put_store_back(workspace: Workspace, source: Path) -> PutBack:
 
 def take_out(source: Path, room: Path) -> Contents:
     """Take a backup apart, and bring its database to this format. Nothing of the store is touched yet."""
-    for kind in ("packs", "inbox", "faces"):
+    for kind in ("packs", "inbox"):
         files.make_private_directory(room / kind)
 
-    def place(name: str) -> Path | None:
-        head, _, rest = name.partition("/")
-        return (
-            None if name.startswith("inbox/aside/") else room / head / rest.replace("/", "-") if rest else room / name
-        )
+    def place(name: str) -> Path:
+        for parent in reversed((room / name).relative_to(room).parents[:-1]):
+            files.make_private_directory(room / parent)
+        return room / name
 
     with files.os_errors(source):
         contents = archive.read_archive(source, place)
@@ -258,15 +259,31 @@ def _put_refs(workspace: Workspace, room: Path) -> None:
 
 
 def _put_the_rest(workspace: Workspace, room: Path) -> None:
-    """Calls that waited wait again; copies of faces come back where they are missing."""
-    for path in sorted((room / "inbox").iterdir()):
+    """Calls that waited wait again; copies and marks come back where they are missing."""
+    for path in sorted(path for path in (room / "inbox").iterdir() if path.is_file()):
         if not (workspace.inbox / path.name).exists():
             files.write(workspace.inbox / path.name, files.read(path, intake.READ_LIMIT) or b"")
-    for path in sorted((room / "faces").iterdir()):
-        directory, _, name = path.name.partition("-")
-        target = workspace.place / "faces" / directory / name
-        if not target.exists():
-            for parent in (target.parent.parent, target.parent):
-                files.make_private_directory(parent)
-            with contextlib.suppress(HoldfastError):  # a copy too many is no reason to fail
-                files.write(target, files.read(path) or b"")
+    marks = set((room / departed.DELETED).glob("*"))
+    departed.forget_deleted(workspace.place, {path.name for path in marks}, _conversations(workspace))
+    for path in (path for pattern in PLAIN for path in sorted(room.glob(pattern))):
+        name = path.relative_to(room)
+        target = workspace.place / name
+        if not target.exists() or (name.parts[0] == departed.EXPORTED and _is_stale(workspace, target)):
+            for parent in reversed(name.parents[:-1]):
+                files.make_private_directory(workspace.place / parent)
+            with contextlib.suppress(OSError):  # a copy too many is no reason to fail
+                os.rename(path, target)
+                files.sync_directory(target.parent)
+
+
+def _conversations(workspace: Workspace) -> Iterator[str]:
+    with workspace.reading() as journal:
+        yield from (found.agent_session for found in journal.list_sessions() if found.agent_session)
+
+
+def _is_stale(workspace: Workspace, mark: Path) -> bool:
+    """Whether a mark tells of an export of events that the store no longer has."""
+    told = departed.read_exported(mark)
+    with workspace.reading() as journal:
+        rows = journal.view.events(told.run, after=told.seq - 1, until=told.seq) if told else ()
+        return not any(told and row.id.hex() == told.event for row in rows)
