@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+import msgspec
+
 from holdfast import departed, files
 from holdfast.backups import old_backups
 from holdfast.catchup import has_files
@@ -136,7 +138,7 @@ def _remove(workspace: Workspace, run: str, dry_run: bool) -> int:
         size = _size(journal, run)
         conversations = {found.agent_session for found in journal.list_sessions(run) if found.agent_session}
         journal.delete(run)
-    departed.note_deleted(workspace.place, run, conversations)
+    departed.note_deleted(workspace.place, run, conversations, msgspec.json.encode({"run": run}))
     return size
 
 

@@ -33,7 +33,7 @@ from holdfast.stores.protocol import Snapshot, Writer
 from holdfast.teaming import root_of
 from holdfast.teamwork import LAYOUT as TEAM
 from holdfast.text import path_text
-from holdfast.workspace import Workspace
+from holdfast.workspace import Workspace, open_workspace
 
 ORCHESTRATOR = "orchestrator"  # a layout
 PATIENCE = 120.0  # seconds to wait for a checkpoint that is being made
@@ -51,12 +51,14 @@ class Purge(Struct):
     """What shall go; it holds names alone."""
 
     run: str
-    created: int  # when the run began
-    names: list[str]  # of its sessions and conversations
-    checkpoints: dict[str, tuple[str, int]]  # id -> its worktree and its number there
-    restores: list[str]
-    faces: list[str]  # files of another system that show the run and stay
+    created: int = 0  # when the run began
+    names: list[str] = []  # of its sessions and conversations
+    checkpoints: dict[str, tuple[str, int]] = {}  # id -> its worktree and its number there
+    restores: list[str] = []
+    faces: list[str] = []  # files of another system that show the run and stay
     shown: list[str] = []  # files of the project in which we show it: they would bring it back
+    worktree: str | None = None  # that has those files
+    directory: str = ""  # of that worktree
 
 
 class Purged(Struct):
@@ -98,7 +100,20 @@ def plan_purge(workspace: Workspace, journal: Journal, run: Run) -> Purge:
     faces = [str(Path(run.directory) / run.owned.path)] if run.owned else []
     if run.layout == TEAM:
         faces.append(path_text(Path(run.directory) / root_of(workspace).relative_to(workspace.root) / run.id))
-    return Purge(run.id, created, sorted(names), gone, sorted(restores), faces, list(_shown(workspace, run)))
+    home = home_of(workspace, run.worktree, run.directory)
+    shown = list(_shown(home, run)) if home else []
+    return Purge(run.id, created, sorted(names), gone, sorted(restores), faces, shown, run.worktree, run.directory)
+
+
+def home_of(workspace: Workspace, worktree: str | None, directory: str) -> Workspace | None:
+    """The workspace of a worktree of this store; None where it is gone, or the directory is not what it was."""
+    if worktree is None or worktree == workspace.worktree:
+        return workspace
+    with contextlib.suppress(HoldfastError, OSError):
+        found = open_workspace(directory, clock=workspace.clock, environ=workspace.environ)
+        if found.worktree == worktree and os.path.samefile(found.place, workspace.place):
+            return found
+    return None
 
 
 def _shown(workspace: Workspace, run: Run) -> Iterator[str]:
@@ -128,15 +143,31 @@ def begin(workspace: Workspace, journal: Journal, run: Run) -> Purge:
     return purge
 
 
+def find_deleted(place: Path, name: str) -> Purge | None:
+    """How to purge a run that was deleted before: the one of this id, or the only one whose id begins or ends so."""
+    found = []
+    for data in departed.list_plans(place):
+        with contextlib.suppress(*UNREADABLE):
+            found.append(msgspec.json.decode(data, type=Purge))
+    exact = [purge for purge in found if purge.run == name]
+    meant = exact or [purge for purge in found if is_meant(purge, name)]
+    return meant[0] if len(meant) == 1 else None
+
+
+def begin_again(workspace: Workspace, journal: Journal, purge: Purge) -> None:
+    """Begin to purge a run that the journal has forgotten; its checkpoints may have stayed."""
+    made = journal.list_checkpoints(run=purge.run)
+    purge.checkpoints |= {one.id: (one.worktree, one.number) for one in made}
+    files.write(workspace.place / departed.PURGING, msgspec.json.encode(purge))
+    _forget(journal, purge)
+
+
 def finish(workspace: Workspace, purge: Purge) -> Purged:
     """Remove all that nothing names any more."""
     place = workspace.place
     workspace.progress("purging", 1, 4)
     result = Purged(len(purge.checkpoints), 0, [], 0, 0)
-    shown = [path for path in purge.shown if _shows(workspace.root, path, purge.run)]  # not in another worktree
-    for path in shown:
-        files.remove(workspace.root / path)
-    teampurging.forget(workspace, purge.run, shown)
+    hide(workspace, home_of(workspace, purge.worktree, purge.directory), purge.run, purge.shown)
     _clear_worktrees(workspace, purge)
     if (place / "git").exists():
         shadow = Shadow(place, workspace.root, workspace.worktree)
@@ -151,9 +182,23 @@ def finish(workspace: Workspace, purge: Purge) -> Purged:
     workspace.progress("purging", 3, 4)
     workspace.store.scrub()
     if not result.waiting:
+        departed.forget_plan(place, purge.run)
         files.remove(place / departed.PURGING)
     workspace.progress("purging", 4, 4)
     return result
+
+
+def hide(workspace: Workspace, home: Workspace | None, run: str, shown: list[str]) -> None:
+    """Remove the files that show a run in its worktree, and what any registry here or there says of it."""
+    if home is not None:
+        there = [path for path in shown if _shows(home.root, path, run)]
+        for path in there:
+            files.remove(home.root / path)
+        teampurging.forget(home, run, there)
+    if home is not workspace:
+        if home is not None:
+            home.close()
+        teampurging.forget(workspace, run, ())
 
 
 def _forget(journal: Journal, purge: Purge) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+
+import msgspec
 from msgspec import Struct
 
-from holdfast import choosing, departed, purging, teampurging
+from holdfast import choosing, departed, purging
 from holdfast.attending import attended
-from holdfast.errors import Busy
+from holdfast.errors import Busy, NotFound
 from holdfast.journal import Journal
 from holdfast.model import Run
 from holdfast.purging import Purge, Purged
@@ -26,25 +29,50 @@ class Deleted(Struct):
 def delete(workspace: Workspace, run: str, *, purge: bool = False) -> Deleted:
     """Delete a run. Refused while somebody who is alive works on it.
 
-    With `purge`, its checkpoints go too, and no byte of it stays in the store. One that was interrupted is finished.
+    With `purge`, its checkpoints go too, and no byte of it stays in the store. One that was interrupted is finished,
+    and a run that was deleted before is purged all the same.
     """
     if purge and (begun := _begun(workspace)):
         done = Deleted(begun.run, "", 0, purging.finish(workspace, begun))
         if purging.is_meant(begun, run):
             return done
+    if purge and (gone := _gone(workspace, run)):
+        with workspace.writing(for_session=False) as journal:
+            purging.begin_again(workspace, journal, gone)
+        return Deleted(gone.run, "", 0, purging.finish(workspace, gone))
     with workspace.writing(for_session=False) as journal:
-        found = choosing.find_by_name(workspace, journal, run)
+        found = _find(workspace, journal, run, purge)
         _refuse_while_alive(journal, found)
         result = Deleted(found.id, found.goal, found.seq)
-        plan = purging.begin(workspace, journal, found) if purge else None
-        if plan is None:
-            shown = list(teampurging.ours(workspace, found))
-            _forget(workspace, journal, found)
-    if plan is not None:
+        plan = purging.begin(workspace, journal, found) if purge else _forget(workspace, journal, found)
+    if purge:
         result.purge = purging.finish(workspace, plan)
     elif found.layout == LAYOUT:  # its files would bring it back
-        teampurging.forget(workspace, found.id, shown)
+        purging.hide(workspace, purging.home_of(workspace, found.worktree, found.directory), found.id, plan.shown)
     return result
+
+
+def _find(workspace: Workspace, journal: Journal, run: str, purge: bool) -> Run:
+    try:
+        return choosing.find_by_name(workspace, journal, run)
+    except NotFound as error:
+        if purge:
+            told = "nothing here says that it was deleted before"
+            error.hints.append(f"{told}; `holdfast uninit --purge` deletes the whole store")
+        raise
+
+
+def _gone(workspace: Workspace, run: str) -> Purge | None:
+    """A run that was deleted and can still be purged, if no run that is there is meant."""
+    with workspace.reading() as journal, contextlib.suppress(NotFound):
+        choosing.find_by_name(workspace, journal, run)
+        return None
+    return purging.find_deleted(workspace.place, run)
+
+
+def is_gone(workspace: Workspace, run: str) -> bool:
+    """Whether a run is meant that was deleted and can still be purged: nothing of it can be shown any more."""
+    return workspace.exists and _gone(workspace, run) is not None
 
 
 def _begun(workspace: Workspace) -> Purge | None:
@@ -54,10 +82,12 @@ def _begun(workspace: Workspace) -> Purge | None:
         return found if found and journal.find_run(found.run) is None else None
 
 
-def _forget(workspace: Workspace, journal: Journal, run: Run) -> None:
+def _forget(workspace: Workspace, journal: Journal, run: Run) -> Purge:
+    plan = purging.plan_purge(workspace, journal, run)
     conversations = {session.agent_session for session in journal.list_sessions(run.id) if session.agent_session}
-    departed.note_deleted(workspace.place, run.id, conversations)
+    departed.note_deleted(workspace.place, run.id, conversations, msgspec.json.encode(plan))
     journal.delete(run.id)
+    return plan
 
 
 def _refuse_while_alive(journal: Journal, run: Run) -> None:
