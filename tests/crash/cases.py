@@ -90,14 +90,19 @@ def keep_call(inbox: Path, number: int) -> None:
     (inbox / f"{number:020d}-0-1-{number:08x}").write_bytes(head + b'{"number": %d}' % number)
 
 
-def verb(*arguments: str) -> Callable[[Path], Sequence[str]]:
-    """The argv of a verb in the copy's project."""
+@dataclass(frozen=True)
+class Verb:
+    """The argv of a verb in the copy's project; its words are there to be looked at."""
 
-    def argv(directory: Path) -> Sequence[str]:
+    words: tuple[str, ...]
+
+    def __call__(self, directory: Path) -> Sequence[str]:
         adopt(directory)
-        return [*in_project(directory), sys.executable, "-m", "holdfast", *arguments]
+        return [*in_project(directory), sys.executable, "-m", "holdfast", *self.words]
 
-    return argv
+
+def verb(*words: str) -> Verb:
+    return Verb(words)
 
 
 def hook(directory: Path) -> Sequence[str]:
@@ -116,6 +121,7 @@ class Case:
     prepare: Callable[[Path], None]
     command: Callable[[Path], Sequence[str]]
     done: Callable[[Workspace], bool]
+    stdin: bytes = b""
 
     def check(self, outcome: Outcome) -> None:
         """The store is whole, what was acknowledged is there, and what failed says so in a sentence."""
@@ -168,7 +174,7 @@ CASES = [
     Case("join", a_project_with_a_run, verb("join"), of_run(lambda run: run.sessions == 1)),
     Case("find a death", a_project_with_a_dead_session, verb("sweep"), of_run(lambda run: run.status == "interrupted")),
     Case("take in", a_project_with_kept_calls, verb("sweep"), of_run(lambda run: run.calls == 3)),
-    Case("hook", a_project_with_a_run, hook, kept_or_confessed),
+    Case("hook", a_project_with_a_run, hook, kept_or_confessed, b'{"said": "something"}'),
     Case(
         "delete",
         a_project_with_a_run,

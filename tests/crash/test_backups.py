@@ -11,12 +11,14 @@ import pytest
 import holdfast
 from holdfast import archive
 from tests.crash.cases import GOAL, a_project_with_a_run, adopt, in_project, opened, the_run
+from tests.crash.modes import FAILURES, KILLS
 from tests.faults import tracer
-from tests.faults.explorer import explore
-from tests.faults.report import Outcome
+from tests.faults.explorer import Command, Prepare, explore
+from tests.faults.report import Check, Outcome
 
 pytestmark = pytest.mark.skipif(tracer.available() is not None, reason=f"NOT PROVED HERE: {tracer.available()}")
 KEPT = "kept.tar.gz"
+NAMES = ("backup", "restore-backup")
 
 
 def a_project_with_a_backup(directory: Path) -> None:
@@ -58,25 +60,25 @@ def is_before_or_after(outcome: Outcome) -> None:
         holdfast.start(workspace, "go on afterwards")
 
 
+def parts_of(what: str) -> tuple[Prepare, Command, Check]:
+    if what == "backup":
+        return a_project_with_a_run, backup, is_whole_or_absent
+    return a_project_with_a_backup, restore_backup, is_before_or_after
+
+
 def _explore(what: str, modes: tuple[str, ...], points: int | None) -> None:
-    explore(
-        prepare=a_project_with_a_run if what == "backup" else a_project_with_a_backup,
-        command=backup if what == "backup" else restore_backup,
-        check=is_whole_or_absent if what == "backup" else is_before_or_after,
-        modes=modes,
-        points=points,
-        timeout=60,
-    ).assert_clean()
+    prepare, command, check = parts_of(what)
+    explore(prepare=prepare, command=command, check=check, modes=modes, points=points, timeout=60).assert_clean()
 
 
 @pytest.mark.promise(3, 4)
-@pytest.mark.parametrize("what", ["backup", "restore-backup"])
+@pytest.mark.parametrize("what", NAMES)
 def test_a_kill_leaves_what_was_or_what_shall_be(what: str) -> None:
     _explore(what, ("kill",), points=6)
 
 
 @pytest.mark.long
-@pytest.mark.promise(3, 4)
-@pytest.mark.parametrize("what", ["backup", "restore-backup"])
-def test_a_kill_at_any_point_leaves_what_was_or_what_shall_be(what: str) -> None:
-    _explore(what, ("kill", "torn", "one"), points=None)
+@pytest.mark.promise(3, 4, 5)
+@pytest.mark.parametrize("what", NAMES)
+def test_wherever_it_breaks_off_it_leaves_what_was_or_what_shall_be(what: str) -> None:
+    _explore(what, (*KILLS, *FAILURES), points=None)

@@ -14,12 +14,12 @@ import holdfast
 from holdfast.departed import PURGING
 from tests.canaries import hits
 from tests.crash.cases import an_empty_project, opened, verb
+from tests.crash.modes import FAILURES, KILLS
 from tests.faults import tracer
 from tests.faults.explorer import explore
 from tests.faults.report import Outcome
 from tests.operations.trees import picture
 
-MODES = ("kill", "torn", "one", "ENOSPC", "EIO")
 CANARY = "zqcanary"
 FILE = "run.holdfast"
 
@@ -29,9 +29,13 @@ pytestmark = pytest.mark.skipif(tracer.available() is not None, reason=f"NOT PRO
 class Scene(ABC):
     """Two runs, each with a checkpoint of its own."""
 
+    words: tuple[str, ...]
     run: str
     checkpoint: str
     other: str
+
+    def command(self, directory: Path) -> Sequence[str]:
+        return verb(*(self.run if word == "RUN" else word for word in self.words))(directory)
 
     def prepare(self, directory: Path) -> None:
         an_empty_project(directory)
@@ -125,15 +129,17 @@ SCENES: dict[str, tuple[type[Scene], tuple[str, ...]]] = {
 }
 
 
-def broken(name: str, modes: tuple[str, ...], points: int | None) -> None:
+def scene_of(name: str) -> Scene:
     kind, words = SCENES[name]
     scene = kind()
+    scene.words = words
+    return scene
 
-    def command(directory: Path) -> Sequence[str]:
-        return verb(*(scene.run if word == "RUN" else word for word in words))(directory)
 
+def broken(name: str, modes: tuple[str, ...], points: int | None) -> None:
+    scene = scene_of(name)
     explore(
-        prepare=scene.prepare, command=command, check=scene.check, modes=modes, points=points, timeout=60
+        prepare=scene.prepare, command=scene.command, check=scene.check, modes=modes, points=points, timeout=60
     ).assert_clean()
 
 
@@ -149,6 +155,6 @@ def test_what_was_broken_off_is_whole_or_can_be_finished(name: str) -> None:
 @pytest.mark.long
 @pytest.mark.promise(1, 5, 27)
 @BY_SCENE
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [*KILLS, *FAILURES])
 def test_wherever_it_breaks_off_it_is_whole_or_can_be_finished(name: str, mode: str) -> None:
     broken(name, (mode,), points=None)

@@ -16,12 +16,11 @@ from holdfast.checkpointing import shadow_of
 from holdfast.model import Draft, Restore
 from holdfast.workspace import Workspace
 from tests.crash.checkpoint_cases import VERBS, Scene
+from tests.crash.modes import FAILURES, KILLS
 from tests.faults import tracer
 from tests.faults.explorer import explore
 from tests.tools import Command
 
-KILLS = ("kill", "torn", "one")
-FAILURES = ("ENOSPC", "EIO", "EROFS", "EDQUOT", "EMFILE")
 BY_NAME = pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.replace(" ", "-"))
 
 pytestmark = [

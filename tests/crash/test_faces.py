@@ -13,13 +13,12 @@ from pathlib import Path
 import pytest
 
 from tests.crash.cases import environment
+from tests.crash.modes import FAILURES, KILLS
 from tests.faber_states import with_a_session
 from tests.faults import powercut, tracer
 from tests.faults.explorer import explore
 from tests.faults.report import Outcome
 
-KILLS = ("kill", "torn", "one")
-FAILURES = ("ENOSPC", "EIO", "EROFS", "EDQUOT", "EMFILE", "sticky:ENOSPC", "short")
 NEW = {"sessions": {"current_session_id": None}, "updated_at": "later"}
 OLDER = b'{"run_id": "of an earlier save"}'
 MODE = 0o640

@@ -16,12 +16,10 @@ import holdfast
 from holdfast import teamfiles
 from holdfast.workspace import Workspace
 from tests.crash.cases import GOAL, Case, an_empty_project, opened, verb
+from tests.crash.modes import FAILURES, KILLS
 from tests.faults import tracer
 from tests.faults.explorer import explore
 from tests.faults.report import Outcome
-
-KILLS = ("kill", "torn", "one")
-FAILURES = ("ENOSPC", "EIO", "EROFS", "EMFILE", "sticky:ENOSPC", "short")
 
 pytestmark = pytest.mark.skipif(tracer.available() is not None, reason=f"NOT PROVED HERE: {tracer.available()}")
 
@@ -105,3 +103,10 @@ def test_a_failing_system_call_costs_nothing_and_the_next_command_brings_the_fil
 @BY_NAME
 def test_a_kill_at_any_point_leaves_every_file_of_a_team_whole(case: Case) -> None:
     break_it(case, KILLS, points=None)
+
+
+@pytest.mark.long
+@pytest.mark.promise(5)
+@BY_NAME
+def test_any_failing_system_call_costs_a_team_nothing(case: Case) -> None:
+    break_it(case, FAILURES, points=None)

@@ -13,12 +13,12 @@ import holdfast
 from holdfast.hookfile import called
 from holdfast.hooking import ANSWERED, KEPT
 from tests.crash.cases import an_empty_project, in_project, opened
+from tests.crash.modes import FAILURES, KILLS
 from tests.faults import tracer
 from tests.faults.explorer import explore
 from tests.faults.report import Outcome
 from tests.hostile.places import Tree, tree_of
 
-KILLS = ("kill", "torn", "one")
 THEIRS = b'{\r\n\t"model": "opus",\r\n\t"hooks": {"Stop": []}\r\n}'
 
 pytestmark = [
@@ -92,10 +92,10 @@ def test_taking_out_that_is_killed_can_be_finished(prepare: Callable[[Path], Non
 @pytest.mark.long
 @BY_START
 @pytest.mark.parametrize("installed", [False, True], ids=["init", "uninit"])
-def test_a_kill_at_any_point_can_be_taken_back(
+def test_wherever_it_breaks_off_it_can_be_taken_back(
     prepare: Callable[[Path], None], installed: bool, tmp_path: Path
 ) -> None:
     check = comes_back(before(prepare, tmp_path / "before"))
     arguments = ("uninit",) if installed else ("init", "--agent", "claude")
     command = verb(*arguments, installed=installed)
-    explore(prepare=prepare, command=command, check=check, modes=KILLS, points=None).assert_clean()
+    explore(prepare=prepare, command=command, check=check, modes=(*KILLS, *FAILURES), points=None).assert_clean()

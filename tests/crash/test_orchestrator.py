@@ -14,13 +14,11 @@ import pytest
 import holdfast
 from holdfast.layouts.orchestrator import HISTORY, SESSION
 from tests.crash.cases import GOAL, Case, an_empty_project, opened, verb
+from tests.crash.modes import FAILURES, KILLS
 from tests.faults import tracer
 from tests.faults.explorer import explore
 from tests.faults.report import Outcome
 from tests.operations.orchestras import agree
-
-KILLS = ("kill", "torn", "one")
-FAILURES = ("ENOSPC", "EIO", "EROFS", "EMFILE", "sticky:ENOSPC", "short")
 
 pytestmark = pytest.mark.skipif(tracer.available() is not None, reason=f"NOT PROVED HERE: {tracer.available()}")
 
@@ -111,3 +109,10 @@ def test_a_failing_system_call_costs_nothing_and_the_next_command_brings_it_up_t
 @BY_NAME
 def test_a_kill_at_any_point_leaves_a_file_that_can_be_read(case: Case) -> None:
     break_it(case, KILLS, points=None)
+
+
+@pytest.mark.long
+@pytest.mark.promise(5)
+@BY_NAME
+def test_any_failing_system_call_costs_a_session_file_nothing(case: Case) -> None:
+    break_it(case, FAILURES, points=None)

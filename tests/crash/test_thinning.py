@@ -14,11 +14,11 @@ from holdfast.model import Draft
 from holdfast.originals import list_originals
 from holdfast.workspace import Workspace
 from tests.crash.cases import an_empty_project, opened, verb
+from tests.crash.modes import FAILURES, KILLS
 from tests.faults import tracer
 from tests.faults.explorer import explore
 from tests.faults.report import Outcome
 
-MODES = ("kill", "torn", "one", "ENOSPC", "EIO")
 SIZE, CALLS = 4_000, 6
 MARK = f"[{SIZE:,} bytes of tool output, thinned out]"
 
@@ -105,6 +105,6 @@ def test_a_broken_thinning_loses_no_event_and_is_finished_by_the_next_one() -> N
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [*KILLS, *FAILURES])
 def test_a_thinning_loses_no_event_wherever_it_breaks_off(mode: str) -> None:
     thinned(mode, points=None)

@@ -11,11 +11,12 @@ import pytest
 import holdfast
 from tests.crash.cases import opened
 from tests.crash.checkpoint_cases import Scene, Tree, git, git_of, worktree_of
+from tests.crash.modes import FAILURES, KILLS
 from tests.faults import tracer
 from tests.faults.explorer import explore
 from tests.faults.report import Outcome
 
-MODES = ("kill", "torn", "one", "ENOSPC", "EIO")
+SOME = (*KILLS, "ENOSPC", "EIO")
 
 pytestmark = [
     pytest.mark.promise(1, 5, 10, 11),
@@ -70,12 +71,12 @@ def tidied(mode: str, points: int | None) -> None:
     ).assert_clean()
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", SOME)
 def test_a_broken_tidying_loses_nothing_and_is_finished_by_the_next_one(mode: str) -> None:
     tidied(mode, points=8)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [*KILLS, *FAILURES])
 def test_a_tidying_loses_nothing_wherever_it_breaks_off(mode: str) -> None:
     tidied(mode, points=None)

@@ -1,0 +1,6 @@
+"""The ways in which a command is broken: its end at any moment, and what a disk or a system can answer."""
+
+from __future__ import annotations
+
+KILLS = ("kill", "torn", "one")
+FAILURES = ("ENOSPC", "EIO", "EROFS", "EDQUOT", "EMFILE", "EFBIG", "sticky:ENOSPC", "short")

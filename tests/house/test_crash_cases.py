@@ -1,0 +1,56 @@
+"""A verb that changes something is killed, torn and failed by the crash tests, or a table says why not."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+import pytest
+
+from tests.crash import test_backups, test_carrying, test_go_team, test_orchestrator, test_sessions
+from tests.crash.cases import CASES, Verb
+from tests.crash.checkpoint_cases import VERBS
+from tests.crash.more_cases import MORE
+from tests.surfaces.commands import leaves
+
+# They take in first, as all do, which the case "take in" breaks; beyond that they change nothing.
+ONLY_LOOK = {
+    "status", "brief", "runs", "show", "search", "sessions", "log", "history", "task list", "step list", "agent list",
+    "checkpoints", "diff", "doctor", "config list", "config get", "completion", "verify",
+}  # fmt: skip
+THE_SAME_AS = {"load": "session-load", "prime-context": "session-load", "session-end": "session-save"}
+
+
+def lines_that_are_broken() -> Iterator[tuple[str, ...]]:
+    """The words of every command that a crash test breaks; a case that needs more than words has its verb as name."""
+    cases = [*CASES, *MORE, *test_go_team.CASES, *test_orchestrator.CASES]
+    named = [(case.name, case.command) for case in cases]
+    for name, command in [*named, *((case.name, case.command) for case in test_sessions.cases())]:
+        yield command.words if isinstance(command, Verb) else tuple(name.split())
+    yield from VERBS.values()
+    yield from (words for _, words in test_carrying.SCENES.values())
+    yield from ((name,) for name in test_backups.NAMES)
+
+
+@functools.cache
+def commands() -> frozenset[str]:
+    return frozenset(leaves())
+
+
+def command_of(words: tuple[str, ...]) -> str:
+    return next((" ".join(words[:size]) for size in (2, 1) if " ".join(words[:size]) in commands()), words[0])
+
+
+def are_broken() -> set[str]:
+    return {command_of(words) for words in lines_that_are_broken()}
+
+
+@pytest.mark.parametrize("command", sorted(commands() - ONLY_LOOK - THE_SAME_AS.keys()))
+def test_a_command_that_changes_something_has_a_crash_case(command: str) -> None:
+    assert command in are_broken(), "give it a case in tests/crash/more_cases.py, or say here why it needs none"
+
+
+def test_the_tables_name_commands_that_are_there_and_need_to_be_there() -> None:
+    assert {*ONLY_LOOK, *THE_SAME_AS} <= commands()
+    assert ONLY_LOOK & are_broken() == set()
+    assert set(THE_SAME_AS.values()) <= are_broken()
