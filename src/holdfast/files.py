@@ -47,6 +47,13 @@ def put(path: Path, data: bytes, mode: int = PRIVATE_FILE, *, synced: bool = Tru
 
     Without a sync it may be damaged after a power cut: that is for what can be made anew, and its reader must notice.
     """
+    with staged(path, data, mode, synced=synced, date=date):
+        pass
+
+
+@contextlib.contextmanager
+def staged(path: Path, data: bytes, mode: int, *, synced: bool = True, date: float | None = None) -> Iterator[None]:
+    """Write a file beside its place, which it takes at the end of the block: by then there was room for all of it."""
     temporary = path.with_name(f"tmp_holdfast_{os.urandom(6).hex()}")  # git's housekeeping clears such names away
     with os_errors(path):
         try:
@@ -57,10 +64,10 @@ def put(path: Path, data: bytes, mode: int = PRIVATE_FILE, *, synced: bool = Tru
                     os.utime(file.fileno(), (date, date))
                 if synced:
                     os.fsync(file.fileno())
+            yield
             os.rename(temporary, path)
         except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary)
+            temporary.unlink(missing_ok=True)
             raise
 
 
@@ -117,8 +124,7 @@ def _temporary(path: Path, data: bytes, mode: int) -> Iterator[Path]:
                 raise OSError(errno.EIO, "what was written does not read back", str(temporary))
         yield temporary
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
+        temporary.unlink(missing_ok=True)
 
 
 def _create(path: Path) -> int:
@@ -217,25 +223,18 @@ def check_private(path: Path) -> None:
     if not stat.S_ISDIR(status.st_mode):
         raise Refused("The place of the store is not a directory", [("path", path)], ["move it away"])
     if status.st_uid != os.geteuid():
-        raise Refused(
-            "The store belongs to another user",
-            [("path", path), ("owner", status.st_uid), ("you", os.geteuid())],
-            ["work as that user, or move the directory away"],
-        )
+        facts: list[tuple[str, object]] = [("path", path), ("owner", status.st_uid), ("you", os.geteuid())]
+        raise Refused("The store belongs to another user", facts, ["work as that user, or move the directory away"])
     if status.st_mode & 0o022:
-        raise Refused(
-            "Others can write into the store",
-            [("path", path), ("mode", oct(stat.S_IMODE(status.st_mode)))],
-            [f"`chmod go-w {path}`"],
-        )
+        mode = oct(stat.S_IMODE(status.st_mode))
+        raise Refused("Others can write into the store", [("path", path), ("mode", mode)], [f"`chmod go-w {path}`"])
 
 
 @contextlib.contextmanager
 def lock(path: Path, deadline: float, what: str = "the store") -> Iterator[None]:
     """Hold a lock file; whoever waits longer than the deadline is told who has it."""
     with os_errors(path):
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        descriptor = os.open(path, flags, PRIVATE_FILE)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
         os.fchmod(descriptor, PRIVATE_FILE)
     try:
         _wait_for(descriptor, path, time.monotonic() + deadline, what)

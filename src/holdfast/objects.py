@@ -207,13 +207,18 @@ def write_pack(
 
 
 def _place(directory: Path, pack: bytes, index: bytes, checksum: bytes, keep: Path | None) -> Path:
-    """Keep, pack, index: git looks for packs by their index, so that one comes last. One sync makes all names last."""
+    """Keep, pack, index: git looks for packs by their index, so that one comes last. One sync makes all names last.
+
+    None of them comes before all are written: on a full disk a pack without its index would take the room that is left.
+    """
     stem = directory / "pack" / f"pack-{checksum.hex()}"
     stem.parent.mkdir(parents=True, exist_ok=True)
     if not stem.with_suffix(".idx").exists():
-        _mark(stem.with_suffix(".keep"), keep)
-        files.put(stem.with_suffix(".pack"), pack, 0o444, date=MARKED)
-        files.put(stem.with_suffix(".idx"), index, 0o444)
+        with (
+            files.staged(stem.with_suffix(".idx"), index, 0o444),
+            files.staged(stem.with_suffix(".pack"), pack, 0o444, date=MARKED),
+        ):
+            _mark(stem.with_suffix(".keep"), keep)
         files.sync_directory(stem.parent)
     return stem
 

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.errors import Trouble
 from holdfast.objects import BLOB, DIRECTORY, TREE, Entry, Format, Known, PackIndex, format_tree, parse_tree, write_pack
 from tests.operations.trees import commit, git, put
+from tests.world.places import small_disk
 
 FORMATS = ("sha1", "sha256")
 
@@ -153,3 +155,18 @@ def test_a_file_that_is_no_index_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"not an index")
     with pytest.raises(ValueError, match="not a pack index"):
         PackIndex(path, Format("sha1"))
+
+
+@pytest.mark.promise(5)
+def test_a_pack_for_which_there_is_no_room_leaves_nothing_behind(tmp_path: Path) -> None:
+    """A disk with room for a pack and none for its index kept the pack, which nobody could use, until a tidying."""
+    form, noise, sizes = Format("sha1"), os.urandom(80_000), []
+    with small_disk(tmp_path / "disk", "64k") as disk:
+        for size in range(80_000, 40_000, -2_000):
+            try:
+                write_pack(disk, {form.id_of(BLOB, noise[:size]): (BLOB, noise[:size])}, form)
+                break
+            except Trouble:
+                assert os.listdir(disk / "pack") == []
+                sizes.append(size)
+    assert any(size < 65_536 - 4_096 for size in sizes), "the pack alone never fitted"
