@@ -1,67 +1,97 @@
-"""Whoever reads a file while others write it finds one complete version; a writer that does it wrong is caught."""
+"""Whoever reads a file while others write it finds one complete version; a writer that does it wrong is caught.
+
+The tier of every commit reads a few thousand times; `-m long` reads more than 100,000 times.
+"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-WRITERS, READERS, WRITES = 4, 4, 150
+from tests.faults.explorer import work_directory
+
+WRITERS = 4
+FEW, MANY = (4, 1_000), (10, 10_100)  # readers, and how often each of them reads
 
 WRITE = """
 import json, sys
 from pathlib import Path
 from holdfast import files
-path, who, writes, how = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
-for number in range(writes):
+path, over, who, how = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4]
+number = 0
+while not over.exists():
+    number += 1
     data = json.dumps({"who": who, "number": number, "filler": who * 20_000}).encode()
     if how == "ours":
         files.write(path, data)
     else:
         path.write_bytes(data)
+print(number)
 """
 READ = """
 import json, sys
 from pathlib import Path
-path, reads, torn = Path(sys.argv[1]), 0, 0
-while not Path(sys.argv[2]).exists():
-    reads += 1
+path, torn = Path(sys.argv[1]), 0
+for _ in range(int(sys.argv[2])):
     try:
         state = json.loads(path.read_bytes())
         torn += state["filler"] != state["who"] * 20_000
     except ValueError:
         torn += 1
-print(reads, torn)
+print(torn)
 """
 
 
-def _race(directory: Path, how: str) -> tuple[int, int]:
-    """How often the file was read while it was being written, and how often it was not whole."""
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    """In memory, if that can be had: a disk that syncs slowly would let thousands read between two writes."""
+    with work_directory() as directory:
+        yield directory
+
+
+def _start(script: str, *arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", script, *map(str, arguments)], stdout=subprocess.PIPE, text=True)
+
+
+def _numbers(processes: list[subprocess.Popen[str]]) -> list[int]:
+    said = [process.communicate()[0] for process in processes]
+    assert [process.returncode for process in processes] == [0] * len(processes)
+    return [int(number) for number in said]
+
+
+def _race(directory: Path, how: str, readers: int, reads: int) -> int:
+    """Let writers write until all readers have read so often; answers with how often the file was not whole."""
     path, over = directory / "state.json", directory / "over"
     path.write_bytes(b'{"who": "", "filler": ""}')
-    arguments = [sys.executable, "-c"]
-    readers = [
-        subprocess.Popen([*arguments, READ, str(path), str(over)], stdout=subprocess.PIPE, text=True)
-        for _ in range(READERS)
-    ]
-    writers = [subprocess.Popen([*arguments, WRITE, str(path), str(who), str(WRITES), how]) for who in range(WRITERS)]
-    codes = [writer.wait() for writer in writers]
+    writing = [_start(WRITE, path, over, who, how) for who in range(WRITERS)]
+    torn = _numbers([_start(READ, path, reads) for _ in range(readers)])
     over.touch()
-    found = [reader.communicate()[0].split() for reader in readers]
-    assert codes == [0] * WRITERS
-    return sum(int(reads) for reads, _ in found), sum(int(torn) for _, torn in found)
+    written = _numbers(writing)
+    print(f"{readers * reads} reads against {sum(written)} writes, {sum(torn)} torn")
+    assert min(written) > 0, "nobody wrote meanwhile"
+    return sum(torn)
+
+
+def _find_one_version(directory: Path, readers: int, reads: int) -> None:
+    assert _race(directory, "ours", readers, reads) == 0
+    assert [path.name for path in sorted(directory.iterdir())] == ["over", "state.json"]
 
 
 @pytest.mark.promise(3)
-def test_a_reader_always_finds_one_complete_version(tmp_path: Path) -> None:
-    reads, torn = _race(tmp_path, "ours")
-    assert reads > WRITERS * WRITES
-    assert torn == 0
-    assert [path.name for path in sorted(tmp_path.iterdir())] == ["over", "state.json"]
+def test_a_reader_always_finds_one_complete_version(directory: Path) -> None:
+    _find_one_version(directory, *FEW)
+
+
+@pytest.mark.long
+@pytest.mark.promise(3)
+def test_a_hundred_thousand_reads_all_find_one_complete_version(directory: Path) -> None:
+    _find_one_version(directory, *MANY)
 
 
 @pytest.mark.promise(3)
-def test_a_writer_that_writes_in_place_is_caught_by_the_same_readers(tmp_path: Path) -> None:
-    assert _race(tmp_path, "in place")[1] > 0
+def test_a_writer_that_writes_in_place_is_caught_by_the_same_readers(directory: Path) -> None:
+    assert _race(directory, "in place", *FEW) > 0

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from holdfast import faces, files
 from holdfast.errors import Busy, HoldfastError, Refused
@@ -199,11 +199,8 @@ def reread(path: Path, data: bytes) -> dict[str, Any]:
     return face_of(path.with_name("again.json"), data).value
 
 
-@given(text=TEXTS, changes=OBJECTS, values=st.lists(VALUES, max_size=3))
-def test_s36_only_the_changed_members_change_and_all_others_keep_every_byte(
-    tmp_path_factory: pytest.TempPathFactory, text: str, changes: dict[str, object], values: list[object]
-) -> None:
-    path = tmp_path_factory.mktemp("face") / "state.json"
+def keep_every_byte(path: Path, text: str, changes: dict[str, object], values: list[object]) -> None:
+    """Change members of an object in a file, and look at all others."""
     face = face_of(path, text)
     changes = {**changes, **dict(zip(face.value, values, strict=False))}
     data = with_members(face, changes)
@@ -215,6 +212,24 @@ def test_s36_only_the_changed_members_change_and_all_others_keep_every_byte(
             assert face.text[before.start : before.end] == again.text[after.start : after.end]
     assert again.text[: again.opening + 1] == face.text[: face.opening + 1]
     assert again.text[again.closing :] == face.text[face.closing :]
+
+
+@pytest.mark.promise(3)
+@given(text=TEXTS, changes=OBJECTS, values=st.lists(VALUES, max_size=3))
+def test_s36_only_the_changed_members_change_and_all_others_keep_every_byte(
+    tmp_path_factory: pytest.TempPathFactory, text: str, changes: dict[str, object], values: list[object]
+) -> None:
+    keep_every_byte(tmp_path_factory.mktemp("face") / "state.json", text, changes, values)
+
+
+@pytest.mark.long
+@pytest.mark.promise(3)
+@settings(max_examples=2_000, deadline=None)
+@given(text=TEXTS, changes=OBJECTS, values=st.lists(VALUES, max_size=3))
+def test_in_2000_files_only_the_changed_members_change(
+    tmp_path_factory: pytest.TempPathFactory, text: str, changes: dict[str, object], values: list[object]
+) -> None:
+    keep_every_byte(tmp_path_factory.mktemp("face") / "state.json", text, changes, values)
 
 
 FORMS = {

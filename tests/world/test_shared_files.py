@@ -15,7 +15,7 @@ import pytest
 from holdfast import files
 from holdfast.errors import Refused, Trouble
 
-ROUNDS = 150
+FEW, MANY = 100, 1_000  # rounds, of three changes each
 
 
 @pytest.fixture(params=["exchange", "renames"])
@@ -202,10 +202,9 @@ def add_ours(path: Path, number: int) -> bool:
     return files.replace_shared(path, found, ours.encode()) is None
 
 
-@pytest.mark.promise(13)
-def test_no_change_of_a_stranger_who_ignores_our_lock_is_overwritten(path: Path, stranger: Stranger) -> None:
+def keep_all_of_theirs(path: Path, stranger: Stranger, rounds: int) -> None:
     overwritten, succeeded = [], 0
-    for number in range(ROUNDS):
+    for number in range(rounds):
         stranger.begin()
         succeeded += sum(add_ours(path, number) for _ in range(3))
         newest = stranger.acknowledged()
@@ -213,3 +212,31 @@ def test_no_change_of_a_stranger_who_ignores_our_lock_is_overwritten(path: Path,
             overwritten.append(newest)
     assert overwritten == []
     assert succeeded
+
+
+@pytest.mark.promise(13)
+def test_no_change_of_a_stranger_who_ignores_our_lock_is_overwritten(path: Path, stranger: Stranger) -> None:
+    keep_all_of_theirs(path, stranger, FEW)
+
+
+@pytest.mark.long
+@pytest.mark.promise(13)
+def test_none_of_3000_changes_of_a_stranger_is_overwritten(path: Path, stranger: Stranger) -> None:
+    keep_all_of_theirs(path, stranger, MANY)
+
+
+def write_without_looking(path: Path, number: int) -> None:
+    found = json.loads(path.read_bytes())
+    files.write(path, json.dumps({**found, "ours": number}).encode())
+
+
+@pytest.mark.promise(13)
+def test_a_writer_that_does_not_look_is_caught_by_the_same_stranger(path: Path, stranger: Stranger) -> None:
+    """Read, change, replace, as most programs do: sooner or later what somebody wrote in between is gone."""
+    for number in range(MANY):
+        stranger.begin()
+        for _ in range(3):
+            write_without_looking(path, number)
+        if json.loads(path.read_bytes())["theirs"] != stranger.acknowledged():
+            return
+    pytest.fail("nothing was overwritten, so this test proves nothing")
