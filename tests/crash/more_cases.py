@@ -29,10 +29,14 @@ from tests.world.transcripts import Transcript, folder
 
 SESSION = "the session of the run"
 TRUST = """
+import sys
 import holdfast
-with holdfast.open() as project:
-    for brought in holdfast.trust(project).files:
-        print(*holdfast.trust(project, seen=brought.digest).allowed)
+try:
+    with holdfast.open() as project:
+        for brought in holdfast.trust(project).files:
+            print(*holdfast.trust(project, seen=brought.digest).allowed)
+except holdfast.HoldfastError as error:
+    sys.exit(f"holdfast: {error.message}")
 """
 
 

@@ -7,6 +7,7 @@ The model below knows the truth about every process and nothing of how Holdfast 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -14,13 +15,17 @@ import pytest
 
 import holdfast
 from holdfast import process
-from holdfast.process import Here
+from holdfast.model import Process
+from holdfast.process import Here, Judgement
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
 
 DAYS, LIVES = 125, 8  # days of one life, and how many lives: a thousand days together
 PIDS, NAMESPACES = range(2, 12), range(1, 4)  # few, so that numbers are used again soon
 WALLS = [datetime(year, 1, 1, tzinfo=UTC) for year in (1970, 1999, 2026, 2038, 2100)]
+TICKS = 100  # of the kernel, a second
+SILENCES = (0, 600, 2 * 3600)  # seconds in which nobody says anything: at work, stopped for a while, thinking for long
+JUMPS = [timedelta(hours=-1), timedelta(hours=1), timedelta(days=1)]  # set back, summer time, set ahead
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,13 @@ class World:
         if self.place.running:
             self.place.stopped.add(self.chance.choice(sorted(self.place.running)))
 
+    def go_on(self) -> None:
+        """One that was stopped is let go again."""
+        if self.place.stopped:
+            self.place.stopped.discard(self.chance.choice(sorted(self.place.stopped)))
+
     def sleep(self) -> None:
+        """The lid is closed for up to eight hours."""
         self.ticks += self.chance.randrange(100, 8 * 3600 * 100)
 
     def restart(self) -> None:
@@ -133,6 +144,7 @@ EVENTS = {
     World.begin: 6,
     World.end: 4,
     World.stop: 2,
+    World.go_on: 1,
     World.sleep: 4,
     World.restart: 1,
     World.raise_container: 2,
@@ -151,13 +163,21 @@ def live_a_day(world: World, clock: TickingClock, project: Workspace, open: dict
                 check_at_the_next_command(world, project, open)
                 open[holdfast.join(project, pid=life.pid).session.id] = life
         else:
+            before = world.ticks
             happening(world)
+            pass_time(clock, max(0, world.ticks - before) / TICKS)
+        pass_time(clock, world.chance.choice(SILENCES))
         jump_the_clock(world.chance, clock)
+
+
+def pass_time(clock: TickingClock, seconds: float) -> None:
+    """The wall clock goes on with the world, as far as a calendar goes."""
+    clock.time += timedelta(seconds=seconds)
 
 
 def jump_the_clock(chance: random.Random, clock: TickingClock) -> None:
     if chance.random() < 0.2:
-        clock.time = chance.choice([*WALLS, clock.time + timedelta(days=1), clock.time + timedelta(hours=-1)])
+        clock.time = chance.choice([*WALLS, *(clock.time + jump for jump in JUMPS)])
 
 
 def check_at_the_next_command(world: World, project: Workspace, open: dict[str, Life]) -> None:
@@ -173,20 +193,56 @@ def check_at_the_next_command(world: World, project: Workspace, open: dict[str, 
         del open[session]
 
 
-@pytest.mark.promise(14)
-@pytest.mark.parametrize("seed", range(LIVES))
-def test_nobody_alive_is_declared_dead_and_every_death_is_found(
-    project: Workspace, clock: TickingClock, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
-    world = World(random.Random(seed))
-    monkeypatch.setattr(process, "here", world.here)
-    monkeypatch.setattr(process, "_look", world.look)
+def live(world: World, clock: TickingClock, project: Workspace, days: int) -> None:
     holdfast.start(project, "a long life")
     open: dict[str, Life] = {}
-    for _ in range(DAYS):
+    for _ in range(days):
         live_a_day(world, clock, project, open)
         check_at_the_next_command(world, project, open)
+
+
+@pytest.fixture
+def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> World:
+    """What Holdfast sees instead of the kernel."""
+    world = World(random.Random(request.param))
+    monkeypatch.setattr(process, "here", world.here)
+    monkeypatch.setattr(process, "_look", world.look)
+    return world
+
+
+@pytest.mark.promise(14)
+@pytest.mark.parametrize("world", range(LIVES), indirect=True)
+def test_nobody_alive_is_declared_dead_and_every_death_is_found(
+    project: Workspace, clock: TickingClock, world: World
+) -> None:
+    live(world, clock, project, DAYS)
     sessions = holdfast.sessions(project, every=True, limit=10_000).sessions
     died = [session for session in sessions if session.how == "died"]
     assert len(died) > DAYS // 5
     assert all(session.reason for session in died)
+
+
+def by_its_number(known: Process) -> Judgement:
+    """As most programs judge: whether the number is in use."""
+    return Judgement(process._look(known.pid) is not None, f"process {known.pid} is gone")
+
+
+def without_its_namespace(known: Process) -> Judgement:
+    """The number and the start time, and not where they mean something."""
+    found = process._look(known.pid)
+    return Judgement(found is not None and found[1] == known.start, f"process {known.pid} is gone")
+
+
+@pytest.mark.promise(14)
+@pytest.mark.parametrize("world", [0], indirect=True)
+@pytest.mark.parametrize("judge", [by_its_number, without_its_namespace])
+def test_a_judge_who_knows_less_is_caught_by_the_same_days(
+    project: Workspace,
+    clock: TickingClock,
+    world: World,
+    judge: Callable[[Process], Judgement],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(process, "judge", judge)
+    with pytest.raises(AssertionError):
+        live(world, clock, project, DAYS)
