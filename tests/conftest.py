@@ -15,6 +15,8 @@ import holdfast
 from holdfast.workspace import Workspace
 from tests.tools import Command
 
+pytest_plugins = ("tests.promises",)
+
 # A background job of a shell ignores Ctrl-C, and so would everything that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

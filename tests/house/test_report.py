@@ -1,0 +1,100 @@
+"""The suite's own report, written by a real run of a small suite; and the table that is made from it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.marked import find_tests
+from tests.promises import add
+
+from .tree import ROOT
+
+SUITE = """
+import pytest
+FOUR = pytest.mark.promise(4)
+@pytest.mark.promise(1)
+@pytest.mark.parametrize("case", [1, 2])
+def test_counted(case, figure):
+    figure("points", case)
+    figure("points", 10)
+    figure("seed", 7)
+@pytest.mark.promise(2, 3)
+def test_failing(figure):
+    figure("points", 1)
+    raise AssertionError
+@FOUR
+def test_skipped():
+    pytest.skip("NOT PROVED HERE")
+@pytest.mark.promise(5)
+@pytest.mark.long
+def test_long(figure):
+    figure("file systems", "ext4")
+    figure("file systems", "xfs")
+def test_unmarked():
+    pass
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_small.py").write_text(SUITE)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    promise\n    long\n")
+    return tmp_path
+
+
+def run(suite: Path, *arguments: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.promises", "--report", "report.json", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=suite, env=environment, capture_output=True, text=True, check=False)
+    assert (suite / "report.json").exists(), done.stdout + done.stderr
+    rows: dict[str, Any] = json.loads((suite / "report.json").read_text())["tests"]
+    return {name.partition("::")[2]: row for name, row in rows.items()}
+
+
+def test_a_report_has_a_row_for_every_marked_test_and_runs_complete_each_other(suite: Path) -> None:
+    first = run(suite, "-m", "not long", "--numprocesses=1")
+    assert {name: (row["promises"], row["tier"], row["outcome"], row["seed"]) for name, row in first.items()} == {
+        "test_counted[1]": ([1], "fast", "passed", "7"),
+        "test_counted[2]": ([1], "fast", "passed", "7"),
+        "test_failing": ([2, 3], "fast", "failed", None),
+        "test_skipped": ([4], "fast", "skipped", None),
+    }
+    assert [row["figures"] for row in first.values()] == [{"points": 11}, {"points": 12}, {"points": 1}, {}]
+    second = run(suite, "-m", "long")
+    assert second.pop("test_long")["figures"] == {"file systems": "ext4, xfs"}
+    assert second == first
+
+
+def test_what_is_read_from_the_source_is_what_pytest_collects(suite: Path) -> None:
+    assert [(str(test).partition("::")[2], test.promises, test.long) for test in find_tests(suite)] == [
+        ("test_counted", (1,), False),
+        ("test_failing", (2, 3), False),
+        ("test_skipped", (4,), False),
+        ("test_long", (5,), True),
+        ("test_unmarked", (), False),
+    ]
+
+
+def test_figures_of_one_name_add_up() -> None:
+    figures: dict[str, int | float | str] = {}
+    for name, value in (("a", 1), ("a", 2.5), ("b", "x"), ("b", "y"), ("b", "x")):
+        add(figures, name, value)
+    assert figures == {"a": 3.5, "b": "x, y"}
+
+
+def test_the_table_is_made_from_a_report_alone(suite: Path) -> None:
+    report, made = suite / "report.json", [sys.executable, "scripts/promises"]
+    row = {"promises": [3], "tier": "fast", "outcome": "passed", "date": "1999-01-01"}
+    report.write_text(json.dumps({"tests": {"tests/crash/test_readers.py::test_nobody_has_this": row}}))
+    told = subprocess.run([*made, report, "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stdout) == (1, "docs/promises.md is stale; run `scripts/promises`\n")
+    empty = subprocess.run([*made, suite / "none", "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (empty.returncode, "holds no row" in empty.stderr) == (1, True)
