@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies
 
 import holdfast
-from holdfast import departed
+from holdfast import departed, parcel
 from holdfast.errors import Damaged, NotFound, Refused
 from holdfast.model import Run
 from holdfast.operations.import_run import RunImported
@@ -270,6 +270,24 @@ def test_secrets_and_code_stay_at_home_unless_they_are_asked_for(
         holdfast.restore(third, made.id)
         assert made.name == "with [redacted token]"
         assert (third.root / "code").read_text() == f"{SECRET}\n"
+
+
+@pytest.mark.promise(26)
+def test_no_secret_is_in_any_part_of_what_is_exported(
+    project: Workspace, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The state says once more what the events say; it must not say what they leave out."""
+    monkeypatch.setenv("MY_TOKEN", "only-known-from-here")
+    (project.root / ".env").write_text("DB_PASSWORD='or from the file'\n")
+    holdfast.start(project, f"use {SECRET}, only-known-from-here and or from the file")
+    holdfast.note(project, f"{SECRET} only-known-from-here or from the file")
+    with holdfast.open(project.root) as workspace:
+        run = run_of(workspace).id
+        assert holdfast.export(workspace, run, file).redacted == {"token": 2, "known value": 4}
+    with parcel.opened(file, 1 << 30) as parts:
+        text = b"".join(data for part in parts.manifest.parts for data in parts.read(part.name)).decode()
+    assert "[redacted token]" in text
+    assert [word for word in (SECRET, "only-known-from-here", "or from the file") if word in text] == []
 
 
 def test_what_was_forgotten_does_not_travel(

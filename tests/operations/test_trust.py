@@ -291,6 +291,18 @@ def test_a_grant_that_is_a_link_or_nonsense_is_worth_nothing(faber: Faber) -> No
         assert state(faber) == "waiting"
 
 
+def test_a_grant_that_was_copied_for_another_file_is_worth_nothing(faber: Faber) -> None:
+    """The name of a grant says for which file it is, and so does the grant itself."""
+    allow(faber)
+    (grant,) = (directory := Path(holdfast.list_trusted(faber.workspace).directory)).iterdir()
+    faber.workflow(order("tools/issue.sh evil"), name="other")
+    allow(faber, str(definition(faber, "other")))
+    (other,) = set(directory.iterdir()) - {grant}
+    other.write_bytes(grant.read_bytes())
+    found = {Path(brought.path).stem: brought.state for brought in holdfast.trust(faber.workspace).files}
+    assert found == {"default": "trusted", "other": "waiting"}
+
+
 @pytest.mark.parametrize("name", ["HOLDFAST_STATE_DIR", "HOLDFAST_CONFIG_DIR", "XDG_DATA_HOME", "XDG_STATE_HOME"])
 def test_no_variable_moves_trust_to_where_a_repository_keeps_it(
     name: str, faber: Faber, monkeypatch: pytest.MonkeyPatch

@@ -1,0 +1,237 @@
+"""What a command has changed when it says so is on the disk: every call that it makes is watched, in order.
+
+A kill cannot show this, because the kernel still has what was never synced. `test_power.py` cuts the power, for minutes
+and as root; here the rule is read off the calls themselves. A file is synced after its last byte was written and before
+it gets its name, and the directory of a new name after that.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from fnmatch import fnmatch
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast.putting import FEW
+from tests.crash.cases import GOAL, an_empty_project, hook, in_project, keep_call, opened
+from tests.faults import tracer
+from tests.faults.tracer import TEARABLE, Call
+from tests.promises import Figure
+
+pytestmark = [
+    pytest.mark.promise(2),
+    pytest.mark.skipif(tracer.available() is not None, reason=f"NOT PROVED HERE: {tracer.available()}"),
+]
+
+# What may be lost to a power cut, because it is made anew or says nothing.
+MAY_BE_LOST = {
+    "*-shm": "SQLite makes it anew from its log",
+    "*lock": "only who holds it counts",
+    "*/memory": "a look at the worktree makes it anew, and notices damage",
+    "*/worktrees/*/session.json": "without it the orchestrator's file counts as an old copy",
+    "*/worktrees/*/team.json": "without it a team's files count as old copies",
+}
+MODES = ("chmod", "fchmod", "fchmodat", "fchmodat2")
+RENAMES, LINKS, SYNCS = ("rename", "renameat", "renameat2"), ("link", "linkat"), ("fsync", "fdatasync")
+
+
+class Disk:
+    """What a power cut could still take, after every call."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = os.fspath(directory.resolve())
+        self.unsynced: dict[str, bool] = {}  # file -> whether bytes of it are, and not only its mode
+        self.unsynced_names: dict[str, str] = {}  # directory -> a name in it
+        self.faults: list[str] = []
+        self.synced = 0
+
+    def watch(self, calls: Iterable[Call]) -> None:
+        for call in calls:
+            if call.number == 0 and call.path in ("stdout", "/dev/stdout"):
+                self.acknowledged()
+            elif call.result is not None and call.result >= 0:
+                self._see(call)
+        self.acknowledged()
+
+    def acknowledged(self) -> None:
+        self.faults += [f"{self._short(path)} was written and not synced" for path in sorted(self.unsynced)]
+        self.faults += [f"{self._short(name)} has its name without a sync" for name in self.unsynced_names.values()]
+        self.unsynced.clear()
+        self.unsynced_names.clear()
+
+    def _see(self, call: Call) -> None:
+        if call.name in (*TEARABLE, "ftruncate", *MODES):
+            if not self._may_be_lost(call.path) and not os.path.isdir(call.path):
+                is_data = call.name not in MODES
+                self.unsynced[call.path] = is_data or self.unsynced.get(call.path, False)
+        elif call.name in SYNCS:
+            self.synced += 1
+            self.unsynced.pop(call.path, None)
+            self.unsynced_names.pop(call.path, None)
+        elif call.name in ("sync", "syncfs"):
+            self.synced += 1
+            self.unsynced.clear()
+            self.unsynced_names.clear()
+        elif call.name in (*RENAMES, *LINKS):
+            self._name(call.path, call.other or "", call.name in RENAMES)
+        elif call.name in ("unlink", "unlinkat"):
+            self.unsynced.pop(call.path, None)
+            if self.unsynced_names.get(os.path.dirname(call.path)) == call.path:
+                del self.unsynced_names[os.path.dirname(call.path)]
+
+    def _name(self, old: str, new: str, moves: bool) -> None:
+        was_unsynced = self.unsynced.get(old, False)
+        if moves:
+            self.unsynced.pop(old, None)
+        if self._may_be_lost(new):
+            return
+        if was_unsynced:
+            self.faults.append(f"{self._short(new)} got its name before it was synced")
+        self.unsynced_names[os.path.dirname(new)] = new
+
+    def _may_be_lost(self, path: str) -> bool:
+        is_ref = "/refs/" in path  # which gets its name from its lock file
+        return not path.startswith(self.directory) or (not is_ref and any(fnmatch(path, name) for name in MAY_BE_LOST))
+
+    def _short(self, path: str) -> str:
+        return os.path.relpath(path, self.directory)
+
+
+def scene(directory: Path) -> Path:
+    """A repository with a run, a checkpoint, work since then, and a call that waits."""
+    an_empty_project(directory)
+    root = directory / "project"
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    (root / "one").write_text("then")
+    with opened(directory) as workspace:
+        holdfast.start(workspace, GOAL)
+        holdfast.checkpoint(workspace, "then")
+        holdfast.backup(workspace, str(directory / "kept.tar.gz"))
+        holdfast.runs(workspace)  # so that 1 names the run
+        keep_call(workspace.inbox, 1)
+    (root / "one").write_text("now")
+    (root / "two").write_text("new")
+    return root
+
+
+def nothing_more(directory: Path) -> None:
+    pass
+
+
+def many_files(directory: Path) -> None:
+    with opened(directory) as workspace:
+        for number in range(FEW + 1):
+            (workspace.root / f"many-{number}").write_text("then")
+        holdfast.checkpoint(workspace, "many")
+        for number in range(FEW + 1):
+            (workspace.root / f"many-{number}").write_text("now")
+
+
+def another_mode(directory: Path) -> None:
+    with opened(directory) as workspace:
+        holdfast.checkpoint(workspace, "mode")
+    (directory / "project/one").chmod(0o755)
+
+
+def a_new_repository(directory: Path) -> None:
+    shutil.rmtree(directory / "project")
+    subprocess.run(["git", "init", "-q", str(directory / "project")], check=True)
+
+
+def an_orchestrator(directory: Path) -> None:
+    with opened(directory) as workspace:
+        holdfast.start(workspace, "second", layout="orchestrator")
+
+
+COMMANDS = {
+    "note": (nothing_more, "note n"),
+    "take in": (nothing_more, "sweep"),
+    "set": (nothing_more, "config set list.limit 7"),
+    "install": (nothing_more, "init --agent claude"),
+    "checkpoint": (nothing_more, "checkpoint"),
+    "restore": (nothing_more, "restore then --yes"),
+    "restore many": (many_files, "restore many --yes"),
+    "restore a mode": (another_mode, "restore mode --yes"),
+    "export": (nothing_more, "export 1 ../run.holdfast"),
+    "backup": (nothing_more, "backup ../new.tar.gz"),
+    "restore a backup": (nothing_more, "restore-backup ../kept.tar.gz --yes"),
+    "begin from a backup": (a_new_repository, "restore-backup ../kept.tar.gz --yes"),
+    "orchestrate": (nothing_more, "start second --layout orchestrator --mode debug"),
+    "orchestrate again": (an_orchestrator, "note n"),
+    "team": (nothing_more, "start second --layout go-team"),
+}
+
+
+def traced(directory: Path, argv: Iterable[str], stdin: bytes = b"") -> list[Call]:
+    record = directory.with_name("record")
+    done = tracer.trace([*argv], directory, record=record, stdin=stdin)
+    assert done.returncode == 0, done.stderr
+    return tracer.read_record(record)
+
+
+def watch(directory: Path, calls: Iterable[Call]) -> Disk:
+    disk = Disk(directory)
+    disk.watch(calls)
+    return disk
+
+
+def program(directory: Path, *words: str) -> list[str]:
+    return [*in_project(directory), sys.executable, *words]
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    (directory := tmp_path / "here").mkdir()
+    scene(directory)
+    return directory
+
+
+@pytest.mark.parametrize("name", [name.replace(" ", "-") for name in COMMANDS])
+def test_all_that_a_command_changed_is_synced_when_it_says_so(name: str, here: Path, figure: Figure) -> None:
+    prepare, words = COMMANDS[name.replace("-", " ")]
+    prepare(here)
+    disk = watch(here, traced(here, program(here, "-m", "holdfast", *words.split())))
+    assert disk.faults == []
+    assert disk.synced
+    figure("syncs watched", disk.synced)
+
+
+def test_a_call_is_on_the_disk_when_the_hook_has_kept_it(here: Path, figure: Figure) -> None:
+    disk = watch(here, traced(here, hook(here), b'{"said": "something"}'))
+    assert (disk.faults, disk.synced) == ([], 2)
+    figure("syncs watched", disk.synced)
+
+
+def test_a_line_about_trouble_is_on_the_disk(here: Path, figure: Figure) -> None:
+    command = hook(here)
+    shutil.rmtree(here / "project/.git/holdfast/inbox")
+    disk = watch(here, traced(here, command, b'{"said": "something"}'))
+    assert (disk.faults, disk.synced) == ([], 1)
+    figure("syncs watched", disk.synced)
+
+
+def test_a_removal_is_on_the_disk(here: Path) -> None:
+    script = "import pathlib; from holdfast import files; files.remove(pathlib.Path('one').absolute())"
+    calls = [call for call in traced(here, program(here, "-c", script)) if call.number]
+    assert [(call.name, Path(call.path).name) for call in calls] == [("unlink", "one"), ("fsync", "project")]
+
+
+def test_the_sums_of_pages_are_on_the_disk_before_the_log_is_emptied(here: Path) -> None:
+    """What they are sums of comes first, and what is emptied last: else whole pages would seem to be damaged."""
+    script = "import holdfast; w = holdfast.open('.'); l = w.store.locked(); l.__enter__(); w.store.write_back()"
+    calls = traced(here, program(here, "-c", script))
+    names = [("sums" if call.path.endswith(".sums") else "log", call.name) for call in calls if is_of_pages(call)]
+    assert [name for name, _ in groupby(names)] == [
+        ("sums", "pwrite64"), ("sums", "fsync"), ("sums", "pwrite64"), ("sums", "fsync"), ("log", "ftruncate"),
+    ]  # fmt: skip
+
+
+def is_of_pages(call: Call) -> bool:
+    return call.path.endswith("journal.sums") or (call.path.endswith("-wal") and call.name == "ftruncate")
