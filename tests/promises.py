@@ -81,13 +81,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.user_properties.append(("promise", (numbers, tier)))
 
 
+_running: list[pytest.Item] = []
+
+
+@pytest.hookimpl(tryfirst=True)  # before the fixtures, which may tell something too
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    _running[:] = [item]
+
+
+def tell(name: str, value: Value) -> None:
+    """Tell what the test that runs has counted, from a tool that it uses. The figure `seed` says how to repeat it."""
+    for item in _running:
+        item.user_properties.append(("figure", (name, value)))
+
+
 @pytest.fixture
-def figure(request: pytest.FixtureRequest) -> Figure:
-    """Tell what a test counted: `figure("kill points", 312)`. The figure `seed` says what to repeat it with."""
-
-    def tell(name: str, value: Value) -> None:
-        request.node.user_properties.append(("figure", (name, value)))
-
+def figure() -> Figure:
+    """Tell what a test counted: `figure("kill points", 312)`."""
     return tell
 
 

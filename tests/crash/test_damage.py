@@ -21,6 +21,7 @@ from tests.crash.damage import DAMAGES, a_damaged_store, a_full_store, claim, pl
 from tests.faults import tracer
 from tests.faults.explorer import copy_tree, explore
 from tests.faults.report import Outcome
+from tests.promises import tell
 
 SEED = 8
 NEEDS_TRACER = pytest.mark.skipif(tracer.available() is not None, reason=f"NOT PROVED HERE: {tracer.available()}")
@@ -129,6 +130,9 @@ def prove(flips: Flips, counts: dict[str, int]) -> None:
                 silent.append((path.name, at))
     assert silent == [], f"seed {SEED}: these flips change what is read, and nobody says so"
     assert len(missed) <= total / 100, f"seed {SEED}: {len(missed)} of {total} flips were not found: {missed}"
+    tell("flipped bytes", total)
+    tell("not found", len(missed))
+    tell("seed", SEED)
 
 
 @pytest.mark.promise(8)

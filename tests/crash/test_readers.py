@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.explorer import work_directory
+from tests.promises import Figure
 
 WRITERS = 4
 FEW, MANY = (4, 1_000), (10, 10_100)  # readers, and how often each of them reads
@@ -76,20 +77,21 @@ def _race(directory: Path, how: str, readers: int, reads: int) -> int:
     return sum(torn)
 
 
-def _find_one_version(directory: Path, readers: int, reads: int) -> None:
+def _find_one_version(directory: Path, figure: Figure, readers: int, reads: int) -> None:
+    figure("reads", readers * reads)
     assert _race(directory, "ours", readers, reads) == 0
     assert [path.name for path in sorted(directory.iterdir())] == ["over", "state.json"]
 
 
 @pytest.mark.promise(3)
-def test_a_reader_always_finds_one_complete_version(directory: Path) -> None:
-    _find_one_version(directory, *FEW)
+def test_a_reader_always_finds_one_complete_version(directory: Path, figure: Figure) -> None:
+    _find_one_version(directory, figure, *FEW)
 
 
 @pytest.mark.long
 @pytest.mark.promise(3)
-def test_a_hundred_thousand_reads_all_find_one_complete_version(directory: Path) -> None:
-    _find_one_version(directory, *MANY)
+def test_a_hundred_thousand_reads_all_find_one_complete_version(directory: Path, figure: Figure) -> None:
+    _find_one_version(directory, figure, *MANY)
 
 
 @pytest.mark.promise(3)

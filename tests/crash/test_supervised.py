@@ -17,6 +17,7 @@ import holdfast
 from holdfast.model import Status
 from holdfast.recovery import options, recommended
 from holdfast.workspace import Workspace
+from tests.promises import tell
 
 FEW, MANY = 10, 50
 PATIENCE = 60
@@ -64,6 +65,8 @@ def kill_often(repository: Path, times: int, seed: int) -> None:
         told = work_and_die(repository, last + 1, chance.randint(1, 4), work, kill_supervisor=number % 5 == 4)
         with holdfast.open(repository) as project:
             last = gone_on(project, run, told)
+        tell("kills of a supervised agent", 1)
+    tell("seed", seed)
 
 
 def gone_on(project: Workspace, run: str, told: int) -> int:

@@ -10,10 +10,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from tests.promises import tell
+
 from .tracer import Traced
 
 TRACEBACK = "Traceback (most recent call last)"
 SHOWN = 10
+FIGURES = {
+    **dict.fromkeys(("kill", "torn", "one"), "kill points"),
+    **dict.fromkeys(("drop", "log", "flush"), "power cuts"),
+    "short": "short writes",
+}
 
 
 @dataclass(frozen=True)
@@ -111,6 +118,9 @@ class Report:
             raise AssertionError(f"nothing was tried: {self.summary()}")
         if self.violations:
             raise AssertionError(self._complaint())
+        for mode, count in self.counts.items():
+            tell(FIGURES.get(mode, "failed calls"), count)
+        tell("seed", self.seed)
 
     def _complaint(self) -> str:
         lines = [f"{len(self.violations)} violations in {self.summary()}"]

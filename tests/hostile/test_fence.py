@@ -18,6 +18,7 @@ from holdfast.workspace import Workspace
 from tests.faber_states import ACTIVE, RUN, RUNS, put
 from tests.hostile.test_terminal import FORBIDDEN
 from tests.hostile.words import ACTING
+from tests.promises import Figure
 from tests.surfaces.inside import call
 from tests.tools import NOON, Command, a_run, a_session
 
@@ -102,8 +103,9 @@ def said(text: str) -> str:
     return f"{NAMED} {text} {NAMED}".replace("\ud800", "")
 
 
-def test_there_are_as_many_injections_as_promised_and_the_judge_would_see_each_kind() -> None:
+def test_there_are_as_many_injections_as_promised_and_the_judge_would_see_each_kind(figure: Figure) -> None:
     assert len(set(INJECTIONS)) >= 130
+    figure("injections", len(set(INJECTIONS)))
     for bad in ("no fence", f"{NAMED}\n<history a>\nx\n</history a>", "<history a>\n</history b>\n</history a>"):
         with pytest.raises(AssertionError):
             judge(bad)

@@ -14,6 +14,7 @@ from holdfast import ids
 from tests.hostile.conftest import RUN, SESSION
 from tests.hostile.places import tree_of
 from tests.hostile.words import hostile_ids, possible_in_arguments
+from tests.promises import Figure
 from tests.surfaces.inside import call
 from tests.tools import Command, hook
 
@@ -39,19 +40,21 @@ DOORS: dict[str, Callable[[str], list[str]]] = {
 }
 
 
-def test_there_are_enough_of_them() -> None:
+def test_there_are_enough_of_them(figure: Figure) -> None:
     assert len(IDS) >= 500
+    figure("hostile ids", len(IDS))
 
 
 @pytest.mark.parametrize("door", DOORS)
 def test_a_hostile_id_gets_a_clear_answer_and_changes_nothing_outside_the_store(
-    door: str, target: Path, home: Path
+    door: str, target: Path, home: Path, figure: Figure
 ) -> None:
     before = tree_of(target, home, without=target / ".git/holdfast")
     for id in IDS:
         check(call(*DOORS[door](id), directory=target), id)
     assert tree_of(target, home, without=target / ".git/holdfast") == before
     assert call("show", RUN, "--json", directory=target).ok().json["run"]["status"] == "active"
+    figure("clear answers", len(IDS))
 
 
 @pytest.mark.parametrize(

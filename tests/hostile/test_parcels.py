@@ -25,6 +25,7 @@ from holdfast.parcel import MAGIC
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.trees import put, take
+from tests.promises import Figure
 
 SHA1 = Format("sha1")
 Parts = dict[str, Any]
@@ -79,7 +80,7 @@ def refused(project: Workspace, path: Path) -> HoldfastError:
 
 
 @pytest.mark.promise(8)
-def test_any_byte_that_is_flipped_is_found(stage: Workspace, file: Path, tmp_path: Path) -> None:
+def test_any_byte_that_is_flipped_is_found(stage: Workspace, file: Path, tmp_path: Path, figure: Figure) -> None:
     data = file.read_bytes()
     chance = random.Random(7)
     places = {*range(40), *range(len(data) - 60, len(data)), *(chance.randrange(len(data)) for _ in range(150))}
@@ -90,6 +91,7 @@ def test_any_byte_that_is_flipped_is_found(stage: Workspace, file: Path, tmp_pat
             (tmp_path / "broken").write_bytes(broken)
             with pytest.raises(Damaged):
                 holdfast.import_run(stage, tmp_path / "broken")
+    figure("flipped bytes", len(places))
 
 
 def test_file_that_is_cut_or_longer_is_found(stage: Workspace, file: Path, tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ GRANTS = [
      of("surfaces/test_trust", "where_nobody_is_at_a_terminal_the_answer_is_never_yes")),
     ("a program of the project", "sources/command.py",
      "for place in good if not f\"{os.path.realpath(place)}{os.sep}\".startswith(inside_it))", "for place in good)",
-     of("operations/test_trust", "a_program_of_the_project_is_not_found_by_its_name_alone")),
+     of("operations/test_trust", "a_program_of_the_project_is_not_found_by_what_runs_either")),
     ("an interpreter that settings name", "operations/doctor.py",
      'is_theirs = level.name != "user" and not is_trusted(workspace, level.path)', "is_theirs = False",
      of("operations/test_install_doctor",

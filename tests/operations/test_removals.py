@@ -19,6 +19,7 @@ from tests.conftest import TickingClock
 from tests.operations.people import a_worktree
 from tests.operations.test_capping import MARK, words
 from tests.operations.trees import back, commit, git, put, take
+from tests.promises import Figure
 from tests.tools import hook
 
 pytestmark = pytest.mark.promise(11)
@@ -131,7 +132,7 @@ def output_of(journal: Journal, run: str) -> str:
 
 
 def test_no_run_is_removed_that_is_open_pinned_named_in_use_unknown_or_not_exported(
-    project: Workspace, clock: TickingClock
+    project: Workspace, clock: TickingClock, figure: Figure
 ) -> None:
     names: dict[str, str] = {}
     events: dict[str, int] = {}
@@ -146,6 +147,7 @@ def test_no_run_is_removed_that_is_open_pinned_named_in_use_unknown_or_not_expor
     with harshly(project, clock) as later, later.reading() as journal:
         wrong = [name for name in WHOLE | RUN_ONLY if journal.find_run(names[name]) is None]
         assert wrong == [], "removed"
+        figure("states", len(WHOLE | RUN_ONLY))
         wrong = [name for name in WHOLE | RUN_ONLY if len(list(journal.events(names[name]))) != events[name]]
         assert wrong == [], "lost events"
         wrong = [name for name in WHOLE if not output_of(journal, names[name]).startswith(OUTPUT)]
@@ -302,8 +304,9 @@ STATES = [
 
 @pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
 def test_no_checkpoint_or_call_is_removed_that_somebody_needs(
-    project: Workspace, clock: TickingClock, state: Callable[[Workspace], Check]
+    project: Workspace, clock: TickingClock, state: Callable[[Workspace], Check], figure: Figure
 ) -> None:
+    figure("states", 1)
     check = state(project)
     with harshly(project, clock) as later:
         check(later)

@@ -28,6 +28,7 @@ from holdfast.returning import Restored
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.trees import back, commit, put, take
+from tests.promises import tell
 
 pytestmark = pytest.mark.promise(9, 10)
 
@@ -358,6 +359,8 @@ def play(machine: Callable[[], RuleBasedStateMachine], games: int, steps: int) -
         phases=(Phase.explicit, Phase.generate),
     )
     run_state_machine_as_test(machine, settings=rules)  # type: ignore[arg-type]
+    tell("games", games)
+    tell("most steps", games * steps)
 
 
 def test_every_way_back_is_exact_and_git_sees_nothing(tmp_path: Path) -> None:

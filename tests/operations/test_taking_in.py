@@ -18,6 +18,7 @@ from holdfast.model import Status
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree, events_of, kinds_of, run_of
+from tests.promises import Figure
 from tests.tools import Command, hook
 from tests.world.calls import DOOR, keep_by_hand, kept_files, knock
 
@@ -232,7 +233,9 @@ HOOKS, NOTES = 32, 32
 
 
 @pytest.mark.promise(12)
-def test_64_processes_that_write_at_once_lose_nothing_and_double_nothing(project: Workspace, tmp_path: Path) -> None:
+def test_64_processes_that_write_at_once_lose_nothing_and_double_nothing(
+    project: Workspace, tmp_path: Path, figure: Figure
+) -> None:
     holdfast.start(project, "goal")
     project.close()
     gate = tmp_path / "gate"
@@ -256,6 +259,7 @@ def test_64_processes_that_write_at_once_lose_nothing_and_double_nothing(project
     assert sorted(calls) == list(range(HOOKS))
     assert sorted(notes) == sorted(f"note {number}" for number in range(NOTES))
     assert [event.seq for event in events] == list(range(1, 1 + 1 + HOOKS + NOTES))
+    figure("processes at once", len(waiting))
     assert kept_files(project.inbox) == []
 
 

@@ -19,6 +19,7 @@ from holdfast.errors import NotFound, Refused
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.fabers import WORKFLOWS, Faber, artifact, outcomes
+from tests.promises import Figure
 from tests.tools import Command
 
 pytestmark = pytest.mark.promise(20)
@@ -109,7 +110,7 @@ def test_only_what_was_seen_is_allowed(faber: Faber) -> None:
     assert load(faber) == {"issue": "not run"}
 
 
-def test_one_changed_byte_revokes_it_a_hundred_times(faber: Faber) -> None:
+def test_one_changed_byte_revokes_it_a_hundred_times(faber: Faber, figure: Figure) -> None:
     """Anywhere in the workflow or the script; put back, it is what was allowed again."""
     allow(faber)
     chance = random.Random(20)
@@ -124,6 +125,7 @@ def test_one_changed_byte_revokes_it_a_hundred_times(faber: Faber) -> None:
         brought = holdfast.trust(faber.workspace).files
         assert [each.state for each in brought] in (["changed"], []), f"byte {at} of {path.name}"
         path.write_bytes(good)
+        figure("changed bytes refused", 1)
     assert runs_of(faber) == 0
     assert load(faber) == {"issue": "loaded"}
 
@@ -212,6 +214,16 @@ def test_a_program_of_the_project_is_not_found_by_its_name_alone(faber: Faber, m
     faber.workflow(order("issue.sh 7"))
     allow(faber)
     assert load(faber) == {"issue": "missing"}
+    assert runs_of(faber) == 0
+
+
+def test_a_program_of_the_project_is_not_found_by_what_runs_either(
+    faber: Faber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{faber.root}/tools:{os.environ['PATH']}")
+    faber.workflow(order("env issue.sh 7"))
+    allow(faber)
+    assert load(faber)["issue"] != "loaded"
     assert runs_of(faber) == 0
 
 

@@ -19,6 +19,7 @@ from holdfast.model import Process
 from holdfast.process import Here, Judgement
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
+from tests.promises import Figure
 
 DAYS, LIVES = 125, 8  # days of one life, and how many lives: a thousand days together
 PIDS, NAMESPACES = range(2, 12), range(1, 4)  # few, so that numbers are used again soon
@@ -213,13 +214,15 @@ def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Wo
 @pytest.mark.promise(14)
 @pytest.mark.parametrize("world", range(LIVES), indirect=True)
 def test_nobody_alive_is_declared_dead_and_every_death_is_found(
-    project: Workspace, clock: TickingClock, world: World
+    project: Workspace, clock: TickingClock, world: World, figure: Figure
 ) -> None:
     live(world, clock, project, DAYS)
     sessions = holdfast.sessions(project, every=True, limit=10_000).sessions
     died = [session for session in sessions if session.how == "died"]
     assert len(died) > DAYS // 5
     assert all(session.reason for session in died)
+    figure("simulated days", DAYS)
+    figure("deaths found", len(died))
 
 
 def by_its_number(known: Process) -> Judgement:

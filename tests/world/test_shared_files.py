@@ -14,6 +14,7 @@ import pytest
 
 from holdfast import files
 from holdfast.errors import Refused, Trouble
+from tests.promises import Figure
 
 FEW, MANY = 100, 1_000  # rounds, of three changes each
 
@@ -202,7 +203,7 @@ def add_ours(path: Path, number: int) -> bool:
     return files.replace_shared(path, found, ours.encode()) is None
 
 
-def keep_all_of_theirs(path: Path, stranger: Stranger, rounds: int) -> None:
+def keep_all_of_theirs(path: Path, stranger: Stranger, rounds: int, figure: Figure) -> None:
     overwritten, succeeded = [], 0
     for number in range(rounds):
         stranger.begin()
@@ -212,17 +213,20 @@ def keep_all_of_theirs(path: Path, stranger: Stranger, rounds: int) -> None:
             overwritten.append(newest)
     assert overwritten == []
     assert succeeded
+    figure("changes of a stranger", newest)
 
 
 @pytest.mark.promise(13)
-def test_no_change_of_a_stranger_who_ignores_our_lock_is_overwritten(path: Path, stranger: Stranger) -> None:
-    keep_all_of_theirs(path, stranger, FEW)
+def test_no_change_of_a_stranger_who_ignores_our_lock_is_overwritten(
+    path: Path, stranger: Stranger, figure: Figure
+) -> None:
+    keep_all_of_theirs(path, stranger, FEW, figure)
 
 
 @pytest.mark.long
 @pytest.mark.promise(13)
-def test_none_of_3000_changes_of_a_stranger_is_overwritten(path: Path, stranger: Stranger) -> None:
-    keep_all_of_theirs(path, stranger, MANY)
+def test_none_of_3000_changes_of_a_stranger_is_overwritten(path: Path, stranger: Stranger, figure: Figure) -> None:
+    keep_all_of_theirs(path, stranger, MANY, figure)
 
 
 def write_without_looking(path: Path, number: int) -> None:

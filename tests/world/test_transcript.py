@@ -14,6 +14,7 @@ import pytest
 from holdfast import transcript
 from holdfast.errors import HoldfastError, Refused
 from holdfast.transcript import Usage, read_lines, read_usage
+from tests.promises import Figure
 from tests.world.transcripts import MODEL, Transcript
 
 
@@ -159,7 +160,7 @@ def otherwise(data: bytes) -> Iterator[tuple[bytes, set[str], int]]:
 
 
 @pytest.mark.promise(6)
-def test_damage_costs_no_more_than_itself_and_is_counted(tmp_path: Path) -> None:
+def test_damage_costs_no_more_than_itself_and_is_counted(tmp_path: Path, figure: Figure) -> None:
     data = a_conversation(tmp_path)
     path = tmp_path / "damaged.jsonl"
     cases = [*torn(data), *overwritten(data), *otherwise(data)]
@@ -169,3 +170,4 @@ def test_damage_costs_no_more_than_itself_and_is_counted(tmp_path: Path) -> None
         count = itertools.count()
         found = {line.get("uuid", "") for line in read_lines(path, count.__next__)}
         assert (number, found, next(count)) == (number, whole, lost)
+    figure("damaged transcripts", len(cases))
