@@ -5,13 +5,14 @@ The form is the client's own and changes: whatever is not what we know is passed
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import itertools
 import os
 import re
 import stat
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_token
 BOUNDARY = "compact_boundary"
 TOO_LONG = b'{"type":"left-out","reason":"the line is too long"}\n'
 BEGINNING = re.compile(rb'(?<=.)\{"(?=(?:parentUuid|type|uuid|sessionId|isSidechain)")', re.DOTALL)
+WIDE = {BOM_UTF16_LE: "utf-16-le", BOM_UTF16_BE: "utf-16-be", b"{\0": "utf-16-le", b"\0{": "utf-16-be"}
 BEGINNINGS = 100  # places in a damaged line that are tried
 WANTED = (b'"user"', b'"assistant"', b'"system"', b'"cost-state"')  # kinds of line; most bytes are in others
 
@@ -193,15 +195,25 @@ def _split(file: int) -> Iterator[bytes | None]:
     """The lines of a file, never more of it in memory than the longest line that we take; None for a longer one."""
     parts: list[bytes] = []
     size = 0
-    if os.pread(file, len(BOM_UTF8), 0) == BOM_UTF8:
-        os.lseek(file, len(BOM_UTF8), os.SEEK_SET)
-    while chunk := os.read(file, CHUNK):
+    for chunk in _chunks(file):
         first, *rest = chunk.split(b"\n")
         parts, size = ([*parts, first] if size <= LONGEST else []), size + len(first)
         for following in rest:
             yield b"".join(parts) if size <= LONGEST else None
             parts, size = [following], len(following)
     yield b"".join(parts) if size <= LONGEST else None
+
+
+def _chunks(file: int) -> Iterator[bytes]:
+    """A file piece by piece, in UTF-8. One in UTF-16, as some editors save it, is decoded on the way."""
+    begins = os.pread(file, 4, 0)
+    mark = next((mark for mark in (BOM_UTF8, BOM_UTF16_LE, BOM_UTF16_BE) if begins.startswith(mark)), b"")
+    os.lseek(file, len(mark), os.SEEK_SET)
+    coding = next((coding for begin, coding in WIDE.items() if begins.startswith(begin)), None)
+    # half a character is no UTF-8 then, and so it is damage; one at the very end is a part of the last line
+    decoder = codecs.getincrementaldecoder(coding)("surrogatepass") if coding else None
+    while chunk := os.read(file, CHUNK):
+        yield decoder.decode(chunk).encode("utf-8", "surrogatepass") if decoder else chunk
 
 
 def _second(line: bytes) -> Line | None:

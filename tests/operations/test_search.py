@@ -13,7 +13,7 @@ from holdfast.operations.search import Searched
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.hostile.words import ACTING
-from tests.tools import hook
+from tests.tools import Command, hook
 
 
 def sorts(found: Searched) -> list[str]:
@@ -150,3 +150,14 @@ def test_a_search_sees_what_hooks_have_kept(told: Workspace) -> None:
     call = b'{"session_id":"c1","prompt":"Peel the grapefruit","hook_event_name":"UserPromptSubmit"}'
     hook(told.root, "claude", "UserPromptSubmit", call)
     assert "prompt" in sorts(holdfast.search(told, "grapefruit"))
+
+
+def test_a_search_that_finds_nothing_says_what_it_looked_for_and_one_way_on(project: Workspace) -> None:
+    holdfast.start(project, "Add retries")
+    said = Command.run("search", "exponential", "\x1b[31mbackoff", directory=project.root).ok()
+    assert said.out == ""
+    assert "No event of this project that was asked about holds all of: exponential" in said.err
+    assert "`holdfast search 'expo*'` finds every word that begins so" in said.err
+    assert "\x1b[31m" not in said.err
+    said = Command.run("search", "xyz", directory=project.root).ok()
+    assert "`holdfast runs --all-projects`" in said.err

@@ -154,6 +154,11 @@ def otherwise(data: bytes) -> Iterator[tuple[bytes, set[str], int]]:
     yield data.replace(b"prompt", "\u2028".encode()), every, 0
     yield data + b"\xff\xfe" + "more".encode("utf-16-le") + b"\n", every, 1
     yield data + b'{"type":"user","x":"' + b"x" * (20 << 20) + b'"}\n', every | {""}, 0
+    for coding in ("utf-16", "utf-16-le", "utf-16-be"):  # as some editors save it, with a mark and without
+        wide = data.decode().encode(coding)
+        yield wide, every, 0
+        yield wide[:-1], every, 0  # half a line end
+    yield data.decode().encode("utf-16")[:-401], every - {f"u{len(lines) - 1}"}, 1
     for cut in range(1, 200, 10):  # a client that crashed, and the next one that goes on behind what it left
         yield lines[0] + lines[1][:cut] + b"".join(lines[2:]), every - {"u1"}, 1
         yield lines[0] + bytes(cut) + b"".join(lines[1:]), every, 1

@@ -30,10 +30,19 @@ def said_runs(found: RunsListed) -> Said:
 def said_found(found: Searched) -> Said:
     """Each event with the piece of it in which the words stand."""
     if not found.found:
-        return Said(found, talk=["Nothing fits."])
+        return Said(found, talk=[_nothing(found.search)])
     lines = [line for hit in found.found for line in _hit(hit)]
     order = "the best first" if found.ranked else "the newest first"
     return Said(found, lines, [f"{count(len(found.found), 'event')}, {order}"])
+
+
+def _nothing(text: str) -> str:
+    """What was looked at in vain, and one way on."""
+    looked = f"No event of this project that was asked about holds all of: {one_line(text, 80)}"
+    beginning = next((word[:4] for word in text.split() if len(word) > 4 and word.isalnum()), None)
+    if beginning is None:
+        return f"{looked}. `holdfast runs --all-projects` lists the runs of every project"
+    return f"{looked}. `holdfast search '{beginning}*'` finds every word that begins so"
 
 
 def _hit(hit: Found) -> Iterator[Line]:
