@@ -216,7 +216,7 @@ CASES = [
         (),
         "",
         "Dropped 0 checkpoints, [0-9]+ stay\nStay whatever the numbers say: [0-9]+ needed by undo or redo.*\nGave back .* MB\nTaken: .* MB of 2,000.0 MB\n",
-        "dropped kept dry_run stored freed waiting unknown backups because copies thinned removed given_back cap room",
+        "dropped kept dry_run stored freed waiting unknown backups because copies aside thinned removed given_back cap room",
     ),
     Case("cleanup", ("--dry-run",), "", "Nothing to clean up\n", "runs topics kept dry_run"),
     Case("export", ("{earlier}", "out.holdfast"), "/.*/out.holdfast\n", "Exported {earlier}: [0-9]+ events?, 0 checkpoints\n", "run path sha256 events checkpoints left_out transcripts skipped raw redacted"),
