@@ -19,9 +19,9 @@ from typing import cast
 import msgspec
 from msgspec import Struct
 
-from holdfast import departed, files, history, ids, inside, intake, packing, rows, teampurging
+from holdfast import choosing, departed, files, history, ids, inside, intake, packing, rows, teampurging
 from holdfast.clock import micros
-from holdfast.errors import HoldfastError, Refused
+from holdfast.errors import HoldfastError, NotFound, Refused
 from holdfast.faces import read_face
 from holdfast.journal import LEDGER_PREFIX, Journal
 from holdfast.layouts.orchestrator import SESSION
@@ -143,7 +143,17 @@ def begin(workspace: Workspace, journal: Journal, run: Run) -> Purge:
     return purge
 
 
-def find_deleted(place: Path, name: str) -> Purge | None:
+def find_gone(workspace: Workspace, name: str) -> Purge | None:
+    """How to purge a run that was deleted before, if no run that is there is meant."""
+    if not workspace.exists:
+        return None
+    with workspace.reading() as journal, contextlib.suppress(NotFound):
+        choosing.find_by_name(workspace, journal, name)
+        return None
+    return _find_deleted(workspace.place, name)
+
+
+def _find_deleted(place: Path, name: str) -> Purge | None:
     """How to purge a run that was deleted before: the one of this id, or the only one whose id begins or ends so."""
     found = []
     for data in departed.list_plans(place):

@@ -10,8 +10,7 @@ from holdfast.cli.command import complete_run, confirm, verb, yes_option
 from holdfast.cli.outcome import Said
 from holdfast.cli.words import Line
 from holdfast.operations import delete as deleting, look
-from holdfast.operations.delete import is_gone
-from holdfast.purging import Purged, find_pending, is_meant
+from holdfast.purging import Purged, find_gone, find_pending, is_meant
 from holdfast.text import count, one_line
 from holdfast.workspace import Workspace
 
@@ -22,7 +21,7 @@ from holdfast.workspace import Workspace
 @yes_option
 def delete(workspace: Workspace, run: str, purge: bool, yes: bool) -> Said:
     """Remove a run with all its events, for good."""
-    if not yes and not (purge and (is_meant(find_pending(workspace.place), run) or is_gone(workspace, run))):
+    if not yes and not (purge and (is_meant(find_pending(workspace.place), run) or find_gone(workspace, run))):
         found_run = look.show(workspace, run).run
         what = "all its checkpoints and every copy of it" if purge else "all its events"
         question = f"Delete {found_run.id} ({one_line(found_run.title, 60)}) with {what}, for good?"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-
 import msgspec
 from msgspec import Struct
 
@@ -36,7 +34,7 @@ def delete(workspace: Workspace, run: str, *, purge: bool = False) -> Deleted:
         done = Deleted(begun.run, "", 0, purging.finish(workspace, begun))
         if purging.is_meant(begun, run):
             return done
-    if purge and (gone := _gone(workspace, run)):
+    if purge and (gone := purging.find_gone(workspace, run)):
         with workspace.writing(for_session=False) as journal:
             purging.begin_again(workspace, journal, gone)
         return Deleted(gone.run, "", 0, purging.finish(workspace, gone))
@@ -60,19 +58,6 @@ def _find(workspace: Workspace, journal: Journal, run: str, purge: bool) -> Run:
             told = "nothing here says that it was deleted before"
             error.hints.append(f"{told}; `holdfast uninit --purge` deletes the whole store")
         raise
-
-
-def _gone(workspace: Workspace, run: str) -> Purge | None:
-    """A run that was deleted and can still be purged, if no run that is there is meant."""
-    with workspace.reading() as journal, contextlib.suppress(NotFound):
-        choosing.find_by_name(workspace, journal, run)
-        return None
-    return purging.find_deleted(workspace.place, run)
-
-
-def is_gone(workspace: Workspace, run: str) -> bool:
-    """Whether a run is meant that was deleted and can still be purged: nothing of it can be shown any more."""
-    return workspace.exists and _gone(workspace, run) is not None
 
 
 def _begun(workspace: Workspace) -> Purge | None:
