@@ -16,7 +16,7 @@ from holdfast.checkpointing import shadow_of
 from holdfast.model import Draft, Restore
 from holdfast.workspace import Workspace
 from tests.crash.checkpoint_cases import VERBS, Scene
-from tests.crash.modes import FAILURES, KILLS
+from tests.crash.modes import ENDS, FAILURES, KILLS
 from tests.faults import tracer
 from tests.faults.explorer import explore
 from tests.faults.report import Report
@@ -43,7 +43,7 @@ def _explore(verb: str, modes: tuple[str, ...], points: int | None) -> Report:
 
 @BY_NAME
 def test_a_killed_verb_leaves_all_as_it_was_or_done_or_tells_of_it(verb: str) -> None:
-    _explore(verb, KILLS, points=2)
+    _explore(verb, ENDS, points=2)
 
 
 @pytest.mark.parametrize("verb", ["checkpoint", "restore", "continue", "tidy"])

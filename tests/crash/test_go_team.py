@@ -16,7 +16,7 @@ import holdfast
 from holdfast import teamfiles
 from holdfast.workspace import Workspace
 from tests.crash.cases import GOAL, Case, an_empty_project, opened, verb
-from tests.crash.modes import FAILURES, KILLS
+from tests.crash.modes import ENDS, FAILURES, KILLS
 from tests.faults import tracer
 from tests.faults.explorer import explore
 from tests.faults.report import Outcome
@@ -90,7 +90,7 @@ def break_it(case: Case, modes: tuple[str, ...], points: int | None) -> None:
 @pytest.mark.promise(1)
 @BY_NAME
 def test_trap_kill_between_temp_write_and_rename_leaves_every_file_whole(case: Case) -> None:
-    break_it(case, KILLS, points=4)
+    break_it(case, ENDS, points=4)
 
 
 @pytest.mark.promise(5)

@@ -13,7 +13,7 @@ import holdfast
 from holdfast.hookfile import called
 from holdfast.hooking import ANSWERED, KEPT
 from tests.crash.cases import an_empty_project, in_project, opened
-from tests.crash.modes import FAILURES, KILLS
+from tests.crash.modes import ENDS, FAILURES, KILLS
 from tests.faults import tracer
 from tests.faults.explorer import explore
 from tests.faults.report import Outcome
@@ -78,7 +78,7 @@ def comes_back(original: Tree) -> Callable[[Outcome], None]:
 def test_installing_that_is_killed_can_be_taken_out(prepare: Callable[[Path], None], tmp_path: Path) -> None:
     check = comes_back(before(prepare, tmp_path / "before"))
     explore(
-        prepare=prepare, command=verb("init", "--agent", "claude"), check=check, modes=KILLS, points=4
+        prepare=prepare, command=verb("init", "--agent", "claude"), check=check, modes=ENDS, points=4
     ).assert_clean()
 
 
@@ -86,7 +86,7 @@ def test_installing_that_is_killed_can_be_taken_out(prepare: Callable[[Path], No
 def test_taking_out_that_is_killed_can_be_finished(prepare: Callable[[Path], None], tmp_path: Path) -> None:
     check = comes_back(before(prepare, tmp_path / "before"))
     command = verb("uninit", installed=True)
-    explore(prepare=prepare, command=command, check=check, modes=KILLS, points=4).assert_clean()
+    explore(prepare=prepare, command=command, check=check, modes=ENDS, points=4).assert_clean()
 
 
 @pytest.mark.long

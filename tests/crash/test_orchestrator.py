@@ -14,7 +14,7 @@ import pytest
 import holdfast
 from holdfast.layouts.orchestrator import HISTORY, SESSION
 from tests.crash.cases import GOAL, Case, an_empty_project, opened, verb
-from tests.crash.modes import FAILURES, KILLS
+from tests.crash.modes import ENDS, FAILURES, KILLS
 from tests.faults import tracer
 from tests.faults.explorer import explore
 from tests.faults.report import Outcome
@@ -96,7 +96,7 @@ def break_it(case: Case, modes: tuple[str, ...], points: int | None) -> None:
 @pytest.mark.promise(1)
 @BY_NAME
 def test_a_kill_leaves_a_file_that_can_be_read_and_the_next_command_brings_it_up_to_date(case: Case) -> None:
-    break_it(case, KILLS, points=3)
+    break_it(case, ENDS, points=3)
 
 
 @pytest.mark.promise(5)

@@ -20,7 +20,7 @@ from holdfast.operations.repair import Repaired
 from holdfast.reporting import Reloaded, SessionSaved
 from holdfast.workspace import Workspace
 from tests.crash.cases import an_empty_project, opened, verb
-from tests.crash.modes import FAILURES, KILLS
+from tests.crash.modes import ENDS, FAILURES, KILLS
 from tests.faber_states import ACTIVE, RUN, RUNS, put, put_state
 from tests.faults import tracer
 from tests.faults.explorer import explore
@@ -166,12 +166,12 @@ def _explore(case: Case, modes: tuple[str, ...], points: int | None) -> None:
 @pytest.mark.promise(1)
 @BY_NAME
 def test_a_kill_leaves_the_old_state_or_the_new_one_and_the_next_command_works(case: Case) -> None:
-    _explore(case, KILLS, points=3)
+    _explore(case, ENDS, points=3)
 
 
 @pytest.mark.promise(1)
-def test_a_save_that_is_torn_at_any_write_leaves_the_old_state_or_the_new_one() -> None:
-    _explore(cases()[0], ("torn",), points=None)
+def test_a_save_that_is_torn_at_a_write_leaves_the_old_state_or_the_new_one() -> None:
+    _explore(cases()[0], ("torn",), points=6)
 
 
 @pytest.mark.promise(5)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from tests.crash.cases import CASES, Case
-from tests.crash.modes import FAILURES, KILLS
+from tests.crash.modes import ENDS, FAILURES, KILLS
 from tests.crash.more_cases import MORE
 from tests.faults import tracer
 from tests.faults.explorer import explore
@@ -39,7 +39,7 @@ def _explore(case: Case, modes: tuple[str, ...], points: int | None) -> Report:
 @pytest.mark.promise(1)
 @named(*CASES)
 def test_a_kill_loses_nothing_that_was_acknowledged(case: Case) -> None:
-    _explore(case, KILLS, points=3)
+    _explore(case, ENDS, points=3)
 
 
 @pytest.mark.promise(1)
