@@ -122,7 +122,7 @@ def test_a_line_that_is_too_long_is_passed_over_and_the_next_is_not(tmp_path: Pa
     assert [found["n"] for found in read_lines(path)] == [1, 1]
 
 
-def a_conversation(directory: Path, records: int = 24) -> bytes:
+def a_conversation(directory: Path, records: int = 30) -> bytes:
     told = Transcript(str(directory), "c1")
     for number in range(records):
         told.prompt(f"prompt {number}", uuid=f"u{number}")
