@@ -266,7 +266,7 @@ def write(path: Path, key: str, value: str, generations: files.Generations | Non
             raise ValueError(f"{table} is not a table")
     except (TOMLKitError, ValueError, TypeError, RecursionError, AttributeError) as error:
         raise _unreadable(path, error) from error
-    path.parent.mkdir(parents=True, exist_ok=True)
+    files.make_directories(path.parent)
     if before is not None and generations is not None:
         generations.keep(path, before)
     if files.replace_shared(path, before, text.encode()) is not None:

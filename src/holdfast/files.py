@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from holdfast.errors import Busy, Refused, from_os_error
+from holdfast.errors import Busy, Facts, Refused, from_os_error
 
 PRIVATE_FILE, PRIVATE_DIRECTORY = 0o600, 0o700
 GENERATIONS = 2
@@ -201,13 +201,19 @@ def remove(path: Path) -> None:
         sync_directory(path.parent)
 
 
+def make_directories(path: Path, mode: int = 0o777) -> None:
+    """Make a directory and what lacks above it. A power cut takes none of them away, nor what lies in them."""
+    if not path.is_dir():
+        make_directories(path.parent)
+        path.mkdir(mode, exist_ok=True)
+        sync_directory(path.parent)
+
+
 def make_private_directory(path: Path) -> None:
     """A directory of the user's own, under any umask. One that is a link or another's is refused."""
     with os_errors(path):
+        make_directories(path.parent)
         try:
-            os.mkdir(path, PRIVATE_DIRECTORY)
-        except FileNotFoundError:
-            path.parent.mkdir(parents=True, exist_ok=True)
             os.mkdir(path, PRIVATE_DIRECTORY)
         except FileExistsError:
             check_private(path)
@@ -223,11 +229,11 @@ def check_private(path: Path) -> None:
     if not stat.S_ISDIR(status.st_mode):
         raise Refused("The place of the store is not a directory", [("path", path)], ["move it away"])
     if status.st_uid != os.geteuid():
-        facts: list[tuple[str, object]] = [("path", path), ("owner", status.st_uid), ("you", os.geteuid())]
+        facts: Facts = [("path", path), ("owner", status.st_uid), ("you", os.geteuid())]
         raise Refused("The store belongs to another user", facts, ["work as that user, or move the directory away"])
     if status.st_mode & 0o022:
-        mode = oct(stat.S_IMODE(status.st_mode))
-        raise Refused("Others can write into the store", [("path", path), ("mode", mode)], [f"`chmod go-w {path}`"])
+        facts = [("path", path), ("mode", oct(stat.S_IMODE(status.st_mode)))]
+        raise Refused("Others can write into the store", facts, [f"`chmod go-w {path}`"])
 
 
 @contextlib.contextmanager

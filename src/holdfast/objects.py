@@ -212,7 +212,7 @@ def _place(directory: Path, pack: bytes, index: bytes, checksum: bytes, keep: Pa
     None of them comes before all are written: on a full disk a pack without its index would take the room that is left.
     """
     stem = directory / "pack" / f"pack-{checksum.hex()}"
-    stem.parent.mkdir(parents=True, exist_ok=True)
+    files.make_directories(stem.parent)
     if not stem.with_suffix(".idx").exists():
         with (
             files.staged(stem.with_suffix(".idx"), index, 0o444),

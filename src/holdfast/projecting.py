@@ -223,7 +223,7 @@ def _write(workspace: Workspace, run: Run, face: Face | None) -> bool:
         workspace.warn(f"{SESSION} is not written: {'; '.join(face.flaws) or 'it is of another session'}")
         return True
     data = as_bytes(before, members) if face is None or is_legacy(before) else with_members(face, members)
-    path.parent.mkdir(exist_ok=True)
+    files.make_directories(path.parent)
     if files.replace_shared(path, face.data if face else None, data, SHARED) is not None:
         return False
     remember(workspace, Written(run.id, run.seq, digest(data), parse_face(path, data).value))
@@ -258,7 +258,7 @@ def _archive(workspace: Workspace, run: Run, face: Face | None) -> bool:
     before = _held(workspace, run, face)
     data = as_bytes(before, render(run, before, _where(workspace), workspace.clock.now()))
     place = place_in_history(workspace, run)
-    place.parent.mkdir(parents=True, exist_ok=True)
+    files.make_directories(place.parent)
     files.write(place, data, SHARED)
     if read_state(read_face(place).value).session_id != run.id:
         raise Refused("The archived session does not read back", [("path", place)], ["run the command again"])

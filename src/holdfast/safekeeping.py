@@ -218,7 +218,7 @@ def put_packs(workspace: Workspace, room: Path) -> None:
     """Put the packs of the backup beside ours. Those that are there already are left; nothing names the others yet."""
     with shadow_of(workspace) as shadow:
         directory = shadow.git.objects / "pack"
-        directory.mkdir(parents=True, exist_ok=True)
+        files.make_directories(directory)
         for index in sorted((room / "packs").glob("*.idx")):
             shadow.git.run("verify-pack", str(index))
             if (directory / index.name).exists():

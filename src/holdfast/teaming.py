@@ -129,7 +129,7 @@ def _cleaned(journal: Journal, worktree: str) -> set[str]:
 
 def _prepare(root: Path) -> None:
     """The directory, and in it the word that keeps all of it out of commits and of `git clean`."""
-    root.mkdir(DIRECTORY, parents=True, exist_ok=True)
+    files.make_directories(root, DIRECTORY)
     if not (root / ".gitignore").exists():
         files.write(root / ".gitignore", b"*\n", SHARED)
 
@@ -152,7 +152,7 @@ def _write_run(shelf: Shelf, run: Run, around: Around) -> None:
     if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
         shelf.workspace.warn(f"{shelf.name(directory)} is not a directory, so the run's files are not written")
         return
-    directory.mkdir(DIRECTORY, exist_ok=True)
+    files.make_directories(directory, DIRECTORY)
     for name in os.listdir(directory):
         if LEFTOVER.fullmatch(name):  # of one of us who was killed; the lock is ours
             files.remove(directory / name)

@@ -103,7 +103,7 @@ class Vault:
             self._tell_git(id)
             return
         path = self.home / self.ref
-        path.parent.mkdir(parents=True, exist_ok=True)
+        files.make_directories(path.parent)
         lock = path.with_name(path.name + ".lock")
         descriptor = _take(lock)
         try:

@@ -3,7 +3,8 @@
 A row says what is taken away: the file, a text that stands in it exactly once, and what stands there instead. Then come
 the tests of which one must fail. They are few and quick, because a copy of the project runs them for every row.
 
-Not here is the sync in `stores/replacing.py`: SQLite has synced that file already, so nothing can see it missing.
+Not here are syncs after which the same is synced once more before anything is acknowledged, such as that of a database
+in `stores/replacing.py`, which SQLite has synced already: nothing could see them missing.
 """
 
 from __future__ import annotations
@@ -44,6 +45,14 @@ SYNCS = [
     ("a directory", "files.py", "os.fsync(descriptor)", "pass", watched("set")),
     ("the name of a file that is written", "files.py", "os.rename(temporary, path)\n        sync_directory(path.parent)",
      "os.rename(temporary, path)", watched("install", "team")),
+    ("a directory that is made", "files.py", "path.mkdir(mode, exist_ok=True)\n        sync_directory(path.parent)",
+     "path.mkdir(mode, exist_ok=True)", watched("set")),
+    ("a private directory", "files.py", "os.chmod(path, PRIVATE_DIRECTORY)\n        sync_directory(path.parent)",
+     "os.chmod(path, PRIVATE_DIRECTORY)", watched("begin")),
+    ("a directory for settings", "installing.py",
+     "os.mkdir(directory)\n                files.sync_directory(Path(os.fsdecode(directory)).parent)",
+     "os.mkdir(directory)", watched("install")),
+    ("what is set aside", "intake.py", "        files.sync_directory(aside)\n", "", watched("set-aside")),
     ("a file that is put", "files.py", "os.fsync(file.fileno())\n            os.rename",
      "pass\n            os.rename", watched("checkpoint")),
     ("a file that is exchanged", "files.py", "        sync_directory(path.parent)\n        return None if found",

@@ -96,7 +96,7 @@ def export_checkpoints(workspace: Workspace, *, run: str | None = None) -> Expor
     exports = directory / "exports"
     if not is_directory(directory) or exports.is_symlink():
         raise Refused("The run's directory is not there", [("path", directory)], ["`holdfast status` writes it anew"])
-    exports.mkdir(DIRECTORY, exist_ok=True)
+    files.make_directories(exports, DIRECTORY)
     points = [made[kept.checkpoint] for kept in found.standing.kept if kept.checkpoint in made]
     with shadow_of(workspace) as shadow:
         data = _archive(shadow, directory, found, points)
