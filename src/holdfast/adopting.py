@@ -16,6 +16,7 @@ from msgspec import Struct
 from holdfast import files, ids
 from holdfast.errors import HoldfastError, Refused
 from holdfast.faces import Face, Unreadable, Version, read_face
+from holdfast.generations import Generations
 from holdfast.journal import Journal
 from holdfast.layouts import faber
 from holdfast.model import Body, Draft, Run
@@ -119,8 +120,8 @@ def keep_copy(workspace: Workspace, face: Version) -> None:
     copies(workspace).keep(face.path, face.data)
 
 
-def copies(workspace: Workspace) -> files.Generations:
-    return files.Generations(workspace.place / "faces")
+def copies(workspace: Workspace) -> Generations:
+    return Generations(workspace.place / "faces")
 
 
 def claim(workspace: Workspace, journal: Journal, run_id: str) -> None:

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from holdfast import files
 from holdfast.errors import Busy, HoldfastError, WrongUsage
+from holdfast.generations import Generations
 from holdfast.text import one_line
 
 PROJECT_FILE = ".holdfast.toml"
@@ -248,7 +249,7 @@ def get_setting(key: str, origin: str = "the command line") -> Setting:
     raise WrongUsage(f"There is no setting {one_line(key, 60)}", [("in", origin)], [*hints, "`holdfast config list`"])
 
 
-def write(path: Path, key: str, value: str, generations: files.Generations | None = None) -> int | float | str:
+def write(path: Path, key: str, value: str, generations: Generations | None = None) -> int | float | str:
     """Set one key in a file and leave the rest of it, with its comments, as it was. The last versions are kept."""
     import tomllib
 

@@ -20,7 +20,6 @@ from pathlib import Path
 from holdfast.errors import Busy, Facts, Refused, from_os_error
 
 PRIVATE_FILE, PRIVATE_DIRECTORY = 0o600, 0o700
-GENERATIONS = 2
 READ_LIMIT = 64 * 1024 * 1024
 
 
@@ -266,48 +265,6 @@ def _wait_for(descriptor: int, path: Path, end: float, what: str) -> None:
                 ) from None
             time.sleep(pause)
             pause = min(pause * 1.5, 0.01)
-
-
-class Generations:
-    """The last few good versions of files that others may damage, kept for the user alone."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-
-    def keep(self, path: Path, data: bytes) -> None:
-        """Keep this version of `path`; only the newest few stay."""
-        place = self.place_of(path)
-        make_private_directory(self.directory)
-        make_private_directory(place)
-        numbers, named = self._numbers(path), digest(data)
-        if numbers and numbers[-1].endswith(f"-{named}") and self._load(place / numbers[-1]) == data:
-            return
-        number = int(numbers[-1].partition("-")[0]) + 1 if numbers else 1
-        write(place / f"{number:08d}-{named}", data, PRIVATE_FILE)
-        good = [name for name in numbers if self._load(place / name) is not None]
-        for old in good[: 1 - GENERATIONS]:
-            remove(place / old)
-
-    def find(self, path: Path) -> list[bytes]:
-        """The versions that are whole, the newest first. A damaged one is never offered."""
-        found = (self._load(self.place_of(path) / name) for name in reversed(self._numbers(path)))
-        return [data for data in found if data is not None]
-
-    def place_of(self, path: Path) -> Path:
-        return self.directory / digest(os.fsencode(path.absolute()))[:32]
-
-    def _numbers(self, path: Path) -> list[str]:
-        try:
-            return sorted(name for name in os.listdir(self.place_of(path)) if name[:1].isdigit())
-        except FileNotFoundError:
-            return []
-
-    def _load(self, path: Path) -> bytes | None:
-        try:
-            data = read(path)
-        except Refused:  # something else stands in its place
-            return None
-        return data if data is not None and digest(data) == path.name.partition("-")[2] else None
 
 
 def digest(data: bytes) -> str:

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from holdfast import files, hookfile
 from holdfast.errors import Busy, Refused
+from holdfast.generations import Generations
 from holdfast.git import find_program
 from holdfast.hookfile import NotSettings
 from holdfast.hooking import Handler
@@ -145,7 +146,7 @@ def uninstall(place: Place) -> Changed:
                 assert before is not None
                 _note(place.state, path, Record(path_text(path), original, before, made))
                 if not exact:
-                    files.Generations(place.state / "generations").keep(path, before)
+                    Generations(place.state / "generations").keep(path, before)
                 if not _give_back(path, before, original):
                     continue
             _finish(place.state, path, made)
@@ -198,7 +199,7 @@ def _missing(directory: Path) -> list[bytes]:
 
 def _write(place: Place, path: Path, before: bytes | None, after: bytes, made: list[bytes]) -> bool:
     if before is not None:
-        files.Generations(place.state / "generations").keep(path, before)
+        Generations(place.state / "generations").keep(path, before)
     with files.os_errors(path):
         for directory in made:
             with contextlib.suppress(FileExistsError):

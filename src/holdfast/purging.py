@@ -23,6 +23,7 @@ from holdfast import choosing, departed, files, history, ids, inside, intake, pa
 from holdfast.clock import micros
 from holdfast.errors import HoldfastError, NotFound, Refused
 from holdfast.faces import read_face
+from holdfast.generations import Generations
 from holdfast.journal import LEDGER_PREFIX, Journal
 from holdfast.layouts.orchestrator import SESSION
 from holdfast.model import Body, Draft, Event, Run
@@ -288,7 +289,7 @@ def _clear_worktree(directory: Path, purge: Purge) -> None:
 def _remove_copies(workspace: Workspace, purge: Purge) -> Iterator[Path]:
     """Remove what the store holds besides: generations of files, what a restore moved aside, transcripts, backups."""
     place = workspace.place
-    generations = files.Generations(place / "faces")
+    generations = Generations(place / "faces")
     trees = [generations.place_of(Path(path)) for path in purge.faces] + [place / CARRIED / ids.file_name(purge.run)]
     trees += [path for id in purge.restores for path in (place / "aside").glob(f"{id}*") if ids.is_safe(id)]
     for tree in trees:

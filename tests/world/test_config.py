@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from holdfast import config, files, places
+from holdfast import config, places
 from holdfast.errors import Busy, HoldfastError, WrongUsage
+from holdfast.generations import Generations
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def set_project(root: Path, text: str) -> None:
 
 
 def write(user: Path, key: str, value: str) -> object:
-    return config.write(user, key, value, files.Generations(user.parent.parent / "generations"))
+    return config.write(user, key, value, Generations(user.parent.parent / "generations"))
 
 
 # what holds
@@ -222,7 +223,7 @@ def test_new_file_is_the_users_alone_and_an_old_one_keeps_its_mode(user: Path) -
 def test_earlier_versions_of_the_file_are_kept(user: Path) -> None:
     for number in range(7, 10):
         write(user, "list.limit", str(number))
-    kept = files.Generations(user.parent.parent / "generations").find(user)
+    kept = Generations(user.parent.parent / "generations").find(user)
     assert kept == [b"[list]\nlimit = 8\n", b"[list]\nlimit = 7\n"]
 
 
@@ -230,13 +231,13 @@ def test_change_of_somebody_else_at_the_same_moment_is_not_overwritten(
     user: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_user(user, "[list]\nlimit = 3\n")
-    keep = files.Generations.keep
+    keep = Generations.keep
 
-    def be_disturbed(self: files.Generations, path: Path, data: bytes) -> None:
+    def be_disturbed(self: Generations, path: Path, data: bytes) -> None:
         keep(self, path, data)
         set_user(user, "[list]\nlimit = 4\n")
 
-    monkeypatch.setattr(files.Generations, "keep", be_disturbed)
+    monkeypatch.setattr(Generations, "keep", be_disturbed)
     with pytest.raises(Busy):
         write(user, "list.limit", "9")
     assert user.read_text() == "[list]\nlimit = 4\n"

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from holdfast import files
 from holdfast.errors import HoldfastError, Refused, Trouble
-from holdfast.files import Generations
+from holdfast.generations import KEPT, Generations
 from tests.world.places import humble
 
 
@@ -260,7 +260,7 @@ def test_last_two_generations_stay_the_newest_first(kept: Generations, tmp_path:
     for number in range(1, 6):
         kept.keep(path, b"version %d" % number)
         assert kept.find(path) == [b"version %d" % n for n in (number, number - 1) if n]
-    assert len(versions(kept)) == files.GENERATIONS
+    assert len(versions(kept)) == KEPT
 
 
 def test_version_that_is_kept_already_is_not_kept_again(kept: Generations, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from holdfast import config, files
 from holdfast.config import Value
 from holdfast.errors import Refused
+from holdfast.generations import Generations
 from holdfast.text import path_text
 from holdfast.workspace import Workspace
 
@@ -39,5 +40,5 @@ def config_set(workspace: Workspace, key: str, value: str, *, for_project: bool 
     user_file = workspace.user_directory("config") / "config.toml"
     path = workspace.root / config.PROJECT_FILE if for_project else user_file
     files.make_private_directory(workspace.user_directory("state"))
-    generations = files.Generations(workspace.user_directory("state") / "generations")
+    generations = Generations(workspace.user_directory("state") / "generations")
     return Set(key, config.write(path, key, value, generations), path_text(path))
