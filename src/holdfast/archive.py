@@ -16,7 +16,7 @@ import re
 import stat
 import tarfile
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
@@ -26,7 +26,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast import files
-from holdfast.errors import Busy, Damaged, NotFound
+from holdfast.errors import Busy, Damaged, NotFound, Refused
 from holdfast.text import path_text
 
 LIST = "manifest.json"
@@ -38,7 +38,7 @@ NAME = re.compile(
     r"|faces/[0-9a-f]{32}/[0-9]{8}-[0-9a-f]{64}|(exported|deleted)/[0-9a-z][0-9a-z._-]{0,135}"
     r"|carried/[0-9a-z][0-9a-z._-]{0,127}/[0-9A-Za-z][0-9A-Za-z._-]{0,127}"
 )
-LIST_LIMIT = 256 * 1024 * 1024
+LIST_LIMIT = 32 * 1024 * 1024
 CHUNK = 1 << 20
 BROKEN = (tarfile.TarError, zlib.error, EOFError, ValueError, OverflowError)
 
@@ -223,18 +223,14 @@ def read_archive(path: Path, place: Callable[[str], Path | None]) -> Contents:
     found: dict[str, Hashed] = {}
     about: Contents | None = None
     try:
-        with gzip.open(path) as whole, tarfile.open(fileobj=whole, mode="r|") as tar:
-            for member in tar:
-                if not member.isreg() or about is not None:
-                    raise Damaged("This backup holds something that is no part of one", [("name", member.name)])
-                source = tar.extractfile(member)
-                assert source is not None
-                if member.name == LIST:
+        with _opened(path) as file, gzip.open(file) as whole:
+            for name, source in _members(whole):
+                if name == LIST and about is None:
                     about = msgspec.json.decode(source.read(LIST_LIMIT), type=Contents)
-                elif NAME.fullmatch(member.name) and member.name not in found:
-                    found[member.name] = _take_out(source, place(member.name))
+                elif NAME.fullmatch(name) and name not in found and about is None:
+                    found[name] = _take_out(source, place(name))
                 else:
-                    raise Damaged("This backup holds something that is no part of one", [("name", member.name)])
+                    raise _strange(name)
     except FileNotFoundError as error:
         raise NotFound("There is no such file", [("path", path_text(path))], ["`ls`"]) from error
     except (*BROKEN, msgspec.MsgspecError) as error:
@@ -248,13 +244,70 @@ def read_archive(path: Path, place: Callable[[str], Path | None]) -> Contents:
     return about
 
 
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """A regular file. A pipe or a device is refused, and never waited for."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise Refused("This is not a regular file", [("path", path_text(path))], ["name a backup"])
+        with open(descriptor, "rb", closefd=False) as file:
+            yield file
+    finally:
+        os.close(descriptor)
+
+
+class _Section:
+    """The bytes of one part, as long as somebody reads it."""
+
+    def __init__(self, whole: IO[bytes] | gzip.GzipFile, size: int) -> None:
+        self._whole = whole
+        self._left = size
+        self._padding = -size % tarfile.BLOCKSIZE
+
+    def read(self, size: int) -> bytes:
+        data = _exactly(self._whole, min(size, self._left))
+        self._left -= len(data)
+        return data
+
+    def finish(self) -> None:
+        if self._left:
+            raise ValueError("a part is longer than it may be")
+        _exactly(self._whole, self._padding)
+
+
+def _members(whole: IO[bytes] | gzip.GzipFile) -> Iterator[tuple[str, _Section]]:
+    """The parts, each with its name. A head of any other kind is refused: it could say that its name has gigabytes."""
+    while (head := _exactly(whole, tarfile.BLOCKSIZE)).strip(b"\0"):
+        member = tarfile.TarInfo.frombuf(head, "utf-8", "strict")
+        if member.type != tarfile.REGTYPE or member.size < 0:
+            raise _strange(member.name)
+        section = _Section(whole, member.size)
+        yield member.name, section
+        section.finish()
+    while data := whole.read(CHUNK):
+        if data.strip(b"\0"):
+            raise ValueError("something follows where it should end")
+
+
+def _exactly(whole: IO[bytes] | gzip.GzipFile, size: int) -> bytes:
+    data = whole.read(size) if size else b""
+    if len(data) != size:
+        raise EOFError("it breaks off")
+    return data
+
+
+def _strange(name: str) -> Damaged:
+    return Damaged("This backup holds something that is no part of one", [("name", name)], ["try an earlier one"])
+
+
 def _unreadable(path: Path, why: Any) -> Damaged:
     return Damaged(
         "This is no backup, or it is damaged", [("path", path_text(path)), ("error", why)], ["try an earlier one"]
     )
 
 
-def _take_out(source: IO[bytes], target: Path | None) -> Hashed:
+def _take_out(source: IO[bytes] | _Section, target: Path | None) -> Hashed:
     digest, size = sha256(), 0
     with contextlib.ExitStack() as stack:
         out = None

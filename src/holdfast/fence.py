@@ -27,7 +27,10 @@ SPEAKERS = (
     "instructions start_of_turn end_of_turn sys command local-command bash task-notification"
 )
 NAMES = "|".join(SPEAKERS.split())
-TAG = re.compile(rf"<(?=[\s</]*(?:{NAMES})(?![a-z]))|<(?=\|)|\[(?=\s*/?\s*(?:inst|sys)\b)", re.IGNORECASE)
+# Each takes the whole of a run at once: looking ahead from every `<` of a million would never end.
+TAG = re.compile(rf"<[\s</]*+(?:(?P<name>(?=(?:{NAMES})(?![a-z])))|(?P<bar>(?=\|)))?", re.IGNORECASE)
+SQUARE = re.compile(r"\[(?=\s*+(?:/\s*+)?(?:inst|sys)\b)", re.IGNORECASE)
+PLAIN = "\u2039"
 ROLE = re.compile(r"^([ \t>#*]*(?:Human|Assistant|System|User|Developer)[ \t*]*):", re.MULTILINE)
 
 
@@ -47,7 +50,14 @@ def opened(text: str) -> str:
 
 def tame(text: str) -> str:
     """The text without what acts, and with markup made plain that would pass for somebody else's; it never grows."""
-    return ROLE.sub("\\1\ua789", TAG.sub("\u2039", visible(text)))
+    return ROLE.sub("\\1\ua789", SQUARE.sub(PLAIN, TAG.sub(_plain, visible(text))))
+
+
+def _plain(found: re.Match[str]) -> str:
+    run = found.group()
+    if found["name"] is not None:
+        return run.replace("<", PLAIN)
+    return run[:-1] + PLAIN if found["bar"] is not None and run.endswith("<") else run
 
 
 def age(moment: datetime | None, now: datetime) -> str:

@@ -22,6 +22,8 @@ from holdfast import files
 BLOB, TREE = "blob", "tree"
 SMALL = 1 << 18  # bytes
 FEW = 100  # objects
+TABLE = 8 + 4 * 256  # bytes before the names in the index of a pack
+DEEPEST, MOST_ALTERNATES = 6, 1_000  # directories that a repository borrows from, in a row and altogether
 TYPE_NUMBER = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
 DIRECTORY = 0o040000
 KEEP = b"holdfast\n"  # what the file says that keeps git's housekeeping from a pack of ours
@@ -147,17 +149,20 @@ class PackIndex:
     def __init__(self, path: Path, form: Format) -> None:
         self.path = path
         self.form = form
-        with open(path, "rb") as file:
-            self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        if self._data[:8] != b"\xfftOc\0\0\0\x02":
-            raise ValueError(f"{path} is not a pack index of version 2")
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe in its place is not waited for
+        try:
+            self._data = mmap.mmap(file, 0, access=mmap.ACCESS_READ)
+        finally:
+            os.close(file)
+        if self._data[:8] != b"\xfftOc\0\0\0\x02" or len(self._data) < TABLE:
+            raise ValueError(f"{path} is not a whole pack index of version 2")
 
     def __len__(self) -> int:
         return int(struct.unpack_from(">I", self._data, 8 + 255 * 4)[0])
 
     def has(self, id: str) -> bool:
         wanted = bytes.fromhex(id)
-        size, table = self.form.size, 8 + 1024
+        size, table = self.form.size, TABLE
         at = table + size * (self._fanout(wanted[0] - 1) if wanted[0] else 0)
         end = table + size * self._fanout(wanted[0])
         at = self._data.find(wanted, at, end)
@@ -172,7 +177,7 @@ class PackIndex:
         return int(struct.unpack_from(">I", self._data, 8 + byte * 4)[0])
 
     def _name(self, number: int) -> bytes:
-        start = 8 + 1024 + number * self.form.size
+        start = TABLE + number * self.form.size
         return self._data[start : start + self.form.size]
 
 
@@ -294,10 +299,22 @@ def _look(path: str) -> int:
         return 0
 
 
-def _with_alternates(directory: Path, depth: int = 0) -> Iterator[Path]:
-    """An object directory and those it borrows from, as deep as git itself goes."""
-    yield directory
-    if depth < 5:
-        for line in (files.read(directory / "info" / "alternates") or b"").splitlines():
-            if line and not line.startswith(b"#"):
-                yield from _with_alternates(directory / os.fsdecode(line), depth + 1)
+def _with_alternates(directory: Path) -> Iterator[Path]:
+    """An object directory and those it borrows from, each once, and as deep as git itself goes."""
+    seen, level = {os.path.realpath(directory)}, [directory]
+    for _ in range(DEEPEST):
+        yield from level
+        level = [found for place in level for found in _borrowed(place) if _is_new(found, seen)]
+
+
+def _is_new(directory: Path, seen: set[str]) -> bool:
+    real = os.path.realpath(directory)
+    if real in seen or len(seen) > MOST_ALTERNATES:
+        return False
+    seen.add(real)
+    return True
+
+
+def _borrowed(directory: Path) -> Iterator[Path]:
+    lines = (files.read(directory / "info" / "alternates", 1024 * 1024) or b"").splitlines()
+    return (directory / os.fsdecode(line) for line in lines if line and not line.startswith(b"#") and b"\0" not in line)

@@ -22,6 +22,7 @@ UNDER_WAY = {
 }
 MOST_REFS = 50_000
 REF = re.compile(r"refs(?:/[^/\x00-\x20\x7f~^:?*\[\\]+)+")
+COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 POINTS = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?|ref: refs/[^\x00-\x20\x7f]+")
 
 
@@ -64,8 +65,10 @@ class Repository:
         names = set(os.listdir(self.directory))
         under_way = next((word for name, word in UNDER_WAY.items() if name in names), None)
         if not line.startswith("ref: "):
-            return Head(line or None, None, under_way)
+            return Head(_commit(line), None, under_way)
         ref = line[5:]
+        if not _is_ref(ref):  # it could name any file of this machine, and what stands there would be told
+            return Head(None, None, under_way)
         return Head(self._resolve(ref), ref.removeprefix("refs/heads/"), under_way)
 
     def refs(self) -> dict[str, str]:
@@ -84,12 +87,16 @@ class Repository:
         assert self.common is not None
         assert self.directory is not None
         for directory in (self.directory, self.common):
-            if commit := _line(directory / ref):
+            if commit := _commit(_line(directory / ref)):
                 return commit
         for line in (files.read(self.common / "packed-refs") or b"").splitlines():
             if line.endswith(b" " + ref.encode("utf-8", "surrogateescape")):
-                return line.split(b" ")[0].decode()
+                return _commit(line.split(b" ")[0].decode("ascii", "replace"))
         return None
+
+
+def _commit(text: str) -> str | None:
+    return text if COMMIT.fullmatch(text) else None
 
 
 def _line(path: Path) -> str:

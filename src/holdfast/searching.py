@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -19,6 +21,7 @@ WORD = re.compile(r"[^\W_][^\W_\u0300-\u036f]*(?:[\u0300-\u036f]+[^\W_]*)*")
 LONGEST = 4_096  # characters of a search that are read; nobody types more
 MOST_TERMS = 64
 READ = 200_000  # characters of a text in which words are looked for
+MOST_MARKS = 500  # in one text; a search for a letter finds hundreds of thousands
 LEAD = 30  # characters shown before the first word that fits
 
 
@@ -73,28 +76,24 @@ def _best(marks: list[tuple[int, int]], width: int, size: int) -> int:
 def _marks(line: str, asked: list[Term]) -> list[tuple[int, int]]:
     """Where the terms stand, in order; what overlaps is one mark."""
     words = [(found.start(), found.end(), fold(found.group())) for found in WORD.finditer(line)]
-    spans = sorted(span for term in asked for span in _spans(words, term))
+    spans = sorted(span for term in dict.fromkeys(asked) for span in islice(_spans(words, term), MOST_MARKS))
     marks: list[tuple[int, int]] = []
     for first, last in spans:
         if marks and first <= marks[-1][1]:
             marks[-1] = (marks[-1][0], max(last, marks[-1][1]))
         else:
             marks.append((first, last))
-    return marks
+    return marks[:MOST_MARKS]
 
 
-def _spans(words: list[tuple[int, int, str]], term: Term) -> list[tuple[int, int]]:
+def _spans(words: list[tuple[int, int, str]], term: Term) -> Iterator[tuple[int, int]]:
     wanted = [fold(found.group()) for found in WORD.finditer(term.text)]
-    if not wanted:
-        return []
-    size = len(wanted)
-    folded = [word for _, _, word in words]
-    places = [at for at, word in enumerate(folded) if word == wanted[0] or (size == 1 and term.is_beginning)]
-    return [
-        (words[at][0], words[at + size - 1][1])
-        for at in places
-        if at + size <= len(words) and _fits(folded[at : at + size], wanted, term.is_beginning)
-    ]
+    first, size = wanted[0] if wanted else "", len(wanted)
+    for at, (begin, _, word) in enumerate(words):
+        if (word != first and not (size == 1 and term.is_beginning)) or not size or at + size > len(words):
+            continue
+        if _fits([found for _, _, found in words[at : at + size]], wanted, term.is_beginning):
+            yield begin, words[at + size - 1][1]
 
 
 def _fits(words: list[str], wanted: list[str], is_beginning: bool) -> bool:

@@ -18,6 +18,7 @@ from holdfast.layouts.orchestrator import HISTORY, SESSION
 from holdfast.model import Body, Run
 from holdfast.orchestra import LEGACY, LONGEST, Incompatible, read_state, state_of
 from holdfast.packing import UNREADABLE
+from holdfast.text import sound
 from holdfast.workspace import Workspace
 
 MEMORY = "session.json"
@@ -156,4 +157,5 @@ def expect(workspace: Workspace) -> None:
 
 def remember(workspace: Workspace, written: Written) -> None:
     """Lost by a power cut, the file counts as an old copy: only what the run does not know is taken from it."""
-    files.put(_memory(workspace), msgspec.json.encode(written), synced=False)
+    data = msgspec.json.encode(sound(msgspec.to_builtins(written)))  # others may write what no JSON holds
+    files.put(_memory(workspace), data, synced=False)

@@ -24,7 +24,7 @@ from holdfast.packing import UNREADABLE
 from holdfast.stores.protocol import RunQuery
 from holdfast.teamfiles import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE
 from holdfast.teamwork import LAYOUT
-from holdfast.text import one_line, path_text
+from holdfast.text import one_line, path_text, sound
 from holdfast.workspace import Workspace
 
 SHARED = 0o644
@@ -238,7 +238,7 @@ class Shelf:
 
     def remember(self, key: str, rest: Body | None) -> None:
         """What others have in a file. Where the file is lost, it is known from the last time."""
-        if rest and len(msgspec.json.encode(rest)) <= REMEMBERED:
+        if rest and len(as_bytes(rest)) <= REMEMBERED:
             self.written.beside[key] = rest
         elif rest is not None:
             self.written.beside.pop(key, None)
@@ -247,7 +247,8 @@ class Shelf:
         return one_line(path_text(path.relative_to(self.workspace.root)), 200)
 
     def save(self) -> None:
-        files.put(place_of(self.workspace), msgspec.json.encode(self.written), synced=False)
+        data = msgspec.json.encode(sound(msgspec.to_builtins(self.written)))  # others may write what no JSON holds
+        files.put(place_of(self.workspace), data, synced=False)
 
     def _before(self, path: Path, key: str) -> bytes | None:
         look = look_at(path)

@@ -16,7 +16,7 @@ from holdfast import teamwork
 from holdfast.model import Body, Run, Status
 from holdfast.recovery import Option, reason_of, recommended
 from holdfast.standing import Kept, Rollback
-from holdfast.text import one_line
+from holdfast.text import one_line, sound
 
 REGISTRY, MANIFEST, STATE, RECOVERY, ROLLBACKS = (
     "sessions.json", "manifest.json", "state.json", "recovery.json", "rollback-history.json",
@@ -57,7 +57,7 @@ def stamp(moment: datetime | None) -> str | None:
 
 def checksum(document: Body) -> str:
     """Of the document without its checksum: keys in order, no white space, UTF-8."""
-    rest = {name: value for name, value in document.items() if name != "checksum"}
+    rest = sound({name: value for name, value in document.items() if name != "checksum"})
     return f"sha256:{hashlib.sha256(msgspec.json.encode(rest, order='sorted')).hexdigest()}"
 
 

@@ -16,6 +16,7 @@ ACTING = re.compile(
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
     "\ud800-\udfff]"
 )
+SMALLEST, LARGEST = -(2**63), 2**64 - 1  # whole numbers that a writer of JSON takes
 WHITE = re.compile(r"\s+")
 ESCAPED = re.compile(rb"\\(?:x([0-9a-f]{2})|\\)")
 
@@ -42,9 +43,11 @@ def sound_text(text: str) -> str:
 
 
 def sound(value: object) -> object:
-    """A decoded JSON value, all its texts made sound."""
+    """A decoded JSON value, all its texts made sound. A whole number that no store holds becomes its digits."""
     if isinstance(value, str):
         return sound_text(value)
+    if isinstance(value, int):
+        return value if SMALLEST <= value <= LARGEST else str(value)
     if isinstance(value, list):
         return [sound(item) for item in value]
     if isinstance(value, dict):

@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from holdfast import intake
 from holdfast.errors import HoldfastError, Refused, from_os_error
-from holdfast.fill import number
+from holdfast.fill import MOST, number
 from holdfast.intake import NotACall
 from holdfast.packing import UNREADABLE
 
@@ -30,6 +30,9 @@ ENDING = ".jsonl"
 SUBAGENTS = "subagents"  # the directory of their records, below one that is named like the conversation
 FIRST_TAIL, LAST_TAIL = 64 * 1024, 16 * 1024 * 1024  # bytes from the end in which the last answer is looked for
 TALLIED = 64 * 1024 * 1024  # bytes of a transcript that are counted when its session ends; `import` counts any
+TRIES = 1_000  # lines that look as if they told it
+ANSWER = 1 << 20  # bytes; a line that tells how many tokens an answer has used is never longer
+DENSE, DENSE_LINE = 2_000_000, 4 * 1024 * 1024  # values in a line of so many bytes that would not fit into memory
 CHUNK, LONGEST = 1 << 20, 32 * 1024 * 1024  # bytes; a line that is longer is passed over
 SYNTHETIC = "<synthetic>"  # the model of answers that the client itself made up
 COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
@@ -94,7 +97,7 @@ class Tally:
         self._add_cost(line.get("costUSD"), is_total=False)
 
     def _add_cost(self, cost: Any, *, is_total: bool) -> None:
-        if isinstance(cost, (int, float)) and not isinstance(cost, bool) and cost >= 0:
+        if isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 <= cost <= MOST:
             self.cost = float(cost) if is_total else (self.cost or 0.0) + cost
 
 
@@ -177,9 +180,9 @@ def is_boundary(line: Line) -> bool:
 
 def _last_usage(data: bytes, whole: bool) -> tuple[Usage | None, bool]:
     """The newest usage in the end of a file, and whether it need not be looked for further up."""
-    lines = data.split(b"\n")
-    for line in reversed(lines if whole else lines[1:]):  # the first one is cut
-        if BOUNDARY.encode() not in line and b'"usage"' not in line:
+    telling = (line for line in _backwards(data, whole) if b'"usage"' in line or BOUNDARY.encode() in line)
+    for line in itertools.islice(telling, TRIES):
+        if len(line) > ANSWER:
             continue
         parsed = _parse(line) or {}
         if found := usage_of(parsed):
@@ -189,6 +192,16 @@ def _last_usage(data: bytes, whole: bool) -> tuple[Usage | None, bool]:
             left = number(about.get("postTokens")) if isinstance(about, dict) else None
             return (Usage(left) if left is not None else None), True
     return None, False
+
+
+def _backwards(data: bytes, whole: bool) -> Iterator[bytes]:
+    """The lines of the end of a file, the last one first; not the first one, where that is cut."""
+    end = len(data)
+    while (start := data.rfind(b"\n", 0, end)) >= 0:
+        yield data[start + 1 : end]
+        end = start
+    if whole:
+        yield data[:end]
 
 
 def _split(file: int) -> Iterator[bytes | None]:
@@ -218,7 +231,11 @@ def _chunks(file: int) -> Iterator[bytes]:
 
 def _second(line: bytes) -> Line | None:
     """A whole record that follows where another one broke off: so it is after a crash of the client."""
+    left = len(line) + BEGINNINGS * CHUNK // 10
     for begin in itertools.islice(BEGINNING.finditer(line), BEGINNINGS):
+        left -= len(line) - begin.start()
+        if left < 0:  # tens of megabytes a hundred times over: nobody waits for that
+            return None
         parsed = _parse(line[begin.start() :])
         if parsed and isinstance(parsed.get("uuid"), str) and isinstance(parsed.get("sessionId"), str):
             return parsed
@@ -237,6 +254,8 @@ def _is_sound(line: bytes | None) -> bool:
 
 
 def _parse(line: bytes) -> Line | None:
+    if len(line) > DENSE_LINE and sum(line.count(mark) for mark in (b",", b"[", b"{")) > DENSE:
+        return None
     try:
         value = _decode(line)
     except UNREADABLE:  # the last line may still be in the making; half a character is put up with

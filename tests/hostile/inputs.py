@@ -174,20 +174,7 @@ environments = st.dictionaries(
 
 # Small files of our own that somebody may damage
 
-listings = st.one_of(
-    payloads,
-    bent(b'{"run":["run-qqqqqqqqqq","run-x"],"session":["ses-qqqqqqqqqq"]}'),
-    st.lists(sound_text, max_size=3).map(lambda names: json.dumps({"run": names}).encode()),
-)
 ODD_TROUBLES = ["1x y", "² y", "99999999999 y", "-1 y", "9" * 300, "0", "1", "٣ y", "1"]
-troubles = st.one_of(
-    st.binary(max_size=80),
-    st.tuples(digits, sound_text).map(lambda pair: " ".join(pair).encode()),
-    bent(b"1767268800 robot Did [Errno 28] No space left on device".ljust(127)),
-    st.sampled_from([line.encode() for line in ODD_TROUBLES]),
-)
-git_files = st.one_of(st.binary(max_size=60), sound_text.map(lambda text: b"gitdir: " + text.encode()))
-process_lines = st.one_of(st.text(max_size=80), any_text.map(lambda name: f"1 ({name}) S " + "1 " * 40))
 
 # The command line
 

@@ -1,0 +1,465 @@
+"""Everything that reads what others wrote: good inputs for it, and how it is asked. Only values; no disk is touched.
+
+A parser answers with a value that can be kept, or with one of its own errors; nothing else may come out of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from holdfast import (
+    conditions,
+    critical,
+    delta,
+    fence,
+    hookfile,
+    hooking,
+    ids,
+    intake,
+    invocation,
+    jsonedit,
+    markup,
+    observer,
+    orchestra,
+    packing,
+    process,
+    records,
+    redact,
+    retelling,
+    salvage,
+    searching,
+    statusline,
+    summarising,
+    teamedits,
+    teammerging,
+    teamreading,
+    text,
+    workflows,
+)
+from holdfast.agents import claude, plain
+from holdfast.beside import Beside
+from holdfast.faces import parse_face, with_members
+from holdfast.layouts import faber
+from holdfast.objects import Entry, Format, format_tree
+from holdfast.packfile import Shapes, check_beside, format_pack, parse_pack
+from holdfast.sources import repository
+from holdfast.sources.protocol import Unloadable
+from holdfast.stores import leaves
+from tests import faber_states, orchestrator_files
+from tests.hostile.inputs import GOOD_CALL, HOSTILE, ODD_JSON
+from tests.operations import teams
+from tests.tools import a_run
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+HERE = Path("/project/state.json")
+PAYLOADS = Path(__file__).parents[1] / "payloads"
+SHA1 = Format("sha1")
+Attempt = Callable[[bytes], object]
+
+
+class Parser(NamedTuple):
+    """What is fuzzed: good inputs, how one is read, and what it may raise beside our errors."""
+
+    seeds: list[bytes]
+    attempt: Attempt
+    errors: tuple[type[Exception], ...] = ()
+
+
+def dumped(*values: Any) -> list[bytes]:
+    return [json.dumps(value).encode() for value in values]
+
+
+def as_text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def storable(value: object) -> None:
+    """What comes out can be kept in the journal."""
+    body = text.sound(msgspec.to_builtins({"value": value}))
+    assert isinstance(body, dict)
+    packing.pack(body)
+
+
+def lines(*texts: str) -> list[bytes]:
+    return [text.encode("utf-8", "surrogateescape") for text in texts]
+
+
+# Calls of hooks
+
+
+def payloads(agent: str) -> list[bytes]:
+    found = [json.loads(path.read_bytes()) for path in sorted((PAYLOADS / agent).glob("*.json"))]
+    return [json.dumps(each["payload"]).encode() for each in found if isinstance(each.get("payload"), dict)]
+
+
+CALLS = [payload for agent in ("claude", "codex", "gemini") for payload in payloads(agent)] + ODD_JSON
+NAME = "00000000000000000001-2cc64b64-1-00000000"
+
+
+def read_payload(data: bytes) -> None:
+    """Whatever the client says, each event that it could mean is told."""
+    call = intake.decode(NAME, GOOD_CALL + data)
+    for reader in (claude, plain):
+        for draft in reader.read_call(call).drafts:
+            storable(draft.body)
+    if isinstance(call.payload, dict):
+        for event in claude.READERS:
+            storable(claude.tell(event, call.payload))
+        storable(msgspec.to_builtins(statusline.gauge_of(call.payload)))
+
+
+def read_kept_file(data: bytes) -> None:
+    call = intake.decode(NAME, data)
+    storable([call.agent, call.event, call.boot, call.directory, call.environment, call.payload])
+    assert call.id
+
+
+def read_typed(data: bytes) -> None:
+    found = observer.parse(as_text(data))
+    assert found is None or found.word in observer.FORMS
+
+
+def read_stat(data: bytes) -> None:
+    found = process.parse_stat(as_text(data))
+    assert found is None or len(found) == 2
+
+
+# Lines of transcripts
+
+SESSION = "0a7f1c9e-1111-4222-8333-444455556666"
+ABOUT = {"sessionId": SESSION, "cwd": "/home/dev/proj", "timestamp": "2026-01-07T15:00:00.000Z"}
+USAGE = {"input_tokens": 5, "cache_read_input_tokens": 9, "cache_creation_input_tokens": 2, "output_tokens": 3}
+ASKED = {"type": "tool_use", "id": "t1", "name": "Edit", "input": {"file_path": "/home/dev/proj/a.py"}}
+GIVEN = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "done"}], "is_error": False}
+TRANSCRIPT = dumped(
+    {**ABOUT, "type": "user", "uuid": "u1", "message": {"role": "user", "content": "Add retries"}},
+    {
+        **ABOUT,
+        "type": "assistant",
+        "uuid": "u2",
+        "costUSD": 0.25,
+        "message": {"id": "m1", "model": "m", "content": [ASKED], "usage": USAGE, "stop_reason": "end_turn"},
+    },
+    {**ABOUT, "type": "user", "uuid": "u3", "message": {"role": "user", "content": [GIVEN]}},
+    {**ABOUT, "type": "system", "subtype": "compact_boundary", "compactMetadata": {"trigger": "auto", "postTokens": 9}},
+    {"type": "cost-state", "totalCostUSD": 0.5, "sessionId": SESSION},
+)
+
+
+def retell(data: bytes) -> None:
+    """Lines as values: what they say can be kept."""
+    telling = retelling.Retelling(NOON)
+    for line in data.split(b"\n"):
+        try:
+            value = intake.parse(line)
+        except intake.NotACall:
+            continue
+        if isinstance(value, dict):
+            for draft in telling.tell(value):
+                storable(draft.body)
+            retelling.goal_in(value)
+    for draft in telling.unfinished():
+        storable(draft.body)
+    assert telling.tally.read >= 0
+    storable([telling.tally.cost, telling.tally.read, telling.tally.written])
+
+
+# Files of other systems
+
+STATES = dumped(
+    faber_states.a_state(sessions={"current_session_id": "s", "session_history": [faber_states.a_record()]}),
+    faber_states.a_schema_state(),
+    faber_states.a_state(phases=faber_states.phases_as_object()),
+)
+
+
+def read_faber(data: bytes) -> None:
+    state = parse_face(HERE, data).value
+    told = faber.tell(state, faber_states.RUN)
+    storable(msgspec.to_builtins(told))
+    for name in faber.placeholders(state, faber_states.RUN, Path("/project")):
+        faber.fill(f"a {{{name}}} {{other}}", {name: "x"})
+    book = records.Book(state)
+    book.fresh_since("x", NOON)
+    assert len(book.records()) >= 0
+    json.dumps(book.members(NOON))
+    records.record_ids(state)
+
+
+ORCHESTRATORS = dumped(orchestrator_files.schema_1_0(), orchestrator_files.predecessor())
+
+
+def read_orchestrator(data: bytes) -> None:
+    face = parse_face(HERE, data)
+    state = orchestra.read_state(face.value)
+    storable(msgspec.to_builtins(state))
+    orchestra.is_legacy(face.value)
+    made = orchestra.render(a_run(), face.value, {}, NOON)
+    if not face.flaws:
+        json.loads(with_members(face, dict(made)))
+
+
+def read_team(data: bytes) -> None:
+    """One text as any of the files of a session."""
+    value = parse_face(HERE, data).value
+    for entry in teamreading.entries(value):
+        teamreading.is_name(str(entry.get("id")))
+    point = value.get("points")
+    points = [one for one in point if isinstance(one, dict)] if isinstance(point, list) else [value]
+    found = teamreading.Found(value, value, value, value, points)
+    for draft in teamreading.drafts(found, ".", "/project", NOON):
+        storable(draft.body)
+    run = a_run(layout="go-team")
+    for name in teamedits.PARTS:
+        for before in ({}, value):
+            for draft in teamedits.drafts(name, before, value, run):
+                storable(draft.body)
+    json.dumps(teammerging.merged(value, {"a": [{"id": "x"}], "status": "active"}))
+    json.dumps(teammerging.registry(value, [{"id": "x"}], "x"))
+
+
+def team_files() -> list[bytes]:
+    """As the demonstration of the Go Team has them."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as place:
+        teams.demonstration(Path(place))
+        return [path.read_bytes() for path in sorted(Path(place).rglob("*.json"))]
+
+
+WORKFLOWS = dumped(
+    {
+        "id": "default",
+        "extends": "fractary-faber:default",
+        "critical_artifacts": {
+            "always_load": [{"id": "a", "type": "document", "path": "a.md", "required": True, "load_strategy": "all"}],
+            "conditional_load": [
+                {"id": "b", "type": "skill", "command": "make {work_id}", "condition": "state.artifacts.spec != null"}
+            ],
+            "phase_specific": {"build": [{"id": "c", "type": "git_info", "command": "git log -n 3"}]},
+        },
+    }
+)
+
+
+def read_workflow(data: bytes) -> None:
+    for id, command in workflows.read_commands(HERE, data):
+        storable([id, command])
+    value = parse_face(HERE, data).value
+    warnings: list[str] = []
+    block = value.get("critical_artifacts")
+    declared = critical.read_declared(block if isinstance(block, dict) else value, warnings)
+    storable([msgspec.to_builtins(declared), warnings])
+    asked = critical.Asked(critical.BY_HAND)
+    critical.choose(declared, value, asked, lambda _id, _now: None, NOON, warnings)
+
+
+def read_face_again(data: bytes) -> None:
+    """A face without flaws is the same after it was written again."""
+    face = parse_face(HERE, data)
+    if not face.flaws:
+        again = parse_face(HERE, with_members(face, {"ours": [1, {"a": "b"}], "status": "x"}))
+        assert {**face.value, "ours": [1, {"a": "b"}], "status": "x"} == again.value
+
+
+def salvage_members(data: bytes) -> None:
+    storable(
+        list(salvage.salvage(data.decode("utf-8", "replace"), ("goal", "status", "agents"), frozenset({"status"})))
+    )
+
+
+# Small languages
+
+CONDITIONS = lines(
+    "state.artifacts.spec_path != null",
+    "(a.b[0] === 'x\\'y' || !c) && d >= -1.5e3",
+    "work_id == 7",
+    "!!x",
+    'phases.0.status !== "done"',
+)
+STATE = {"artifacts": {"spec_path": "x", "list": [1, "2", None, {}]}, "work_id": "7", "big": 10**400, "c": float("inf")}
+
+
+def read_condition(data: bytes) -> None:
+    try:
+        assert conditions.holds(as_text(data), STATE) in (True, False)
+    except conditions.NotACondition as error:
+        conditions.pointed(as_text(data), error)
+        raise
+
+
+COMMANDS = lines(
+    "make test {work_id}", "./run.sh 'a b' --x={run_id}", "git log -n 3 --oneline", "git diff --stat HEAD~1"
+)
+
+
+def read_command(data: bytes) -> None:
+    words = invocation.split(as_text(data))
+    invocation.named_files(invocation.fill(words, {"work_id": "7", "run_id": "x"}), Path("/nowhere"))
+
+
+def read_git_command(data: bytes) -> None:
+    words = repository.plan_command(as_text(data))
+    assert all(isinstance(word, str) for word in words)
+
+
+def read_search(data: bytes) -> None:
+    asked = as_text(data)
+    assert len(searching.terms(asked)) <= searching.MOST_TERMS
+    found = searching.excerpt(asked, asked[:200], 80)
+    assert all(0 <= first < last <= len(found.text) for first, last in found.marks)
+
+
+def read_id(data: bytes) -> None:
+    word = as_text(data)
+    name = ids.file_name(word)
+    assert ids.is_safe(word) or name != word or word == name
+    assert "/" not in name
+    ids.event_of_call(word)
+    assert text.unescape_path(text.escape_path(data)) == data
+    try:
+        faber.state_candidates(Path("/project"), faber.check_run_id(word))
+    finally:
+        faber.split_run_id(word)
+
+
+def show(data: bytes) -> None:
+    """What is shown holds nothing that acts, and does not grow."""
+    shown = as_text(data)
+    body = fence.tame(shown)
+    assert len(body) <= len(shown)
+    assert fence.opened(fence.enclose(shown, lambda: "mark")) == body
+    for made in (markup.as_markdown(shown), markup.as_code(shown), markup.as_xml(shown), text.spelled(shown)):
+        assert text.visible(made) == made
+    for kind in ("json", "text"):
+        summarising.summary(kind, shown)
+
+
+def hide(data: bytes) -> None:
+    shown = as_text(data)
+    redact.redact({"text": shown, "token": shown})
+    redact.redact(shown)
+
+
+# Settings of the client
+
+HANDLER = {"type": "command", "command": "holdfast-hook", "timeout": 5}
+OURS = hooking.block("local", "python3", "/x/holdfast/inbox.py")
+SETTINGS = [
+    *dumped(
+        hooking.as_settings(dict(list(OURS.items())[-4:])),
+        {"permissions": {"allow": ["Bash"]}, "hooks": {"Stop": [{"hooks": [HANDLER]}]}, "statusLine": HANDLER},
+        {"hooks": {}},
+    ),
+    *(b'{\r\n\t"hooks": {\r\n\t\t"Stop": []\r\n\t}\r\n}\r\n', b"", b"{}"),
+]
+
+
+def edit_settings(data: bytes) -> None:
+    """What is put in can be taken out, and the rest stays."""
+    said = data.decode()
+    before = hookfile.parse(said)
+    calls = {event: call for event, call in OURS.items() if event in ("Stop", "SessionStart")}
+    changed, _ = hookfile.with_calls(said, calls)
+    assert set(calls) <= set(hookfile.called(hookfile.parse(changed)))
+    changed, _ = hookfile.with_status_line(changed, hooking.status_line("local", "python3"))
+    hookfile.without_calls(changed, before)
+    if not hookfile.is_blank(said):
+        jsonedit.add(said, (), {"a": 1}, "added")
+
+
+# Stored values
+
+BODY, BLOBS = packing.pack({"text": "x" * 5000, "small": [1, {"$odd": None}], "n": 1.5})
+BASE = b"".join(b"line %d of a text\n" % number for number in range(400))
+CHANGED = BASE.replace(b"line 7 ", b"line seven ")
+DIFFERENCE = packing.against(BASE, packing.digest_of(BASE), 0, CHANGED) or b""
+
+
+def read_stored(data: bytes) -> None:
+    packing.unpack(data, lambda _: b"x")
+    packing.thin(data, ["text"], lambda _: None)
+
+
+def read_difference(data: bytes) -> None:
+    packing.base_in(data)
+    packing.combine(BASE, data)
+
+
+def patch(data: bytes) -> None:
+    delta.patch(BASE, msgspec.msgpack.decode(data), 1 << 20)
+
+
+# Git's own forms
+
+BLOB = SHA1.id_of("blob", b"content\n")
+TREE = format_tree([Entry(0o100644, b"a.py", BLOB), Entry(0o100755, b"tool", BLOB)])
+PACK = b"".join(format_pack([("blob", b"content\n"), ("tree", TREE)], 2, SHA1))
+BESIDE = Beside({b"tool": 0o700}, [b"empty"], {b"sub": BLOB}, {b"big": 99}).encode()
+
+
+def read_pack(data: bytes) -> None:
+    shapes = Shapes(SHA1)
+    for each in parse_pack([data], SHA1, 1 << 20):
+        shapes.note(each)
+    shapes.prove_tree(SHA1.id_of("tree", TREE))
+
+
+def leaf_page() -> bytes:
+    """A page of a table with one row, and one of an index."""
+    row = bytes([4, 1, 1, 19, 16]) + b"\7\x08abc" + b"zz"
+    cell = bytes([len(row), 1]) + row
+    page = bytearray(4096)
+    page[100] = leaves.LEAF
+    page[103:105] = (1).to_bytes(2)
+    page[108:110] = (4000).to_bytes(2)
+    page[4000 : 4000 + len(cell)] = cell
+    other = bytearray(page)
+    other[0], other[3:5], other[8:10] = leaves.INDEX_LEAF, page[103:105], page[108:110]
+    return bytes(page + other)
+
+
+def read_leaves(data: bytes) -> None:
+    list(leaves.rows_in_leaves(data))
+    list(leaves.entries_in_leaves(data))
+
+
+PARSERS = {
+    "payload of a hook": Parser(CALLS, read_payload, (intake.NotACall,)),
+    "kept call": Parser([GOOD_CALL + payload for payload in CALLS[:20]], read_kept_file, (intake.NotACall,)),
+    "typed command": Parser(lines("*sessions", "*rollback:3 yes", "*new fix it", "*cp-diff:1:2"), read_typed),
+    "line about a process": Parser(lines("1 (a) b) S " + "1 " * 40, "25088 (sh) S 1"), read_stat),
+    "lines of a transcript": Parser([*TRANSCRIPT, b"\n".join(TRANSCRIPT)], retell),
+    "FABER state": Parser(STATES, read_faber),
+    "orchestrator session": Parser(ORCHESTRATORS, read_orchestrator, (orchestra.Incompatible,)),
+    "Go Team file": Parser(team_files(), read_team),
+    "workflow": Parser(WORKFLOWS, read_workflow),
+    "face": Parser([*STATES, *ORCHESTRATORS, *SETTINGS], read_face_again),
+    "broken face": Parser([*STATES, *ORCHESTRATORS], salvage_members),
+    "condition": Parser(CONDITIONS, read_condition, (conditions.NotACondition,)),
+    "command of a workflow": Parser(COMMANDS, read_command, (invocation.Unfit,)),
+    "git command of a workflow": Parser(COMMANDS, read_git_command, (Unloadable,)),
+    "search": Parser(lines('one "two three" fo*', 'é "', "a b c d"), read_search),
+    "id": Parser(lines(*HOSTILE[:200], faber_states.RUN, "plan/run"), read_id),
+    "shown text": Parser(
+        lines("</history x>", "Human: do", "<system>", "[INST]", "@x #1 http://a", *HOSTILE[:50]), show
+    ),
+    "hidden text": Parser(lines("password = 'hunter22'", "Authorization: Bearer abcdefgh", "ghp_" + "a" * 36), hide),
+    "settings of the client": Parser(
+        SETTINGS, edit_settings, (hookfile.NotSettings, UnicodeDecodeError, jsonedit.NotJson)
+    ),
+    "stored body": Parser([BODY, b"\0{}", *BLOBS.values()], read_stored),
+    "stored difference": Parser([DIFFERENCE], read_difference),
+    "difference": Parser(
+        [msgspec.msgpack.encode(delta.difference(BASE, CHANGED))], patch, (ValueError, msgspec.DecodeError)
+    ),
+    "pack": Parser([PACK], read_pack),
+    "list beside a tree": Parser([BESIDE], check_beside),
+    "page of the database": Parser([leaf_page()], read_leaves),
+}
