@@ -1,7 +1,7 @@
 """Promise 19: whatever is read, the answer is a value or one of our own errors; never another exception, never a hang.
 
-2,000 inputs per parser, the same ones each time. `FUZZ=100000 scripts/test tests/hostile/test_fuzz.py` takes more of
-them, and others.
+2,000 inputs a parser with every change, the same ones each time. `scripts/test -m long tests/hostile/test_fuzz.py`
+takes 100,000; `FUZZ_INPUTS` says how many else, and `FUZZ_SEED` which ones.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,24 +20,81 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings, strategies as st
 
 import holdfast
-from holdfast import config, intake, process, projects, spool
+from holdfast import config, intake
 from holdfast.errors import HoldfastError
-from holdfast.intake import Call, NotACall
+from holdfast.intake import Call
 from tests.hostile import inputs
+from tests.hostile.fuzzing import FAST, ON_DEMAND, fuzz
+from tests.hostile.parsers import PARSERS, Parser
+from tests.hostile.parsers_on_disk import ON_DISK, on_disk
 from tests.surfaces.inside import call
 
 pytestmark = pytest.mark.promise(19)
 
-INPUTS = int(os.environ.get("FUZZ", "2000"))
 BATCH = 20  # inputs that are tried together, where trying one costs much
 Begin = Callable[[], None]
+each_number = pytest.mark.parametrize("count", [FAST, pytest.param(ON_DEMAND, marks=pytest.mark.long)])
 
 
-def fuzz(examples: int = INPUTS) -> Callable[[Callable[..., None]], Callable[..., None]]:
+@each_number
+@pytest.mark.parametrize("name", PARSERS)
+def test_whatever_is_read_is_a_value_or_refused_in_our_words(name: str, count: int) -> None:
+    fuzzed_inputs = fuzz(name, PARSERS[name], count)
+    assert fuzzed_inputs == count
+
+
+@pytest.fixture(scope="module")
+def files() -> Iterator[dict[str, Parser]]:
+    """What reads files, in a place where writing costs little: there is one, and what is tried there leaves nothing."""
+    quick = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=quick if os.access(quick, os.W_OK) else None) as place:
+        yield on_disk(Path(place).resolve())
+
+
+@pytest.mark.promise(6)
+@each_number
+@pytest.mark.parametrize("name", ON_DISK)
+def test_whatever_file_is_read_is_a_value_or_refused_in_our_words(
+    name: str, count: int, files: dict[str, Parser]
+) -> None:
+    fuzzed_inputs = fuzz(name, files[name], count)
+    assert fuzzed_inputs == count
+
+
+def test_the_fuzzing_would_see_what_falls_out_hangs_or_takes_all_memory() -> None:
+    """Or all of the above would prove nothing."""
+
+    def hang(data: bytes) -> None:
+        while True:
+            pass
+
+    kept: list[bytes] = []
+    for attempt, told in (
+        (lambda data: json.loads(data), "JSONDecodeError"),
+        (hang, "Hang"),
+        (lambda data: kept.append(bytes(range(256)) * (1 << 19)), "it took"),
+    ):
+        with pytest.raises(AssertionError, match=told):
+            fuzz("wrong", Parser([b"{}", b'{"a": 1}'], attempt), 3)
+
+
+def test_the_same_number_makes_the_same_inputs() -> None:
+    def tried(seed: int) -> list[bytes]:
+        found: list[bytes] = []
+        fuzz("any", Parser([b'{"a": [1, 2], "b": "c"}', b"a=b\n"], found.append), 300, seed)
+        return found
+
+    assert tried(1) == tried(1) != tried(2)
+
+
+# What goes through a whole command
+
+
+def within(count: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
     return settings(
-        max_examples=examples,
+        max_examples=count,
         deadline=None,
-        derandomize=INPUTS == 2000,
+        derandomize=count <= FAST,
         phases=(Phase.explicit, Phase.generate, Phase.shrink),
         suppress_health_check=list(HealthCheck),
         database=None,
@@ -57,31 +115,12 @@ def in_our_words() -> Iterator[None]:
         assert all(told), told
 
 
-@fuzz()
-@given(inputs.payloads)
-def test_a_payload_is_a_value_or_not_a_call(begin: Begin, data: bytes) -> None:
-    begin()
-    with contextlib.suppress(NotACall):
-        json.dumps(intake.parse(data), allow_nan=False)
-
-
-@fuzz()
-@given(inputs.kept_files)
-def test_a_kept_file_is_a_call_or_not_a_call(
-    begin: Begin, tmp_path_factory: pytest.TempPathFactory, data: bytes
-) -> None:
-    begin()
-    inbox, name = tmp_path_factory.getbasetemp(), "00000000000000000001-2cc64b64-1-00000000"
-    (inbox / name).write_bytes(data)
-    with contextlib.suppress(NotACall):
-        assert isinstance(intake.read(inbox, name), Call)
-
-
-def test_every_kept_file_is_taken_in_or_set_aside(target: Path, begin: Begin) -> None:
+@each_number
+def test_every_kept_file_is_taken_in_or_set_aside(target: Path, begin: Begin, count: int) -> None:
     """From the inbox into the journal, and out again through every way of looking."""
     inbox = target / ".git/holdfast/inbox"
 
-    @fuzz(INPUTS // BATCH)
+    @within(count // BATCH)
     @given(batches_of(inputs.kept_files))
     @example([inputs.GOOD_CALL + payload for payload in inputs.ODD_JSON])
     def take_in(files: list[bytes]) -> None:
@@ -97,34 +136,38 @@ def test_every_kept_file_is_taken_in_or_set_aside(target: Path, begin: Begin) ->
         assert call(*line.split(), directory=target).ok()
 
 
-@fuzz(INPUTS // BATCH)
-@given(batches_of(inputs.file_names))
-def test_any_name_in_the_inbox_is_a_call_or_is_passed_over(
-    begin: Begin, tmp_path_factory: pytest.TempPathFactory, names: list[str]
-) -> None:
-    begin()
-    inbox = tmp_path_factory.mktemp("inbox")
-    for name in names:
-        (inbox / name).write_bytes(inputs.GOOD_CALL)
-    for name in intake.waiting(inbox):
-        assert isinstance(intake.read(inbox, name), Call)
-    intake.clear_leftovers(inbox, 2.0e9)
+@each_number
+def test_any_name_in_the_inbox_is_a_call_or_is_passed_over(begin: Begin, tmp_path: Path, count: int) -> None:
+    @within(count // BATCH)
+    @given(batches_of(inputs.file_names))
+    def look(names: list[str]) -> None:
+        begin()
+        inbox = Path(tempfile.mkdtemp(dir=tmp_path))
+        for name in names:
+            (inbox / name).write_bytes(inputs.GOOD_CALL)
+        for name in intake.waiting(inbox):
+            assert isinstance(intake.read(inbox, name), Call)
+        intake.clear_leftovers(inbox, 2.0e9)
+
+    look()
 
 
-@fuzz()
-@given(inputs.documents)
-def test_a_project_s_settings_never_fail_and_a_user_s_fail_in_our_words(
-    begin: Begin, tmp_path_factory: pytest.TempPathFactory, data: bytes
-) -> None:
-    begin()
-    root = tmp_path_factory.getbasetemp()
-    project, user, absent = root / config.PROJECT_FILE, root / "user.toml", root / "absent.toml"
-    project.write_bytes(data)
-    assert bounds_hold(config.load(absent, root, {}))
-    project.write_bytes(b"")
-    user.write_bytes(data)
-    with in_our_words():
-        assert bounds_hold(config.load(user, root, {}))
+@each_number
+def test_a_setting_is_within_its_bounds_whatever_a_file_says(begin: Begin, tmp_path: Path, count: int) -> None:
+    project, user, absent = tmp_path / config.PROJECT_FILE, tmp_path / "user.toml", tmp_path / "absent.toml"
+
+    @within(count // BATCH)
+    @given(batches_of(inputs.documents))
+    def look(documents: list[bytes]) -> None:
+        for data in documents:
+            begin()
+            project.write_bytes(data)
+            assert bounds_hold(config.load(absent, tmp_path, {}))
+            user.write_bytes(data)
+            with in_our_words():
+                assert bounds_hold(config.load(user, absent, {}))
+
+    look()
 
 
 def bounds_hold(found: config.Settings) -> bool:
@@ -132,93 +175,17 @@ def bounds_hold(found: config.Settings) -> bool:
     return all(setting.least <= found.number(key) <= setting.most for key, setting in numbers.items())
 
 
-def test_an_environment_is_understood_or_refused_in_our_words(target: Path, begin: Begin) -> None:
-    @fuzz()
-    @given(inputs.environments)
-    def look(environ: dict[str, str]) -> None:
-        begin()
-        with holdfast.open(target, environ={**os.environ, **environ}) as workspace, in_our_words():
-            assert holdfast.brief(workspace).text
-
-    look()
-
-
-def test_a_damaged_list_of_rows_is_passed_over(target: Path, begin: Begin) -> None:
-    with holdfast.open(target) as workspace:
-
-        @fuzz()
-        @given(inputs.listings)
-        def look(data: bytes) -> None:
+@each_number
+def test_an_environment_is_understood_or_refused_in_our_words(target: Path, begin: Begin, count: int) -> None:
+    @within(count // BATCH)
+    @given(batches_of(inputs.environments))
+    def look(environments: list[dict[str, str]]) -> None:
+        for environ in environments:
             begin()
-            (workspace.place / "listed.json").write_bytes(data)
-            with in_our_words():
-                assert holdfast.show(workspace, "1").run.id
-
-        look()
-
-
-def test_what_hooks_wrote_about_trouble_never_stops_the_status(target: Path, begin: Begin) -> None:
-    @fuzz(INPUTS // BATCH)
-    @given(batches_of(inputs.troubles))
-    def look(lines: list[bytes]) -> None:
-        begin()
-        (target / ".git/holdfast/trouble").write_bytes(b"\n".join(lines))
-        assert call("status", directory=target).ok()
+            with holdfast.open(target, environ={**os.environ, **environ}) as workspace, in_our_words():
+                assert holdfast.brief(workspace).text
 
     look()
-
-
-def test_a_damaged_claim_is_no_claim(target: Path, home: Path, begin: Begin) -> None:
-    claims, store = home / ".local/state/holdfast/stores", target / ".git/holdfast"
-    (path,) = [claims / name for name in os.listdir(claims) if not name.startswith(".")]
-    good = path.read_bytes()
-    damaged = st.one_of(
-        inputs.payloads, inputs.bent(good), st.tuples(inputs.numbers, inputs.numbers, inputs.sound_text).map(claim)
-    )
-
-    @fuzz()
-    @given(damaged)
-    def look(data: bytes) -> None:
-        begin()
-        path.write_bytes(data)
-        with in_our_words():
-            projects.check(claims, store, target)
-
-    try:
-        look()
-    finally:
-        path.write_bytes(good)
-    projects.check(claims, store, target)
-
-
-def claim(values: tuple[Any, Any, str]) -> bytes:
-    device, inode, text = values
-    return json.dumps({"store": text, "path": text, "root": text, "device": device, "inode": inode}).encode()
-
-
-@fuzz()
-@given(inputs.git_files)
-@example(b"gitdir: a\0b")
-@example(b"gitdir: " + b"../" * 5000)
-@example(b"gitdir: .git")
-def test_any_git_file_leads_somewhere_or_nowhere(
-    begin: Begin, tmp_path_factory: pytest.TempPathFactory, data: bytes
-) -> None:
-    begin()
-    root = tmp_path_factory.getbasetemp() / "git-file"
-    root.mkdir(exist_ok=True)
-    (root / ".git").write_bytes(data)
-    worktree, store = spool.locate(str(root))
-    assert spool.worktree_name(worktree)
-    assert store.endswith(("/holdfast", "/.holdfast"))
-
-
-@fuzz()
-@given(inputs.process_lines)
-def test_any_line_about_a_process_is_read_or_passed_over(begin: Begin, text: str) -> None:
-    begin()
-    found = process.parse_stat(text)
-    assert found is None or len(found) == 2
 
 
 def answered(target: Path, line: list[str]) -> None:
@@ -233,12 +200,14 @@ def test_an_odd_line_of_arguments_gets_an_answer(line: list[str], target: Path, 
     answered(target, line)
 
 
-def test_any_line_of_arguments_gets_an_answer(target: Path, begin: Begin) -> None:
-    @fuzz()
-    @given(inputs.lines)
-    def answer(line: list[str]) -> None:
-        begin()
-        answered(target, line)
+@each_number
+def test_any_line_of_arguments_gets_an_answer(target: Path, begin: Begin, count: int) -> None:
+    @within(count // BATCH)
+    @given(batches_of(inputs.lines))
+    def answer(lines: list[list[str]]) -> None:
+        for line in lines:
+            begin()
+            answered(target, line)
 
     answer()
 

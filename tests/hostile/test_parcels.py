@@ -482,7 +482,7 @@ def rename(parts: Parts, run: str) -> None:
 @pytest.mark.promise(19)
 def test_whatever_stands_in_a_sealed_file_it_is_read_or_refused_in_a_sentence(file: Path) -> None:
     chance, path, base = random.Random(11), file.with_name("fuzzed"), parts_of(file)
-    for _ in range(int(os.environ.get("FUZZ", "500"))):
+    for _ in range(int(os.environ.get("FUZZ_INPUTS", "500"))):
         parts = {**base, "manifest": {**base["manifest"]}}
         name = chance.choice(["events", "events", "checkpoints", "objects"])
         data = bytearray(parts[name])

@@ -1,0 +1,74 @@
+"""Trying many inputs on one parser: no exception but those that are its answers, no hang, no memory that runs away."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+from holdfast.errors import HoldfastError
+from tests.hostile.mutating import Mutator
+from tests.hostile.parsers import Parser
+
+FAST = 2_000  # inputs a parser, with every change
+ON_DEMAND = int(os.environ.get("FUZZ_INPUTS", "100000"))
+SEED = int(os.environ.get("FUZZ_SEED", "1"))
+HANG = 1.0  # seconds of work
+STUCK = 30.0  # seconds of waiting, whatever else the machine does
+GROWTH = 128 * 1024  # KB; a command has some 40 MB before it reads anything, and must stay below 256 MB
+
+
+class Hang(BaseException):
+    """Raised where nothing catches it."""
+
+
+def fuzz(name: str, parser: Parser, count: int, seed: int = SEED) -> int:
+    """Try so many inputs. Returns how many were."""
+    before = _peak(reset=True)
+    tried = 0
+    with _alarms():
+        for data in itertools.islice(Mutator(parser.seeds, seed), count):
+            _attempt(name, parser, data, f"seed {seed}, input {tried}")
+            tried += 1
+    assert _peak() - before < GROWTH, f"{name}: it took {(_peak() - before) // 1024} MB"
+    return tried
+
+
+def _attempt(name: str, parser: Parser, data: bytes, which: str) -> None:
+    signal.setitimer(signal.ITIMER_PROF, HANG)
+    signal.setitimer(signal.ITIMER_REAL, STUCK)
+    try:
+        parser.attempt(data)
+    except (HoldfastError, *parser.errors):
+        pass
+    except BaseException as error:
+        raise AssertionError(f"{name}: {type(error).__name__} {error!s:.200}, {which}: {data[:1500]!r}") from error
+
+
+@contextlib.contextmanager
+def _alarms() -> Iterator[None]:
+    def give_up(*_: object) -> None:
+        raise Hang("it does not end")
+
+    kinds = ((signal.SIGPROF, signal.ITIMER_PROF), (signal.SIGALRM, signal.ITIMER_REAL))
+    before = [signal.signal(number, give_up) for number, _ in kinds]
+    try:
+        yield
+    finally:
+        for (number, timer), handler in zip(kinds, before, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(number, handler)
+
+
+def _peak(*, reset: bool = False) -> int:
+    """The most memory that this process has had since the last reset, in KB; 0 where the system does not tell."""
+    try:
+        if reset:
+            Path("/proc/self/clear_refs").write_text("5")
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+    except OSError:
+        return 0

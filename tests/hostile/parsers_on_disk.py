@@ -1,0 +1,328 @@
+"""What reads files: each input is put where it is looked for, and read as a command would read it."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+import holdfast
+from holdfast import (
+    adopting,
+    archive,
+    choosing,
+    client,
+    config,
+    departed,
+    filling,
+    finding,
+    gauge,
+    importing,
+    installing,
+    intake,
+    parcel,
+    projects,
+    purging,
+    receiving,
+    sessionfile,
+    spool,
+    teamfaces,
+    teampurging,
+    transcript,
+    trusting,
+    workflows,
+)
+from holdfast.faces import read_face
+from holdfast.grants import Grant, Grants
+from holdfast.layouts.orchestrator import SESSION
+from holdfast.objects import Format, Known
+from holdfast.repository import Repository
+from holdfast.shadow import Shadow
+from holdfast.stores import pages
+from holdfast.workspace import Workspace
+from tests.conftest import TickingClock
+from tests.faber_states import RUN
+from tests.hostile.inputs import GOOD_TOML, ODD_TOML, ODD_TROUBLES
+from tests.hostile.parsers import NOON, ORCHESTRATORS, SETTINGS, STATES, TRANSCRIPT, WORKFLOWS, Attempt, Parser, dumped
+
+SHA1 = Format("sha1")
+# All of them, by name, for whoever must know before there is a place.
+ON_DISK = (
+    "settings of a project",
+    "settings of the user",
+    "settings that are changed",
+    "grant",
+    "workflow that waits",
+    "settings that call us",
+    "transcript",
+    "exported run",
+    "sealed run",
+    "backup",
+    "HEAD",
+    "packed refs",
+    "git configuration",
+    "pack index",
+    "alternates",
+    "git file",
+    "claim",
+    "list of rows",
+    "unfinished purge",
+    "gauges",
+    "last tidying",
+    "seen files of FABER",
+    "written session file",
+    "written Go Team files",
+    "plugins of the client",
+    "projects of the client",
+    "record of an installation",
+    "glance at a state",
+    "session file",
+    "memory of a worktree",
+    "troubles of hooks",
+    "log of the database",
+)
+
+
+class Stage:
+    """A project with a store, a run and a checkpoint, into whose files every input is written."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.root = place / "project"
+        self.home = place / "home"
+        self.home.mkdir(mode=0o700)
+        subprocess.run(["git", "init", "-q", str(self.root)], check=True)
+        self.environ = {**os.environ, "HOME": str(self.home), "HOLDFAST_STATE_DIR": str(place / "state")}
+        with self.open() as workspace:
+            run = holdfast.start(workspace, "goal").run.id
+            (self.root / "a.py").write_text("one\n" * 20)
+            holdfast.checkpoint(workspace, "first")
+            holdfast.note(workspace, "a note")
+            self.exported = place / "run.holdfast"
+            holdfast.export(workspace, run, self.exported, raw=True)
+            self.backup = place / "backup"
+            holdfast.backup(workspace, str(self.backup))
+        self.workspace = self.open()
+
+    def open(self) -> Workspace:
+        return holdfast.open(self.root, environ=self.environ, clock=TickingClock())
+
+    def into(self, path: Path, read: Callable[[], object]) -> Attempt:
+        """Put each input at this path and read it. What was there comes back, or every later reader would stumble."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        before = path.read_bytes() if path.exists() else None
+
+        def attempt(data: bytes) -> None:
+            path.write_bytes(data)
+            path.chmod(0o600)
+            try:
+                read()
+            finally:
+                path.unlink() if before is None else path.write_bytes(before)
+
+        return attempt
+
+    def first(self, *names: str) -> list[bytes]:
+        return [path.read_bytes() for name in names for path in sorted(self.place.glob(name))[:1]]
+
+
+def on_disk(place: Path) -> dict[str, Parser]:
+    stage = Stage(place)
+    found = _settings(stage) | _transcripts(stage) | _carried(stage) | _repositories(stage) | _remembered(stage)
+    assert tuple(found) == ON_DISK
+    return found
+
+
+def _settings(stage: Stage) -> dict[str, Parser]:
+    project, user = stage.root / config.PROJECT_FILE, stage.place / "user.toml"
+    absent = stage.place / "absent.toml"
+    good = [GOOD_TOML, *ODD_TOML]
+
+    def set_one() -> None:
+        config.write(user, "brief.budget", "700")
+
+    trust = Grants(stage.place / "trust", [stage.root])
+    trust.put(Grant("/a", "/b", "00", NOON, ["make"]))
+    (granted,) = [path for path in (stage.place / "trust").iterdir() if path.name[0] != "."]
+    definition = stage.root / ".fractary/faber/workflows/default.json"
+    return {
+        "settings of a project": Parser(good, stage.into(project, lambda: config.load(absent, stage.root, {}))),
+        "settings of the user": Parser(good, stage.into(user, lambda: config.load(user, stage.place, {}))),
+        "settings that are changed": Parser(good, stage.into(user, set_one)),
+        "grant": Parser(stage.first("trust/*"), stage.into(granted, lambda: (trust.find("/a", "/b"), trust.every()))),
+        "workflow that waits": Parser(
+            WORKFLOWS,
+            stage.into(
+                definition,
+                lambda: (trusting.find_brought(stage.workspace), workflows.find_workflow(stage.root, None, "default")),
+            ),
+        ),
+        "settings that call us": Parser(
+            SETTINGS,
+            stage.into(stage.root / ".claude/settings.local.json", lambda: trusting.find_brought(stage.workspace)),
+        ),
+    }
+
+
+def _transcripts(stage: Stage) -> dict[str, Parser]:
+    path = stage.place / "transcript.jsonl"
+
+    def read() -> None:
+        transcript.read_usage(path)
+        transcript.read_tally(path)
+        importing.read_head(path)
+        lost: list[int] = []
+        found = list(transcript.read_lines(path, lambda: lost.append(1)))
+        json.dumps(found)
+        assert all(line.endswith(b"\n") for line in transcript.copied(path, lambda line: line))
+
+    whole = b"\n".join(TRANSCRIPT) + b"\n"
+    return {"transcript": Parser([whole, whole[:-20], whole[: len(whole) // 2]], stage.into(path, read))}
+
+
+def _carried(stage: Stage) -> dict[str, Parser]:
+    file, sealed_file, backup = (stage.place / name for name in ("parcel", "sealed", "archive"))
+
+    def receive(path: Path) -> None:
+        with parcel.opened(path, 1 << 24) as incoming:
+            receiving.check(incoming, 1 << 24)
+
+    def sealed(data: bytes) -> None:
+        """With the digest of what it holds now, so that all of it is looked at."""
+        sealed_file.write_bytes(data + hashlib.sha256(data).digest())
+        receive(sealed_file)
+
+    good = stage.exported.read_bytes()
+    return {
+        "exported run": Parser([good], stage.into(file, lambda: receive(file))),
+        "sealed run": Parser([good[:-32]], sealed),
+        "backup": Parser(
+            [stage.backup.read_bytes()],
+            stage.into(backup, lambda: archive.read_archive(backup, lambda _: None)),
+        ),
+    }
+
+
+def _repositories(stage: Stage) -> dict[str, Parser]:
+    other = stage.place / "other"
+    subprocess.run(["git", "init", "-q", str(other)], check=True)
+    git = other / ".git"
+    commit = b"4d8a483" + b"0" * 33
+
+    def look() -> None:
+        repository = Repository(other)
+        head = repository.head()
+        assert head.commit is None or not head.commit.strip("0123456789abcdef")
+        repository.refs()
+        repository.format()
+
+    def known() -> None:
+        Known(git / "objects", SHA1).has("ab" * 20)
+
+    def locate() -> None:
+        worktree, store = spool.locate(str(stage.place / "linked"))
+        assert spool.worktree_name(worktree)
+        assert store.endswith(("/holdfast", "/.holdfast"))
+
+    refs = [b"ref: refs/heads/main\n", commit + b"\n", b"ref: refs/heads/a/b\n"]
+    packed = [b"# pack-refs with: peeled\n" + commit + b" refs/heads/main\n^" + commit + b"\n"]
+    index = stage.first("project/.git/objects/pack/*.idx")
+    return {
+        "HEAD": Parser(refs, stage.into(git / "HEAD", look)),
+        "packed refs": Parser(packed, stage.into(git / "packed-refs", look)),
+        "git configuration": Parser([b"[extensions]\n\tobjectformat = sha256\n"], stage.into(git / "config", look)),
+        "pack index": Parser(index, stage.into(git / "objects/pack/pack-aa.idx", known)),
+        "alternates": Parser(
+            [b"../other\n/nowhere\n# x\n", b".\n"], stage.into(git / "objects/info/alternates", known)
+        ),
+        "git file": Parser([b"gitdir: ../other/.git\n"], stage.into(stage.place / "linked/.git", locate)),
+    }
+
+
+def _remembered(stage: Stage) -> dict[str, Parser]:
+    """Small files of our own, which a crash or somebody else may have damaged."""
+    workspace, store = stage.workspace, stage.workspace.place
+    claims = stage.place / "state/stores"
+    (claim,) = [path for path in claims.iterdir() if path.name[0] != "."]
+    good_claim = claim.read_bytes()
+    worktree = adopting._place(workspace).parent
+    listed = dumped({"run": ["run-qqqqqqqqqq", "run-x"], "session": ["ses-qqqqqqqqqq"]})
+    purge = dumped(msgspec.to_builtins(purging.Purge("run-x", 1, ["a"], {"cp-x": (".", 1)}, [], [])))
+    gauges = dumped({"a": {"window": 1, "tokens": 2, "model": "m"}})
+    written = dumped({"looks": {"a": [1, 2, 3, 4]}, "beside": {"a": {"b": 1}}})
+    plugins = dumped({"plugins": {"holdfast@x": [{"installPath": "/x"}]}})
+    trusted = dumped({"projects": {str(stage.root): {"hasTrustDialogAccepted": True}}})
+    record = installing._record_path(stage.place / "state", stage.root / "x")
+    state = stage.root / ".fractary/faber/runs" / RUN / "state.json"
+    shadow = Shadow(store, stage.root, workspace.worktree)
+
+    def purging_now() -> None:
+        departed.unfinished_purge(store)
+        purging.find_pending(store)
+
+    return {
+        "claim": Parser([good_claim], stage.into(claim, lambda: projects.check(claims, store, stage.root))),
+        "list of rows": Parser(listed, stage.into(store / "listed.json", lambda: choosing._lists(workspace))),
+        "unfinished purge": Parser(purge, stage.into(store / departed.PURGING, purging_now)),
+        "gauges": Parser(gauges, stage.into(store / gauge.NAME, lambda: gauge.find(store, "a"))),
+        "last tidying": Parser(
+            dumped({"left": 5}), stage.into(store / filling.STAMP, lambda: filling.last_tidied(workspace))
+        ),
+        "seen files of FABER": Parser(written, stage.into(worktree / "owned.json", lambda: adopting._load(workspace))),
+        "written session file": Parser(
+            written, stage.into(sessionfile._memory(workspace), lambda: sessionfile.recall(workspace))
+        ),
+        "written Go Team files": Parser(
+            written,
+            stage.into(
+                teamfaces.place_of(workspace),
+                lambda: (teamfaces._load(workspace), teampurging._load(teamfaces.place_of(workspace))),
+            ),
+        ),
+        "plugins of the client": Parser(
+            plugins,
+            stage.into(
+                stage.home / ".claude/plugins/installed_plugins.json",
+                lambda: client._installed_at("holdfast@x", stage.environ),
+            ),
+        ),
+        "projects of the client": Parser(
+            trusted, stage.into(stage.home / ".claude.json", lambda: client.is_trusted(stage.root, stage.environ))
+        ),
+        "record of an installation": Parser(
+            dumped({"path": "/x", "before": "{}"}),
+            stage.into(record, lambda: installing._load(stage.place / "state", stage.root / "x")),
+        ),
+        "glance at a state": Parser(STATES, stage.into(state, lambda: (finding._glance(state), read_face(state)))),
+        "session file": Parser(
+            ORCHESTRATORS, stage.into(stage.root / SESSION, lambda: sessionfile.read_session(workspace))
+        ),
+        "memory of a worktree": Parser(
+            stage.first("project/.git/holdfast/worktrees/*/memory"),
+            stage.into(shadow.directory / "memory", shadow._load),
+        ),
+        "troubles of hooks": Parser(
+            [
+                b"1767268800 robot Did [Errno 28] No space left on device".ljust(127) + b"\n",
+                *map(str.encode, ODD_TROUBLES),
+            ],
+            stage.into(store / "trouble", lambda: intake.troubles(store)),
+        ),
+        "log of the database": Parser(
+            stage.first("project/.git/holdfast/journal.db-wal") or [b"\x37\x7f\x06\x82" + bytes(28)],
+            stage.into(stage.place / "journal.db-wal", lambda: _read_log(stage.place / "journal.db-wal")),
+        ),
+    }
+
+
+def _read_log(path: Path) -> None:
+    pages.read_log(path)
+    with contextlib.suppress(StopIteration):
+        next(pages.sound_frames(path))
+    pages.lost_pages(path)
