@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import stat
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+PASSING = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FORBIDDEN = (".git", ".holdfast")  # settings with secrets, and what is ours
 
 
@@ -34,7 +36,7 @@ def resolve(root: Path, path: str) -> Inside:
 
 def _plain(root: Path, path: str) -> Inside | None:
     """A path of names that no link is among, as nearly all are: to follow links takes ten times as long."""
-    here = os.fspath(root)
+    here = _real(os.fspath(root))
     for name in path.split(os.sep):
         here = f"{here}{os.sep}{name}"
         try:
@@ -45,6 +47,11 @@ def _plain(root: Path, path: str) -> Inside | None:
     return Inside(here, path, True)
 
 
+@functools.lru_cache(maxsize=8)
+def _real(root: str) -> str:
+    return os.path.realpath(root)
+
+
 def _followed(root: Path, path: str) -> Inside:
     full = os.path.realpath(os.path.join(root, path))
     return Inside(full, os.path.relpath(full, os.path.realpath(root)), False)
@@ -52,7 +59,7 @@ def _followed(root: Path, path: str) -> Inside:
 
 def read(full: str, most: int) -> tuple[bytes, int]:
     """The first bytes of a regular file that no link leads to, and how many it has. A pipe is not waited for."""
-    descriptor = os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = _open(full)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -63,6 +70,20 @@ def read(full: str, most: int) -> tuple[bytes, int]:
         return data, status.st_size
     finally:
         os.close(descriptor)
+
+
+def _open(full: str) -> int:
+    """Open a file by a path on which no link stands: a directory may have become one since it was looked at."""
+    *directories, name = full.split(os.sep)[1:]
+    here = os.open(os.sep, PASSING)
+    try:
+        for directory in directories:
+            below = os.open(directory, PASSING, dir_fd=here)
+            os.close(here)
+            here = below
+        return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=here)
+    finally:
+        os.close(here)
 
 
 def changed(full: str) -> datetime | None:
