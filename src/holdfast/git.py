@@ -31,6 +31,7 @@ SWITCHED_OFF = (
     *("-c", "core.hooksPath=/dev/null"),
     *("-c", "core.fsmonitor=false"),
     *("-c", "core.fsync=all"),
+    *("-c", "core.sharedRepository=0600"),  # what git writes for us is the user's alone, under any umask
     *("-c", "gc.auto=0"),
     *("-c", "core.quotePath=false"),
     *("-c", "core.attributesFile=/dev/null"),
