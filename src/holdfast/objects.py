@@ -155,7 +155,7 @@ class PackIndex:
         finally:
             os.close(file)
         if self._data[:8] != b"\xfftOc\0\0\0\x02" or len(self._data) < TABLE:
-            raise ValueError(f"{path} is not a whole pack index of version 2")
+            raise ValueError(f"{path} is not a pack index of version 2")
 
     def __len__(self) -> int:
         return int(struct.unpack_from(">I", self._data, 8 + 255 * 4)[0])

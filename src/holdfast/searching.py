@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
-from itertools import islice
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -76,7 +74,7 @@ def _best(marks: list[tuple[int, int]], width: int, size: int) -> int:
 def _marks(line: str, asked: list[Term]) -> list[tuple[int, int]]:
     """Where the terms stand, in order; what overlaps is one mark."""
     words = [(found.start(), found.end(), fold(found.group())) for found in WORD.finditer(line)]
-    spans = sorted(span for term in dict.fromkeys(asked) for span in islice(_spans(words, term), MOST_MARKS))
+    spans = sorted(span for term in dict.fromkeys(asked) for span in _spans(words, term))
     marks: list[tuple[int, int]] = []
     for first, last in spans:
         if marks and first <= marks[-1][1]:
@@ -86,14 +84,18 @@ def _marks(line: str, asked: list[Term]) -> list[tuple[int, int]]:
     return marks[:MOST_MARKS]
 
 
-def _spans(words: list[tuple[int, int, str]], term: Term) -> Iterator[tuple[int, int]]:
-    wanted = [fold(found.group()) for found in WORD.finditer(term.text)]
+def _spans(words: list[tuple[int, int, str]], term: Term) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    wanted = [fold(each.group()) for each in WORD.finditer(term.text)]
     first, size = wanted[0] if wanted else "", len(wanted)
     for at, (begin, _, word) in enumerate(words):
         if (word != first and not (size == 1 and term.is_beginning)) or not size or at + size > len(words):
             continue
-        if _fits([found for _, _, found in words[at : at + size]], wanted, term.is_beginning):
-            yield begin, words[at + size - 1][1]
+        if _fits([other for _, _, other in words[at : at + size]], wanted, term.is_beginning):
+            found.append((begin, words[at + size - 1][1]))
+            if len(found) == MOST_MARKS:
+                break
+    return found
 
 
 def _fits(words: list[str], wanted: list[str], is_beginning: bool) -> bool:
