@@ -211,7 +211,8 @@ def make_directories(path: Path, mode: int = 0o777) -> None:
 def make_private_directory(path: Path) -> None:
     """A directory of the user's own, under any umask. One that is a link or another's is refused."""
     with os_errors(path):
-        make_directories(path.parent)
+        if not path.parent.is_dir():
+            make_private_directory(path.parent)  # an umask could close it to its owner
         try:
             os.mkdir(path, PRIVATE_DIRECTORY)
         except FileExistsError:
