@@ -14,7 +14,21 @@ from pathlib import Path
 
 import apsw
 
-from bench import answers, checkpoints, crowd, flatness, growth, hook, intake, lists, load, recall, saves, start
+from bench import (
+    answers,
+    checkpoints,
+    crowd,
+    flatness,
+    growth,
+    hook,
+    intake,
+    lists,
+    load,
+    recall,
+    redaction,
+    saves,
+    start,
+)
 from bench.report import Report, around_marks, markdown, put_into
 from bench.timing import Failed
 
@@ -23,6 +37,7 @@ BENCHMARKS: dict[str, Callable[[bool, Callable[[str], None]], Report]] = {
     "answers": answers.measure,
     "start": start.measure,
     "intake": intake.measure,
+    "redaction": redaction.measure,
     "crowd": crowd.measure,
     "growth": growth.measure,
     "lists": lists.measure,

@@ -100,6 +100,7 @@ if TYPE_CHECKING:
     from holdfast.operations.run import run as run
     from holdfast.operations.runs import runs as runs
     from holdfast.operations.save import save as save
+    from holdfast.operations.scan import scan as scan
     from holdfast.operations.search import search as search
     from holdfast.operations.session import session_load as session_load, session_save as session_save
     from holdfast.operations.settle import (
@@ -177,6 +178,7 @@ HOMES = {
     "operations.everywhere": "everywhere",
     "operations.save": "save",
     "operations.session": "session_load session_save",
+    "operations.scan": "scan",
     "operations.sizes": "sizes",
     "operations.settle": "abandon abort complete fail pause",
     "operations.start": "start",

@@ -10,7 +10,7 @@ import time
 
 from holdfast import choosing
 from holdfast.attending import attended, who
-from holdfast.briefing import make_brief
+from holdfast.briefing import make_brief, without_secrets
 from holdfast.catchup import catch_up, has_files
 from holdfast.errors import HoldfastError
 from holdfast.fence import AGE, enclose, opened
@@ -62,7 +62,7 @@ def _own(workspace: Workspace, call: Call, event: str, used: int) -> str | None:
     with workspace.reading() as journal:
         session, run, last = _place(journal, call)
         if run is None:
-            others = _others(journal, workspace.worktree)
+            others = _others(workspace, journal)
             return enclose(others, workspace.chance) if others else None
         told = {found.brief for found in journal.sessions_of(session.agent_session or "")} if session else set()
     made = make_brief(workspace, run, last, max(LEAST, _budget(workspace, event) - used))
@@ -83,7 +83,9 @@ def answer_shortly(workspace: Workspace, call: Call, event: str) -> str | None:
     if run is None:
         return None
     budget = _budget(workspace, event) // 2
-    text = plan_brief(run, last, workspace.clock.now(), budget, chance=workspace.chance).text
+    text = plan_brief(
+        without_secrets(workspace, run), last, workspace.clock.now(), budget, chance=workspace.chance
+    ).text
     return f"{text}\n\nThis is short because Holdfast is still taking in what happened: `holdfast brief` tells more."
 
 
@@ -123,13 +125,13 @@ def _note(workspace: Workspace, session: Session, made: Brief, digest: str) -> N
         return
 
 
-def _others(journal: Journal, worktree: str) -> str | None:
+def _others(workspace: Workspace, journal: Journal) -> str | None:
     """The open runs that a new conversation could join, in a line each."""
-    query = RunQuery(worktree=worktree, statuses=choosing.OPEN_STATUSES, limit=NAMED)
+    query = RunQuery(worktree=workspace.worktree, statuses=choosing.OPEN_STATUSES, limit=NAMED)
     runs, _ = journal.list_runs(query)
     if not runs:
         return None
-    lines = [_other(journal, run) for run in runs]
+    lines = [_other(journal, without_secrets(workspace, run)) for run in runs]
     return "\n".join(["Holdfast keeps these open runs of this worktree; none was joined by itself:", *lines])
 
 

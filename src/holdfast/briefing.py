@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import msgspec
+from msgspec import structs
+
 from holdfast.artifacts import read_artifacts
 from holdfast.bearings import take_bearings
 from holdfast.model import Run, Session
@@ -11,9 +14,23 @@ from holdfast.workspace import Workspace
 PATIENCE = 1.0  # seconds to wait for another process that looks at the worktree
 
 
+def without_secrets(workspace: Workspace, run: Run) -> Run:
+    """The run as it may be told, before anything in it is cut to its length."""
+    return msgspec.convert(workspace.hide(msgspec.to_builtins(run)), Run)
+
+
 def make_brief(workspace: Workspace, run: Run, last: Session | None, budget: int) -> Brief:
-    """What a session on this run is told, after this last one."""
+    """What a session on this run is told, after this last one. An older store may hold secrets: they stay there."""
     bearings = take_bearings(workspace, run, PATIENCE) if run.worktree == workspace.worktree else None
     artifacts, missing = read_artifacts(workspace.root, workspace.settings.words("brief.artifacts"))
     workspace.warnings += [f"a critical artifact cannot be read: {why}" for why in missing]
-    return plan_brief(run, last, workspace.clock.now(), budget, bearings, artifacts, chance=workspace.chance)
+    artifacts = [structs.replace(found, text=workspace.hide(found.text)) for found in artifacts]
+    return plan_brief(
+        without_secrets(workspace, run),
+        last,
+        workspace.clock.now(),
+        budget,
+        bearings,
+        artifacts,
+        chance=workspace.chance,
+    )

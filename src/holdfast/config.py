@@ -18,6 +18,7 @@ from holdfast.generations import Generations
 from holdfast.text import one_line
 
 PROJECT_FILE = ".holdfast.toml"
+PATTERNS = ("redact.allow", "redact.patterns")
 PROJECT_LIMIT = 64 * 1024  # bytes; reading TOML takes its time, and a repository is not trusted with ours
 
 
@@ -135,6 +136,18 @@ SETTINGS = {
             "runs above which those that have ended and were exported go; 0: any number",
             0,
             1_000_000_000,
+            by_project=False,
+        ),
+        Setting(
+            "redact.allow",
+            "",
+            "what is never hidden: patterns of whole secrets, with spaces between",
+            by_project=False,
+        ),
+        Setting(
+            "redact.patterns",
+            "",
+            "what is hidden too: patterns, with spaces between; of one with a group, only the group",
             by_project=False,
         ),
         Setting("save.interval", 30.0, "seconds between two saves while a command is supervised", 1, 86_400),

@@ -100,6 +100,7 @@ class Fetching:
             loaded = source.load(wanted)
         except Unloadable as error:
             return self._missing(report, error)
+        loaded.text = self.workspace.hide(loaded.text)
         if not loaded.ran:
             report.why = wanted.why
         return self._take(report, loaded, budget)

@@ -102,7 +102,7 @@ class Importer:
 
     def take(self, heads: list[Head], worktree: str) -> Taken | None:
         """One conversation from its files; None where nobody ever asked anything in it."""
-        first, goal = _opening(heads)
+        first, goal = _opening(self.workspace, heads)
         with self.workspace.reading() as journal:
             known = journal.sessions_of(heads[0].conversation)
         if goal is None and not known:
@@ -118,7 +118,7 @@ class Importer:
         retelling = Retelling(self.workspace.clock.now())
         lose = destination.taken.lose
         lines = itertools.chain.from_iterable(transcript.read_lines(head.path, lose) for head in heads)
-        drafts = (draft for line in lines for draft in retelling.tell(line))
+        drafts = (draft for line in lines for draft in retelling.tell(self.workspace.clean(line)))
         destination.begin()
         while batch := list(itertools.islice(drafts, BATCH)):
             destination.add(batch, retelling)
@@ -244,11 +244,11 @@ def _is_ours(session: Session) -> bool:
     return session.is_open and session.process is None
 
 
-def _opening(heads: list[Head]) -> tuple[str, str | None]:
+def _opening(workspace: Workspace, heads: list[Head]) -> tuple[str, str | None]:
     """The first prompt of a conversation: its line's id, and the goal that it gives."""
     for head in heads:
         for line in transcript.read_lines(head.path):
-            if goal := goal_in(line):
+            if goal_in(line) and (goal := goal_in(workspace.hide(line))):  # hidden before it is cut to its length
                 return str(line.get("uuid") or ""), goal
     return "", None
 

@@ -6,10 +6,11 @@ each event into the state of its run and session, and writes the states once, at
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import cast
 
 import msgspec
+from msgspec import structs
 
 from holdfast import history, ids, ledger, packing, rows
 from holdfast.clock import Clock, micros
@@ -31,13 +32,15 @@ from holdfast.text import sound, sound_text
 
 MILESTONE = 256  # events between two snapshots that stay
 
+PLACED, PLACES = ("run.", "session.", "checkpoint."), ("worktree", "directory", "transcript")
 LEDGER_PREFIX = "ledger-"  # of the id of a run that holds what happens to a worktree itself
 
 
 class Journal:
-    def __init__(self, view: Reader, clock: Clock, session: str | None = None) -> None:
+    def __init__(self, view: Reader, clock: Clock, clean: Callable[[Body], Body], session: str | None = None) -> None:
         self.view = view
         self.clock = clock
+        self._clean = clean
         self.session = session
         self._runs: dict[str, Run] = {}
         self._sessions: dict[str, Session] = {}
@@ -162,9 +165,10 @@ class Journal:
         return added
 
     def replay(self, run_id: str, events: Iterable[Event]) -> int:
-        """Add events that another store has numbered, as they are. Nobody is fenced: there, they have happened."""
+        """Add events that another store has numbered, without secrets. Nobody is fenced: there, they have happened."""
         added = 0
         for event in events:
+            event = structs.replace(event, body=self._without_secrets(event.kind, event.body))
             if event.seq == 1:
                 self._runs[run_id] = Run(id=run_id, created=event.time, updated=event.time)
                 self._put_run(self._runs[run_id])
@@ -225,8 +229,13 @@ class Journal:
             time=time,
             session=sound_text(draft.session or self._own_session(run) or "") or None,
             agent=sound_text(draft.agent or "") or None,
-            body=cast(Body, sound(msgspec.to_builtins(draft.body))),
+            body=self._without_secrets(draft.kind, cast(Body, sound(msgspec.to_builtins(draft.body)))),
         )
+
+    def _without_secrets(self, kind: str, body: Body) -> Body:
+        """The one door of the store. Places stay as they are, because runs are found by them."""
+        places = {key: body[key] for key in PLACES if key in body} if kind.startswith(PLACED) else {}
+        return {**self._clean(body), **places}
 
     def _own_session(self, run: Run) -> str | None:
         """The session we work in, unless it has ended by itself or belongs to another run."""

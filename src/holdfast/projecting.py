@@ -39,6 +39,7 @@ from holdfast.sessionfile import (
 )
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import one_line, path_text
+from holdfast.unredact import put_raw
 from holdfast.workspace import Workspace
 
 LAYOUT = "orchestrator"
@@ -126,7 +127,7 @@ def _ours(journal: Journal, worktree: str) -> list[Run]:
 
 def _take_in(workspace: Workspace, face: Face, memory: Written) -> bool:
     """Let the journal follow what somebody else wrote; False for a file that is not this worktree's to follow."""
-    theirs = read_state(face.value)
+    theirs = read_state(workspace.hide(face.value))
     with workspace.writing(for_session=False) as journal:
         run = journal.find_run(name_of(theirs.session_id)) if theirs.session_id else None
         if run is not None and (run.layout != LAYOUT or run.worktree != workspace.worktree):
@@ -136,7 +137,7 @@ def _take_in(workspace: Workspace, face: Face, memory: Written) -> bool:
             run = _begin(workspace, journal, theirs)
             before = State(run.id, run.goal, run.mode or "default")
         else:
-            before = _last_written(memory, run, theirs)
+            before = _last_written(workspace, memory, run, theirs)
         if run.archived and run.status.is_open:  # somebody else took it out of the history
             journal.append(run.id, Draft("run.archived", {"path": None}))
         journal.append(run.id, *drafts(before, theirs, run, workspace.clock.now()))
@@ -163,7 +164,7 @@ def adopt_history(workspace: Workspace) -> list[str]:
     damaged = []
     for place in sorted((workspace.root / HISTORY).glob("*.json"))[:MOST_ARCHIVED]:
         try:
-            theirs = read_state(read_face(place).value)
+            theirs = read_state(workspace.hide(read_face(place).value))
         except (Unreadable, Incompatible) as error:
             damaged.append(f"{path_text(place.name)}: {error.why if isinstance(error, Unreadable) else error}")
             continue
@@ -197,11 +198,11 @@ def _begin(workspace: Workspace, journal: Journal, theirs: State, *, current: bo
     return run
 
 
-def _last_written(memory: Written, run: Run, theirs: State) -> State:
+def _last_written(workspace: Workspace, memory: Written, run: Run, theirs: State) -> State:
     """The file as we left it. One that is older than that, or that we do not know, takes nothing away from the run."""
     if memory.run != run.id or not memory.value:
         return known_part(theirs, run)
-    ours = read_state(memory.value)
+    ours = read_state(workspace.hide(memory.value))
     written, found = moment(ours.updated), moment(theirs.updated)
     is_older = theirs.updated.endswith("Z") and written and found and found < written  # local times prove nothing
     return known_part(theirs, run) if is_older else ours
@@ -218,7 +219,7 @@ def make_id(workspace: Workspace) -> str:
 def _write(workspace: Workspace, run: Run, face: Face | None) -> bool:
     path = workspace.root / SESSION
     before = _held(workspace, run, face)
-    members = render(run, before, _where(workspace), workspace.clock.now())
+    members = _members(workspace, run, before)
     if face is not None and (face.flaws or not is_of(face, run)):
         workspace.warn(f"{SESSION} is not written: {'; '.join(face.flaws) or 'it is of another session'}")
         return True
@@ -231,6 +232,13 @@ def _write(workspace: Workspace, run: Run, face: Face | None) -> bool:
     if place.exists():  # it was gone on with
         files.remove(place)
     return True
+
+
+def _members(workspace: Workspace, run: Run, before: Body) -> Body:
+    """What the file says of the run; what the journal hides of it stays as the file has it."""
+    ours = render(run, workspace.hide(before), _where(workspace), workspace.clock.now())
+    raw: Body = put_raw(ours, before, workspace.hide)
+    return raw
 
 
 def _held(workspace: Workspace, run: Run, face: Face | None) -> Body:
@@ -256,7 +264,7 @@ def _where(workspace: Workspace) -> Body:
 def _archive(workspace: Workspace, run: Run, face: Face | None) -> bool:
     """Move a run to the history; its file goes once the copy is known to be whole."""
     before = _held(workspace, run, face)
-    data = as_bytes(before, render(run, before, _where(workspace), workspace.clock.now()))
+    data = as_bytes(before, _members(workspace, run, before))
     place = place_in_history(workspace, run)
     files.make_directories(place.parent)
     files.write(place, data, SHARED)

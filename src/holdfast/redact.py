@@ -1,159 +1,284 @@
-"""Secrets, taken out of what leaves the store: every text of a decoded JSON value, its keys included.
+"""Secrets, taken out of everything that is stored or leaves: every text of a decoded JSON value, its keys included.
 
 It finds what is known to be a secret: the formats of providers, headers, addresses with a password, private keys,
-assignments to names that promise one, and the values that this environment and the project's `.env` files hold. What
-looks like any other text passes. It is no promise that nothing secret is left; `redact` says how much it found.
+assignments to names that promise one, the values that this environment and the project's `.env` files hold, and what
+the user's own patterns say; also inside a text that is JSON, base64 or percent-encoded itself. What looks like any
+other text passes. It is no promise that nothing secret is left.
 """
 
 from __future__ import annotations
 
 import base64
-import contextlib
+import binascii
+import bisect
 import json
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import unquote_to_bytes
 
-from holdfast import files
-from holdfast.errors import HoldfastError
+import msgspec
 
-SHORTEST = 8  # characters of a value that is looked for literally: a shorter one would be found everywhere
-MOST_FILES, LARGEST_FILE = 20, 1 << 20
+from holdfast.known import forms
+from holdfast.patterns import (
+    MARKS,
+    SHORTEST,
+    Found,
+    Regex,
+    anything,
+    compiled,
+    is_secretive,
+    patterns,
+)
 
-NAMED = r"pass(?:word|wd|phrase)|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?key|credential"
-SECRETIVE = re.compile(rf"(?i)(?:{NAMED})s?\Z|(?:{NAMED})[_-]")
-TOKENS = re.compile(
-    r"\b(?:(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b|gh[pousr]_[A-Za-z0-9]{30,255}|github_pat_[A-Za-z0-9_]{22,255}"
-    r"|glpat-[A-Za-z0-9_-]{20,255}|xox[abeoprs]-[A-Za-z0-9-]{10,255}|xapp-[A-Za-z0-9-]{10,255}"
-    r"|sk-[A-Za-z0-9_-]{20,255}|[rs]k_(?:live|test)_[A-Za-z0-9]{10,255}|whsec_[A-Za-z0-9+/=]{20,255}"
-    r"|AIza[0-9A-Za-z_-]{35}|ya29\.[0-9A-Za-z_-]{20,1000}|npm_[A-Za-z0-9]{36}|pypi-[A-Za-z0-9_-]{50,1000}"
-    r"|hf_[A-Za-z0-9]{30,255}|do[opr]_v1_[a-f0-9]{64}|SG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,64}"
-    r"|shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}|dapi[a-f0-9]{32}|hvs\.[A-Za-z0-9_-]{20,255}|lin_api_[A-Za-z0-9]{32,64}"
-    r"|ATATT3[A-Za-z0-9_=-]{40,255}|AGE-SECRET-KEY-1[A-Z0-9]{58}"
-    r"|eyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{8,2000})"
-)
-HOOKS = re.compile(r"(https://(?:hooks\.slack\.com/services|discord(?:app)?\.com/api/webhooks)/)[A-Za-z0-9/_-]{20,255}")
-KEYS = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,60}-----|\Z)")
-HEADERS = re.compile(
-    r"(?i)(\b(?:proxy-)?authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token|digest|negotiate)?\s{0,3}"
-    r"|\bx-(?:api-key|auth-token|gitlab-token)[\"']?\s{0,3}[:=]\s{0,3}[\"']?|\bbearer\s{1,3})"
-    r"([A-Za-z0-9._~+/=-]{12,8000})"
-)
-ADDRESSES = re.compile(r"(\b[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/:@\"'<>]{0,255}:)[^\s/@\"'<>]{1,255}(?=@)")
-ASSIGNED = re.compile(
-    rf"(?i)((?<![A-Za-z0-9])[A-Za-z0-9_.-]{{0,64}}?(?:{NAMED})[A-Za-z0-9_]{{0,32}}\\?[\"']?"
-    r"(?:\s{0,2}(?:=>|:=|=|:)\s{0,2}))(\\?[\"'][^\s\"'\\]{6,1000}|[^\s\"'`,;&<>(){}\[\]$\\]{8,1000}(?![\w.]{0,64}[(\[{]))"
-)
-PLACE = re.compile(r"~?/|\.{1,2}/")  # a variable may name the file that holds the secret; `PWD` is one of these too
-HINT = re.compile(rf"(?i){NAMED}")  # most texts have none of these words, and the pattern above is the slow one
-LOOKS_USED = re.compile(r"[0-9]|[^A-Za-z0-9_.-]")  # a plain word after a colon is prose, or code that names a variable
+BUDGET = 64 << 20  # bytes of text in one value; what comes after them is not looked at, and therefore not kept
+DEEPEST = 4  # texts inside texts
+NESTED = 100  # lists and objects in each other; a text that holds more is no JSON that anybody wrote
+SHORT, ROOM = 200, 1 << 18  # bytes of a form that is part of one pattern, and of all of them together
+ROUNDS = 8  # until nothing more is found; a second round finds something only where a mark made a border
+OPENING, CLOSING = ("{", "[", '"'), ("}", "]", '"')
+ENCODED = r"[A-Za-z0-9+/_-]{24,}={0,2}"
+PERCENT = r"[^\s\"'<>`]*%[0-9A-Fa-f]{2}[^\s\"'<>`]*"
+PASSED = "surrogatepass"
 
 Counts = Counter[str]
-Known = re.Pattern[str] | None
 
 
-def redact(value: Any, known: Known = None) -> tuple[Any, Counts]:
-    """A decoded JSON value without the secrets in it, and how many of each kind were found."""
-    counts: Counts = Counter()
-    return _value(value, known, counts), counts
+class Finding(msgspec.Struct, frozen=True):
+    """A secret: of which kind, how long, and on which line of its text. Nothing of it is told."""
+
+    kind: str
+    length: int
+    line: int
 
 
-def find_known(environ: Mapping[str, str], root: Path) -> Known:
-    """A pattern for the secrets that this environment and the project's `.env` files hold, in the forms they take."""
-    found = set(_secrets_in(environ.items()))
-    with contextlib.suppress(OSError):
-        for path in sorted(root.glob(".env*"))[:MOST_FILES]:
-            with contextlib.suppress(HoldfastError, UnicodeDecodeError):
-                found |= set(_secrets_in(_assignments((files.read(path, LARGEST_FILE) or b"").decode())))
-    forms = {form for value in found for form in _forms(value) if len(form) >= SHORTEST}
-    return re.compile("|".join(map(re.escape, sorted(forms, key=lambda form: (-len(form), form))))) if forms else None
+class Redactor:
+    """Takes secrets out of values. `known` are literal ones; `own` and `allow` are the user's patterns."""
 
+    def __init__(self, known: Iterable[str] = (), own: Iterable[str] = (), allow: Iterable[str] = ()) -> None:
+        self._known, self._long = _literals(known)
+        self._own = [compiled(source) for source in own]
+        self._allow = [compiled(source) for source in allow]
+        self._any = [anything(), *([self._known] if self._known else []), *self._own]
+        self._encoded, self._percent, self._marks = compiled(ENCODED), compiled(PERCENT), compiled(MARKS)
+        self._left = 0
 
-def _secrets_in(pairs: Iterable[tuple[str, str]]) -> Iterable[str]:
-    secretive = ((name, value) for name, value in pairs if SECRETIVE.search(name) and len(value) >= SHORTEST)
-    return (value for name, value in secretive if not PLACE.match(value) and not value.isdecimal())
+    def clean(self, value: Any) -> tuple[Any, Counts]:
+        """A decoded JSON value without the secrets in it, and how many of each kind were found."""
+        counts: Counts = Counter()
+        self._left = BUDGET
+        texts: list[str] = []
+        is_named = _gather(value, texts, DEEPEST)
+        data = "\0".join(texts).encode("utf-8", PASSED)
+        if not is_named and len(data) <= BUDGET and not self._may_hold(data):
+            return value, counts
+        return self._value(value, counts, DEEPEST), counts
 
+    def text(self, text: str) -> str:
+        """One text, for who needs no count."""
+        return str(self.clean(text)[0])
 
-def _assignments(text: str) -> Iterable[tuple[str, str]]:
-    for line in text.splitlines():
-        name, equals, value = line.strip().removeprefix("export ").partition("=")
-        if equals and not name.startswith("#"):
-            yield name.strip(), value.strip().strip("\"'")
+    def find(self, text: str) -> list[Finding]:
+        """What would be hidden in a text."""
+        data = text.encode("utf-8", PASSED)
+        found = self._spans(data) + self._encoded_spans(data, DEEPEST) if self._may_hold(data) else []
+        line, at, findings = 1, 0, []
+        for start, end, kind in _merged(found):
+            line, at = line + data.count(b"\n", at, start), start
+            findings.append(Finding(kind, len(data[start:end].decode("utf-8", "replace")), line))
+        return findings
 
+    def _may_hold(self, data: bytes) -> bool:
+        return self._is_suspect(data) or bool(self._encoded_spans(data, DEEPEST))
 
-def _forms(value: str) -> Iterable[str]:
-    encoded = base64.b64encode(value.encode("utf-8", "surrogateescape")).decode()
-    return (value, encoded.rstrip("="), quote(value, safe="", errors="replace"), json.dumps(value)[1:-1])
+    def _is_suspect(self, data: bytes) -> bool:
+        return any(regex.search(data) for regex in self._any) or any(form in data for form in self._long)
 
+    def _value(self, value: Any, counts: Counts, depth: int) -> Any:
+        if isinstance(value, str):
+            return self._text(value, counts, depth)
+        if isinstance(value, list):
+            return [self._value(item, counts, depth) for item in value]
+        if isinstance(value, dict):
+            return {
+                self._text(key, counts, depth): self._member(key, item, counts, depth) for key, item in value.items()
+            }
+        return value
 
-def _value(value: Any, known: Known, counts: Counts) -> Any:
-    if isinstance(value, str):
-        return _text(value, known, counts)
-    if isinstance(value, list):
-        return [_value(item, known, counts) for item in value]
-    if isinstance(value, dict):
-        return {_text(key, known, counts): _member(key, item, known, counts) for key, item in value.items()}
-    return value
-
-
-def _member(key: str, value: Any, known: Known, counts: Counts) -> Any:
-    if isinstance(value, str) and len(value) >= SHORTEST and SECRETIVE.search(key):
+    def _member(self, key: str, value: Any, counts: Counts, depth: int) -> Any:
+        if not isinstance(value, str) or not _is_told(key, value) or self._is_allowed(value.encode("utf-8", PASSED)):
+            return self._value(value, counts, depth)
         counts["assignment"] += 1
         return _mark("assignment")
-    return _value(value, known, counts)
+
+    def _text(self, text: str, counts: Counts, depth: int) -> str:
+        if len(text) < SHORTEST:
+            return text
+        self._left -= len(text)
+        if self._left < 0:
+            return f"[{len(text):,} characters, too many to look for secrets in]"
+        if depth and (inner := _inside(text)) is not None:
+            before = counts.total()
+            clean = self._value(inner, counts, depth - 1)
+            if counts.total() != before:
+                text = json.dumps(clean, ensure_ascii=False)
+        data = text.encode("utf-8", PASSED)
+        for _ in range(ROUNDS):
+            found = _merged(self._spans(data)) or _merged(self._encoded_spans(data, depth))
+            if not found:
+                break
+            counts.update(kind for _, _, kind in found)
+            data = _with_marks(data, found)
+        return data.decode("utf-8", PASSED)
+
+    def _spans(self, data: bytes) -> list[Found]:
+        """Where something that is no mark, and is not allowed, is a secret."""
+        if not self._is_suspect(data):
+            return []
+        found = []
+        for pattern, regex in patterns():
+            for match in regex.finditer(data):
+                if pattern.is_one(data, match):
+                    found.append(Found(*match.span(pattern.group), pattern.kind))
+        for kind, each in [("known value", self._known), *(("own pattern", own) for own in self._own)]:
+            for match in each.finditer(data) if each else ():
+                found.append(Found(*match.span(1 if each and each.groups else 0), kind))
+        found += (Found(at, at + len(form), "known value") for form in self._long for at in _places(data, form))
+        marks = [match.span() for match in self._marks.finditer(data)] if found else []
+        return [one for one in found if 0 <= one.start < one.end and not self._is_passed(data, one, marks)]
+
+    def _is_passed(self, data: bytes, found: Found, marks: list[tuple[int, int]]) -> bool:
+        at = bisect.bisect_right(marks, (found.start, len(data))) - 1
+        is_mark = at >= 0 and found.start < marks[at][1]
+        return is_mark or self._is_allowed(data[found.start : found.end])
+
+    def _is_allowed(self, secret: bytes) -> bool:
+        return any(regex.fullmatch(secret) for regex in self._allow)
+
+    def _encoded_spans(self, data: bytes, depth: int) -> list[Found]:
+        """Words that hold a secret once they are decoded."""
+        found = []
+        for regex, decode in ((self._encoded, _from_base64), (self._percent, _from_percent)):
+            if depth and (regex is not self._percent or b"%" in data):
+                for match in regex.finditer(data):
+                    start, end = match.span()
+                    plain = decode(data[start:end])
+                    if plain and (inner := self._spans(plain) or self._encoded_spans(plain, depth - 1)):
+                        found.append(Found(start, end, inner[0].kind))
+        return [one for one in found if not self._is_allowed(data[one.start : one.end])]
 
 
-def _text(text: str, known: Known, counts: Counts) -> str:
-    if len(text) < SHORTEST:
-        return text
-    for kind, pattern, replace in _STEPS:
-        if kind != "assignment" or HINT.search(text):
-            text = pattern.sub(_counting(kind, replace, counts), text)
-    return known.sub(_counting("known value", _whole, counts), text) if known else text
+def check_pattern(source: str) -> str | None:
+    """Why a pattern of the user's cannot be used; None where it can."""
+    try:
+        regex = compiled(source)
+    except ValueError as error:
+        return str(error)
+    return "it matches a text of nothing" if regex.search(b"") else None
 
 
-def _counting(
-    kind: str, replace: Callable[[re.Match[str], str], str], counts: Counts
-) -> Callable[[re.Match[str]], str]:
-    def put(found: re.Match[str]) -> str:
-        text = replace(found, _mark(kind))
-        if text != found.group():
-            counts[kind] += 1
-        return text
-
-    return put
+def listed(text: str) -> list[str]:
+    """The patterns in a setting: with spaces between, and commas where they were a list."""
+    return [word for part in text.split() if (word := part.removesuffix(","))]
 
 
 def _mark(kind: str) -> str:
     return f"[redacted {kind}]"
 
 
-def _whole(found: re.Match[str], mark: str) -> str:
-    return mark
+def _gather(value: Any, texts: list[str], depth: int) -> bool:
+    """All texts of a value; True as soon as a member's name says that it is secret."""
+    if isinstance(value, str):
+        if len(value) >= SHORTEST:
+            texts.append(value)
+            if depth and (inner := _inside(value)) is not None:
+                return _gather(inner, texts, depth - 1)
+        return False
+    if isinstance(value, dict):
+        texts.extend(value)
+        if any(isinstance(item, str) and _is_told(key, item) for key, item in value.items()):
+            return True
+        value = value.values()
+    elif not isinstance(value, list):
+        return False
+    return any(_gather(item, texts, depth) for item in value)
 
 
-def _after_name(found: re.Match[str], mark: str) -> str:
-    return found[1] + mark
+def _is_told(key: str, value: str) -> bool:
+    """Whether a member is secret by its name, and not told that it is hidden, or where it lies."""
+    if len(value) < SHORTEST or not is_secretive(key):
+        return False
+    return not value.startswith(("/", "~/", "./", "../", "$", "<", "[redacted ")) and not value.isdecimal()
 
 
-def _assigned(found: re.Match[str], mark: str) -> str:
-    """What is assigned, with the quote that stood before it. A word that is neither quoted nor odd is no secret."""
-    value = found[2]
-    opening = value[: len(value) - len(value.lstrip("\\\"'"))]
-    is_tight = found[1].endswith("=") and not found[1][:-1].endswith(" ")  # as in a shell
-    is_word = not opening and not LOOKS_USED.search(value) and not is_tight
-    is_harmless = is_word or value.isdecimal() or value.startswith("[redacted")
-    return found.group() if is_harmless else found[1] + opening + mark
+def _inside(text: str) -> Any:
+    """What a text that is JSON holds; None for any other."""
+    bare = text.strip()
+    if not bare.startswith(OPENING) or not bare.endswith(CLOSING):
+        return None
+    try:
+        value = msgspec.json.decode(bare)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return None if bare.count("{") + bare.count("[") > NESTED and _is_deeper(value, NESTED) else value
 
 
-_STEPS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str], str], str]], ...] = (
-    ("private key", KEYS, _whole),
-    ("address", ADDRESSES, _after_name),
-    ("address", HOOKS, _after_name),
-    ("token", TOKENS, _whole),
-    ("header", HEADERS, _after_name),
-    ("assignment", ASSIGNED, _assigned),
-)
+def _is_deeper(value: Any, depth: int) -> bool:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return depth == 0 or any(_is_deeper(item, depth - 1) for item in inside)
+
+
+def _literals(known: Iterable[str]) -> tuple[Regex | None, list[bytes]]:
+    """A pattern for the short forms of known values, and the forms that are looked for one by one."""
+    found = {form.encode("utf-8", "surrogateescape") for value in known for form in forms(value)}
+    short: list[bytes] = []
+    long: list[bytes] = []
+    room = ROOM
+    for form in sorted((form for form in found if len(form) >= SHORTEST), key=lambda form: (-len(form), form)):
+        room -= len(form) if len(form) <= SHORT else 0
+        (short if len(form) <= SHORT and room > 0 else long).append(form)
+    source = "|".join("".join(f"\\x{byte:02x}" for byte in form) for form in short)
+    return compiled(source, captures=False) if short else None, long
+
+
+def _places(data: bytes, form: bytes) -> Iterator[int]:
+    at = data.find(form)
+    while at >= 0:
+        yield at
+        at = data.find(form, at + len(form))
+
+
+def _merged(found: list[Found]) -> list[Found]:
+    """Those that overlap as one, of the kind that was looked for first."""
+    result: list[Found] = []
+    order = {one: number for number, one in reversed(list(enumerate(found)))}
+    for one in sorted(found, key=lambda one: (one.start, -one.end)):
+        if result and one.start < result[-1].end:
+            first = min(result[-1], one, key=lambda each: order.get(each, 0))
+            result[-1] = Found(result[-1].start, max(result[-1].end, one.end), first.kind)
+        else:
+            result.append(one)
+    return result
+
+
+def _with_marks(data: bytes, found: list[Found]) -> bytes:
+    pieces, at = [], 0
+    for start, end, kind in found:
+        pieces += [data[at:start], _mark(kind).encode()]
+        at = end
+    return b"".join((*pieces, data[at:]))
+
+
+def _from_base64(word: bytes) -> bytes | None:
+    """The text in a word of base64; None where it is none."""
+    bare = word.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
+    try:
+        plain = base64.b64decode(bare[: len(bare) - (len(bare) % 4 == 1)] + b"=" * (-len(bare) % 4))
+    except (binascii.Error, ValueError):
+        return None
+    return plain if plain.isascii() else None
+
+
+def _from_percent(word: bytes) -> bytes | None:
+    plain = unquote_to_bytes(word)
+    return plain if plain != word else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from holdfast import ids, intake, spool
 from holdfast.agents import caller, find_agent
@@ -13,6 +14,7 @@ from holdfast.placing import Ground, place
 from holdfast.text import path_text
 from holdfast.workspace import Workspace
 
+PLACES = ("session_id", "transcript_path", "cwd")  # by which a call finds its run
 BATCH_CALLS, BATCH_BYTES = 1000, 16 * 1024 * 1024
 
 
@@ -43,6 +45,13 @@ def take_batch(workspace: Workspace, journal: Journal, left: set[str]) -> tuple[
     return done, strange, added + measure(workspace, journal, moments)
 
 
+def _without_secrets(workspace: Workspace, payload: Any) -> Any:
+    """Before anything is cut to its length: half a token is no token that anybody finds."""
+    places = {key: payload[key] for key in PLACES if key in payload} if isinstance(payload, dict) else {}
+    clean = workspace.clean(payload)
+    return {**clean, **places} if places else clean
+
+
 def _append_call(
     workspace: Workspace, journal: Journal, call: Call, worktrees: dict[str, str], moments: Moments
 ) -> int:
@@ -51,6 +60,7 @@ def _append_call(
     call.agent = caller(call)
     recent = timedelta(hours=workspace.settings.number("join.hours"))
     ground = Ground(worktrees[call.directory], recent)
+    call.payload = _without_secrets(workspace, call.payload)
     reading = find_agent(call.agent).read_call(call)
     note_moment(moments, call, reading)
     return place(journal, call, reading, ground)

@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import msgspec
 from msgspec import Struct
@@ -25,6 +26,7 @@ from holdfast.stores.protocol import RunQuery
 from holdfast.teamfiles import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE
 from holdfast.teamwork import LAYOUT
 from holdfast.text import one_line, path_text, sound
+from holdfast.unredact import put_raw
 from holdfast.workspace import Workspace
 
 SHARED = 0o644
@@ -190,9 +192,9 @@ class Shelf:
             return None
         if why := flaw_of(face, run):
             self._report(path, run, why)
-            return face.value if tolerant else None
+            return self.workspace.hide(face.value) if tolerant else None
         self.written.looks[self.key(path)] = look
-        return face.value
+        return cast(Body, self.workspace.hide(face.value))
 
     def put(self, path: Path, ours: Body) -> bool:
         """Write ours and what others have beside it. False where the file is damaged."""
@@ -200,9 +202,10 @@ class Shelf:
         if key in self.broken:
             return False
         before = self._before(path, key)
-        rest = teammerging.beside(parse_face(path, before).value, ours) if before is not None else None
-        self.remember(key, rest)
-        self.put_bytes(path, before, as_bytes(teammerging.put_beside(ours, self.written.beside.get(key, {}))))
+        theirs = parse_face(path, before).value if before is not None else {}
+        self.remember(key, teammerging.beside(theirs, ours) if before is not None else None)
+        whole = teammerging.put_beside(ours, self.written.beside.get(key, {}))
+        self.put_bytes(path, before, as_bytes(put_raw(whole, theirs, self.workspace.hide)))
         return True
 
     def put_registry(self, entries: list[Body], active: str | None, gone: set[str]) -> None:
@@ -215,7 +218,8 @@ class Shelf:
             self.remember(REGISTRY, teammerging.registry_beside(value, entries))
         else:
             value = self.written.beside.get(REGISTRY, {})
-        self.put_bytes(path, before, as_bytes(teammerging.registry(value, entries, active, gone)))
+        whole = teammerging.registry(value, entries, active, gone)
+        self.put_bytes(path, before, as_bytes(put_raw(whole, value, self.workspace.hide)))
 
     def put_bytes(self, path: Path, before: bytes | None, data: bytes) -> None:
         """Replace what was read by this."""

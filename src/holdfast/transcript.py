@@ -135,13 +135,15 @@ def copied(path: Path, change: Callable[[Line], Line]) -> Iterator[bytes]:
     """Every line of a transcript, as `change` makes it. One that cannot be read is changed as a text."""
     with opened(path) as file:
         for line in _split(file):
-            parsed = _parse(line) if line else None
-            if line is None:
-                yield TOO_LONG
-            elif parsed is None and line:
-                yield str(change({"": line.decode("utf-8", "replace")})[""]).encode() + b"\n"
-            elif parsed is not None:
-                yield msgspec.json.encode(change(parsed)) + b"\n"
+            yield TOO_LONG if line is None else changed(line, change)
+
+
+def changed(line: bytes, change: Callable[[Line], Line]) -> bytes:
+    """One line of a transcript, as `change` makes it; nothing for an empty one."""
+    parsed = _parse(line) if line else None
+    if parsed is not None:
+        return msgspec.json.encode(change(parsed)) + b"\n"
+    return str(change({"": line.decode("utf-8", "replace")})[""]).encode() + b"\n" if line else b""
 
 
 @contextlib.contextmanager

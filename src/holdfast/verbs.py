@@ -12,10 +12,20 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from holdfast import files
 from holdfast.catchup import catch_up, face
+from holdfast.text import count
 from holdfast.workspace import Workspace
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+def _tell_hidden(workspace: Workspace) -> None:
+    """Whoever says a secret hears that it was not stored."""
+    if workspace.hidden:
+        kinds = ", ".join(f"{number:,} of kind {kind}" for kind, number in sorted(workspace.hidden.items()))
+        number = count(workspace.hidden.total(), "secret")
+        way = "`holdfast config set redact.allow PATTERN` allows it"
+        workspace.warn(f"{number} hidden before anything was stored ({kinds}); {way}")
 
 
 def verb(function: Callable[Concatenate[Workspace, P], R]) -> Callable[Concatenate[Workspace, P], R]:
@@ -28,7 +38,9 @@ def verb(function: Callable[Concatenate[Workspace, P], R]) -> Callable[Concatena
                 return function(workspace, *args, **kwargs)
             catch_up(workspace)
             before = workspace.store.changes()
+            workspace.hidden.clear()  # what came with calls and files, nobody has just said
             result = function(workspace, *args, **kwargs)
+            _tell_hidden(workspace)
             if workspace.store.changes() != before:
                 face(workspace)
             return result

@@ -8,16 +8,20 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from holdfast import config, files, ids, places, projects, spool
 from holdfast.clock import Clock, SystemClock
 from holdfast.errors import HoldfastError, NotFound, Refused
 from holdfast.journal import Journal
 from holdfast.stores.protocol import Store
-from holdfast.text import path_text
+from holdfast.text import one_line, path_text
+
+if TYPE_CHECKING:
+    from holdfast.redact import Redactor
 
 TROUBLE_SIZE = 64 * spool.SLOT
 
@@ -59,6 +63,7 @@ class Workspace:
         self.session = self.environ.get("HOLDFAST_SESSION") or None  # whose work ours is
         self.owns_session = False  # opened for this very process, so that leaving the workspace ends it
         self.warnings: list[str] = []
+        self.hidden: Counter[str] = Counter()  # secrets that were taken out since somebody asked
         self._store: Store | None = None
         self._kept: dict[type, Closable] = {}
 
@@ -95,13 +100,38 @@ class Workspace:
         self.warnings += found.warnings
         return found
 
+    @functools.cached_property
+    def redactor(self) -> Redactor:
+        """What takes secrets out: built once, by whoever stores or hands out something first."""
+        from holdfast.known import find_known
+        from holdfast.redact import Redactor, check_pattern, listed
+
+        own: dict[str, list[str]] = {}
+        for key in config.PATTERNS:
+            found = {source: check_pattern(source) for source in listed(str(self.settings.values[key].value))}
+            own[key] = [source for source, why in found.items() if why is None]
+            for source, why in found.items():
+                if why is not None:
+                    self.warn(f"`{key}`: the pattern {one_line(source, 60)} is passed over: {one_line(why, 100)}")
+        return Redactor(find_known(self.environ, self.root), own["redact.patterns"], own["redact.allow"])
+
+    def clean(self, value: Any) -> Any:
+        """A value without the secrets in it, as it may be stored or handed out."""
+        clean, counts = self.redactor.clean(value)
+        self.hidden += counts
+        return clean
+
+    def hide(self, value: Any) -> Any:
+        """The same for what is only compared or shown: nobody is told how much was hidden."""
+        return self.redactor.clean(value)[0]
+
     def user_directory(self, kind: str) -> Path:
         return places.user_directory(kind, self.environ)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Journal]:
         with self.store.reading() as view:
-            yield Journal(view, self.clock)
+            yield Journal(view, self.clock, self.clean)
 
     @contextlib.contextmanager
     def writing(self, *, for_session: bool = True) -> Iterator[Journal]:
@@ -110,7 +140,7 @@ class Workspace:
             way = "`unset HOLDFAST`" if self.environ.get("HOLDFAST") == "0" else "`holdfast on`"
             raise Refused("Holdfast is off here, so nothing is recorded", [("store", self.place)], [way])
         with self.store.writing() as view:
-            journal = Journal(view, self.clock, self.session if for_session else None)
+            journal = Journal(view, self.clock, self.clean, self.session if for_session else None)
             yield journal
             journal.flush()
 

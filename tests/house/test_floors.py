@@ -15,7 +15,7 @@ FLOORS = {
     "1 what things are": ["errors", "ids", "text", "standing", "model"],
     "2 what follows from what": ["fence", "lifecycle", "searching", "wording", "delta", "narration", "ledger", "fill", "doings", "crew", "steps", "teamwork", "recovery", "teamfiles", "teammerging", "screens", "owning", "priming", "history", "spending", "markup", "recounting", "timeline", "retention", "observer", "conditions", "records", "teamreading", "teamedits", "orchestra", "following", "salvage", "bannering", "critical", "reporting", "summarising"],
     "3 the world": [
-        "spool", "inbox", "clock", "files", "generations", "redact", "process", "packing", "departed", "places", "projects", "config", "intake",
+        "spool", "inbox", "clock", "files", "patterns", "known", "generations", "redact", "unredact", "process", "packing", "departed", "places", "projects", "config", "intake",
         "beside", "objects", "repository", "git", "headstart", "filters", "watching", "vault", "looking", "staging", "shadow", "reach", "naming", "pruning", "room", "putting", "packfile", "restoring", "sparing", "inside", "artifacts", "grants",
         "sources.protocol", "sources.command", "sources.directory", "sources.document", "sources.repository", "sources",
         "archive", "stores", "stores.protocol", "stores.queries", "stores.connecting", "stores.pages", "stores.copying", "stores.sqlite_values", "stores.reindexing", "stores.upgrading", "stores.sqlite_checks", "stores.sqlite_lists", "stores.sqlite_view", "stores.shrinking", "stores.scrubbing", "stores.sqlite", "stores.leaves", "stores.plans", "stores.salvaging", "stores.replacing",
@@ -26,13 +26,13 @@ FLOORS = {
         "workspace", "filling", "originals", "choosing", "filtering", "attending", "settling", "moving", "placing", "measuring", "taking", "adopting", "sessionfile", "projecting", "checkpointing", "bystanders", "refusing", "bearings", "stepping", "teamfaces", "teamtaking", "teaming", "teammending", "catchup", "verbs", "trusting", "startup", "proving", "examining", "checking", "returning", "pointing", "keeping", "thinning", "tidying", "backups", "rebuilding", "reshelving", "mending", "safekeeping", "capping", "later", "saving", "briefing", "finding", "fetching", "statefile", "loading", "parting", "windows", "answering", "importing", "receiving", "teampurging", "purging", "operations",
         "child", "monitor", "relay", "supervisor", "operations.agent", "operations.backup", "operations.brief", "operations.budget", "operations.compressed", "operations.import_claude", "operations.import_run", "operations.checkpoint", "operations.checkpoints", "operations.cleanup", "operations.configure", "operations.decide", "operations.delete", "operations.doctor", "operations.export", "operations.forget",
         "operations.guard", "operations.initialise", "operations.join", "operations.leave", "operations.look", "operations.note",
-        "operations.past", "operations.pin", "operations.points", "operations.record", "operations.recover", "operations.rename", "operations.repair", "operations.restore", "operations.resume", "operations.rollback", "operations.run", "operations.runs", "operations.search", "operations.report", "operations.everywhere", "operations.save", "operations.settle", "operations.sizes", "operations.start",
+        "operations.past", "operations.pin", "operations.points", "operations.record", "operations.recover", "operations.rename", "operations.repair", "operations.restore", "operations.resume", "operations.rollback", "operations.run", "operations.runs", "operations.search", "operations.report", "operations.everywhere", "operations.save", "operations.scan", "operations.settle", "operations.sizes", "operations.start",
         "operations.status", "operations.step", "operations.sweep", "operations.switch", "operations.task", "operations.team", "operations.tidy", "operations.trust", "operations.uninstall", "operations.verify",
         "operations.session", "teamcommands", "operations.command", "observing",
     ],
     "5 how it is said": [
         "cli", "cli.verbs", "cli.words", "cli.progress", "cli.outcome", "cli.sizing", "cli.listing", "cli.saying", "cli.telling", "cli.picker", "cli.command",
-        "cli.agent", "cli.back", "cli.backup", "cli.brief", "cli.bring", "cli.context", "cli.care", "cli.find", "cli.go", "cli.look", "cli.observer", "cli.remove", "cli.resume", "cli.run", "cli.session", "cli.settle", "cli.setup", "cli.show", "cli.status", "cli.step", "cli.team", "cli.tell", "cli.trust",
+        "cli.agent", "cli.back", "cli.backup", "cli.brief", "cli.bring", "cli.context", "cli.care", "cli.find", "cli.go", "cli.look", "cli.observer", "cli.remove", "cli.resume", "cli.run", "cli.scan", "cli.session", "cli.settle", "cli.setup", "cli.show", "cli.status", "cli.step", "cli.team", "cli.tell", "cli.trust",
         "cli.app", "cli.quick", "statusline", "answer", "door", "__main__",
     ],
 }  # fmt: skip

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import holdfast
-from holdfast.model import Event, Run
+from holdfast.journal import Journal
+from holdfast.model import Body, Draft, Event, Run
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
 
@@ -66,6 +67,14 @@ def run_of(project: Workspace, run: str | None = None) -> Run:
 
 def events_of(project: Workspace, run: str | None = None) -> list[Event]:
     return holdfast.log(project, run=run).events
+
+
+def store_raw(project: Workspace, run: str, kind: str, body: Body) -> None:
+    """What a version without redaction has stored."""
+    with project.store.writing() as view:
+        journal = Journal(view, project.clock, lambda body: body)
+        journal.append(run, Draft(kind, body))
+        journal.flush()
 
 
 def stored_events(project: Workspace, run: str) -> list[Event]:

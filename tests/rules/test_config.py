@@ -66,6 +66,8 @@ BY_HAND: dict[str, tuple[int | float | str, bool]] = {
     "load.budget": (400_000, True),
     "output.keep_days": (0, False),
     "recovery.auto_resume": ("off", False),
+    "redact.allow": ("", False),
+    "redact.patterns": ("", False),
     "run.keep_days": (0, False),
     "run.most": (0, False),
     "save.interval": (30.0, True),

@@ -182,6 +182,7 @@ CASES = [
     Case("config get", ("brief.budget",), "10000\n", "", "key value origin"),
     Case("config set", ("brief.budget", "20000"), "20000\n", "Written to /.*config.toml\n", "key value file"),
     Case("completion", ("bash",), "_holdfast_completion\\(\\) {.*", "", "shell script"),
+    Case("scan", (), "", "Looked at [0-9]+ events\nNothing that looks like a secret stands there as it is\n", "target events files skipped hidden secrets more"),
     Case("sweep", (), "", "Took in 0 calls\n0 runs found interrupted\n", "taken_in set_aside interrupted troubles"),
     Case(
         "verify",

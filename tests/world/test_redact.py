@@ -10,7 +10,8 @@ from urllib.parse import quote
 
 import pytest
 
-from holdfast.redact import find_known, redact
+from holdfast.known import find_known
+from holdfast.redact import Redactor
 
 # Put together here, so that nobody who looks for secrets finds any in this file.
 TOKENS = {
@@ -29,6 +30,7 @@ TOKENS = {
     "jwt": "eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxMjM0NTY3ODkwIn0" + ".dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
     "vault": "hvs." + "CAESI" * 6,
 }
+redact = Redactor().clean
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow" + "IBAAKCAQEA\n" * 20 + "-----END RSA PRIVATE KEY-----"
 
 
@@ -115,8 +117,7 @@ def test_the_values_of_this_environment_are_found_in_every_form(tmp_path: Path, 
     environ = {"SHOP_PASSWORD": secret, "HOME": "/home/dev"} if home == "environment" else {}
     if home != "environment":
         (tmp_path / home).write_text(f"# mine\nPORT=8080\nexport SHOP_PASSWORD='{secret}'\n")
-    known = find_known(environ, tmp_path)
-    clean, counts = redact({"said": f"it is {form(secret)}, in /home/dev"}, known)
+    clean, counts = Redactor(find_known(environ, tmp_path)).clean({"said": f"it is {form(secret)}, in /home/dev"})
     assert form(secret).strip("=") not in json.dumps(clean, ensure_ascii=False)
     assert "/home/dev" in clean["said"]
     assert counts == {"known value": 1}
@@ -129,10 +130,10 @@ def test_place_is_no_secret_though_its_name_promises_one(tmp_path: Path) -> None
         "TOKEN": "./token.txt",
         "PASSWORD": "12345678901",
     }
-    assert find_known(environ, tmp_path) is None
+    assert find_known(environ, tmp_path) == set()
 
 
 def test_without_secrets_nothing_is_looked_for(tmp_path: Path) -> None:
     (tmp_path / ".env").symlink_to("/etc/passwd")
     (tmp_path / ".env.raw").write_bytes(b"A_TOKEN=\xff\xfe\xff\xfe\xff\xfe\xff\xfe")
-    assert find_known({"TOKEN": "short", "PATH": "/usr/bin:/bin"}, tmp_path) is None
+    assert find_known({"TOKEN": "short", "PATH": "/usr/bin:/bin"}, tmp_path) == set()

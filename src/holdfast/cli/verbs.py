@@ -91,6 +91,7 @@ VERBS = {
     "completion": Verb("setup", "setup", "print the completion script of a shell"),
     "sweep": Verb("care", "care", "take in what hooks kept, and notice who died"),
     "verify": Verb("care", "care", "prove that the store is whole"),
+    "scan": Verb("scan", "care", "secrets: what is hidden, and what would be"),
     "repair": Verb("care", "care", "mend the store, and damaged files of a run"),
     "backup": Verb("backup", "care", "keep the whole store in one file"),
     "restore-backup": Verb("backup", "care", "put the store back from a backup"),

@@ -10,14 +10,15 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast import __version__, client, files, hookfile, hooking, installing, intake, plugged, process, spool
+from holdfast import __version__, client, config, files, hookfile, hooking, installing, intake, plugged, process, spool
 from holdfast.client import Level
 from holdfast.errors import HoldfastError
 from holdfast.filling import cap_of, look_at_room, warning_of
 from holdfast.git import find_program
 from holdfast.originals import told_of_originals
+from holdfast.redact import check_pattern, listed
 from holdfast.teamfaces import damages
-from holdfast.text import count, path_text, sound_text
+from holdfast.text import count, one_line, path_text, sound_text
 from holdfast.trusting import find_waiting, is_trusted
 from holdfast.workspace import Workspace
 
@@ -54,6 +55,7 @@ def doctor(workspace: Workspace) -> Examined:
             _arrival(workspace, levels, last),
             *_inbox(workspace),
             *_team(workspace),
+            *_patterns(workspace),
         ]
     return Examined(checks, all(check.state != BROKEN for check in checks))
 
@@ -236,6 +238,15 @@ def _commands(workspace: Workspace) -> Iterator[Check]:
     if waiting := find_waiting(workspace):
         about = f"commands wait until you have allowed them: {', '.join(waiting)}"
         yield Check("commands", WARNING, about, ["`holdfast trust` shows them and asks"])
+
+
+def _patterns(workspace: Workspace) -> Iterator[Check]:
+    """Patterns of the user's that cannot be used: what they should hide is not hidden."""
+    for key in config.PATTERNS:
+        for source in listed(str(workspace.settings.values[key].value)):
+            if why := check_pattern(source):
+                about = f"{key}: the pattern {one_line(source, 60)} is passed over: {one_line(why, 100)}"
+                yield Check("patterns", WARNING, about, [f"`holdfast config set {key} PATTERN`"])
 
 
 def _version(workspace: Workspace) -> Check:

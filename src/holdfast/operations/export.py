@@ -23,7 +23,7 @@ from holdfast.model import Body, Checkpoint, Event, Run, Session
 from holdfast.packfile import format_pack
 from holdfast.parcel import Manifest, Outgoing
 from holdfast.reach import kinds, reached
-from holdfast.redact import Counts, Known, find_known, redact
+from holdfast.redact import Counts, Redactor
 from holdfast.shadow import Shadow
 from holdfast.text import path_text
 from holdfast.verbs import verb
@@ -71,7 +71,7 @@ def export(
         found = journal.get_run(found.id)
         last = departed.Exported(found.seq, _last_event(journal, found), found.id)
         made = list(journal.list_checkpoints(run=found.id))[::-1]
-        cleaner = _Cleaner(None if raw else find_known(workspace.environ, workspace.root), raw)
+        cleaner = _Cleaner(workspace.redactor, raw)
         result = RunExported(found.id, path_text(path), "", found.seq, 0, len(made), 0, [], raw, {})
         with parcel.written(path) as parcels:
             parcels.add("events", lambda: _event_lines(workspace, journal, found, cleaner.anew()))
@@ -101,8 +101,8 @@ def _last_event(journal: Journal, run: Run) -> str:
 class _Cleaner:
     """Takes secrets out of one value after the other, and counts them."""
 
-    def __init__(self, known: Known, raw: bool) -> None:
-        self.known = known
+    def __init__(self, redactor: Redactor, raw: bool) -> None:
+        self.redactor = redactor
         self.raw = raw
         self.counts: Counts = Counter()
 
@@ -115,13 +115,13 @@ class _Cleaner:
         if self.raw:
             return value
         clean: Body
-        clean, counts = redact(value, self.known)
+        clean, counts = self.redactor.clean(value)
         self.counts += counts
         return clean
 
     def without_counting(self, value: Body) -> Body:
         """For what says once more what was counted already."""
-        clean: Body = value if self.raw else redact(value, self.known)[0]
+        clean: Body = value if self.raw else self.redactor.clean(value)[0]
         return clean
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from holdfast import files, ids, parcel, receiving
+from holdfast import files, ids, parcel, receiving, transcript
 from holdfast.checkpointing import MEGABYTE, shadow_of
 from holdfast.errors import NotFound, Refused
 from holdfast.journal import Journal
@@ -146,6 +146,7 @@ def _carry(workspace: Workspace, incoming: Incoming, run: str) -> list[str]:
                 files.make_private_directory(place)
             path = directory / found[1]
             if not path.exists() or path.stat().st_size < part.length:
-                files.write(path, b"".join(incoming.read(part.name)))
+                lines = b"".join(incoming.read(part.name)).split(b"\n")
+                files.write(path, b"".join(transcript.changed(line, workspace.hide) for line in lines))
             kept.append(path_text(path))
     return kept

@@ -211,17 +211,17 @@ def _put_back(workspace: Workspace, run: str, path: Path, best: Copy, known: Run
     if files.replace_shared(path, before, best.face.data) is not None:
         raise Refused("Somebody else changed the file at the same moment", [("path", path)], ["run the command again"])
     face = read_face(path)
-    lost = [f"session record {id}" for id in _lacks(workspace, run, face)] + _missed(known, face)
+    shown_now = faber.tell(workspace.hide(face.value), run)
+    lost = [f"session record {id}" for id in _lacks(workspace, run, face)] + _missed(known, shown_now)
     _note(workspace, run, face)
     return Repaired(run, shown(workspace, path), True, best.source, shown(workspace, aside) if aside else None, lost)
 
 
-def _missed(known: Run | None, face: Face) -> list[str]:
+def _missed(known: Run | None, told: faber.Told) -> list[str]:
     """What the journal knew of the run that the copy does not hold."""
     owned = known.owned if known else None
     if owned is None or known is None:
         return []
-    told = faber.tell(face.value, known.id)
     lost = []
     for noun, then, now in (
         ("status", owned.word, told.word),

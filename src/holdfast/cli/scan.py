@@ -1,0 +1,47 @@
+"""Look for secrets: `scan`."""
+
+from __future__ import annotations
+
+import click
+
+from holdfast.cli.command import verb
+from holdfast.cli.outcome import Said
+from holdfast.cli.words import Line
+from holdfast.operations import scan as scanning
+from holdfast.operations.scan import Scanned
+from holdfast.text import count, one_line
+from holdfast.workspace import Workspace
+
+
+@verb("holdfast scan src")
+@click.argument("target", metavar="[RUN|PATH]", required=False)
+def scan(workspace: Workspace, target: str | None) -> Said:
+    """What is hidden in the journal, and secrets that an older version stored; or what of a file would be hidden.
+
+    Nothing of a secret is printed but its kind, its place and its length.
+    """
+    found = scanning.scan(workspace, target)
+    data: list[Line] = [
+        f"{one_line(secret.where, 300)}: {secret.kind}, {count(secret.length, 'character')}" for secret in found.secrets
+    ]
+    return Said(found, data, _talk(found))
+
+
+def _talk(found: Scanned) -> list[Line]:
+    looked = count(found.files, "file") if found.files or found.skipped else count(found.events, "event")
+    number = len(found.secrets) + found.more
+    talk: list[Line] = [f"Looked at {looked}"]
+    if found.skipped:
+        talk.append(f"{count(found.skipped, 'file')} skipped: no text, too large, or not to be read")
+    if found.hidden:
+        kinds = ", ".join(f"{times:,} of kind {kind}" for kind, times in found.hidden.items())
+        talk.append(f"Hidden: {kinds}")
+    if found.more:
+        talk.append(f"{count(found.more, 'secret')} more, not listed")
+    if not number:
+        return [*talk, "Nothing that looks like a secret stands there as it is"]
+    if found.files:
+        return [*talk, ("warn", f"{count(number, 'secret')} would be hidden")]
+    run = next((secret.run for secret in found.secrets if secret.run), "RUN")
+    way = f"`holdfast export {run} FILE`, `holdfast delete {run} --purge`, then `holdfast import FILE`"
+    return [*talk, ("warn", f"{count(number, 'secret')} stored as they are, by an older version: {way} hides them")]

@@ -1,0 +1,66 @@
+"""The secrets that this environment and the project's `.env` files hold, in every form that a text may show."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from urllib.parse import quote, quote_plus, urlsplit
+
+from holdfast import files
+from holdfast.errors import HoldfastError
+from holdfast.patterns import SHORTEST, is_secretive
+
+MOST_FILES, LARGEST_FILE, MOST_VALUES = 20, 1 << 20, 500
+LONGEST = 8192  # characters of a value
+LOST = "\ufffd"  # what was no text
+PLAIN_WORD = 12  # letters below which a word of small letters is no secret: it would be found in every text
+
+
+def find_known(environ: Mapping[str, str], root: Path) -> frozenset[str]:
+    """The values that are secret here: of variables whose names say so, and the passwords of addresses."""
+    found = set(_secrets_in(environ.items()))
+    with contextlib.suppress(OSError):
+        for path in sorted(root.glob(".env*"))[:MOST_FILES]:
+            with contextlib.suppress(HoldfastError):
+                text = (files.read(path, LARGEST_FILE) or b"").decode("utf-8", "replace")
+                found |= set(_secrets_in(_assignments(text)))
+    return frozenset(sorted(found, key=len)[-MOST_VALUES:])
+
+
+def forms(value: str) -> Iterator[str]:
+    """A value as it stands, and as JSON, addresses and base64 show it, also inside something longer."""
+    yield from (value, quote(value, safe="", errors="replace"), quote(value, errors="replace"))
+    yield quote_plus(value, errors="replace")
+    for escaped in (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]):
+        yield from (escaped, json.dumps(escaped)[1:-1], json.dumps(escaped, ensure_ascii=False)[1:-1])
+    data = value.encode("utf-8", "surrogateescape")
+    for before in range(3):  # what stands before it in the same base64 shifts its letters
+        whole = base64.b64encode(b"\0" * before + data)
+        inner = whole[(0, 2, 3)[before] : len(whole) - (0, 3, 2)[(before + len(data)) % 3]].decode()
+        yield from (inner, inner.translate({43: 45, 47: 95}))
+
+
+def _secrets_in(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for name, value in pairs:
+        if is_secretive(name):
+            yield from [value] if _is_secret(value) else []
+        elif "://" in value and "@" in value:
+            with contextlib.suppress(ValueError):
+                password = urlsplit(value).password or ""
+                yield from [password] if _is_secret(password) else []
+
+
+def _is_secret(value: str) -> bool:
+    is_place = value.startswith(("/", "~/", "./", "../"))
+    is_word = value.isalpha() and value.islower() and len(value) < PLAIN_WORD
+    return SHORTEST <= len(value) <= LONGEST and not (is_place or is_word or value.isdecimal() or LOST in value)
+
+
+def _assignments(text: str) -> Iterator[tuple[str, str]]:
+    for line in text.splitlines():
+        name, equals, value = line.strip().removeprefix("export ").partition("=")
+        if equals and not name.startswith("#"):
+            yield name.strip(), value.strip().strip("\"'")

@@ -1,0 +1,135 @@
+"""Look for secrets: what of the journal is hidden, what an older version stored raw, what of a file would be hidden."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast import choosing, files
+from holdfast.errors import HoldfastError
+from holdfast.patterns import MARKS, compiled
+from holdfast.text import path_text
+from holdfast.unredact import texts
+from holdfast.verbs import verb
+from holdfast.workspace import Workspace
+
+MOST = 1_000  # secrets that are named
+MOST_FILES = 100_000
+LARGEST = 16 << 20
+BINARY = 8192  # bytes in which a file that is no text shows a zero
+OTHERS = {".git", ".hg", ".svn", "node_modules", ".venv"}
+
+
+class Secret(Struct):
+    kind: str
+    where: str  # run and event, or file and line
+    length: int  # in characters; nothing else of it is told
+    run: str | None = None
+
+
+class Scanned(Struct):
+    target: str  # a run, a path, or "the journal"
+    events: int  # that were looked at
+    files: int
+    skipped: int  # files that are no text, too large, or cannot be read
+    hidden: dict[str, int]  # marks in the journal that stand for secrets: kind -> how many
+    secrets: list[Secret]  # that stand there as they are
+    more: int  # secrets beyond those that are listed
+
+
+@verb
+def scan(workspace: Workspace, target: str | None = None) -> Scanned:
+    """What is hidden in a run or in the whole journal, and what is not; or what of a file or directory would be."""
+    run = _find_run(workspace, target)
+    if target is not None and run is None:
+        return _scan_files(workspace, Path(target))
+    return _scan_events(workspace, run)
+
+
+def _find_run(workspace: Workspace, target: str | None) -> str | None:
+    """The run that is meant; None for a path, or for everything."""
+    if target is None:
+        return None
+    if not workspace.exists and os.path.lexists(target):
+        return None
+    with workspace.reading() as journal:
+        if (known := journal.find_run(target)) is not None:
+            return known.id
+        return None if os.path.lexists(target) else choosing.get_run(workspace, journal, target).id
+
+
+def _scan_events(workspace: Workspace, run: str | None) -> Scanned:
+    result = Scanned(run or "the journal", 0, 0, 0, {}, [], 0)
+    hidden: Counter[str] = Counter()
+    marks = compiled(MARKS)
+    with workspace.reading() as journal:
+        runs = [run] if run else sorted(journal.view.all_run_ids())
+        total = sum(journal.get_run(name).seq for name in runs)
+        for event in itertools.chain.from_iterable(map(journal.events, runs)):  # also those that were forgotten
+            result.events += 1
+            for place, text in texts(event.body):
+                data = text.encode("utf-8", "surrogatepass")
+                hidden.update(data[slice(*found.span())].decode()[10:-1] for found in marks.finditer(data))
+                where = f"{event.run} event {event.seq}, at {'.'.join(map(str, filter(None, place)))}"
+                _add(result, _secrets(workspace, place, text, where, event.run))
+            if result.events % 1000 == 0 or result.events == total:
+                workspace.progress("looking at events", result.events, total)
+    result.hidden = dict(sorted(hidden.items()))
+    return result
+
+
+def _secrets(workspace: Workspace, place: tuple[str | int, ...], text: str, where: str, run: str) -> Iterator[Secret]:
+    name = place[-1] if place and isinstance(place[-1], str) and place[-1] else None
+    counts = workspace.redactor.clean({name: text} if name else text)[1]
+    if not counts:
+        return
+    found = workspace.redactor.find(text)
+    yield from (Secret(one.kind, where, one.length, run) for one in found)
+    if not found:  # the name of a member says it, or it lies in JSON inside the text
+        yield from (Secret(kind, where, len(text), run) for kind in counts.elements())
+
+
+def _add(result: Scanned, found: Iterator[Secret]) -> None:
+    for secret in found:
+        if len(result.secrets) < MOST:
+            result.secrets.append(secret)
+        else:
+            result.more += 1
+
+
+def _scan_files(workspace: Workspace, path: Path) -> Scanned:
+    result = Scanned(path_text(path), 0, 0, 0, {}, [], 0)
+    for number, file in zip(range(1, MOST_FILES + 1), _files(path), strict=False):
+        data = _read(file)
+        if data is None:
+            result.skipped += 1
+            continue
+        result.files += 1
+        found = workspace.redactor.find(data.decode("utf-8", "replace"))
+        _add(result, (Secret(one.kind, f"{path_text(file)}:{one.line}", one.length) for one in found))
+        if number % 100 == 0:
+            workspace.progress("looking at files", number, 0)
+    return result
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if not path.is_dir() or path.is_symlink():
+        yield path
+        return
+    for directory, below, names in os.walk(path):
+        below[:] = sorted(name for name in below if name not in OTHERS)
+        yield from (Path(directory, name) for name in sorted(names))
+
+
+def _read(path: Path) -> bytes | None:
+    """The bytes of a text; None for anything else."""
+    try:
+        data = files.read(path, LARGEST)
+    except HoldfastError:
+        return None
+    return None if data is None or b"\0" in data[:BINARY] else data

@@ -1,0 +1,212 @@
+"""What secrets look like: the patterns, all of them linear, and what is none although it looks like one.
+
+Each pattern names its kind and which of its groups is hidden. They run over bytes, so that any text will do.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol, cast
+
+MEMORY = 64 << 20  # bytes that a pattern may use to stay linear without becoming slow
+NAMED = (
+    r"pass(?:word|wd|phrase)|pwd|secret|token|api[_-]?key|apikey|access[_-]?key|account[_-]?key|private[_-]?key"
+    r"|auth[_-]?key|encryption[_-]?key|signing[_-]?key|credential"
+)
+TAIL = r"s?(?:[_-]?(?:key|value|base|b64|base64|string|enc|[0-9]+))*"  # of a name: a token_count is no token
+SHORTEST = 8  # characters of a text that can be a secret
+
+TOKENS = (
+    r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b", r"LTAI[A-Za-z0-9]{12,}", r"gh[pousr]_[A-Za-z0-9]{30,}",
+    r"github_pat_[A-Za-z0-9_]{22,}", r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat)-[A-Za-z0-9_-]{20,}",
+    r"xox[abeoprs]-[A-Za-z0-9-]{10,}", r"xapp-[A-Za-z0-9-]{10,}", r"sk-[A-Za-z0-9_-]{20,}",
+    r"[rs]k_(?:live|test)_[A-Za-z0-9]{10,}", r"whsec_[A-Za-z0-9+/=]{20,}", r"AIza[0-9A-Za-z_-]{35}",
+    r"ya29\.[0-9A-Za-z_-]{20,}", r"GOCSPX-[A-Za-z0-9_-]{28}", r"npm_[A-Za-z0-9]{36}", r"pypi-[A-Za-z0-9_-]{50,}",
+    r"hf_[A-Za-z0-9]{30,}", r"do[opr]_v1_[a-f0-9]{64}", r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",
+    r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}", r"dapi[a-f0-9]{32}", r"hv[sbr]\.[A-Za-z0-9_-]{20,}",
+    r"lin_api_[A-Za-z0-9]{32,}", r"ATATT3[A-Za-z0-9_=-]{40,}", r"AGE-SECRET-KEY-1[A-Z0-9]{58}",
+    r"dckr_pat_[A-Za-z0-9_-]{20,}", r"gsk_[A-Za-z0-9]{40,}", r"xai-[A-Za-z0-9]{60,}", r"pplx-[A-Za-z0-9]{40,}",
+    r"r8_[A-Za-z0-9]{30,}", r"ntn_[A-Za-z0-9]{40,}", r"secret_[A-Za-z0-9]{43}\b", r"figd_[A-Za-z0-9_-]{35,}",
+    r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}", r"NRAK-[A-Z0-9]{27}", r"sntr[ys]s_[A-Za-z0-9+/=_-]{40,}",
+    r"gl(?:sa|c)_[A-Za-z0-9_=+/]{32,}", r"pul-[a-f0-9]{40}", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,}",
+    r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.-]{30,}", r"tskey-[a-z]+-[A-Za-z0-9-]{20,}", r"nfp_[A-Za-z0-9]{36,}",
+    r"sbp_[a-f0-9]{40}", r"sb_secret_[A-Za-z0-9_-]{20,}", r"rubygems_[a-f0-9]{48}",
+    r"dp\.(?:pt|st|ct)\.[A-Za-z0-9.]{40,}", r"SK[0-9a-f]{32}\b", r"[0-9a-f]{32}-us[0-9]{1,2}\b",
+    r"[0-9]{8,10}:AA[A-Za-z0-9_-]{33}", r"sq0(?:atp|csp)-[A-Za-z0-9_-]{22,}",
+    r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}", r"bkua_[a-f0-9]{40}",
+    r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
+)  # fmt: skip
+DIGITS = b"0123456789"
+LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+WORDLY = b"-_."
+FILLED_IN = (b"$", b"<", b"{", b"%", b"[", b"*")
+PLACEHOLDERS = (b"undefined", b"required", b"optional", b"password", b"passwd", b"xxxxxx", b"xxxxxxxx", b"...")
+QUOTE = r"\\*[\"']"
+GAP = r"[ \t]{0,3}"
+SCHEMES = r"(?:(?:bearer|basic|token|negotiate|apikey|ssws|bot|key)[ \t]{1,3})?"
+SIGNED = r"(?:digest|hawk|oauth|aws4-hmac-sha256|signature)[ \t]{1,3}"
+
+
+class Match(Protocol):
+    def span(self, group: int = 0) -> tuple[int, int]: ...
+
+
+class Regex(Protocol):
+    groups: int
+
+    def search(self, text: bytes) -> Match | None: ...
+    def finditer(self, text: bytes) -> Iterator[Match]: ...
+    def fullmatch(self, text: bytes) -> Match | None: ...
+
+
+class Found(NamedTuple):
+    """Where a secret stands in a text, in bytes."""
+
+    start: int
+    end: int
+    kind: str
+
+
+class Pattern(NamedTuple):
+    kind: str
+    source: str
+    group: int = 0
+    is_one: Callable[[bytes, Match], bool] = lambda text, match: True
+
+
+def compiled(source: str, *, captures: bool = True) -> Regex:
+    """A pattern that takes linear time; ValueError where it is none."""
+    import re2  # loaded where something is stored or leaves, and nowhere else
+
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.max_mem = MEMORY
+    options.log_errors = False
+    options.never_capture = not captures
+    try:
+        return cast(Regex, re2.compile(source.encode(), options))
+    except re2.error as error:
+        why = error.args[0] if error.args else "it is no pattern"
+        raise ValueError(why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)) from error
+
+
+def _has_digit(text: bytes, match: Match) -> bool:
+    start, end = match.span()
+    return not text.startswith(b"sk-", start) or any(byte in DIGITS for byte in text[start:end])
+
+
+def _is_password(text: bytes, match: Match) -> bool:
+    start, end = match.span(1)
+    return text[start:end] not in PLACEHOLDERS and text[start : start + 1] not in (b"$", b"{", b"[")
+
+
+def _is_sent(text: bytes, match: Match) -> bool:
+    start, end = match.span(1)
+    value = text[start:end]
+    return not _is_harmless(value) and not value.isalpha()
+
+
+def _is_assigned(text: bytes, match: Match) -> bool:
+    """Whether what follows a name that promises a secret is one: no code, no place, no word of prose."""
+    begin = match.span(1)[0]
+    start, end = match.span(2)
+    value, after = text[start:end], text[end : end + 1]
+    if _is_harmless(value) or after in (b"(", b"[", b"{"):
+        return False
+    name = text[begin:start]
+    if name[-1:] in (b'"', b"'"):
+        return True
+    if not value.translate(None, WORDLY).strip(LETTERS):  # one word, or an attribute of something
+        is_tight = name.endswith(b"=") and not name[:-1].endswith((b" ", b"\t")) and b"." not in value
+        return is_tight and after not in (b",", b")") and text[begin - 1 : begin] != b"("
+    return True
+
+
+def _is_harmless(value: bytes) -> bool:
+    is_place = value.startswith((b"/", b"~/", b"./", b"../"))
+    return is_place or value[:1] in FILLED_IN or value.isdigit() or value.lower() in PLACEHOLDERS
+
+
+def _is_random(text: bytes, match: Match) -> bool:
+    start, end = match.span(1)
+    return is_random(text[start:end])
+
+
+def is_random(value: bytes) -> bool:
+    """Whether a word is made of chance: of all kinds of characters, and no hash, id or path."""
+    if value.count(b"/") > 1 or value.count(b"-") > 3 or value.count(b"_") > 3:
+        return False
+    kinds = (LETTERS[:26], LETTERS[26:], DIGITS)
+    if min(sum(byte in kind for byte in value) for kind in kinds) < 2:
+        return False
+    times = Counter(value).values()
+    return -sum(n / len(value) * math.log2(n / len(value)) for n in times) >= 3.9
+
+
+NAME = rf"[A-Za-z0-9_.-]*(?:{NAMED}){TAIL}"
+BARE = r"[^\s\"'`,;&<>(){}\[\]$\\]"
+DOOR = r"x-(?:api-key|auth-token|gitlab-token|access-token|csrf-token|vault-token|auth-key)"
+HOOKS = r"hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks|[a-z0-9-]+\.webhook\.office\.com"
+PATTERNS = (
+    Pattern("private key", r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]+-----|\z)"),
+    Pattern("token", rf"\b(?:{'|'.join(TOKENS)})", 0, _has_digit),
+    Pattern("address", rf"https://(?:{HOOKS})/([A-Za-z0-9/_@-]{{20,}})", 1),
+    Pattern("address", r"\b[A-Za-z][A-Za-z0-9+.-]+://[^\s/:@\"'<>`\\]*:([^\s/@\"'<>`\\]+)@", 1, _is_password),
+    Pattern("address", r"[?&](?:sig|signature|X-Amz-Signature|X-Goog-Signature)=([A-Za-z0-9%+/_=-]{20,})", 1),
+    Pattern(
+        "header",
+        rf"(?i)\b(?:proxy-)?authorization(?:{QUOTE})?{GAP}[:=,]{GAP}(?:{QUOTE})?{SCHEMES}([A-Za-z0-9._~+/=:-]{{8,}})",
+        1,
+        _is_password,
+    ),
+    Pattern(
+        "header", rf"(?i)\b(?:proxy-)?authorization(?:{QUOTE})?{GAP}[:=]{GAP}(?:{QUOTE})?{SIGNED}([^\n'\\]{{12,}})", 1
+    ),
+    Pattern("header", rf"(?i)\b{DOOR}(?:{QUOTE})?{GAP}[:=,]{GAP}(?:{QUOTE})?([A-Za-z0-9._~+/=-]{{8,}})", 1, _is_sent),
+    Pattern(
+        "header", rf"(?i)\bcookie(?:{QUOTE})?{GAP}:{GAP}(?:{QUOTE})?([A-Za-z0-9_.-]+=[^\s\"'\\][^\n\"'\\]{{7,}})", 1
+    ),
+    Pattern("header", r"(?i)\bbearer[ \t]{1,3}([A-Za-z0-9._~+/=-]{12,})", 1, _is_sent),
+    Pattern("header", rf"\bcurl\b[^\n]*?\s(?:-u|--user)[ =]{{0,2}}(?:{QUOTE})?[^\s:\"'\\]+:([^\s\"'\\]{{3,}})", 1),
+    Pattern("assignment", r"\b(?:mysql|mysqldump|mysqladmin|mariadb|sshpass)\s(?:[^\n]*\s)?-p([^\s\"'\\=]{4,})", 1),
+    Pattern(
+        "assignment", rf"(?i)({NAME}(?:{QUOTE})?{GAP}(?:=>|:=|=|:|,){GAP}{QUOTE})([^\s\"'\\]{{6,}})", 2, _is_assigned
+    ),
+    Pattern("assignment", rf"(?i)({NAME}(?:{QUOTE})?{GAP}(?:=>|:=|=|:){GAP})({BARE}{{6,}})", 2, _is_assigned),
+    Pattern("assignment", rf"(?i)(--?{NAME}[ \t]{{1,3}})(?:{QUOTE})?({BARE}{{6,}})", 2, _is_assigned),
+    Pattern(
+        "assignment",
+        rf"(?i)\bpass(?:word|wd|phrase)(?:{QUOTE})?{GAP}[:=]{GAP}[\"']([^\"'\\\n]{{8,100}})[\"']",
+        1,
+        _is_sent,
+    ),
+    Pattern("random text", rf"(?i)\b(?:{NAMED})s?\b[^\n]{{0,24}}?[\s\"'`=:(]([A-Za-z0-9+/_=-]{{24,}})", 1, _is_random),
+)
+SECRETIVE = rf"(?i)(?:{NAMED}){TAIL}\z"
+MARKS = r"\[redacted [a-z ]+\]"
+
+
+@functools.cache
+def patterns() -> list[tuple[Pattern, Regex]]:
+    """All of them, ready."""
+    return [(pattern, compiled(pattern.source)) for pattern in PATTERNS]
+
+
+@functools.cache
+def anything() -> Regex:
+    """Finds where any of them might: most texts hold nothing, and are looked at once."""
+    return compiled("|".join(f"(?:{pattern.source})" for pattern in PATTERNS), captures=False)
+
+
+@functools.cache
+def _secretive() -> Regex:
+    return compiled(SECRETIVE)
+
+
+@functools.lru_cache(4096)
+def is_secretive(name: str) -> bool:
+    """Whether the name of a member or variable promises a secret."""
+    return len(name) < 200 and _secretive().search(name.encode("utf-8", "replace")) is not None
