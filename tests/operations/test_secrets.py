@@ -20,6 +20,7 @@ from tests.operations.fabers import Faber, text
 from tests.operations.orchestras import orchestrate, put_session, session_of, session_path
 from tests.operations.people import run_of, store_raw, stored_events, with_environ
 from tests.operations.teams import Team, demonstration
+from tests.operations.test_mending import tamper
 from tests.operations.trees import put
 from tests.orchestrator_files import schema_1_0
 from tests.tools import Command, hook
@@ -38,8 +39,8 @@ def claude(project: Workspace, event: str, **payload: Any) -> None:
     hook(project.root, "claude", event, json.dumps(told).encode())
 
 
-NAMES = ("goal", "prompt", "tool", "input", "note", "decision", "reason", "task", "tag", "name", "checkpoint")
-NAMES += ("message", "env", "plain", "action")
+NAMES: tuple[str, ...] = ("goal", "prompt", "tool", "input", "note", "decision", "reason", "task", "tag", "name")
+NAMES += ("checkpoint", "message", "env", "plain", "action")
 
 
 def live(project: Workspace, tmp_path: Path) -> str:
@@ -151,6 +152,9 @@ def test_a_state_of_fabers_keeps_its_secret_and_the_store_has_it_in_copies_of_th
     assert faber.state["custom"] == {"deploy_key": secret}
     assert faber.state["work_items"][0]["issue"]["title"] == f"Use {secret} for the login"
     assert raw_places(faber.workspace, secret) == {"faces"}
+    faber.put(work_items=[{"issue": {"title": "t" * 185 + f" {secret}"}}])
+    holdfast.status(faber.workspace)
+    assert raw_places(faber.workspace, secret[:10]) == {"faces"}, "not even a part of it"
     assert "Use [redacted token] for" in str(stored_events(faber.workspace, run_of(faber.workspace).id))
 
 
@@ -186,6 +190,18 @@ def test_an_edit_of_the_session_file_is_followed_though_it_holds_secrets(project
     holdfast.status(project)
     assert [task.text for task in run_of(project).open_tasks] == ["Use [redacted token]", "Read"]
     assert session_of(project)["pending_tasks"] == [f"Use {secret}", "Read"]
+    done = {"task": f"Use {secret}", "outcome": "used", "files": []}
+    put_session(project, {**session_of(project), "pending_tasks": ["Read"], "completed_work": [done]})
+    holdfast.status(project)
+    assert [(task.text, task.done is not None) for task in run_of(project).tasks if task.text != "Write"] == [
+        ("Use [redacted token]", True),
+        ("Read", False),
+    ]
+    put_session(project, {**session_of(project), "pending_tasks": [f"Ask for {secret}"]})
+    holdfast.status(project)
+    put_session(project, {**session_of(project), "pending_tasks": []})
+    holdfast.status(project)
+    assert run_of(project).open_tasks == []
 
 
 def test_files_of_the_go_team_keep_their_secrets_through_our_changes_and_are_at_rest_then(project: Workspace) -> None:
@@ -210,6 +226,17 @@ def test_files_of_the_go_team_keep_their_secrets_through_our_changes_and_are_at_
     assert holdfast.verify(project).faces == []
     assert run_of(project, "test-session-001").seq == seq
     assert {path: path.read_bytes() for path in team.root.rglob("*.json")} == files
+    registry = team.registry()
+    registry["sessions"].append({"id": "of-somebody-else"})
+    (team.root / "sessions.json").write_text(json.dumps(registry))
+    holdfast.status(project)
+    assert run_of(project, "test-session-001").seq == seq, "what did not change is no change"
+    tasks = run_of(project, "test-session-001").tasks
+    damaged = (directory / "state.json").read_text()
+    (directory / "state.json").write_text(damaged[: damaged.rindex("}")])
+    holdfast.repair(project, "test-session-001")
+    assert run_of(project, "test-session-001").tasks == tasks
+    assert raw_places(project, secret) <= {"team.json"}
 
 
 # What an older version has stored
@@ -268,9 +295,18 @@ def test_a_raw_file_that_is_imported_is_hidden_on_the_way_in(
     assert hits(project.place, canary("older")) == []
 
 
+def test_a_store_that_repair_makes_anew_holds_no_secret_of_an_older_version(project: Workspace, older: str) -> None:
+    tamper(project, "DELETE FROM event WHERE seq = 2")
+    assert holdfast.repair(project, older).store
+    assert run_of(project, older).goal == "with [redacted token]"
+    assert {Path(hit).parts[0] for hit in hits(project.place, canary("older"))} == {"aside"}
+
+
 def test_a_conversation_that_is_imported_is_hidden_on_the_way_in(project: Workspace, home: Path) -> None:
     told = Transcript(str(project.root), "9f1c2d3e")
     told.prompt("x" * 1985 + f" {canary('transcript')}")
+    told.call("toolu_1", "Bash", command="y" * 280 + f" {canary('transcript')}")
+    told.result("toolu_1", "z" * 985 + f" {canary('transcript')}")
     told.write(folder(home, project.root) / "9f1c2d3e.jsonl")
     holdfast.start(project, "goal")
     assert holdfast.import_claude(project).conversations

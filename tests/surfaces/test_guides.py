@@ -33,6 +33,7 @@ def environment(home: Path) -> dict[str, str]:
         ("finding", 16),
         ("looking-after", 10),
         ("room", 7),
+        ("secrets", 5),
     ],
 )
 def test_every_command_of_a_guide_prints_what_the_guide_shows(
