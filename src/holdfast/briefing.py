@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import msgspec
-from msgspec import structs
+from msgspec import Struct, structs
 
 from holdfast.artifacts import read_artifacts
 from holdfast.bearings import take_bearings
@@ -11,12 +13,13 @@ from holdfast.model import Run, Session
 from holdfast.priming import Brief, plan_brief
 from holdfast.workspace import Workspace
 
+T = TypeVar("T", bound=Struct)
 PATIENCE = 1.0  # seconds to wait for another process that looks at the worktree
 
 
-def without_secrets(workspace: Workspace, run: Run) -> Run:
-    """The run as it may be told, before anything in it is cut to its length."""
-    return msgspec.convert(workspace.hide(msgspec.to_builtins(run)), Run)
+def without_secrets(workspace: Workspace, record: T) -> T:
+    """A run or another record as it may be told, before anything in it is cut to its length."""
+    return msgspec.convert(workspace.hide(msgspec.to_builtins(record)), type(record))
 
 
 def make_brief(workspace: Workspace, run: Run, last: Session | None, budget: int) -> Brief:

@@ -255,6 +255,9 @@ def test_what_an_older_version_stored_is_not_handed_out(project: Workspace, olde
     assert holdfast.export(project, older, file).redacted == {"token": 2}
     assert list(found_in(file, canary("older").lower().encode())) == []
     assert canary("older") not in holdfast.brief(project, run=older).text
+    shown = holdfast.report(project, older).markdown + holdfast.picture(project, older).svg
+    assert "[redacted token]" in shown
+    assert canary("older")[:10] not in shown
     told = hook_answer(project)
     assert "[redacted token]" in told
     assert canary("older") not in told

@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from holdfast import choosing, files, history, timeline
+from holdfast.briefing import without_secrets
 from holdfast.errors import Refused
 from holdfast.model import Checkpoint, Run, Session
 from holdfast.recounting import recount
@@ -44,6 +45,7 @@ def picture(workspace: Workspace, run: str | None = None, file: str | None = Non
     found, sessions, checkpoints = _gather(workspace, run)
     with workspace.reading() as journal:
         events = history.without(journal.events(found.id), set(found.forgotten))
+        events = (without_secrets(workspace, event) for event in events)
         svg = timeline.draw(found, sessions, timeline.marks_of(events, checkpoints))
     if file is None:
         return Pictured(found.id, None, svg)
@@ -60,4 +62,8 @@ def _gather(workspace: Workspace, name: str | None) -> tuple[Run, list[Session],
         run = choosing.get_run(workspace, journal, name)
         sessions = journal.list_sessions(run.id, limit=SESSIONS)
         checkpoints = list(journal.list_checkpoints(run=run.id, limit=CHECKPOINTS))
-    return run, sessions[::-1], checkpoints[::-1]
+    return (
+        without_secrets(workspace, run),
+        [without_secrets(workspace, session) for session in reversed(sessions)],
+        [without_secrets(workspace, checkpoint) for checkpoint in reversed(checkpoints)],
+    )
