@@ -37,7 +37,7 @@ def measure(quick: bool, say: Callable[[str], None]) -> Report:
     seconds = min(found["hide"].seconds)
     return Report(
         [
-            ratio("hiding secrets beside decoding the same calls and one bare scan", found["hide"], found["decode"], 8),
+            ratio("hiding secrets beside decoding the same calls and one scan", found["hide"], found["decode"], 10),
             Measure("seconds for 5 MB of calls", SLOWEST * seconds / megabytes, 1.0),
         ],
         [

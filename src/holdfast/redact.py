@@ -36,6 +36,7 @@ DEEPEST = 4  # texts inside texts
 NESTED = 100  # lists and objects in each other; a text that holds more is no JSON that anybody wrote
 SHORT, ROOM = 200, 1 << 18  # bytes of a form that is part of one pattern, and of all of them together
 ROUNDS = 8  # until nothing more is found; a second round finds something only where a mark made a border
+BEGINNINGS = '{[" \t\r\n'
 OPENING, CLOSING = ("{", "[", '"'), ("}", "]", '"')
 ENCODED = r"[A-Za-z0-9+/_-]{24,}={0,2}"
 PERCENT = r"[^\s\"'<>`]*%[0-9A-Fa-f]{2}[^\s\"'<>`]*"
@@ -188,20 +189,22 @@ def _mark(kind: str) -> str:
 
 def _gather(value: Any, texts: list[str], depth: int) -> bool:
     """All texts of a value; True as soon as a member's name says that it is secret."""
-    if isinstance(value, str):
-        if len(value) >= SHORTEST:
-            texts.append(value)
-            if depth and (inner := _inside(value)) is not None:
-                return _gather(inner, texts, depth - 1)
-        return False
-    if isinstance(value, dict):
-        texts.extend(value)
-        if any(isinstance(item, str) and _is_told(key, item) for key, item in value.items()):
-            return True
-        value = value.values()
-    elif not isinstance(value, list):
-        return False
-    return any(_gather(item, texts, depth) for item in value)
+    left = [(value, depth)]
+    while left:
+        value, depth = left.pop()
+        if isinstance(value, str):
+            if len(value) >= SHORTEST:
+                texts.append(value)
+                if depth and value[0] in BEGINNINGS and (inner := _inside(value)) is not None:
+                    left.append((inner, depth - 1))
+        elif isinstance(value, dict):
+            texts.extend(value)
+            if any(isinstance(item, str) and _is_told(key, item) for key, item in value.items()):
+                return True
+            left.extend((item, depth) for item in value.values() if item and not isinstance(item, int | float))
+        elif isinstance(value, list):
+            left.extend((item, depth) for item in value if item and not isinstance(item, int | float))
+    return False
 
 
 def _is_told(key: str, value: str) -> bool:
