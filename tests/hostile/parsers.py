@@ -6,6 +6,7 @@ A parser answers with a value that can be kept, or with one of its own errors; n
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -343,8 +344,9 @@ def show(data: bytes) -> None:
 
 def hide(data: bytes) -> None:
     shown = as_text(data)
-    redact.redact({"text": shown, "token": shown})
-    redact.redact(shown)
+    redactor = redact.Redactor()
+    redactor.clean({"text": shown, "token": shown})
+    redactor.clean(shown)
 
 
 # Settings of the client
@@ -421,13 +423,20 @@ def leaf_page() -> bytes:
     page[108:110] = (4000).to_bytes(2)
     page[4000 : 4000 + len(cell)] = cell
     other = bytearray(page)
-    other[0], other[3:5], other[8:10] = leaves.INDEX_LEAF, page[103:105], page[108:110]
+    other[0], other[3:5], other[8:10] = next(iter(leaves.INDEX)), page[103:105], page[108:110]
     return bytes(page + other)
 
 
 def read_leaves(data: bytes) -> None:
-    list(leaves.rows_in_leaves(data))
-    list(leaves.entries_in_leaves(data))
+    file = os.memfd_create("pages")
+    try:
+        os.write(file, data)
+        pages = leaves.Pages(Path(f"/proc/self/fd/{file}"))
+        list(leaves.rows_in_leaves(pages))
+        list(leaves.entries(pages))
+        pages.close()
+    finally:
+        os.close(file)
 
 
 PARSERS = {
