@@ -32,6 +32,7 @@ FUZZED = {
     "artifacts": ONLY_CALLS,
     "attending": "it reads one time that it wrote itself, and takes anything else for none",
     "beside": "list beside a tree",
+    "briefing": "it converts a record of ours back after secrets were taken out of it",
     "choosing": "list of rows",
     "cli.back": SAID,
     "cli.command": SAID,
@@ -70,6 +71,7 @@ FUZZED = {
     "reach": GIT,
     "receiving": "sealed run",
     "records": "FABER state",
+    "redact": "hidden text",
     "reshelving": "it reads objects that git has just written for us",
     "retelling": "lines of a transcript",
     "rows": OURS,
@@ -82,6 +84,7 @@ FUZZED = {
     "staging": "it reads objects that git has just written for us",
     "statefile": ONLY_CALLS,
     "stores.leaves": "page of the database",
+    "stores.plans": "it reads a plan that the same repair has just written",
     "stores.pages": "log of the database",
     "stores.salvaging": "it reads damaged databases; tests/crash/test_damage.py damages them",
     "stores.sqlite_lists": OURS,
@@ -95,7 +98,7 @@ FUZZED = {
 }
 ALSO = {  # parsers that no module above stands for alone
     *("git file", "HEAD", "packed refs", "git configuration", "alternates", "difference", "stored difference", "id"),
-    *("hidden text", "Go Team file", "settings of the user", "settings that are changed", "settings that call us"),
+    *("Go Team file", "settings of the user", "settings that are changed", "settings that call us"),
     *("workflow that waits", "condition", "troubles of hooks", "projects of the client", "written session file"),
 }
 
