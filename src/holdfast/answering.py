@@ -83,8 +83,9 @@ def answer_shortly(workspace: Workspace, call: Call, event: str) -> str | None:
     if run is None:
         return None
     budget = _budget(workspace, event) // 2
+    told = last and without_secrets(workspace, last)
     text = plan_brief(
-        without_secrets(workspace, run), last, workspace.clock.now(), budget, chance=workspace.chance
+        without_secrets(workspace, run), told, workspace.clock.now(), budget, chance=workspace.chance
     ).text
     return f"{text}\n\nThis is short because Holdfast is still taking in what happened: `holdfast brief` tells more."
 

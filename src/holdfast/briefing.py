@@ -30,7 +30,7 @@ def make_brief(workspace: Workspace, run: Run, last: Session | None, budget: int
     artifacts = [structs.replace(found, text=workspace.hide(found.text)) for found in artifacts]
     return plan_brief(
         without_secrets(workspace, run),
-        last,
+        last and without_secrets(workspace, last),
         workspace.clock.now(),
         budget,
         bearings,

@@ -32,13 +32,15 @@ from holdfast.patterns import (
 )
 
 BUDGET = 64 << 20  # bytes of text in one value; what comes after them is not looked at, and therefore not kept
+REMEMBERED = 4 << 20  # characters of texts that need not be looked at again
 DEEPEST = 4  # texts inside texts
 NESTED = 100  # lists and objects in each other; a text that holds more is no JSON that anybody wrote
 SHORT, ROOM = 200, 1 << 18  # bytes of a form that is part of one pattern, and of all of them together
 ROUNDS = 8  # until nothing more is found; a second round finds something only where a mark made a border
 BEGINNINGS = '{[" \t\r\n'
 OPENING, CLOSING = ("{", "[", '"'), ("}", "]", '"')
-ENCODED = r"[A-Za-z0-9+/_-]{24,}={0,2}"
+# Base64 of ASCII: the first bit of each of three bytes is 0, so that of four characters three are of one half each.
+ENCODED = r"(?:[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][\w+/-]){6,}[\w+/-]{0,3}={0,2}"
 PERCENT = r"[^\s\"'<>`]*%[0-9A-Fa-f]{2}[^\s\"'<>`]*"
 PASSED = "surrogatepass"
 
@@ -63,6 +65,8 @@ class Redactor:
         self._any = [anything(), *([self._known] if self._known else []), *self._own]
         self._encoded, self._percent, self._marks = compiled(ENCODED), compiled(PERCENT), compiled(MARKS)
         self._left = 0
+        self._passed: set[str] = set()  # texts without a secret: a call's are looked at again as those of its event
+        self._room = REMEMBERED
 
     def clean(self, value: Any) -> tuple[Any, Counts]:
         """A decoded JSON value without the secrets in it, and how many of each kind were found."""
@@ -70,10 +74,21 @@ class Redactor:
         self._left = BUDGET
         texts: list[str] = []
         is_named = _gather(value, texts, DEEPEST)
-        data = "\0".join(texts).encode("utf-8", PASSED)
+        fresh = [text for text in texts if text not in self._passed]
+        data = "\0".join(fresh).encode("utf-8", PASSED)
         if not is_named and len(data) <= BUDGET and not self._may_hold(data):
+            self._remember(fresh)
             return value, counts
         return self._value(value, counts, DEEPEST), counts
+
+    def _remember(self, texts: list[str]) -> None:
+        for text in texts:
+            self._room -= len(text)
+            if self._room < 0:
+                self._passed.clear()
+                self._room = REMEMBERED
+            if len(text) <= self._room:
+                self._passed.add(text)
 
     def text(self, text: str) -> str:
         """One text, for who needs no count."""

@@ -25,14 +25,15 @@ def take_batch(workspace: Workspace, journal: Journal, left: set[str]) -> tuple[
     worktrees: dict[str, str] = {}
     moments: Moments = {}
     size = added = 0
-    for name in intake.waiting(workspace.inbox):
+    inbox = workspace.inbox
+    for name in intake.waiting(inbox):
         if name in left:
             continue
         if journal.has_event(ids.event_of_call(name)):  # whoever took it in did not come to remove it
             done.append(name)
             continue
         try:
-            call = intake.read(workspace.inbox, name)
+            call = intake.read(inbox, name)
         except NotACall:
             strange.append(name)
             continue
