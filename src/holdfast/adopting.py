@@ -145,7 +145,7 @@ def _point(workspace: Workspace, journal: Journal, active: str) -> bool:
 
 def _read(workspace: Workspace, run: str, path: Path, active: str | None) -> Face | None:
     try:
-        return read_face(path)
+        return read_face(path, root=workspace.root)
     except Unreadable as error:
         with workspace.reading() as journal:
             known = journal.find_run(journal_id(run))

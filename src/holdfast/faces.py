@@ -55,6 +55,7 @@ class Face(Version):
     opening: int  # of the root's braces
     closing: int
     flaws: list[str]
+    root: Path | None = None  # that no link may lead out of
 
 
 class Unreadable(Damaged):
@@ -75,12 +76,12 @@ class Changed(Busy):
         self.theirs = theirs
 
 
-def read_face(path: Path, limit: int = files.READ_LIMIT) -> Face:
-    """The JSON object in a file, or Unreadable."""
-    return parse_face(path, _bytes_of(path, limit))
+def read_face(path: Path, limit: int = files.READ_LIMIT, root: Path | None = None) -> Face:
+    """The JSON object in a file, or Unreadable. Where a root is given, no link leads out of it."""
+    return parse_face(path, _bytes_of(path, limit, root), root)
 
 
-def parse_face(path: Path, data: bytes) -> Face:
+def parse_face(path: Path, data: bytes, root: Path | None = None) -> Face:
     """The JSON object in the bytes of a file, or Unreadable."""
     try:
         text = data.decode()
@@ -100,12 +101,12 @@ def parse_face(path: Path, data: bytes) -> Face:
         raise Unreadable(path, "not an object", f"It holds {_kind_of(value)} where an object belongs")
     if jsonedit.is_deeper(value):
         raise _too_deep(path)
-    return Face(path, data, value, text, scan.members, scan.opening, scan.closing, scan.flaws)
+    return Face(path, data, value, text, scan.members, scan.opening, scan.closing, scan.flaws, root)
 
 
-def _bytes_of(path: Path, limit: int) -> bytes:
+def _bytes_of(path: Path, limit: int, root: Path | None) -> bytes:
     try:
-        data = files.read(path, limit)
+        data = files.read(path, limit, root)
     except Trouble as error:
         is_denied = isinstance(error.__cause__, PermissionError)
         raise Unreadable(path, "no permission" if is_denied else "trouble", error.message) from error
@@ -263,13 +264,13 @@ def write_face(face: Face, data: bytes, *, lock_deadline: float = 30.0) -> list[
     The version that was read is kept beside it first. Whatever fails leaves one whole version in place.
     """
     check_writable(face)
-    path = face.path
-    with files.os_errors(path), files.lock(path.with_name(path.name + ".lock"), lock_deadline, path.name):
-        if (found := files.read(path)) != face.data:
+    path, root = face.path, face.root
+    with files.os_errors(path), files.lock(path.with_name(path.name + ".lock"), lock_deadline, path.name, root):
+        if (found := files.read(path, root=root)) != face.data:
             raise Changed(path, found)
         warnings = _back_up(face)
-        theirs = files.replace_shared(path, face.data, data)
-        if theirs is None and (found := files.read(path)) != data:
+        theirs = files.replace_shared(path, face.data, data, root=root)
+        if theirs is None and (found := files.read(path, root=root)) != data:
             raise Changed(path, found)
     if theirs is not None:
         raise Changed(path, theirs)
@@ -290,13 +291,13 @@ def _back_up(face: Face) -> list[str]:
     path = face.path.with_name(face.path.name + ".backup")
     try:
         with files.os_errors(path):
-            files.write(path, face.data, stat.S_IMODE(os.lstat(face.path).st_mode))
+            files.write(path, face.data, stat.S_IMODE(os.lstat(face.path).st_mode), face.root)
     except Refused as error:
         return [f"Could not create backup {path_text(path.name)}: {error.message}"]
     return []
 
 
-def best_backup(path: Path, accept: Callable[[dict[str, Any]], bool]) -> list[Face]:
+def best_backup(path: Path, accept: Callable[[dict[str, Any]], bool], root: Path | None = None) -> list[Face]:
     """The backups of a face that can be read and are accepted, under any of the names that are in use; newest first."""
     dated = []
     for place in [path.with_name(name) for name in _backup_names(path)] + _dated_backups(path):
@@ -306,7 +307,7 @@ def best_backup(path: Path, accept: Callable[[dict[str, Any]], bool]) -> list[Fa
     found = []
     for _, place in dated[:BACKUPS]:
         with contextlib.suppress(Unreadable):
-            face = read_face(place)
+            face = read_face(place, root=root)
             if accept(face.value):
                 found.append(face)
     return found

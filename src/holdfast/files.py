@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from holdfast import inside
 from holdfast.errors import Busy, Facts, Refused, from_os_error
 
 PRIVATE_FILE, PRIVATE_DIRECTORY = 0o600, 0o700
@@ -28,17 +29,26 @@ def os_errors(path: Path | str | None = None) -> Iterator[None]:
     """Turn a failed system call into one sentence with the path and a remedy."""
     try:
         yield
+    except inside.Outside as error:
+        raise Refused("A link leads out of the project", [("path", path)], ["remove the link"]) from error
     except OSError as error:
-        if error.filename is None and path is not None:
+        if path is not None and (error.filename is None or str(error.filename).startswith(inside.HELD)):
             error.filename = str(path)
         raise from_os_error(error) from error
 
 
-def write(path: Path, data: bytes, mode: int | None = None) -> None:
-    """Replace a file's content atomically; its mode stays, a new file is the user's alone."""
-    with os_errors(path), _temporary(path, data, _mode_of(path, mode)) as temporary:
-        os.rename(temporary, path)
-        sync_directory(path.parent)
+def write(path: Path, data: bytes, mode: int | None = None, root: Path | None = None) -> None:
+    """Replace a file's content atomically; its mode stays, a new file is the user's alone.
+
+    Here and below: where a root is given, no link leads out of it, also none that is put on the way meanwhile.
+    """
+    with (
+        os_errors(path),
+        inside.held(path, root) as place,
+        _temporary(place, data, _mode_of(place, mode)) as temporary,
+    ):
+        os.rename(temporary, place)
+        sync_directory(place.parent)
 
 
 def put(path: Path, data: bytes, mode: int = PRIVATE_FILE, *, synced: bool = True, date: float | None = None) -> None:
@@ -70,12 +80,19 @@ def staged(path: Path, data: bytes, mode: int, *, synced: bool = True, date: flo
             raise
 
 
-def replace_shared(path: Path, expected: bytes | None, data: bytes, new: int = PRIVATE_FILE) -> bytes | None:
+def replace_shared(
+    path: Path, expected: bytes | None, data: bytes, new: int = PRIVATE_FILE, root: Path | None = None
+) -> bytes | None:
     """Replace a file that strangers write too, if it still holds `expected`. Its mode stays; a new one has mode `new`.
 
     Returns None when that was so. Otherwise the stranger's bytes come back, and their file stays as it was.
     """
-    with os_errors(path), _temporary(path, data, _mode_of(path, None, new)) as temporary:
+    with os_errors(path), inside.held(path, root) as place:
+        return _replace_shared(place, expected, data, _mode_of(place, None, new))
+
+
+def _replace_shared(path: Path, expected: bytes | None, data: bytes, mode: int) -> bytes | None:
+    with _temporary(path, data, mode) as temporary:
         if expected is None:
             return _create_shared(temporary, path)
         _exchange(temporary, path)
@@ -146,11 +163,12 @@ def _mode_of(path: Path, mode: int | None, new: int = PRIVATE_FILE) -> int:
     return stat.S_IMODE(found) if stat.S_ISREG(found) else PRIVATE_FILE
 
 
-def read(path: Path, limit: int = READ_LIMIT) -> bytes | None:
+def read(path: Path, limit: int = READ_LIMIT, root: Path | None = None) -> bytes | None:
     """The bytes of a regular file, or None where there is none. Links, pipes, devices and giants are refused."""
     with os_errors(path):
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with inside.held(path, root) as place:
+                descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -194,18 +212,29 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
-def remove(path: Path) -> None:
-    with os_errors(path), contextlib.suppress(FileNotFoundError):
-        os.unlink(path)
-        sync_directory(path.parent)
+def remove(path: Path, root: Path | None = None) -> None:
+    with os_errors(path), contextlib.suppress(FileNotFoundError), inside.held(path, root) as place:
+        os.unlink(place)
+        sync_directory(place.parent)
 
 
-def make_directories(path: Path, mode: int = 0o777) -> None:
+def move_aside(path: Path, mark: str, root: Path) -> Path:
+    """Give a file another name beside it, which nothing has yet; answers with that."""
+    names = [f"{path.name}.{mark}", *(f"{path.name}.{mark}-{number}" for number in range(2, 10_000))]
+    with os_errors(path), inside.held(path, root) as place:
+        name = next(name for name in names if not os.path.lexists(place.with_name(name)))
+        os.rename(place, place.with_name(name))
+        sync_directory(place.parent)
+    return path.with_name(name)
+
+
+def make_directories(path: Path, mode: int = 0o777, root: Path | None = None) -> None:
     """Make a directory and what lacks above it. A power cut takes none of them away, nor what lies in them."""
     if not path.is_dir():
-        make_directories(path.parent)
-        path.mkdir(mode, exist_ok=True)
-        sync_directory(path.parent)
+        make_directories(path.parent, root=root)
+        with os_errors(path), inside.held(path, root) as place:
+            place.mkdir(mode, exist_ok=True)
+            sync_directory(place.parent)
 
 
 def make_private_directory(path: Path) -> None:
@@ -237,10 +266,10 @@ def check_private(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def lock(path: Path, deadline: float, what: str = "the store") -> Iterator[None]:
+def lock(path: Path, deadline: float, what: str = "the store", root: Path | None = None) -> Iterator[None]:
     """Hold a lock file; whoever waits longer than the deadline is told who has it."""
-    with os_errors(path):
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
+    with os_errors(path), inside.held(path, root) as place:
+        descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
         os.fchmod(descriptor, PRIVATE_FILE)
     try:
         _wait_for(descriptor, path, time.monotonic() + deadline, what)

@@ -81,7 +81,7 @@ def read_target(workspace: Workspace, run: str, absent: str, damaged: str) -> Ta
             raise WorkflowError(absent, [("Run ID", run), ("Path", expected)], steps)
         raise WorkflowError(absent, [("Run ID", run), ("Expected", expected)], steps)
     try:
-        face = read_face(path)
+        face = read_face(path, root=workspace.root)
     except Unreadable as error:
         facts = [("Path", shown(workspace, path)), ("Error", error.why)]
         raise WorkflowError(damaged, facts, _backup_steps(workspace, run, path)) from error
@@ -118,7 +118,7 @@ def is_of(run: str, state: State) -> bool:
 
 
 def _backup_steps(workspace: Workspace, run: str, path: Path) -> list[str]:
-    found = faces.best_backup(path, lambda state: is_of(run, state))
+    found = faces.best_backup(path, lambda state: is_of(run, state), workspace.root)
     if not found:
         return ["Check if backup exists: none was found beside it", f"`holdfast repair {run}` looks into the store"]
     return [
@@ -131,7 +131,7 @@ def _only_open(workspace: Workspace) -> str:
     candidates: list[tuple[str, Told, State]] = []
     for run, path in faber.list_states(workspace.root):
         try:
-            face = read_face(path)
+            face = read_face(path, root=workspace.root)
         except Unreadable:
             continue
         told = faber.tell(face.value, run)
@@ -182,7 +182,7 @@ def lost_records(workspace: Workspace, target: Target) -> list[str]:
         if run is not None and run.owned is not None and run.worktree == workspace.worktree:
             known = [*run.owned.lost, *run.owned.sessions]
     backup = target.face.path.with_name(target.face.path.name + ".backup")
-    before = _glance(backup)
+    before = _glance(backup, workspace.root)
     known += record_ids(before) if is_of(target.run, before) else []
     return [id for id in dict.fromkeys(known) if id not in now]
 
@@ -194,13 +194,13 @@ class Glance(Struct):
     sessions: Any = None
 
 
-def _glance(path: Path) -> State:
+def _glance(path: Path, root: Path) -> State:
     """A copy of a state that is only looked into, and so read without the care that writing it again needs."""
     try:
-        found = msgspec.json.decode(files.read(path) or b"", type=Glance)
+        found = msgspec.json.decode(files.read(path, root=root) or b"", type=Glance)
         return {"run_id": found.run_id, "sessions": found.sessions}
     except (*UNREADABLE, HoldfastError):  # JSON with flaws too
         try:
-            return read_face(path).value
+            return read_face(path, root=root).value
         except Unreadable:
             return {}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import stat
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-PASSING = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+LOOKING = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_NOFOLLOW | os.O_CLOEXEC
+PASSING = LOOKING | os.O_DIRECTORY
+HELD = "/proc/self/fd/"
 FORBIDDEN = (".git", ".holdfast")  # settings with secrets, and what is ours
 
 
@@ -75,15 +79,46 @@ def read(full: str, most: int) -> tuple[bytes, int]:
 def _open(full: str) -> int:
     """Open a file by a path on which no link stands: a directory may have become one since it was looked at."""
     *directories, name = full.split(os.sep)[1:]
-    here = os.open(os.sep, PASSING)
+    here = walk(os.sep, directories)
     try:
-        for directory in directories:
-            below = os.open(directory, PASSING, dir_fd=here)
-            os.close(here)
-            here = below
         return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=here)
     finally:
         os.close(here)
+
+
+def walk(top: str | bytes, names: Iterable[str | bytes]) -> int:
+    """A descriptor of a directory below another one. None of the names on the way is a link."""
+    here = os.open(top, PASSING & ~os.O_NOFOLLOW)
+    for name in names:
+        try:
+            below = os.open(name, PASSING, dir_fd=here)
+        finally:
+            os.close(here)
+        here = below
+    return here
+
+
+@contextlib.contextmanager
+def held(path: Path, root: Path | None) -> Iterator[Path]:
+    """The same file by way of its directory, which is held open: whatever becomes of the names above it meanwhile.
+
+    Without a root, or where a system has no names for descriptors, it is the path itself.
+    """
+    if root is None:
+        yield path
+        return
+    found = resolve(root, os.path.relpath(path.parent, root))
+    names = [] if found.path == os.curdir else found.path.split(os.sep)
+    descriptor = walk(_real(os.fspath(root)), names)
+    try:
+        yield Path(os.fsdecode(name_of(descriptor, os.fsencode(path))))
+    finally:
+        os.close(descriptor)
+
+
+def name_of(directory: int, full: bytes) -> bytes:
+    """Another name of a file: by way of its directory, which is held open. The same where a system has none."""
+    return b"%s%d/%s" % (HELD.encode(), directory, os.path.basename(full)) if os.path.isdir(HELD) else full
 
 
 def changed(full: str) -> datetime | None:

@@ -5,6 +5,7 @@ What a file looked like when it was stored is remembered, so that it is read aga
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -15,6 +16,7 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
+from holdfast import inside
 from holdfast.beside import Beside, is_temporary
 from holdfast.filters import filtered
 from holdfast.git import Git, Reader
@@ -106,7 +108,7 @@ class Looking:
             if path in withheld or status.st_size > min(self.limits.file, self.budget):
                 self._skip(path, status)
             else:
-                self._store(path, self.full(path), status)
+                self._store(path, status)
 
     def look_everywhere(self, paths: list[bytes], include: Iterable[bytes]) -> None:
         """Look at all that may have changed."""
@@ -181,9 +183,9 @@ class Looking:
         if before is not None:
             self.changes[path] = None
 
-    def _store(self, path: bytes, full: bytes, status: os.stat_result) -> None:
+    def _store(self, path: bytes, status: os.stat_result) -> None:
         try:
-            data = os.readlink(full) if stat.S_ISLNK(status.st_mode) else read_bytes(full)
+            data = read_bytes(self.root, path, is_link=stat.S_ISLNK(status.st_mode))
         except OSError:
             self._skip(path, status)
             return
@@ -275,7 +277,17 @@ def readable_kind(mode: int) -> bool:
     return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
 
 
-def read_bytes(path: bytes) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+def read_bytes(root: bytes, path: bytes, *, is_link: bool) -> bytes:
+    """What a file or link holds; by way of its directory, which may have become a link since it was looked at."""
+    *directories, name = path.split(b"/")
+    directory = inside.walk(root, directories)
+    try:
+        if is_link:
+            return os.readlink(name, dir_fd=directory)
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
+    finally:
+        os.close(directory)
     with open(descriptor, "rb", buffering=0) as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "is not a regular file any more")
         return file.read()

@@ -164,7 +164,7 @@ def adopt_history(workspace: Workspace) -> list[str]:
     damaged = []
     for place in sorted((workspace.root / HISTORY).glob("*.json"))[:MOST_ARCHIVED]:
         try:
-            theirs = read_state(workspace.hide(read_face(place).value))
+            theirs = read_state(workspace.hide(read_face(place, root=workspace.root).value))
         except (Unreadable, Incompatible) as error:
             damaged.append(f"{path_text(place.name)}: {error.why if isinstance(error, Unreadable) else error}")
             continue
@@ -224,13 +224,13 @@ def _write(workspace: Workspace, run: Run, face: Face | None) -> bool:
         workspace.warn(f"{SESSION} is not written: {'; '.join(face.flaws) or 'it is of another session'}")
         return True
     data = as_bytes(before, members) if face is None or is_legacy(before) else with_members(face, members)
-    files.make_directories(path.parent)
-    if files.replace_shared(path, face.data if face else None, data, SHARED) is not None:
+    files.make_directories(path.parent, root=workspace.root)
+    if files.replace_shared(path, face.data if face else None, data, SHARED, workspace.root) is not None:
         return False
     remember(workspace, Written(run.id, run.seq, digest(data), parse_face(path, data).value))
     place = place_in_history(workspace, run)
     if place.exists():  # it was gone on with
-        files.remove(place)
+        files.remove(place, workspace.root)
     return True
 
 
@@ -266,9 +266,9 @@ def _archive(workspace: Workspace, run: Run, face: Face | None) -> bool:
     before = _held(workspace, run, face)
     data = as_bytes(before, _members(workspace, run, before))
     place = place_in_history(workspace, run)
-    files.make_directories(place.parent)
-    files.write(place, data, SHARED)
-    if read_state(read_face(place).value).session_id != run.id:
+    files.make_directories(place.parent, root=workspace.root)
+    files.write(place, data, SHARED, workspace.root)
+    if read_state(read_face(place, root=workspace.root).value).session_id != run.id:
         raise Refused("The archived session does not read back", [("path", place)], ["run the command again"])
     if face is not None and not remove(workspace, face):
         return False
@@ -281,7 +281,7 @@ def _was_archived(workspace: Workspace, run: Run, memory: Written) -> bool:
     place = place_in_history(workspace, run)
     if not place.exists():
         return False
-    _take_in(workspace, read_face(place), memory)
+    _take_in(workspace, read_face(place, root=workspace.root), memory)
     _note_archived(workspace, run, path_text(place.relative_to(workspace.root)))
     return True
 

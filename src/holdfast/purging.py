@@ -131,7 +131,7 @@ def _shows(root: Path, path: str, run: str) -> bool:
     """Whether a file of the project shows a run, and no link leads out to it. A Go Team's lies below the run's name."""
     with contextlib.suppress(HoldfastError, inside.Outside):
         inside.resolve(root, path)
-        return Path(path).parent.name == run or read_face(root / path).value.get("session_id") == run
+        return Path(path).parent.name == run or read_face(root / path, root=root).value.get("session_id") == run
     return False
 
 
@@ -204,7 +204,7 @@ def hide(workspace: Workspace, home: Workspace | None, run: str, shown: list[str
     if home is not None:
         there = [path for path in shown if _shows(home.root, path, run)]
         for path in there:
-            files.remove(home.root / path)
+            files.remove(home.root / path, home.root)
         teampurging.forget(home, run, there)
     if home is not workspace:
         if home is not None:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast import files
+from holdfast import files, inside
 from holdfast.beside import TEMPORARY, is_temporary
 from holdfast.errors import Refused
 from holdfast.text import path_text
@@ -46,16 +46,20 @@ class Putting:
         self._many = many
         self._touched: set[bytes] = set()
         self._real: set[bytes] = set()  # directories that were found, or made, on the way to a file
+        self._held: tuple[bytes, int] | None = None  # the directory that was last worked in, held open
+
+    def __del__(self) -> None:
+        self._let_go()
 
     def remove(self, path: bytes) -> None:
         """Remove a file or link. A directory in its place stays."""
-        full = self._full(path)
-        if not self._parents_are_real(path):
+        full, place = self._full(path), self._find_place(path)
+        if place is None:
             return
         try:
-            if stat.S_ISDIR(os.lstat(full).st_mode):
+            if stat.S_ISDIR(os.lstat(place).st_mode):
                 return
-            os.unlink(full)
+            os.unlink(place)
         except FileNotFoundError:
             return
         self.done.removed += 1
@@ -67,44 +71,44 @@ class Putting:
         full = self._full(path)
         self._make_parents(path)
         stands = self._clear_the_way(path)
+        place = self._place(path)
         if not self._many:
-            self._replace(full, data, mode)
-        elif mode is None or not stands or not _overwrite(full, data, mode):
+            self._replace(place, data, mode)
+        elif mode is None or not stands or not _overwrite(place, data, mode):
             if stands:
-                os.unlink(full)
-            self._make(full, data, mode)
+                os.unlink(place)
+            self._make(place, data, mode)
         self.done.written += 1
         self._touched.add(os.path.dirname(full))
 
-    def _replace(self, full: bytes, data: bytes, mode: int | None) -> None:
-        temporary = os.path.dirname(full) + b"/" + TEMPORARY + os.urandom(6).hex().encode()
+    def _replace(self, place: bytes, data: bytes, mode: int | None) -> None:
+        temporary = os.path.dirname(place) + b"/" + TEMPORARY + os.urandom(6).hex().encode()
         try:
             self._make(temporary, data, mode)
-            os.rename(temporary, full)
+            os.rename(temporary, place)
         except BaseException:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(temporary)
             raise
 
-    def _make(self, full: bytes, data: bytes, mode: int | None) -> None:
+    def _make(self, place: bytes, data: bytes, mode: int | None) -> None:
         if mode is None:
-            os.symlink(data, full)
+            os.symlink(data, place)
         else:
-            _write_file(full, data, mode, synced=not self._many)
+            _write_file(place, data, mode, synced=not self._many)
 
     def set_mode(self, path: bytes, mode: int) -> None:
         """Change the permission bits of a file whose content is right."""
-        full = self._full(path)
-        if not self._parents_are_real(path) or not stat.S_ISREG(os.lstat(full).st_mode):
+        place = self._find_place(path)
+        if place is None or not _change_mode(place, mode):
             return
-        os.chmod(full, mode)
         self.done.written += 1
         try:
             if not self._many:
-                _sync(full)
+                _sync(place)
         except PermissionError:  # it may not be read, not even by us
             self._many = True
-            self._touched.add(os.path.dirname(full))
+            self._touched.add(os.path.dirname(self._full(path)))
 
     def make_directory(self, path: bytes) -> None:
         self._full(path)
@@ -112,20 +116,20 @@ class Putting:
 
     def keep_directory(self, path: bytes) -> None:
         """Make a directory where its place is free."""
-        if self._parents_are_real(path) and not os.path.lexists(self._full(path)):
+        place = self._find_place(path)
+        if place is not None and not os.path.lexists(place):
             self.make_directory(path)
 
     def drop_directory(self, directory: bytes) -> None:
         """Git knows no empty directories: one that has become empty goes, as `git checkout` would do it."""
-        while directory:
-            full = self._full(directory)
+        while directory and (place := self._find_place(directory)) is not None:
             try:
-                os.rmdir(full)
+                os.rmdir(place)
             except OSError as error:
                 if error.errno not in STILL_USED:
                     raise
                 return
-            self._touched.add(os.path.dirname(full))
+            self._touched.add(os.path.dirname(self._full(directory)))
             directory = os.path.dirname(directory)
 
     def bring_back(self, held: Path) -> None:
@@ -140,11 +144,10 @@ class Putting:
         """Remove the files that a killed restore of these paths was about to rename; answers with how many."""
         removed = 0
         for directory in {os.path.dirname(path) for path in paths}:
-            if self._parents_are_real(directory + b"/x" if directory else b"x"):
-                full = self._full(directory) if directory else self.root
-                for name in filter(is_temporary, os.listdir(full)):
-                    os.unlink(full + b"/" + name)
-                    removed += 1
+            place = self._find_place(directory + b"/x" if directory else b"x")
+            for name in filter(is_temporary, os.listdir(os.path.dirname(place)) if place else ()):
+                os.unlink(os.path.dirname(place or b"") + b"/" + name)
+                removed += 1
         return removed
 
     def settle(self) -> None:
@@ -168,39 +171,57 @@ class Putting:
         if not directory or directory in self._real:
             return
         self._make_parents(directory)
-        full = self._full(directory)
+        place = self._place(directory)
         try:
-            if not stat.S_ISDIR(os.lstat(full).st_mode):
+            if not stat.S_ISDIR(os.lstat(place).st_mode):
                 self._move_aside(directory)
-                os.mkdir(full)
+                os.mkdir(place)
         except FileNotFoundError:
-            os.mkdir(full)
-        self._touched.add(os.path.dirname(full))
+            os.mkdir(place)
+        self._touched.add(os.path.dirname(self._full(directory)))
         self._real.add(directory)
 
-    def _parents_are_real(self, path: bytes) -> bool:
-        """No part of the way is a link, which could lead out of the worktree."""
-        at = self.root
-        for part in path.split(b"/")[:-1]:
-            at += b"/" + part
+    def _find_place(self, path: bytes) -> bytes | None:
+        """What stands at a path, by way of its directory, which is held open; None where a link leads there.
+
+        A directory that becomes a link after it was looked at could lead out of the worktree.
+        """
+        full, directory = self._full(path), os.path.dirname(path)
+        if self._held is None or self._held[0] != directory or not self._is_there(self._held[1]):
+            self._let_go()
             try:
-                if not stat.S_ISDIR(os.lstat(at).st_mode):
-                    return False
+                self._held = directory, inside.walk(self.root, directory.split(b"/") if directory else ())
             except OSError:
-                return False
-        return True
+                return None
+        return inside.name_of(self._held[1], full)
+
+    def _is_there(self, descriptor: int) -> bool:
+        """Whether a directory that is held open still has a name."""
+        return os.fstat(descriptor).st_nlink > 0
+
+    def _place(self, path: bytes) -> bytes:
+        place = self._find_place(path)
+        if place is None:
+            facts = [("path", path_text(os.fsdecode(path)))]
+            raise Refused("A directory became a link while we wrote into it", facts, ["run the command again"])
+        return place
+
+    def _let_go(self) -> None:
+        if self._held is not None:
+            os.close(self._held[1])
+            self._held = None
 
     def _clear_the_way(self, path: bytes) -> bool:
         """Whether a file or link stands there. A directory is moved aside, if anything is still in it."""
-        full = self._full(path)
+        place = self._place(path)
         try:
-            kind = os.lstat(full).st_mode
+            kind = os.lstat(place).st_mode
         except FileNotFoundError:
             return False
         if stat.S_ISREG(kind) or stat.S_ISLNK(kind):
             return True
         try:
-            os.rmdir(full)
+            os.rmdir(place)
         except OSError:  # it is not empty, or no directory
             self._move_aside(path)
         return False
@@ -213,7 +234,8 @@ class Putting:
             holder = b"%s-%d" % (self.aside, number)
         target = holder + b"/" + path
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        self._move(self._full(path), target)
+        self._move(self._place(path), target)
+        self._touched.add(os.path.dirname(self._full(path)))
         at = os.path.dirname(target)
         while len(at) >= len(os.path.dirname(holder)):
             self._touched.add(at)
@@ -223,11 +245,14 @@ class Putting:
     def _bring_back(self, held: bytes, inside: bytes) -> None:
         for name in sorted(os.listdir(held)):
             path = inside + b"/" + name if inside else name
-            source, full = held + b"/" + name, self._full(path)
-            if not os.path.lexists(full):
-                self._move(source, full)
+            source, place = held + b"/" + name, self._find_place(path)
+            if place is None:
+                continue
+            if not os.path.lexists(place):
+                self._move(source, place)
+                self._touched |= {held, os.path.dirname(self._full(path))}
                 self.done.brought_back.append(path_text(os.fsdecode(path)))
-            elif _is_directory(source) and _is_directory(full):
+            elif _is_directory(source) and _is_directory(place):
                 self._bring_back(source, path)
         with contextlib.suppress(OSError):  # something has to stay there
             os.rmdir(held)
@@ -242,7 +267,6 @@ class Putting:
 
             shutil.move(os.fsdecode(source), os.fsdecode(target))
             self._many = True  # what was copied has to be synced as a whole
-        self._touched |= {os.path.dirname(source), os.path.dirname(target)}
 
 
 def _is_directory(path: bytes) -> bool:
@@ -268,6 +292,18 @@ def _overwrite(full: bytes, data: bytes, mode: int) -> bool:
         os.close(descriptor)
 
 
+def _change_mode(place: bytes, mode: int) -> bool:
+    """Change the bits of a regular file. A link that has just taken its place is not followed."""
+    descriptor = os.open(place, inside.LOOKING)
+    try:
+        is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        if is_file:
+            os.chmod(os.path.dirname(inside.name_of(descriptor, place + b"/x")), mode)
+        return is_file
+    finally:
+        os.close(descriptor)
+
+
 def _write_file(path: bytes, data: bytes, mode: int, *, synced: bool) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
@@ -280,7 +316,7 @@ def _write_file(path: bytes, data: bytes, mode: int, *, synced: bool) -> None:
 
 
 def _sync(path: bytes) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         os.fsync(descriptor)
     finally:

@@ -46,7 +46,7 @@ def check_place(workspace: Workspace) -> None:
 def read_session(workspace: Workspace) -> Face | None:
     """The file, or None where there is none."""
     try:
-        return read_face(workspace.root / SESSION)
+        return read_face(workspace.root / SESSION, root=workspace.root)
     except Unreadable as error:
         if error.reason == "missing":
             return None
@@ -82,27 +82,18 @@ def as_bytes(before: Body, members: Body) -> bytes:
 
 def put_aside(workspace: Workspace) -> Path:
     """Move a damaged file out of the way; nothing of it is lost."""
-    path = workspace.root / SESSION
-    name = f"{path.name}.corrupt-{workspace.clock.now():%Y%m%d-%H%M%S}"
-    aside = next(place for place in _numbered(path.with_name(name)) if not os.path.lexists(place))
-    with files.os_errors(path):
-        os.rename(path, aside)
-        files.sync_directory(path.parent)
-    return aside
-
-
-def _numbered(place: Path) -> list[Path]:
-    return [place, *(place.with_name(f"{place.name}-{number}") for number in range(2, 10_000))]
+    mark = f"corrupt-{workspace.clock.now():%Y%m%d-%H%M%S}"
+    return files.move_aside(workspace.root / SESSION, mark, workspace.root)
 
 
 def remove(workspace: Workspace, face: Face) -> bool:
     """Take the file that was read away; False where somebody wrote another one meanwhile."""
-    if files.read(face.path) != face.data:
+    if files.read(face.path, root=workspace.root) != face.data:
         return False
     if face.flaws:  # a part of it is nowhere else
         put_aside(workspace)
     else:
-        files.remove(face.path)
+        files.remove(face.path, workspace.root)
     return True
 
 
@@ -112,15 +103,15 @@ def place_in_history(workspace: Workspace, run: Run) -> Path:
     name = run.id if ids.is_safe(run.id) else ids.file_name(run.id)
     for number in range(1, 1_000):
         place = directory / (f"{name}.json" if number == 1 else f"{name}-{number}.json")
-        if not os.path.lexists(place) or _is_same(place, run):
+        if not os.path.lexists(place) or _is_same(workspace, place, run):
             return place
     raise Refused("The history has too many sessions of this name", [("directory", directory)], ["move some away"])
 
 
-def _is_same(place: Path, run: Run) -> bool:
+def _is_same(workspace: Workspace, place: Path, run: Run) -> bool:
     """Whether a file of the history is of this very run: begun at the same moment."""
     try:
-        found = read_state(read_face(place).value)
+        found = read_state(read_face(place, root=workspace.root).value)
     except (Unreadable, Incompatible):
         return False
     mine = state_of(run)

@@ -114,7 +114,8 @@ def note_written(workspace: Workspace, run: str, ours: Version, done: Draft) -> 
     if not workspace.exists or workspace.is_off:
         return
     try:
-        face = ours if files.read(ours.path) == ours.data else read_face(ours.path)
+        is_ours = files.read(ours.path, root=workspace.root) == ours.data
+        face = ours if is_ours else read_face(ours.path, root=workspace.root)
         with workspace.writing(for_session=False) as journal:
             claim(workspace, journal, run)
             if known := take_face(workspace, journal, run, face):

@@ -108,9 +108,9 @@ def point_files(directory: Path) -> list[Path]:
     return [directory / name for name in names[:MOST]]
 
 
-def read_sound(path: Path, run: str | None) -> Face:
+def read_sound(path: Path, run: str | None, root: Path) -> Face:
     """A file that is what it should be, or Unreadable."""
-    face = read_face(path, READ_LIMIT)
+    face = read_face(path, READ_LIMIT, root)
     if why := flaw_of(face, run):
         raise Unreadable(path, "unsound", why)
     return face
@@ -140,7 +140,7 @@ def damages(workspace: Workspace, only: str | None = None) -> Iterator[Damage]:
     with workspace.reading() as journal:
         runs = [run for run in team_runs(journal, workspace.worktree) if only in (None, run.id)]
     if runs:
-        yield from _damage(root / REGISTRY, None)
+        yield from _damage(root / REGISTRY, None, workspace.root)
     for run in runs:
         directory = root / run.id
         if not is_directory(directory):
@@ -150,12 +150,12 @@ def damages(workspace: Workspace, only: str | None = None) -> Iterator[Damage]:
         known = {f"{kept.id}.json" for kept in run.standing.kept}
         for path in (*(directory / name for name in FACES), *point_files(directory)):
             if path.name in FACES or path.name in known:
-                yield from _damage(path, run.id)
+                yield from _damage(path, run.id, workspace.root)
 
 
-def _damage(path: Path, run: str | None) -> Iterator[Damage]:
+def _damage(path: Path, run: str | None, root: Path) -> Iterator[Damage]:
     try:
-        read_sound(path, run)
+        read_sound(path, run, root)
     except Unreadable as error:
         if os.path.lexists(path):
             yield Damage(path, run, error.why)
@@ -186,7 +186,7 @@ class Shelf:
         if run is not None:
             self.read_anew.add(run)
         try:
-            face = read_face(path, READ_LIMIT)
+            face = read_face(path, READ_LIMIT, self.workspace.root)
         except Unreadable as error:
             self._report(path, run, error.why)
             return None
@@ -223,10 +223,11 @@ class Shelf:
 
     def put_bytes(self, path: Path, before: bytes | None, data: bytes) -> None:
         """Replace what was read by this."""
-        if data != before and files.replace_shared(path, before, data, SHARED) is not None:
+        if data != before and files.replace_shared(path, before, data, SHARED, self.workspace.root) is not None:
             raise Edited
         look = look_at(path)
-        if look is not None and files.read(path, READ_LIMIT) == data:  # else somebody was quick, and is heard next time
+        now = files.read(path, READ_LIMIT, self.workspace.root)
+        if look is not None and now == data:  # else somebody was quick, and is heard next time
             self.written.looks[self.key(path)] = look
 
     def remove(self, path: Path, ours: Body) -> None:
@@ -237,7 +238,7 @@ class Shelf:
         before = self._before(path, key)
         if before is not None:
             self.remember(key, teammerging.beside(parse_face(path, before).value, ours))
-        files.remove(path)
+        files.remove(path, self.workspace.root)
         self.written.looks.pop(key, None)
 
     def remember(self, key: str, rest: Body | None) -> None:
@@ -258,7 +259,7 @@ class Shelf:
         look = look_at(path)
         if look is not None and look != self.written.looks.get(key):
             raise Edited
-        return files.read(path, READ_LIMIT)
+        return files.read(path, READ_LIMIT, self.workspace.root)
 
     def _report(self, path: Path, run: str | None, why: str) -> None:
         self.broken.add(self.key(path))

@@ -98,7 +98,7 @@ def _write_all(shelf: Shelf, trigger: str | None) -> None:
         pointed = journal.view.pointer(workspace.worktree)
         active = [run for run in runs if run.status is Status.ACTIVE]
         alive = {run.id for run in active if _is_attended(workspace, journal, run)}
-    _prepare(root)
+    _prepare(workspace, root)
     last = pointed if any(run.id == pointed for run in runs) else runs[-1].id if runs else None
     entries, head = [], Repository(workspace.root).head()
     for run in runs:
@@ -127,11 +127,11 @@ def _cleaned(journal: Journal, worktree: str) -> set[str]:
     return {run.id for run in found if run.archived is not None}
 
 
-def _prepare(root: Path) -> None:
+def _prepare(workspace: Workspace, root: Path) -> None:
     """The directory, and in it the word that keeps all of it out of commits and of `git clean`."""
-    files.make_directories(root, DIRECTORY)
+    files.make_directories(root, DIRECTORY, workspace.root)
     if not (root / ".gitignore").exists():
-        files.write(root / ".gitignore", b"*\n", SHARED)
+        files.write(root / ".gitignore", b"*\n", SHARED, workspace.root)
 
 
 def _around(workspace: Workspace, head: Head, alive: bool, trigger: str | None) -> Around:
@@ -152,10 +152,10 @@ def _write_run(shelf: Shelf, run: Run, around: Around) -> None:
     if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
         shelf.workspace.warn(f"{shelf.name(directory)} is not a directory, so the run's files are not written")
         return
-    files.make_directories(directory, DIRECTORY)
+    files.make_directories(directory, DIRECTORY, shelf.workspace.root)
     for name in os.listdir(directory):
         if LEFTOVER.fullmatch(name):  # of one of us who was killed; the lock is ours
-            files.remove(directory / name)
+            files.remove(directory / name, shelf.workspace.root)
     _write_points(shelf, directory, run)
     shelf.put(directory / MANIFEST, teamfiles.manifest(run))
     shelf.put(directory / ROLLBACKS, teamfiles.rollback_history(run))

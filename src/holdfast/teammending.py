@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from msgspec import Struct
@@ -30,7 +29,7 @@ def remake(workspace: Workspace, run: Run) -> tuple[list[Remade], list[str]]:
     lost: list[str] = []
     with on_shelf(workspace) as shelf:
         for damage in list(damages(workspace, run.id)):
-            said = _salvaged(damage)
+            said = _salvaged(damage, workspace.root)
             aside = _put_aside(shelf, damage)
             made.append(Remade(shelf.name(damage.path), shelf.name(aside), damage.why))
             lost += _hear(shelf, run, damage, said)
@@ -41,13 +40,13 @@ def remake(workspace: Workspace, run: Run) -> tuple[list[Remade], list[str]]:
     return made, lost
 
 
-def _salvaged(damage: Damage) -> Body:
+def _salvaged(damage: Damage, root: Path) -> Body:
     """The members of a damaged file that can be read."""
     name = damage.path.name
     if name not in SHAPES:
         return {}
     try:
-        text = (files.read(damage.path, READ_LIMIT) or b"").decode("utf-8", "replace")
+        text = (files.read(damage.path, READ_LIMIT, root) or b"").decode("utf-8", "replace")
     except HoldfastError:  # a link, a pipe, a directory, a giant
         return {}
     shape = {**SHAPES[name], "topic": str}
@@ -57,12 +56,8 @@ def _salvaged(damage: Damage) -> Body:
 
 def _put_aside(shelf: Shelf, damage: Damage) -> Path:
     path = damage.path
-    name = f"{path.name}.damaged-{shelf.workspace.clock.now():%Y%m%d-%H%M%S}"
-    places = [path.with_name(name), *(path.with_name(f"{name}-{number}") for number in range(2, 1_000))]
-    aside = next(place for place in places if not os.path.lexists(place))
-    with files.os_errors(path):
-        os.rename(path, aside)
-        files.sync_directory(path.parent)
+    mark = f"damaged-{shelf.workspace.clock.now():%Y%m%d-%H%M%S}"
+    aside = files.move_aside(path, mark, shelf.workspace.root)
     shelf.written.looks.pop(shelf.key(path), None)
     return aside
 

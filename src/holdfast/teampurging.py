@@ -43,7 +43,7 @@ def forget(workspace: Workspace, run: str, shown: Iterable[str]) -> None:
     if is_directory(root):
         with on_shelf(workspace) as shelf:  # or somebody who has just read the journal would write them again
             for name in shown:
-                files.remove(workspace.root / name)
+                files.remove(workspace.root / name, workspace.root)
             _leave_registry(shelf, run)
         with contextlib.suppress(OSError):  # it is not there, or others have something in it
             os.rmdir(root / run)
@@ -60,7 +60,7 @@ def left(workspace: Workspace, run: str) -> list[str]:
     found = [root / run] if os.path.lexists(root / run) else []
     for path in sorted(root.glob(f"{REGISTRY}*")):
         with contextlib.suppress(HoldfastError):
-            if run.encode() in (files.read(path, READ_LIMIT) or b""):
+            if run.encode() in (files.read(path, READ_LIMIT, workspace.root) or b""):
                 found.append(path)
     return [path_text(path) for path in found]
 
@@ -78,7 +78,7 @@ def _leave_registry(shelf: Shelf, run: str) -> None:
 
 def _rewrite(shelf: Shelf, path: Path, run: str) -> None:
     try:
-        before = files.read(path, READ_LIMIT)
+        before = files.read(path, READ_LIMIT, shelf.workspace.root)
         value = parse_face(path, before).value if before else {}
     except (Unreadable, HoldfastError):
         return

@@ -423,20 +423,20 @@ def leaf_page() -> bytes:
     page[108:110] = (4000).to_bytes(2)
     page[4000 : 4000 + len(cell)] = cell
     other = bytearray(page)
-    other[0], other[3:5], other[8:10] = next(iter(leaves.INDEX)), page[103:105], page[108:110]
+    other[0], other[3:5], other[8:10] = max(leaves.INDEX), page[103:105], page[108:110]
     return bytes(page + other)
 
 
 def read_leaves(data: bytes) -> None:
-    file = os.memfd_create("pages")
+    descriptor = os.memfd_create("leaves")
+    os.write(descriptor, data)
+    pages = leaves.Pages(Path(f"/proc/self/fd/{descriptor}"))
+    os.close(descriptor)
     try:
-        os.write(file, data)
-        pages = leaves.Pages(Path(f"/proc/self/fd/{file}"))
         list(leaves.rows_in_leaves(pages))
         list(leaves.entries(pages))
-        pages.close()
     finally:
-        os.close(file)
+        pages.close()
 
 
 PARSERS = {

@@ -299,7 +299,9 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
             dumped({"path": "/x", "before": "{}"}),
             stage.into(record, lambda: installing._load(stage.place / "state", stage.root / "x")),
         ),
-        "glance at a state": Parser(STATES, stage.into(state, lambda: (finding._glance(state), read_face(state)))),
+        "glance at a state": Parser(
+            STATES, stage.into(state, lambda: (finding._glance(state, stage.root), read_face(state)))
+        ),
         "session file": Parser(
             ORCHESTRATORS, stage.into(stage.root / SESSION, lambda: sessionfile.read_session(workspace))
         ),

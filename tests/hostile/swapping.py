@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,12 +11,15 @@ from pathlib import Path
 from holdfast import files
 
 LOOP = """
-import ctypes, os, sys
-one, other = (os.fsencode(path) for path in sys.argv[1:])
+import ctypes, itertools, os, sys
+one, other, target = (os.fsencode(path) for path in sys.argv[1:])
 exchange = ctypes.CDLL(None).renameat2
 print("ready", flush=True)
-while True:
+for number in itertools.count():
     exchange(-100, one, -100, other, 2)
+    if number % 16 == 0 and not os.path.islink(one) and not os.path.islink(other):  # somebody has moved it away
+        other = sys.argv[2].encode() + b"-%d" % number
+        os.symlink(target, other)
 """
 
 
@@ -26,7 +28,7 @@ def swapped(path: Path, leads_to: Path) -> Iterator[None]:
     """While this lasts, `path` is itself and a link to `leads_to` in turn. In the end it is itself again."""
     other = path.with_name(f"{path.name}-swapped")
     other.symlink_to(leads_to)
-    with subprocess.Popen([sys.executable, "-c", LOOP, path, other], stdout=subprocess.PIPE) as process:
+    with subprocess.Popen([sys.executable, "-c", LOOP, path, other, leads_to], stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == b"ready\n"
@@ -34,6 +36,8 @@ def swapped(path: Path, leads_to: Path) -> Iterator[None]:
         finally:
             process.kill()
             process.wait()
-    if path.is_symlink():
-        files._exchange(path, other)
-    os.unlink(other)
+    for link in path.parent.glob(f"{path.name}-swapped*"):
+        if path.is_symlink() and not link.is_symlink():
+            files._exchange(path, link)
+        if link.is_symlink():
+            link.unlink()

@@ -286,8 +286,8 @@ def test_p1_an_active_file_outside_the_project_is_not_believed(tmp_path: Path) -
     root = tmp_path / "project"
     (root / ".fractary").mkdir(parents=True)
     (root / ".fractary" / "faber").symlink_to(tmp_path / "outside")
-    warning = f"{OLD_ACTIVE} is ignored: It lies outside the project"
-    assert find_active(root) == faber.Active(None, None, [warning])
+    warnings = [f"{name} is ignored: A link leads out of the project" for name in (ACTIVE, OLD_ACTIVE)]
+    assert find_active(root) == faber.Active(None, None, warnings)
 
 
 def test_p1_a_run_that_is_missing_or_completed_is_named_all_the_same(tmp_path: Path) -> None:

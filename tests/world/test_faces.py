@@ -370,8 +370,8 @@ def test_a_writer_in_the_very_moment_of_the_exchange_wins(path: Path, monkeypatc
 def test_a_writer_right_after_us_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     face, replace = face_of(path, "{}"), files.replace_shared
 
-    def be_followed(path: Path, expected: bytes | None, data: bytes) -> bytes | None:
-        theirs = replace(path, expected, data)
+    def be_followed(path: Path, expected: bytes | None, data: bytes, **options: Any) -> bytes | None:
+        theirs = replace(path, expected, data, **options)
         path.write_bytes(b'{"theirs": 1}')
         return theirs
 

@@ -149,9 +149,7 @@ def find_active(root: Path) -> Active:
 def _named_in(root: Path, name: str, warnings: list[str]) -> str | None:
     path = root / name
     try:
-        data = files.read(path, ACTIVE_BYTES)
-        if data and not _is_inside(path, root):
-            raise Refused("It lies outside the project")
+        data = files.read(path, ACTIVE_BYTES, root)
         lines = [line for line in (data or b"").decode().lstrip(MARK).split("\n") if line.strip()]
         run = check_run_id(lines[0]) if lines else None
     except (Refused, UnicodeDecodeError) as error:

@@ -44,7 +44,7 @@ def cleanup(workspace: Workspace, *, days: int = DAYS, keep: int = KEPT, dry_run
         gone = [run for run in _too_many(over, now, days, keep) if not _is_needed(workspace, journal, run)]
     if not dry_run:
         for run in gone:
-            _remove(root_of(workspace) / run.id, run)
+            _remove(workspace, root_of(workspace) / run.id, run)
         with workspace.writing(for_session=False) as journal:
             for run in gone:
                 note_cleaned(journal, run)
@@ -72,12 +72,12 @@ def _is_exported(directory: Path) -> bool:
     return any((directory / "exports").glob("*.tar.gz"))
 
 
-def _remove(directory: Path, run: Run) -> None:
+def _remove(workspace: Workspace, directory: Path, run: Run) -> None:
     """Our files of a run; what others put beside them, and what was exported, stays."""
     if not is_directory(directory):
         return
     for name in (*FILES, *(f"{kept.id}.json" for kept in run.standing.kept)):
         if os.sep not in name and not (directory / name).is_symlink():
-            files.remove(directory / name)
+            files.remove(directory / name, workspace.root)
     with contextlib.suppress(OSError):
         os.rmdir(directory)

@@ -65,7 +65,7 @@ def _examine(workspace: Workspace, run: Run, place: int, broken: dict[str, list[
     kept = run.standing.kept[place]
     problems = [kept.flaw] if kept.flaw else []
     try:
-        document = read_face(root_of(workspace) / run.id / f"{kept.id}.json").value
+        document = read_face(root_of(workspace) / run.id / f"{kept.id}.json", root=workspace.root).value
     except Unreadable as error:
         problems.append(error.why)
     else:
@@ -96,22 +96,22 @@ def export_checkpoints(workspace: Workspace, *, run: str | None = None) -> Expor
     exports = directory / "exports"
     if not is_directory(directory) or exports.is_symlink():
         raise Refused("The run's directory is not there", [("path", directory)], ["`holdfast status` writes it anew"])
-    files.make_directories(exports, DIRECTORY)
+    files.make_directories(exports, DIRECTORY, workspace.root)
     points = [made[kept.checkpoint] for kept in found.standing.kept if kept.checkpoint in made]
     with shadow_of(workspace) as shadow:
-        data = _archive(shadow, directory, found, points)
+        data = _archive(shadow, directory, found, points, workspace.root)
     name = f"{found.id}-{workspace.clock.now():%Y%m%d-%H%M%S}.tar.gz"
     digest = hashlib.sha256(data).hexdigest()
-    files.write(exports / name, data)
-    files.write(exports / f"{name}.sha256", f"{digest}  {name}\n".encode())
+    files.write(exports / name, data, root=workspace.root)
+    files.write(exports / f"{name}.sha256", f"{digest}  {name}\n".encode(), root=workspace.root)
     return Exported(found.id, str((exports / name).relative_to(workspace.root)), digest, len(points))
 
 
-def _archive(shadow: Shadow, directory: Path, run: Run, points: list[Checkpoint]) -> bytes:
+def _archive(shadow: Shadow, directory: Path, run: Run, points: list[Checkpoint], root: Path) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
         for path in sorted(directory.glob("*.json")):
-            _add(archive, f"{run.id}/{path.name}", _bytes(path))
+            _add(archive, f"{run.id}/{path.name}", _bytes(path, root))
         for point in points:
             _add(archive, f"{run.id}/code/{point.name}.tar", shadow.git.run("archive", "--format=tar", point.tree))
             if buffer.tell() > MOST_BYTES:
@@ -120,9 +120,9 @@ def _archive(shadow: Shadow, directory: Path, run: Run, points: list[Checkpoint]
     return buffer.getvalue()
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: Path, root: Path) -> bytes:
     try:
-        return files.read(path) or b""
+        return files.read(path, root=root) or b""
     except HoldfastError:
         return b""
 

@@ -38,7 +38,7 @@ class Recovery(Struct):
 def recover(workspace: Workspace, choose: str | None = None) -> Recovery:
     """Say what can be done about a damaged session file, or do it."""
     path = workspace.root / SESSION
-    why = _damage(path)
+    why = _damage(path, workspace.root)
     found = Recovery(SESSION, why)
     if why is None:
         return found
@@ -51,7 +51,7 @@ def recover(workspace: Workspace, choose: str | None = None) -> Recovery:
     found.chosen = choose
     if choose == HISTORY:
         return found
-    text = _text(path)
+    text = _text(workspace, path)
     found.aside = path_text(put_aside(workspace).relative_to(workspace.root))
     if choose == MANUAL:
         members = salvage(text, MEMBERS, INNER)
@@ -67,9 +67,9 @@ def recover(workspace: Workspace, choose: str | None = None) -> Recovery:
     return found
 
 
-def _damage(path: Path) -> str | None:
+def _damage(path: Path, root: Path) -> str | None:
     try:
-        read_face(path)
+        read_face(path, root=root)
     except Unreadable as error:
         return None if error.reason == "missing" else error.why
     return None
@@ -80,12 +80,13 @@ def _choices(workspace: Workspace, path: Path) -> dict[str, str]:
     with workspace.reading() as journal:
         current = find_current(journal, workspace.worktree)
     copy = {COPY: f"put back what the journal knows of {current.id}: nothing is lost"} if current else {}
+    left = salvage(_text(workspace, path), MEMBERS, INNER)
     return copy | {
         FRESH: "begin a new session; the damaged file is kept aside",
         HISTORY: "check archived sessions",
-        MANUAL: f"extract what can still be read: {', '.join(salvage(_text(path), MEMBERS, INNER)) or 'nothing'}",
+        MANUAL: f"extract what can still be read: {', '.join(left) or 'nothing'}",
     }
 
 
-def _text(path: Path) -> str:
-    return (files.read(path) or b"").decode("utf-8", "replace")
+def _text(workspace: Workspace, path: Path) -> str:
+    return (files.read(path, root=workspace.root) or b"").decode("utf-8", "replace")

@@ -96,7 +96,7 @@ def _repair_file(workspace: Workspace, run: str | None = None, *, keep: bool = F
     named = run or faber.find_active(workspace.root).run or ""
     name = faber_id(workspace, known) if known is not None else faber.check_run_id(named)
     path = _path(workspace, name, known)
-    current, why = _current(path)
+    current, why = _current(path, workspace.root)
     lacking = _lacks(workspace, name, current) if current is not None else []
     if current is not None and (keep or not lacking):
         return _accept(workspace, name, current, changed=bool(lacking))
@@ -167,9 +167,9 @@ def _path(workspace: Workspace, name: str, known: Run | None) -> Path:
     return path
 
 
-def _current(path: Path) -> tuple[Face | None, str]:
+def _current(path: Path, root: Path) -> tuple[Face | None, str]:
     try:
-        return read_face(path), ""
+        return read_face(path, root=root), ""
     except Unreadable as error:
         return None, error.why
 
@@ -188,7 +188,7 @@ def _copies(workspace: Workspace, run: str, path: Path) -> list[Copy]:
             continue
         if is_of(run, face.value):
             found.append(Copy(face, STORE))
-    beside = faces.best_backup(path, lambda state: is_of(run, state))
+    beside = faces.best_backup(path, lambda state: is_of(run, state), workspace.root)
     return found + [Copy(face, shown(workspace, face.path)) for face in beside]
 
 
@@ -197,20 +197,20 @@ def _accept(workspace: Workspace, run: str, face: Face, *, changed: bool) -> Rep
     if changed:
         backup = face.path.with_name(face.path.name + ".backup")
         if backup.exists():
-            files.write(backup, face.data)
+            files.write(backup, face.data, root=workspace.root)
         _note(workspace, run, face)
     return Repaired(run, shown(workspace, face.path), changed)
 
 
 def _put_back(workspace: Workspace, run: str, path: Path, best: Copy, known: Run | None) -> Repaired:
-    before = files.read(path)
+    before = files.read(path, root=workspace.root)
     aside = None
     if before is not None:
         aside = path.with_name(f"{path.name}.damaged-{workspace.clock.now():%Y%m%d-%H%M%S}")
-        files.write(aside, before)
-    if files.replace_shared(path, before, best.face.data) is not None:
+        files.write(aside, before, root=workspace.root)
+    if files.replace_shared(path, before, best.face.data, root=workspace.root) is not None:
         raise Refused("Somebody else changed the file at the same moment", [("path", path)], ["run the command again"])
-    face = read_face(path)
+    face = read_face(path, root=workspace.root)
     shown_now = faber.tell(workspace.hide(face.value), run)
     lost = [f"session record {id}" for id in _lacks(workspace, run, face)] + _missed(known, shown_now)
     _note(workspace, run, face)

@@ -66,7 +66,7 @@ def _damaged_states(workspace: Workspace, journal: Journal) -> Iterator[Problem]
     for name, path in faber.list_states(workspace.root) if has_files(workspace) else ():
         try:
             if journal.find_run(journal_id(name)) is not None:
-                read_face(path)
+                read_face(path, root=workspace.root)
         except Unreadable as error:
             where = path_text(path.relative_to(workspace.root))
             yield Problem(where, f"{error.why}; `holdfast repair {name}` offers its backups")
