@@ -37,7 +37,7 @@ class PutStoreBack(Struct):
 def backup(workspace: Workspace, path: str, *, replace: bool = False) -> BackedUp:
     """Write a backup of journal, checkpoints, copies of files and waiting calls. It is read back before it counts."""
     target = _outside(workspace, path)
-    if target.is_dir() or (target.exists() and not replace):
+    if target.is_dir() or (os.path.lexists(target) and not replace):
         raise Refused(
             "Something is there already",
             [("path", path_text(target))],
