@@ -105,9 +105,13 @@ def _knows(directory: str, git: str) -> bool:
 
 
 def common_directory(directory: str) -> str:
-    """What `git rev-parse --git-common-dir` would say for a git directory: that of all its worktrees."""
+    """What `git rev-parse --git-common-dir` would say for a git directory: that of all its worktrees.
+
+    Only what lies among the worktrees there is believed: else whoever brings a directory leads us to another project.
+    """
     common = _join(directory, _first_line(directory + "/commondir"))
-    return common if _exists(common + "/HEAD") and _exists(common + "/objects") else directory
+    is_whole = _exists(common + "/HEAD") and _exists(common + "/objects")
+    return common if is_whole and directory.startswith(common + "/worktrees/") else directory
 
 
 def worktree_name(root: str) -> str:

@@ -19,6 +19,7 @@ from holdfast.git import find_git
 from holdfast.objects import KEEP
 from tests.faber_states import RUN, RUNS, a_state, put
 from tests.hostile.places import tree_of
+from tests.hostile.traps import set_traps
 from tests.surfaces.commands import CASES, Known, with_checkpoints
 from tests.surfaces.inside import call
 from tests.tools import INBOX, hook
@@ -91,29 +92,8 @@ def test_a_harmless_setting_of_a_project_does_count(target: Path) -> None:
 
 
 TRAP = "#!/bin/sh\ntouch {owned}\n"
-HOOKS = "pre-commit post-checkout post-merge fsmonitor-watchman post-index-change reference-transaction"
 PROGRAMS = "git sh bash python python3 uname less ps stty tput ldconfig gcc hostname"
 MODULES = "click msgspec apsw rich tomllib platformdirs json sitecustomize usercustomize"
-GIT_CONFIG = """
-[core]
-    fsmonitor = {command}
-    hooksPath = .git/hooks
-    pager = {command}
-    editor = {command}
-    sshCommand = {command}
-    worktree = /
-[alias]
-    status = !{command}
-[filter "x"]
-    clean = {command}
-    smudge = {command}
-[diff]
-    external = {command}
-[credential]
-    helper = !{command}
-[include]
-    path = /dev/zero
-"""
 
 
 @pytest.fixture
@@ -129,14 +109,11 @@ def trapped(repository: Path, tmp_path: Path) -> tuple[Path, Known, Path]:
         holdfast.decide(workspace, "this")
         holdfast.note(workspace, "that")
     command = f"touch {owned}"
-    for name in HOOKS.split():
-        _program(repository / ".git/hooks" / name, owned)
+    set_traps(repository, owned, tmp_path / "elsewhere")
     for name in PROGRAMS.split():
         _program(repository / name, owned)
     for name in MODULES.split():
         (repository / f"{name}.py").write_text(f"import os\nos.close(os.open({str(owned)!r}, os.O_CREAT))\n")
-    (repository / ".git/config").write_text(GIT_CONFIG.format(command=command))
-    (repository / ".gitattributes").write_text("* filter=x diff=x\n")
     (repository / ".env").write_text(f"HOLDFAST_STATE_DIR=/tmp/elsewhere\nPYTHONSTARTUP={repository}/json.py\n")
     (repository / ".envrc").write_text(f"{command}\n")
     (repository / ".claude").mkdir()
@@ -252,7 +229,8 @@ def test_no_verb_runs_or_reaches_anything_in_a_hostile_repository(
     found = json.loads(codes.read_text())
     # A run that was completed cannot fail, be aborted or be abandoned after that: those are refused. And nobody has
     # made the backup that is put back.
-    assert set(found[: len(commands)]) <= {0, 1, 10}, list(zip(commands, found, strict=False))
+    odd = [pair for pair in zip(commands, found, strict=False) if pair[1] not in (0, 1, 10)]
+    assert odd == []
     assert found.count(0) > len(found) / 3
     after = tree_of(repository / ".git", without=repository / ".git/holdfast")
     changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}

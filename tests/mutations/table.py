@@ -125,6 +125,8 @@ PLACES = [
      of("world/test_putting", "a_path_that_is_not_inside_is_refused_and_nothing_changes")),
     ("a link on the way to a path", "inside.py", "os.open(name, PASSING, dir_fd=here)", "os.open(name, PASSING & ~os.O_NOFOLLOW, dir_fd=here)",
      of("world/test_putting", "no_link_leads_out_of_the_worktree")),
+    ("a common directory", "spool.py", 'is_whole and directory.startswith(common + "/worktrees/")', "is_whole",
+     of("hostile/test_git_directory", "what_leads_from_a_git_directory_to_another_changes_nothing_there")),
     ("a directory that becomes a link", "inside.py", "yield Path(os.fsdecode(name_of(descriptor, os.fsencode(path))))",
      "yield path", of("hostile/test_directories_raced", "nothing_is_written_or_read_through_a_directory_that_becomes_a_link")),
     ("the store of a hook", "spool.py", "mode & 0o170000 == 0o040000 and not mode & 0o022 and status.st_uid == posix.geteuid()",
