@@ -40,6 +40,7 @@ NAME = re.compile(
 )
 LIST_LIMIT = 32 * 1024 * 1024
 CHUNK = 1 << 20
+LONGEST_NAME = 1024
 BROKEN = (tarfile.TarError, zlib.error, EOFError, ValueError, OverflowError)
 
 
@@ -278,12 +279,17 @@ class _Section:
 
 def _members(whole: IO[bytes] | gzip.GzipFile) -> Iterator[tuple[str, _Section]]:
     """The parts, each with its name. A head of any other kind is refused: it could say that its name has gigabytes."""
+    name = ""
     while (head := _exactly(whole, tarfile.BLOCKSIZE)).strip(b"\0"):
         member = tarfile.TarInfo.frombuf(head, "utf-8", "strict")
-        if member.type != tarfile.REGTYPE or member.size < 0:
-            raise _strange(member.name)
         section = _Section(whole, member.size)
-        yield member.name, section
+        if member.type == tarfile.GNUTYPE_LONGNAME and not name and 0 < member.size <= LONGEST_NAME:
+            name = section.read(member.size).rstrip(b"\0").decode()  # of more than a hundred bytes: a part of its own
+        elif member.type != tarfile.REGTYPE or member.size < 0:
+            raise _strange(member.name)
+        else:
+            yield name or member.name, section
+            name = ""
         section.finish()
     while data := whole.read(CHUNK):
         if data.strip(b"\0"):

@@ -31,6 +31,7 @@ from holdfast.stores.copying import check_database
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.crash.damage import write_back
+from tests.operations.fabers import Faber
 from tests.tools import Command
 from tests.world.calls import keep_by_hand
 
@@ -399,3 +400,14 @@ def test_a_process_that_had_the_old_database_open_writes_into_the_new_one(worked
         holdfast.note(other, "written afterwards")
         assert holdfast.runs(other).runs[0].notes[-1].text == "written afterwards"
     assert holdfast.runs(worked).runs[0].notes[-1].text == "written afterwards"
+
+
+def test_a_store_with_a_file_of_a_long_name_can_be_kept_and_put_back(faber: Faber, tmp_path: Path) -> None:
+    """A copy of a state file has the run's id in its name. Of more than a hundred bytes, tar keeps it by itself."""
+    faber.put()
+    faber.load()
+    names = [str(path.relative_to(faber.workspace.place)) for path in faber.workspace.place.rglob("*")]
+    assert max(map(len, names)) > 100, "no name is long enough to prove anything"
+    holdfast.backup(faber.workspace, str(tmp_path / "kept.tar.gz"))
+    with holdfast.open(faber.root) as workspace:
+        assert holdfast.restore_backup(workspace, str(tmp_path / "kept.tar.gz")).runs == 1
