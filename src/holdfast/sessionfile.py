@@ -63,7 +63,7 @@ def name_of(session_id: str) -> str:
     """The run that a session is in the journal: its own name, unless that could be taken for something else."""
     if ids.is_safe(session_id) and journal_id(session_id) == session_id:
         return session_id
-    return f"session-{hashlib.sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:20]}"
+    return f"session-{hashlib.sha256(session_id.encode('utf-8', 'surrogatepass')).hexdigest()[:20]}"
 
 
 def is_of(face: Face | None, run: Run) -> bool:
