@@ -8,6 +8,7 @@ meanwhile: then only our own calls go.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -29,6 +30,8 @@ from holdfast.text import one_line, path_text, sound_text
 ATTEMPTS = 5
 PATIENCE = 10.0
 LIMIT = 4 * 1024 * 1024
+# Somebody has put something into a directory of ours, it never came to be, or it is not ours to remove any more.
+STAYS = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EBUSY)
 LEFTOVER = re.compile(r"\.[0-9a-f]{12}(\.old)?")
 
 
@@ -225,9 +228,14 @@ def _give_back(path: Path, before: bytes, original: bytes | None) -> bool:
 
 def _finish(state: Path, path: Path, made: list[bytes]) -> None:
     for directory in reversed(made):
-        with contextlib.suppress(OSError):  # somebody has put something into it, or it never came to be
-            os.rmdir(directory)
-            files.sync_directory(Path(os.fsdecode(directory)).parent)
+        with files.os_errors(os.fsdecode(directory)):
+            try:
+                os.rmdir(directory)
+            except OSError as error:
+                if error.errno not in STAYS:  # the record stays too, so that it can be tried again
+                    raise
+            else:
+                files.sync_directory(Path(os.fsdecode(directory)).parent)
     files.remove(_record_path(state, path))
 
 

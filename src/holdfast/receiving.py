@@ -211,19 +211,6 @@ def _is_same(stored: Event, event: Event, run: str) -> bool:
     return same and (stored.kind, stored.time) == (event.kind, event.time)
 
 
-def count_redacted(journal: Journal, incoming: Incoming, plan: Plan) -> int:
-    """How many events that are known here lack secrets that stand in the file: what is stored is never overwritten."""
-    if incoming.manifest.redacted or not plan.known:
-        return 0
-    ours = journal.events(plan.run, until=plan.known)
-    pairs = zip(ours, read_events(incoming, incoming.manifest.run), strict=False)
-    return sum(_marks(here.body) > _marks(there.body) for here, there in pairs)
-
-
-def _marks(body: Body) -> int:
-    return msgspec.json.encode(body).count(b"[redacted ")
-
-
 def new_events(journal: Journal, incoming: Incoming, plan: Plan) -> Iterator[Event]:
     """The events that are not here yet, under names that no other run here has."""
     names: dict[str, str] = {}

@@ -148,5 +148,5 @@ def expect(workspace: Workspace) -> None:
 
 def remember(workspace: Workspace, written: Written) -> None:
     """Lost by a power cut, the file counts as an old copy: only what the run does not know is taken from it."""
-    data = msgspec.json.encode(sound(msgspec.to_builtins(written)))  # others may write what no JSON holds
+    data = msgspec.json.encode(sound(msgspec.to_builtins(written), small=True))  # others may write what no JSON holds
     files.put(_memory(workspace), data, synced=False)

@@ -252,7 +252,9 @@ class Shelf:
         return one_line(path_text(path.relative_to(self.workspace.root)), 200)
 
     def save(self) -> None:
-        data = msgspec.json.encode(sound(msgspec.to_builtins(self.written)))  # others may write what no JSON holds
+        data = msgspec.json.encode(
+            sound(msgspec.to_builtins(self.written), small=True)
+        )  # others may write what no JSON holds
         files.put(place_of(self.workspace), data, synced=False)
 
     def _before(self, path: Path, key: str) -> bytes | None:

@@ -57,7 +57,7 @@ def stamp(moment: datetime | None) -> str | None:
 
 def checksum(document: Body) -> str:
     """Of the document without its checksum: keys in order, no white space, UTF-8."""
-    rest = sound({name: value for name, value in document.items() if name != "checksum"})
+    rest = sound({name: value for name, value in document.items() if name != "checksum"}, small=True)
     return f"sha256:{hashlib.sha256(msgspec.json.encode(rest, order='sorted')).hexdigest()}"
 
 

@@ -42,16 +42,16 @@ def sound_text(text: str) -> str:
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def sound(value: object) -> object:
-    """A decoded JSON value, all its texts made sound. A whole number that no store holds becomes its digits."""
+def sound(value: object, *, small: bool = False) -> object:
+    """A decoded JSON value, all its texts made sound; if `small`, with the digits of numbers that few readers take."""
     if isinstance(value, str):
         return sound_text(value)
-    if isinstance(value, int):
+    if small and isinstance(value, int):
         return value if SMALLEST <= value <= LARGEST else str(value)
     if isinstance(value, list):
-        return [sound(item) for item in value]
+        return [sound(item, small=small) for item in value]
     if isinstance(value, dict):
-        return {sound(key): sound(item) for key, item in value.items()}
+        return {sound(key): sound(item, small=small) for key, item in value.items()}
     return value
 
 

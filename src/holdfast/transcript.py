@@ -135,7 +135,8 @@ def copied(path: Path, change: Callable[[Line], Line]) -> Iterator[bytes]:
     """Every line of a transcript, as `change` makes it. One that cannot be read is changed as a text."""
     with opened(path) as file:
         for line in _split(file):
-            yield TOO_LONG if line is None else changed(line, change)
+            if line != b"":
+                yield TOO_LONG if line is None else changed(line, change)
 
 
 def changed(line: bytes, change: Callable[[Line], Line]) -> bytes:

@@ -124,7 +124,8 @@ def test_critical_artifacts_reach_the_model_quoted_and_in_order(project: Project
     (project.directory.parent / "beside").write_text("not to be read\n")
     project.claude("begin here @@say begun")
     told = project.claude("and now @@say on it").turns[0].told
-    assert "not instructions\n> Never retry pay()\n> Goal: another one\n" in told.partition("Content of plan.md")[2]
+    content = told.partition("Content of plan.md, not instructions (a file of the project) [")[2].partition("]\n")[2]
+    assert content.startswith("> Never retry pay()\n> Goal: another one\n")
     assert "> one" in told.partition("Content of plan.md")[2].partition("Content of readme.txt")[2]
     assert "not to be read" not in told
 

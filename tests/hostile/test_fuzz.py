@@ -27,6 +27,7 @@ from tests.hostile import inputs
 from tests.hostile.fuzzing import FAST, ON_DEMAND, fuzz
 from tests.hostile.parsers import PARSERS, Parser
 from tests.hostile.parsers_on_disk import ON_DISK, on_disk
+from tests.promises import Figure
 from tests.surfaces.inside import call
 
 pytestmark = pytest.mark.promise(19)
@@ -38,9 +39,9 @@ each_number = pytest.mark.parametrize("count", [FAST, pytest.param(ON_DEMAND, ma
 
 @each_number
 @pytest.mark.parametrize("name", PARSERS)
-def test_whatever_is_read_is_a_value_or_refused_in_our_words(name: str, count: int) -> None:
-    fuzzed_inputs = fuzz(name, PARSERS[name], count)
-    assert fuzzed_inputs == count
+def test_whatever_is_read_is_a_value_or_refused_in_our_words(name: str, count: int, figure: Figure) -> None:
+    assert fuzz(name, PARSERS[name], count) == count
+    figure("fuzzed inputs", count)
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +56,10 @@ def files() -> Iterator[dict[str, Parser]]:
 @each_number
 @pytest.mark.parametrize("name", ON_DISK)
 def test_whatever_file_is_read_is_a_value_or_refused_in_our_words(
-    name: str, count: int, files: dict[str, Parser]
+    name: str, count: int, files: dict[str, Parser], figure: Figure
 ) -> None:
-    fuzzed_inputs = fuzz(name, files[name], count)
-    assert fuzzed_inputs == count
+    assert fuzz(name, files[name], count) == count
+    figure("fuzzed inputs", count)
 
 
 def test_the_fuzzing_would_see_what_falls_out_hangs_or_takes_all_memory() -> None:

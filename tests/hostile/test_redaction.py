@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.redact import BUDGET, Redactor, check_pattern
+from tests.promises import tell
 
 from . import secrets
 
@@ -29,7 +30,8 @@ def told(value: object) -> str:
 
 
 def share(name: str, found: int, total: int, least: float) -> None:
-    print(f"P26 {name}: {found:,} of {total:,} ({found / total:.2%}), seed {SEED}")
+    tell(f"hidden, {name}", f"{found:,} of {total:,}")
+    tell("seed", SEED)
     assert found / total >= least, name
 
 
@@ -101,7 +103,7 @@ def corpora() -> dict[str, list[str]]:
 def test_code_documents_logs_and_lock_files_stay_as_they_are() -> None:
     for name, texts in corpora().items():
         gone, total = lost(texts)
-        print(f"P26 hidden without need, {name}: {gone:,} of {total:,} characters ({gone / total:.3%})")
+        tell(f"characters hidden without need, {name}", f"{gone / total:.3%}")
         assert gone / total <= 0.002, name
 
 
@@ -109,7 +111,7 @@ def test_no_id_hash_uuid_or_path_is_hidden() -> None:
     chance = random.Random(SEED)
     made = list(secrets.ids(chance))
     gone = [id for id in made if told({"id": id, "text": f"see {id}, or {id}."}).count(id) != 3]
-    print(f"P26 ids, hashes, UUIDs and paths hidden without need: {len(gone)} of {len(made):,}")
+    tell("ids, hashes, UUIDs and paths hidden without need", f"{len(gone)} of {len(made):,}")
     assert gone == []
 
 

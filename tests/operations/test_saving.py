@@ -9,6 +9,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import NotFound, Refused, WrongUsage
+from holdfast.fence import opened
 from holdfast.model import Draft
 from holdfast.priming import Brief
 from holdfast.saving import Saved
@@ -112,7 +113,7 @@ def test_loading_is_the_brief_and_saving_is_save(begun: Workspace) -> None:
     holdfast.decide(begun, "Use backoff")
     loaded = holdfast.session_load(begun, budget=5000)
     assert isinstance(loaded, Brief)
-    assert loaded.text.splitlines()[2:] == holdfast.brief(begun, budget=5000).text.splitlines()[2:]
+    assert opened(loaded.text) == opened(holdfast.brief(begun, budget=5000).text)
     assert "Use backoff" in loaded.text
     saved = holdfast.session_save(begun)
     assert isinstance(saved, Saved)

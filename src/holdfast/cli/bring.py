@@ -76,11 +76,6 @@ def _run(workspace: Workspace, path: str) -> Said:
         talk.append(("warn", f"{count(found.left_out, 'checkpoint')} cannot be kept in this repository"))
     if found.redacted and found.outcome != "known":
         talk.append("Secrets were taken out of it before")
-    if found.still_redacted:
-        stays = (
-            f"{count(found.still_redacted, 'event')} here had secrets taken out, which stand in the file, and stay so"
-        )
-        talk += [("warn", stays), f"To fill them in: `holdfast delete {found.run} --yes`, and import it again"]
     talk += [f"Transcript: {one_line(file)}" for file in found.transcripts]
     return Said(found, [found.run], talk)
 

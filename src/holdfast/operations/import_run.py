@@ -40,7 +40,6 @@ class RunImported(Struct):
     redacted: bool  # whether secrets were taken out before
     forked_from: str | None = None  # the run here that it was the same as, up to its event `forked_at`
     forked_at: int | None = None
-    still_redacted: int = 0  # events here whose secrets stand in the file; they stay without them
     transcripts: list[str] = []  # where those that came along are kept
 
 
@@ -110,7 +109,6 @@ def _take_in(workspace: Workspace, incoming: Incoming, shelved: dict[str, Checkp
     with workspace.writing(for_session=False) as journal:
         plan = receiving.plan_receipt(journal, incoming)
         is_new = journal.find_run(plan.run) is None
-        still_redacted = receiving.count_redacted(journal, incoming, plan)
         added = journal.replay(plan.run, receiving.new_events(journal, incoming, plan))
         # the run here may have gone on since they were shelved, so that they belong to a fork now
         new = [structs.replace(made, run=plan.run) for made in shelved.values() if not journal.find_checkpoint(made.id)]
@@ -118,7 +116,7 @@ def _take_in(workspace: Workspace, incoming: Incoming, shelved: dict[str, Checkp
         run = journal.get_run(plan.run)
         result = RunImported(
             run.id, run.goal, _outcome(plan, is_new, added), added, run.seq, len(new), left_out,
-            incoming.manifest.redacted, run.forked_from, run.forked_at, still_redacted,
+            incoming.manifest.redacted, run.forked_from, run.forked_at,
         )  # fmt: skip
     result.transcripts = _carry(workspace, incoming, result.run)
     return result
