@@ -267,9 +267,15 @@ def check_private(path: Path) -> None:
 
 @contextlib.contextmanager
 def lock(path: Path, deadline: float, what: str = "the store", root: Path | None = None) -> Iterator[None]:
-    """Hold a lock file; whoever waits longer than the deadline is told who has it."""
+    """Hold a lock file, in a directory that is no link; whoever waits longer than the deadline is told who has it."""
     with os_errors(path), inside.held(path, root) as place:
-        descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
+        directory = os.open(place.parent, inside.PASSING & ~os.O_NOFOLLOW if root else inside.PASSING)
+        try:
+            descriptor = os.open(
+                path.name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE, dir_fd=directory
+            )
+        finally:
+            os.close(directory)
         os.fchmod(descriptor, PRIVATE_FILE)
     try:
         _wait_for(descriptor, path, time.monotonic() + deadline, what)

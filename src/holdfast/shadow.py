@@ -169,7 +169,9 @@ class Shadow:
     def _new_names(self, memory: Memory, looking: Looking) -> list[bytes]:
         def known(path: bytes) -> set[bytes]:
             entry = self.reader.find(memory.tree, path) if path else Entry(DIRECTORY, b"", memory.tree)
-            return {below.name for below in looking.tree(entry.id) if not below.is_tree} if entry else set()
+            if entry is None or not entry.is_tree:  # what is a directory now may have been a file or link then
+                return set()
+            return {below.name for below in looking.tree(entry.id) if not below.is_tree}
 
         watching = Watching(self.git, memory.modules)
         try:

@@ -16,7 +16,7 @@ from pathlib import Path
 import apsw
 
 from holdfast.errors import Damaged
-from holdfast.files import PRIVATE_FILE, lock, os_errors, sync_directory
+from holdfast.files import PRIVATE_FILE, lock, os_errors
 from holdfast.stores import pages
 from holdfast.stores.connecting import FORMAT as FORMAT, connect, translated
 from holdfast.stores.sqlite_view import SqliteView
@@ -165,10 +165,16 @@ class SqliteStore:
                 ["`holdfast repair` puts together what is left, from backups and the inbox"],
             )
         with os_errors(self.path), contextlib.suppress(FileExistsError):
-            descriptor = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, PRIVATE_FILE)
-            os.fchmod(descriptor, PRIVATE_FILE)
-            os.close(descriptor)
-            sync_directory(self.path.parent)
+            # by way of its directory, which may have become a link since it was looked at
+            directory = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
+                descriptor = os.open(self.path.name, flags, PRIVATE_FILE, dir_fd=directory)
+                os.fchmod(descriptor, PRIVATE_FILE)
+                os.close(descriptor)
+                os.fsync(directory)
+            finally:
+                os.close(directory)
 
     def _open_what_replaced_it(self) -> None:
         """A repair may have put another file there. What is written into the old one would be lost."""
