@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import holdfast
 from holdfast import faces, files, inside, transcript
 from holdfast.errors import HoldfastError
+from holdfast.stores.sqlite import SqliteStore
 from holdfast.workspace import Workspace
 from tests.hostile.places import tree_of
 from tests.hostile.swapping import swapped
@@ -103,12 +103,14 @@ def test_a_directory_that_becomes_a_link_lets_no_artifact_in_from_outside(
     assert done > 0
 
 
-def test_a_store_that_becomes_a_link_is_not_written_through(project: Workspace, outside: Path) -> None:
-    holdfast.start(project, "goal")
-    before = tree_of(outside)
-    with swapped(project.place, outside):
-        for number in range(20):
-            with contextlib.suppress(HoldfastError, OSError), holdfast.open(project.root) as workspace:
-                holdfast.note(workspace, f"note {number}")
+def test_neither_a_lock_nor_a_journal_is_made_behind_a_link_in_the_place_of_the_store(
+    tmp_path: Path, outside: Path
+) -> None:
+    """It was a directory when it was looked at."""
+    link, before = tmp_path / "store", tree_of(outside)
+    link.symlink_to(outside)
+    with pytest.raises(HoldfastError), files.lock(link / "lock", 0.1):
+        pass
+    with pytest.raises(HoldfastError):
+        SqliteStore(link / "journal.db")
     assert tree_of(outside) == before
-    assert os.path.isdir(project.place)
