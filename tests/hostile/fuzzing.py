@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import itertools
 import os
 import signal
@@ -27,12 +28,15 @@ class Hang(BaseException):
 
 def fuzz(name: str, parser: Parser, count: int, seed: int = SEED) -> int:
     """Try so many inputs. Returns how many were."""
+    gc.collect()
+    gc.freeze()  # or what other tests have left is gone through while an input is tried, on the input's time
     before = _peak(reset=True)
     tried = 0
     with _alarms():
         for data in itertools.islice(Mutator(parser.seeds, seed), count):
             _attempt(name, parser, data, f"seed {seed}, input {tried}")
             tried += 1
+    gc.unfreeze()
     assert _peak() - before < GROWTH, f"{name}: it took {(_peak() - before) // 1024} MB"
     return tried
 

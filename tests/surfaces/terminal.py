@@ -58,6 +58,7 @@ class Terminal:
 
     def resize(self, rows: int, columns: int) -> None:
         """Another size of the window, of which the program is told."""
+        self._wait_until_it_waits()
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.process.send_signal(signal.SIGWINCH)
 
@@ -67,10 +68,13 @@ class Terminal:
         self._master = os.open(os.devnull, os.O_RDONLY)
 
     def press_control_c(self) -> None:
-        """Once the program waits for an answer; a moment earlier, Python would note the signal and still wait."""
+        self._wait_until_it_waits()
+        self.process.send_signal(signal.SIGINT)
+
+    def _wait_until_it_waits(self) -> None:
+        """For an answer; a moment earlier, Python would note a signal and still wait."""
         while not self._sleeps():
             assert self.process.poll() is None
-        self.process.send_signal(signal.SIGINT)
 
     def _sleeps(self) -> bool:
         found = parse_stat(Path(f"/proc/{self.process.pid}/stat").read_text())
