@@ -83,24 +83,26 @@ def take_in(workspace: Workspace, until: float | None = None, *, hurry: bool = F
     them by their events.
     """
     result = CaughtUp()
-    total = len(intake.waiting(workspace.inbox))
-    if not total:
+    waiting = intake.waiting(workspace.inbox)
+    if not waiting:
         return result
     from holdfast.taking import take_batch  # what calls mean takes its time to load, and mostly none wait
 
-    while set(intake.waiting(workspace.inbox)) - result.left:
+    total = len(waiting)
+    while waiting:
         with workspace.writing(for_session=False) as journal:
-            names, strange, added = take_batch(workspace, journal, result.left)
-        if hurry and len(names) > FEW:
-            result.left.update(names)
+            batch = take_batch(workspace, journal, waiting)
+        if hurry and len(batch.done) > FEW:
+            result.left.update(batch.done)
         else:
-            intake.remove(workspace.inbox, names)
-        for name in strange:
+            intake.remove(workspace.inbox, batch.done)
+        for name in batch.strange:
             intake.set_aside(workspace.inbox, name)
-        result.taken_in += added
-        result.set_aside += len(strange)
+        result.taken_in += batch.added
+        result.set_aside += len(batch.strange)
         workspace.progress("taking in calls", result.taken_in, total)
-        if (not names and not strange) or (until is not None and time.monotonic() > until):
+        tried, waiting = waiting, [name for name in intake.waiting(workspace.inbox) if name not in result.left]
+        if waiting == tried or (until is not None and time.monotonic() > until):
             break
     intake.clear_leftovers(workspace.inbox, time.time())
     _hold_later(workspace)

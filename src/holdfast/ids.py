@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 
@@ -27,6 +28,7 @@ def make_event(moment: int) -> str:
     return (moment >> 10 & (1 << 48) - 1).to_bytes(6).hex() + os.urandom(10).hex()
 
 
+@functools.lru_cache(2048)
 def event_of_call(name: str) -> str:
     """The id of the event that a kept call becomes: the same call taken in twice is one event."""
     from hashlib import blake2b

@@ -17,6 +17,7 @@ NAMED = (
     r"|auth[_-]?key|encryption[_-]?key|signing[_-]?key|credential"
 )
 TAIL = r"s?(?:[_-]?(?:key|value|base|b64|base64|string|enc|[0-9]+))*"  # of a name: a token_count is no token
+LONGEST_NAME = 200  # of what may be one, in characters
 SHORTEST = 8  # characters of a text that can be a secret
 
 TOKENS = (
@@ -206,7 +207,11 @@ def _secretive() -> Regex:
     return compiled(SECRETIVE)
 
 
-@functools.lru_cache(4096)
 def is_secretive(name: str) -> bool:
     """Whether the name of a member or variable promises a secret."""
-    return len(name) < 200 and _secretive().search(name.encode("utf-8", "replace")) is not None
+    return len(name) < LONGEST_NAME and _is_secretive(name)  # or long names would fill the memory of them
+
+
+@functools.lru_cache(4096)
+def _is_secretive(name: str) -> bool:
+    return _secretive().search(name.encode("utf-8", "replace")) is not None

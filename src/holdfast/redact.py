@@ -71,17 +71,24 @@ class Redactor:
     def clean(self, value: Any) -> tuple[Any, Counts]:
         """A decoded JSON value without the secrets in it, and how many of each kind were found."""
         counts: Counts = Counter()
-        self._left = BUDGET
-        texts: list[str] = []
-        is_named = _gather(value, texts, DEEPEST)
-        fresh = [text for text in texts if text not in self._passed]
-        data = "\0".join(fresh).encode("utf-8", PASSED)
-        if not is_named and len(data) <= BUDGET and not self._may_hold(data):
-            self._remember(fresh)
+        if self.is_clean([value]):
             return value, counts
+        self._left = BUDGET
         return self._value(value, counts, DEEPEST), counts
 
-    def _remember(self, texts: list[str]) -> None:
+    def is_clean(self, values: Iterable[Any]) -> bool:
+        """Whether there is nothing to hide in any of them. To look at many together takes a fraction of the time."""
+        texts: list[str] = []
+        if any(_gather(value, texts) for value in values):
+            return False
+        fresh = set(texts) - self._passed
+        data = "\0".join(fresh).encode("utf-8", PASSED)
+        if len(data) > BUDGET or self._may_hold(data):
+            return False
+        self._remember(fresh)
+        return True
+
+    def _remember(self, texts: set[str]) -> None:
         for text in texts:
             self._room -= len(text)
             if self._room < 0:
@@ -113,7 +120,7 @@ class Redactor:
     def _value(self, value: Any, counts: Counts, depth: int) -> Any:
         if isinstance(value, str):
             return self._text(value, counts, depth)
-        if isinstance(value, list):
+        if isinstance(value, list | tuple):
             return [self._value(item, counts, depth) for item in value]
         if isinstance(value, dict):
             return {
@@ -202,23 +209,25 @@ def _mark(kind: str) -> str:
     return f"[redacted {kind}]"
 
 
-def _gather(value: Any, texts: list[str], depth: int) -> bool:
-    """All texts of a value; True as soon as a member's name says that it is secret."""
-    left = [(value, depth)]
-    while left:
-        value, depth = left.pop()
-        if isinstance(value, str):
-            if len(value) >= SHORTEST:
-                texts.append(value)
-                if depth and value[0] in BEGINNINGS and (inner := _inside(value)) is not None:
-                    left.append((inner, depth - 1))
-        elif isinstance(value, dict):
-            texts.extend(value)
-            if any(isinstance(item, str) and _is_told(key, item) for key, item in value.items()):
-                return True
-            left.extend((item, depth) for item in value.values() if item and not isinstance(item, int | float))
-        elif isinstance(value, list):
-            left.extend((item, depth) for item in value if item and not isinstance(item, int | float))
+def _gather(value: Any, texts: list[str]) -> bool:
+    """All texts of a value, and of those that are JSON; True as soon as a member's name says that it is secret."""
+    inner = [value]
+    for depth in reversed(range(DEEPEST + 1)):
+        left, inner = inner, []
+        while left:
+            value = left.pop()
+            if isinstance(value, str):
+                if len(value) >= SHORTEST:
+                    texts.append(value)
+                    if depth and value[0] in BEGINNINGS and (found := _inside(value)) is not None:
+                        inner.append(found)
+            elif isinstance(value, dict):
+                texts += value
+                left += value.values()
+                if any(isinstance(item, str) and _is_told(key, item) for key, item in value.items()):
+                    return True
+            elif isinstance(value, list | tuple):
+                left += value
     return False
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import Any
+
+from msgspec import Struct
 
 from holdfast import ids, intake, spool
 from holdfast.agents import caller, find_agent
@@ -16,34 +19,63 @@ from holdfast.workspace import Workspace
 
 PLACES = ("session_id", "transcript_path", "cwd")  # by which a call finds its run
 BATCH_CALLS, BATCH_BYTES = 1000, 16 * 1024 * 1024
+CHUNK_CALLS, CHUNK_BYTES = 50, 1024 * 1024  # that are looked through for secrets together
 
 
-def take_batch(workspace: Workspace, journal: Journal, left: set[str]) -> tuple[list[str], list[str], int]:
-    """Append one batch; answers with the calls to remove, those to set aside, and how many events came of them."""
+class Batch(Struct):
+    """Calls to remove, files to set aside, and how many events came of them."""
+
     done: list[str] = []
     strange: list[str] = []
+    added: int = 0
+
+
+def take_batch(workspace: Workspace, journal: Journal, names: Iterable[str]) -> Batch:
+    """Append the first of these calls, as many as one commit takes."""
+    batch = Batch()
     worktrees: dict[str, str] = {}
     moments: Moments = {}
-    size = added = 0
+    size = 0
+    for calls in _in_chunks(_read(workspace, journal, names, batch)):
+        has_secrets = not workspace.redactor.is_clean(call.payload for call in calls)
+        for call in calls:
+            if has_secrets:
+                call.payload = _without_secrets(workspace, call.payload)
+            batch.added += _append_call(workspace, journal, call, worktrees, moments)
+            batch.done.append(call.name)
+            size += call.size
+        if len(batch.done) >= BATCH_CALLS or size >= BATCH_BYTES:
+            break
+    batch.added += measure(workspace, journal, moments)
+    return batch
+
+
+def _read(workspace: Workspace, journal: Journal, names: Iterable[str], batch: Batch) -> Iterator[Call]:
     inbox = workspace.inbox
-    for name in intake.waiting(inbox):
-        if name in left:
-            continue
+    for name in names:
         if journal.has_event(ids.event_of_call(name)):  # whoever took it in did not come to remove it
-            done.append(name)
+            batch.done.append(name)
             continue
         try:
             call = intake.read(inbox, name)
         except NotACall:
-            strange.append(name)
+            batch.strange.append(name)
             continue
         if call is not None:
-            added += _append_call(workspace, journal, call, worktrees, moments)
-            done.append(name)
-            size += call.size
-        if len(done) >= BATCH_CALLS or size >= BATCH_BYTES:
-            break
-    return done, strange, added + measure(workspace, journal, moments)
+            yield call
+
+
+def _in_chunks(calls: Iterable[Call]) -> Iterator[list[Call]]:
+    chunk: list[Call] = []
+    size = 0
+    for call in calls:
+        chunk.append(call)
+        size += call.size
+        if len(chunk) >= CHUNK_CALLS or size >= CHUNK_BYTES:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
 
 
 def _without_secrets(workspace: Workspace, payload: Any) -> Any:
@@ -61,7 +93,6 @@ def _append_call(
     call.agent = caller(call)
     recent = timedelta(hours=workspace.settings.number("join.hours"))
     ground = Ground(worktrees[call.directory], recent)
-    call.payload = _without_secrets(workspace, call.payload)
     reading = find_agent(call.agent).read_call(call)
     note_moment(moments, call, reading)
     return place(journal, call, reading, ground)

@@ -48,7 +48,7 @@ def sound(value: object, *, small: bool = False) -> object:
         return sound_text(value)
     if small and isinstance(value, int):
         return value if SMALLEST <= value <= LARGEST else str(value)
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [sound(item, small=small) for item in value]
     if isinstance(value, dict):
         return {sound(key): sound(item, small=small) for key, item in value.items()}

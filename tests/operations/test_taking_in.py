@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -134,6 +135,7 @@ def test_processes_that_take_in_at_once_store_every_call_once(project: Workspace
 
 def test_more_calls_than_a_batch_are_taken_in_order(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(taking, "BATCH_CALLS", 4)
+    monkeypatch.setattr(taking, "CHUNK_CALLS", 2)
     seen: list[tuple[str, int, int]] = []
     project.progress = lambda what, done, total: seen.append((what, done, total))
     holdfast.start(project, "goal")
@@ -142,6 +144,18 @@ def test_more_calls_than_a_batch_are_taken_in_order(project: Workspace, monkeypa
     assert holdfast.sweep(project).taken_in == 10
     assert [event.body["call"]["n"] for event in events_of(project)[1:]] == list(range(10))
     assert [done for what, done, total in seen if (what, total) == ("taking in calls", 10)] == [4, 8, 10]
+
+
+def test_secret_in_one_of_many_calls_is_hidden_there_alone(project: Workspace) -> None:
+    """Calls are looked through together: what one of them holds must neither slip through nor touch the others."""
+    holdfast.start(project, "goal")
+    token = "ghp_" + "a1B2c3D4e5" * 4
+    for number in range(5):
+        said = f"the token is {token}" if number == 3 else f"call {number} says nothing"
+        keep_by_hand(project.inbox, json.dumps({"said": said}).encode(), monotonic=number)
+    holdfast.sweep(project)
+    found = [event.body["call"]["said"] for event in events_of(project)[1:]]
+    assert found == [f"call {n} says nothing" if n != 3 else "the token is [redacted token]" for n in range(5)]
 
 
 def test_failure_in_the_middle_leaves_all_calls_where_they_are(

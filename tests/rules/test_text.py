@@ -146,7 +146,7 @@ def test_a_sound_value_stays_as_it_is(value: Any) -> None:
 
 WILD_JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.integers() | WILD_TEXT,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WILD_TEXT, inner, max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.dictionaries(WILD_TEXT, inner, max_size=3),
     max_leaves=6,
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -95,6 +96,21 @@ def test_a_member_is_known_by_its_name_and_only_its_text_goes() -> None:
     clean, counts = redact(value)
     assert clean["password"] == clean["deep"][0]["apiKey"] == "[redacted assignment]"
     assert (clean["token"], clean["key"], counts) == (7, "toolu_0123456789", {"assignment": 2})
+
+
+def test_what_stands_in_a_tuple_is_looked_at_too() -> None:
+    assert redact({"files": (TOKENS["github"],)})[0] == {"files": ["[redacted token]"]}
+
+
+def test_names_of_any_length_do_not_pile_up_in_memory() -> None:
+    """Each of four thousand was remembered with the answer, and a name may have megabytes."""
+    redactor = Redactor()
+    tracemalloc.start()
+    for number in range(30):
+        redactor.clean({f"{number} {'.' * (1 << 20)}": "a value that is long enough"})
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 12 << 20
 
 
 def test_a_name_that_is_a_secret_goes_too() -> None:
