@@ -17,9 +17,9 @@ from tests.hostile.parsers import Parser
 FAST = 2_000  # inputs a parser, with every change
 ON_DEMAND = int(os.environ.get("FUZZ_INPUTS", "100000"))
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
-HANG = 1.0  # seconds of work
-STUCK = 30.0  # seconds of waiting, whatever else the machine does
-GROWTH = 128 * 1024  # KB; a command has some 40 MB before it reads anything, and must stay below 256 MB
+HANG = 1.0  # seconds of work for each megabyte that is begun
+STUCK = 60.0  # seconds of waiting, whatever else the machine does
+GROWTH = 200 * 1024  # KB; a command has some 45 MB before it reads anything, and must stay below 256 MB
 
 
 class Hang(BaseException):
@@ -42,7 +42,7 @@ def fuzz(name: str, parser: Parser, count: int, seed: int = SEED) -> int:
 
 
 def _attempt(name: str, parser: Parser, data: bytes, which: str) -> None:
-    signal.setitimer(signal.ITIMER_PROF, HANG)
+    signal.setitimer(signal.ITIMER_PROF, HANG * (1 + (len(data) >> 20)))
     signal.setitimer(signal.ITIMER_REAL, STUCK)
     try:
         parser.attempt(data)

@@ -63,6 +63,7 @@ PIECES += [
 ]
 TIMES_REPEATED = (2, 2, 3, 10, 60, 300, 2000)
 MOST = 60  # times that a piece is repeated in one of a few inputs, in thousands
+LARGEST = 24 << 20  # bytes of what is repeated: lines of 20 MB are promised
 NESTS = [("[", "]"), ('{"a":', "}"), ("[{", "}]"), ("(", ")")]
 
 
@@ -119,7 +120,7 @@ class Mutator:
         at = self.chance.randrange(len(data) + 1)
         piece = self.chance.choice(PIECES) + self.chance.choice([b"", *PIECES])
         times = self.chance.choice(TIMES_REPEATED) if self.chance.randrange(20) else 1000 * self.chance.randrange(MOST)
-        return data[:at] + piece * times + data[at:]
+        return data[:at] + piece * min(times, LARGEST // len(piece)) + data[at:]
 
     def _nested(self) -> bytes:
         left, right = self.chance.choice(NESTS)
