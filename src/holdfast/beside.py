@@ -5,11 +5,13 @@ It is stored as one blob of lines that end with a NUL byte, because a path may h
 
 from __future__ import annotations
 
+import re
 import stat
 
 from msgspec import Struct
 
 ORDINARY = {0o100: 0o755, 0: 0o644}
+LINE = re.compile(rb"([^\0]*)\0")
 TEMPORARY = b".holdfast-restore-"  # then twelve hexadecimal digits: a file that a restore is about to rename
 
 
@@ -39,8 +41,8 @@ class Beside(Struct):
     @classmethod
     def decode(cls, data: bytes) -> Beside:
         found = cls({}, [], {}, {})
-        for line in data.split(b"\0")[:-1]:
-            kind, _, rest = line.partition(b" ")
+        for line in LINE.finditer(data):
+            kind, _, rest = line[1].partition(b" ")
             value, _, path = rest.partition(b" ")
             if kind == b"mode":
                 found.modes[path] = int(value, 8) & 0o7777

@@ -62,11 +62,11 @@ def holds(text: str, state: Mapping[str, object]) -> bool:
 
 def pointed(text: str, error: NotACondition) -> str:
     """The condition on one line, and below it a caret under the character that the error is about."""
-    line = "".join(letter if letter.isprintable() and visible(letter) else " " for letter in text)
     first, last = max(0, error.at - BEFORE), error.at + BEHIND
+    line = "".join(letter if letter.isprintable() and visible(letter) else " " for letter in text[first:last])
     before = "…" if first else ""
-    after = "…" if last < len(line) else ""
-    return f"{before}{line[first:last]}{after}\n{' ' * (len(before) + error.at - first)}^"
+    after = "…" if last < len(text) else ""
+    return f"{before}{line}{after}\n{' ' * (len(before) + error.at - first)}^"
 
 
 class Token(NamedTuple):

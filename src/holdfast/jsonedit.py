@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
-TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 HALF = re.compile("[\ud800-\udfff]")
 DEPTH = 100
 MARK = "\ufeff"

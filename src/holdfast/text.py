@@ -14,7 +14,7 @@ import re
 ACTING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-    "\ud800-\udfff]"
+    "\ud800-\udfff]+"
 )
 SMALLEST, LARGEST = -(2**63), 2**64 - 1  # whole numbers that a writer of JSON takes
 WHITE = re.compile(r"\s+")
