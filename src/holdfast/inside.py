@@ -98,6 +98,34 @@ def walk(top: str | bytes, names: Iterable[str | bytes]) -> int:
     return here
 
 
+class Way:
+    """Through the directories below one: that in which one file after the other is looked at is held open."""
+
+    def __init__(self, top: bytes) -> None:
+        self._top = top
+        self._held: tuple[bytes, int] | None = None
+
+    def __del__(self) -> None:
+        self._let_go()
+
+    def to(self, directory: bytes) -> int:
+        """A descriptor of a directory, until the next one is asked for. An OSError where a link is on the way."""
+        if self._held is None or self._held[0] != directory or not _has_name(self._held[1]):
+            self._let_go()
+            self._held = directory, walk(self._top, directory.split(b"/") if directory else ())
+        return self._held[1]
+
+    def _let_go(self) -> None:
+        if self._held is not None:
+            os.close(self._held[1])
+            self._held = None
+
+
+def _has_name(descriptor: int) -> bool:
+    """Whether a directory that is held open was not removed."""
+    return os.fstat(descriptor).st_nlink > 0
+
+
 @contextlib.contextmanager
 def held(path: Path, root: Path | None) -> Iterator[Path]:
     """The same file by way of its directory, which is held open: whatever becomes of the names above it meanwhile.

@@ -98,7 +98,7 @@ class Looking:
         self.beside = memory.beside
         self.changes: dict[bytes, Entry | None] = {}
         self.seen = dict(memory.seen)
-        self._real: dict[bytes, bool] = {}
+        self._way = inside.Way(self.root)
 
     def look_at(self, paths: Iterable[bytes]) -> None:
         """Look at these paths, and believe that nothing else has changed."""
@@ -130,13 +130,16 @@ class Looking:
     def full(self, path: bytes) -> bytes:
         return self.root + b"/" + path
 
-    def is_directory(self, path: bytes) -> bool:
-        return os.path.isdir(self.full(path)) and not os.path.islink(self.full(path))
-
     def link(self, path: bytes) -> None:
         """A repository inside the worktree: its HEAD is remembered, its files are its own."""
-        head = Repository(Path(os.fsdecode(self.full(path)))).head()
-        self.beside.links[path] = head.commit or ""
+        try:
+            place = inside.name_of(self._way.to(path), self.full(path) + b"/.")
+        except OSError:  # it is gone, or a link now
+            self.beside.links[path] = ""
+            return
+        if not os.path.isdir(place + b"/.git"):  # a file, which leads to what knows it by the name that it has
+            place = self.full(path)
+        self.beside.links[path] = Repository(Path(os.fsdecode(place))).head().commit or ""
 
     def note_tracked(self, lines: list[bytes], index_time: int, sizes: dict[bytes, bytes]) -> None:
         """The permission bits of every file, once; later only changed files are looked at. And the submodules."""
@@ -146,9 +149,8 @@ class Looking:
             if mode == b"160000":
                 self.memory.modules.append(path)
                 continue
-            try:
-                status = os.lstat(self.full(path))
-            except OSError:
+            status = self._status(path)
+            if status is None:
                 continue
             self.beside.note_mode(path, status.st_mode)
             converted = sizes.get(id) != b"%d" % status.st_size  # line ends, LFS and the like: git holds other bytes
@@ -157,23 +159,20 @@ class Looking:
 
     def _look(self, path: bytes) -> os.stat_result | None:
         """How a file looks that has to be read; None where it is as it was remembered, or is no file."""
-        try:
-            status = os.lstat(self.full(path)) if self._is_reached_without_links(path) else None
-        except OSError:
-            status = None
+        status = self._status(path)
         if status is None or stat.S_ISDIR(status.st_mode) or not readable_kind(status.st_mode) or is_temporary(path):
             self._remove(path)
             return None
         before = self.memory.seen.get(path)
         return None if before is not None and before.look == look_of(status) else status
 
-    def _is_reached_without_links(self, path: bytes) -> bool:
-        directory = os.path.dirname(path)
-        if not directory:
-            return True
-        if directory not in self._real:
-            self._real[directory] = self.is_directory(directory) and self._is_reached_without_links(directory)
-        return self._real[directory]
+    def _status(self, path: bytes) -> os.stat_result | None:
+        """How something looks; None where nothing is there, or a link leads there."""
+        directory, _, name = path.rpartition(b"/")
+        try:
+            return os.lstat(name, dir_fd=self._way.to(directory))
+        except OSError:
+            return None
 
     def _skip(self, path: bytes, status: os.stat_result) -> None:
         """Leave a file out. No older version of it stays in the tree, for a restore would bring that one back."""
@@ -185,7 +184,7 @@ class Looking:
 
     def _store(self, path: bytes, status: os.stat_result) -> None:
         try:
-            data = read_bytes(self.root, path, is_link=stat.S_ISLNK(status.st_mode))
+            data = self._read(path, is_link=stat.S_ISLNK(status.st_mode))
         except OSError:
             self._skip(path, status)
             return
@@ -201,6 +200,18 @@ class Looking:
             self._forget_below(path)
         if before != (mode, id):
             self.changes[path] = Entry(mode, b"", id)
+
+    def _read(self, path: bytes, *, is_link: bool) -> bytes:
+        """What a file or link holds."""
+        directory, _, name = path.rpartition(b"/")
+        way = self._way.to(directory)
+        if is_link:
+            return os.readlink(name, dir_fd=way)
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=way)
+        with open(descriptor, "rb", buffering=0) as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(errno.EINVAL, "is not a regular file any more")
+            return file.read()
 
     def _forget_below(self, path: bytes) -> None:
         """Where a directory was, all in it is gone. Git may not tell: it cannot look behind a link to itself."""
@@ -275,19 +286,3 @@ def look_of(status: os.stat_result) -> tuple[int, int, int, int, int]:
 
 def readable_kind(mode: int) -> bool:
     return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
-
-
-def read_bytes(root: bytes, path: bytes, *, is_link: bool) -> bytes:
-    """What a file or link holds; by way of its directory, which may have become a link since it was looked at."""
-    *directories, name = path.split(b"/")
-    directory = inside.walk(root, directories)
-    try:
-        if is_link:
-            return os.readlink(name, dir_fd=directory)
-        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
-    finally:
-        os.close(directory)
-    with open(descriptor, "rb", buffering=0) as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "is not a regular file any more")
-        return file.read()

@@ -46,10 +46,7 @@ class Putting:
         self._many = many
         self._touched: set[bytes] = set()
         self._real: set[bytes] = set()  # directories that were found, or made, on the way to a file
-        self._held: tuple[bytes, int] | None = None  # the directory that was last worked in, held open
-
-    def __del__(self) -> None:
-        self._let_go()
+        self._way = inside.Way(self.root)
 
     def remove(self, path: bytes) -> None:
         """Remove a file or link. A directory in its place stays."""
@@ -186,18 +183,11 @@ class Putting:
 
         A directory that becomes a link after it was looked at could lead out of the worktree.
         """
-        full, directory = self._full(path), os.path.dirname(path)
-        if self._held is None or self._held[0] != directory or not self._is_there(self._held[1]):
-            self._let_go()
-            try:
-                self._held = directory, inside.walk(self.root, directory.split(b"/") if directory else ())
-            except OSError:
-                return None
-        return inside.name_of(self._held[1], full)
-
-    def _is_there(self, descriptor: int) -> bool:
-        """Whether a directory that is held open still has a name."""
-        return os.fstat(descriptor).st_nlink > 0
+        full = self._full(path)
+        try:
+            return inside.name_of(self._way.to(os.path.dirname(path)), full)
+        except OSError:
+            return None
 
     def _place(self, path: bytes) -> bytes:
         place = self._find_place(path)
@@ -205,11 +195,6 @@ class Putting:
             facts = [("path", path_text(os.fsdecode(path)))]
             raise Refused("A directory became a link while we wrote into it", facts, ["run the command again"])
         return place
-
-    def _let_go(self) -> None:
-        if self._held is not None:
-            os.close(self._held[1])
-            self._held = None
 
     def _clear_the_way(self, path: bytes) -> bool:
         """Whether a file or link stands there. A directory is moved aside, if anything is still in it."""

@@ -90,12 +90,12 @@ class Shadow:
     def _fold_in(self, memory: Memory) -> None:
         """Let the private index take in what it did not know, so that git need not name it each time.
 
-        Git reads the files once more. What somebody has changed meanwhile is remembered as not to be believed.
+        Git reads the files once more, and writes none of them, as it might follow a link that was put on the way
+        meanwhile. What somebody has changed since is remembered as not to be believed.
         """
         left_out = memory.beside.skipped
         paths = b"".join(path + b"\0" for path in memory.seen if path not in left_out)
-        with self.scratch() as place:
-            self.git.run("update-index", "-z", "--add", "--remove", "--stdin", input=paths, scratch=place)
+        self.git.run("update-index", "-z", "--add", "--remove", "--info-only", "--stdin", input=paths)
         raw = self.git.run("diff-index", "--cached", "-z", "--no-renames", "--ignore-submodules=all", memory.tree)
         young = time.time_ns() - 2 * SECOND
         kept = {path: seen for path, seen in memory.seen.items() if path in left_out or is_young(seen, young)}

@@ -9,11 +9,13 @@ is looked at again.
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
+from holdfast import inside
 from holdfast.git import Git, zsplit
 
 Look = tuple[int, int, int]
@@ -23,6 +25,7 @@ MANY = 500  # new names; for more it is quicker to look everywhere
 TICK = 50_000_000  # nanoseconds in which something may change twice and keep its date
 COARSE_TICK = 2_000_000_000  # the same, on a file system that knows whole seconds only
 RULES = b".gitignore"
+READING = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Watch(Struct):
@@ -49,6 +52,7 @@ class Watching:
         self.empty: set[bytes] = set()
         self.links: set[bytes] = set()
         self._begun = time.time_ns()
+        self._way = inside.Way(self.root)
         lists = (git.directory / "info" / "exclude", *([git.excludes] if git.excludes else []))
         self._lists = [os.fsencode(path) for path in lists]
 
@@ -107,19 +111,14 @@ class Watching:
         self.links.discard(path)
         self.watch.directories[path] = self._trusted(path)
         try:
-            if not self._is_directory(path):
-                raise NotADirectoryError
-            with os.scandir(self._full(path)) as entries:
-                found = list(entries)
-            names = {entry.name: entry.is_dir(follow_symlinks=False) for entry in found}
-            odd = {_below(path, entry.name) for entry in found if not names[entry.name] and _is_odd(entry)}
+            names, odd, is_repository = self._listed(path)
         except PermissionError:
             self.watch.directories[path] = None
             return {}
         except OSError:
             del self.watch.directories[path]
             return {}
-        if path and b".git" in names and _is_repository(self._full(path)):
+        if path and is_repository:
             self.links.add(path)
             return {}
         if odd or self.watch.odd:
@@ -129,6 +128,19 @@ class Watching:
         for name in (b".git",) if path else (b".git", b".holdfast"):
             names.pop(name, None)
         return names
+
+    def _listed(self, path: bytes) -> tuple[dict[bytes, bool], set[bytes], bool]:
+        """The names in a directory that no link leads to, which of them are odd, and whether it is a repository."""
+        above, _, name = path.rpartition(b"/")
+        directory = os.open(name or b".", READING, dir_fd=self._way.to(above))
+        try:
+            with os.scandir(directory) as entries:
+                found = {os.fsencode(entry.name): entry for entry in entries}
+            names = {name: entry.is_dir(follow_symlinks=False) for name, entry in found.items()}
+            odd = {_below(path, name) for name, entry in found.items() if not names[name] and _is_odd(entry)}
+            return names, odd, b".git" in names and _is_repository(directory)
+        finally:
+            os.close(directory)
 
     def _unknown(self, path: bytes, names: dict[bytes, bool], known: Callable[[bytes], set[bytes]]) -> list[bytes]:
         if RULES in names and _below(path, RULES) not in self.watch.rules:
@@ -188,10 +200,13 @@ def _below(path: bytes, name: bytes) -> bytes:
     return path + b"/" + name if path else name
 
 
-def _is_odd(entry: os.DirEntry[bytes]) -> bool:
+def _is_odd(entry: os.DirEntry[str]) -> bool:
     return not (entry.is_file(follow_symlinks=False) or entry.is_symlink())
 
 
-def _is_repository(path: bytes) -> bool:
+def _is_repository(directory: int) -> bool:
     """As git sees it: a `.git` file always leads to one, a directory of that name needs a HEAD."""
-    return os.path.isfile(path + b"/.git") or os.path.lexists(path + b"/.git/HEAD")
+    try:
+        return stat.S_ISREG(os.stat(".git", dir_fd=directory).st_mode) or bool(os.lstat(".git/HEAD", dir_fd=directory))
+    except OSError:
+        return False

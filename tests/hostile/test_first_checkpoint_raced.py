@@ -1,0 +1,98 @@
+"""Promise 22: a first checkpoint looks at everything, and takes nothing in through a directory that becomes a link."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast.checkpointing import look, make_checkpoint, shadow_of
+from holdfast.errors import HoldfastError
+from holdfast.shadow import FOLDED
+from holdfast.workspace import Workspace
+from tests.hostile.swapping import swapped
+from tests.operations.trees import commit, git, take
+from tests.promises import Figure
+
+pytestmark = pytest.mark.promise(22)
+
+TRIES, MANY = 20, 2_000
+# What only the directory outside has: content, names of files and of empty directories, permissions, a repository.
+THEIRS = (b"of somebody else", b"theirs", b"mode 604 ")
+
+
+@pytest.fixture
+def docs(project: Workspace) -> Path:
+    """A directory of the worktree with files that are tracked, changed, and new."""
+    directory = project.root / "docs"
+    fill(directory, "mine", ["kept", "changed"])
+    commit(project.root)
+    fill(directory, "mine again", ["changed", "new"])
+    holdfast.start(project, "goal")
+    return directory
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A directory with the same names and some more."""
+    directory = tmp_path / "outside"
+    fill(directory, "of somebody else", ["kept", "changed", "new", "theirs"])
+    for path in directory.rglob("*.md"):
+        path.chmod(0o604)
+    for place in (directory, directory / "deep"):
+        (place / "theirs-and-empty").mkdir()
+        git(tmp_path, "init", "-q", str(place / "theirs-and-a-repository"))
+    return directory
+
+
+def fill(directory: Path, text: str, names: list[str]) -> None:
+    for place in (directory, directory / "deep"):
+        place.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            for number in range(5):
+                (place / f"{name}-{number}.md").write_text(f"{text} {number}\n")
+
+
+def everything_kept(root: Path) -> bytes:
+    """All objects of the repository, ours among them: files, directories, and what stands beside a tree."""
+    every = ["git", "cat-file", "--batch-all-objects", "--batch"]
+    return subprocess.run(every, cwd=root, capture_output=True, check=True).stdout
+
+
+@pytest.mark.parametrize("tries", [TRIES, pytest.param(MANY, marks=pytest.mark.long)])
+def test_a_first_checkpoint_takes_nothing_in_through_a_directory_that_becomes_a_link(
+    tries: int, project: Workspace, docs: Path, outside: Path, figure: Figure
+) -> None:
+    whole = other = 0
+    with swapped(docs, outside):
+        while whole + other < tries or not min(whole, other):
+            with shadow_of(project) as shadow:
+                shadow.forget()
+                try:
+                    made, _ = make_checkpoint(project, shadow)
+                except HoldfastError:  # git itself saw that it is a link
+                    other += 1
+                    continue
+                found = shadow.reader.find(made.tree, b"docs")
+                whole, other = (whole + 1, other) if found and found.is_tree else (whole, other + 1)
+    kept = everything_kept(project.root)
+    assert b"mine again" in kept
+    assert [word for word in THEIRS if word in kept] == []
+    figure("first checkpoints of a directory that becomes a link", tries)
+
+
+def test_what_git_reads_once_more_for_its_index_is_written_nowhere(project: Workspace, docs: Path) -> None:
+    """It reads by names alone: what it had written would be there, wherever a link has led it."""
+    for number in range(FOLDED + 1):
+        (docs / f"{number}.md").write_text(f"{number}\n")
+    holdfast.checkpoint(project)
+    (docs / "changed-0.md").write_text("seen\n")
+    with shadow_of(project) as shadow:
+        scan = look(project, shadow)
+        (docs / "changed-0.md").write_text("not seen\n")
+        make_checkpoint(project, shadow, seen=scan)
+    kept = everything_kept(project.root)
+    assert (b"\nseen\n" in kept, b"not seen\n" in kept) == (True, False)
+    assert take(project).changed == ["docs/changed-0.md"], "git's index is not believed where it read something else"
