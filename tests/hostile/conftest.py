@@ -1,9 +1,10 @@
-"""Projects that somebody attacks, and a watch over what takes too long."""
+"""Projects that somebody attacks, an exported run, and a watch over what takes too long."""
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +12,9 @@ import pytest
 
 import holdfast
 from holdfast import ids
+from holdfast.workspace import Workspace
+from tests.conftest import TickingClock
+from tests.operations.trees import put, take
 
 RUN, SESSION = "run-qqqqqqqqqq", "ses-qqqqqqqqqq"  # ids that no hostile word happens to abbreviate
 HANG = 30.0  # seconds that nothing here takes, whatever else the machine does
@@ -31,6 +35,33 @@ def target(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         settings.unlink()  # it has had its chance
     with holdfast.open(repository) as workspace:
         assert holdfast.verify(workspace).problems == []
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    """A store that takes nothing in, all the time, so that one is enough; in the end it must be whole."""
+    base = tmp_path_factory.mktemp("stage")
+    subprocess.run(["git", "init", "-q", str(base / "project")], check=True)
+    environ = {**os.environ, "HOME": str(base / "home"), "HOLDFAST_STATE_DIR": str(base / "state")}
+    with holdfast.open(base / "project", environ=environ, clock=TickingClock()) as workspace:
+        yield workspace
+        assert holdfast.verify(workspace, deep=True).problems == []
+
+
+@pytest.fixture(scope="module")
+def file(stage: Workspace) -> Path:
+    """A whole export of a run with code, which is not in that store any more."""
+    run = holdfast.start(stage, "goal").run.id
+    put(stage.root, {"a.py": "one\n" * 20, "src/b.py": "two\n"})
+    (stage.root / "tool").write_text("x")
+    (stage.root / "tool").chmod(0o700)
+    take(stage, "first")
+    holdfast.join(stage, agent="robot")
+    holdfast.note(stage, "a note")
+    path = stage.root.with_name("run.holdfast")
+    holdfast.export(stage, run, path, raw=True)
+    holdfast.delete(stage, run, purge=True)
+    return path
 
 
 class Hang(BaseException):

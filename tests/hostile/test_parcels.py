@@ -2,81 +2,33 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import random
-import subprocess
-import tracemalloc
-import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import holdfast
 from holdfast import ids, parcel, receiving
 from holdfast.errors import Damaged, HoldfastError, NotFound, Refused
-from holdfast.objects import Format
-from holdfast.packfile import format_pack, parse_pack
-from holdfast.parcel import MAGIC
 from holdfast.workspace import Workspace
-from tests.conftest import TickingClock
-from tests.operations.trees import put, take
+from tests.hostile.forging import (
+    Parts,
+    a_checkpoint,
+    a_part,
+    an_event,
+    an_event_with,
+    forged,
+    nothing_happens,
+    parts_of,
+    refused,
+    sealed,
+    told,
+    without,
+)
 from tests.promises import Figure
-
-SHA1 = Format("sha1")
-Parts = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    """A store that takes nothing in, all the time, so that one is enough; in the end it must be whole."""
-    base = tmp_path_factory.mktemp("stage")
-    subprocess.run(["git", "init", "-q", str(base / "project")], check=True)
-    environ = {**os.environ, "HOME": str(base / "home"), "HOLDFAST_STATE_DIR": str(base / "state")}
-    with holdfast.open(base / "project", environ=environ, clock=TickingClock()) as workspace:
-        yield workspace
-        assert holdfast.verify(workspace, deep=True).problems == []
-
-
-@pytest.fixture(scope="module")
-def file(stage: Workspace) -> Path:
-    """A whole export of a run with code, which is not in that store any more."""
-    run = holdfast.start(stage, "goal").run.id
-    put(stage.root, {"a.py": "one\n" * 20, "src/b.py": "two\n"})
-    (stage.root / "tool").write_text("x")
-    (stage.root / "tool").chmod(0o700)
-    take(stage, "first")
-    holdfast.join(stage, agent="robot")
-    holdfast.note(stage, "a note")
-    path = stage.root.with_name("run.holdfast")
-    holdfast.export(stage, run, path, raw=True)
-    holdfast.delete(stage, run, purge=True)
-    return path
-
-
-@contextmanager
-def nothing_happens(project: Workspace) -> Iterator[None]:
-    """Whatever is tried inside, the store and the repository's objects stay as they are."""
-    before = seen(project)
-    yield
-    assert seen(project) == before
-
-
-def seen(project: Workspace) -> tuple[object, ...]:
-    shown = holdfast.runs(project).runs
-    packs = sorted(os.listdir(project.root / ".git/objects/pack"))
-    refs = [path.read_bytes() for path in sorted((project.root / ".git/refs/holdfast").glob("*"))]
-    return [run.id for run in shown], packs, refs, len(holdfast.checkpoints(project).checkpoints)
-
-
-def refused(project: Workspace, path: Path) -> HoldfastError:
-    with pytest.raises((Damaged, Refused)) as error, nothing_happens(project):
-        holdfast.import_run(project, path)
-    return error.value
 
 
 @pytest.mark.promise(8)
@@ -116,88 +68,6 @@ def test_whole_one_is_taken_in(project: Workspace, file: Path) -> None:
 
 
 # Files that are whole, and lie
-
-
-def parts_of(file: Path) -> Parts:
-    """The parts of an exported run, expanded, and its manifest."""
-    data = file.read_bytes()
-    end = len(data) - 40
-    length = int.from_bytes(data[end : end + 8])
-    told = json.loads(data[end - length : end])
-    parts: Parts = {"manifest": told}
-    at = len(MAGIC)
-    for part in told["parts"]:
-        raw = data[at : at + part["size"]]
-        parts[part["name"]] = zlib.decompress(raw) if part["form"] == "zlib" else raw
-        at += part["size"]
-    return parts
-
-
-def forged(file: Path, change: Callable[[Parts], None]) -> Path:
-    """The same file with other parts, sealed as `export` seals."""
-    parts = parts_of(file)
-    change(parts)
-    target = file.with_name("forged")
-    target.write_bytes(sealed(parts))
-    return target
-
-
-def sealed(parts: Parts) -> bytes:
-    body = MAGIC
-    told = parts["manifest"]
-    told["parts"] = told.pop("parts_as_they_are", None) or []
-    for name, content in parts.items():
-        if name == "manifest":
-            continue
-        if not any(part["name"] == name for part in told["parts"]):
-            digest = hashlib.sha256(content).hexdigest()
-            told["parts"].append(
-                {"name": name, "form": "plain", "size": len(content), "length": len(content), "sha256": digest}
-            )
-        body += content
-    text = json.dumps(told).encode()
-    body += text + len(text).to_bytes(8)
-    return body + hashlib.sha256(body).digest()
-
-
-def an_event(number: int, **changes: Any) -> Callable[[Parts], None]:
-    """Another event in the place of one."""
-
-    def change(parts: Parts) -> None:
-        lines = parts["events"].splitlines()
-        event = json.loads(lines[number])
-        for name, value in changes.items():
-            if name.startswith("body_"):
-                event["body"][name[5:]] = value
-            else:
-                event[name] = value
-        lines[number] = json.dumps(event).encode()
-        parts["events"] = b"".join(line + b"\n" for line in lines)
-
-    return change
-
-
-def told(**changes: Any) -> Callable[[Parts], None]:
-    return lambda parts: parts["manifest"].update(changes)
-
-
-def a_checkpoint(**changes: Any) -> Callable[[Parts], None]:
-    def change(parts: Parts) -> None:
-        record = {**json.loads(parts["checkpoints"]), **changes}
-        parts["checkpoints"] = json.dumps(record).encode() + b"\n"
-
-    return change
-
-
-def an_event_with(text: bytes) -> Callable[[Parts], None]:
-    def change(parts: Parts) -> None:
-        parts["events"] = parts["events"].replace(b'"a note"', text)
-
-    return change
-
-
-def without(name: str) -> Callable[[Parts], None]:
-    return lambda parts: parts.pop(name)
 
 
 LIES = {
@@ -250,147 +120,6 @@ def test_whole_file_that_lies_is_refused(stage: Workspace, file: Path, lie: Call
     refused(stage, forged(file, lie))
 
 
-# Code that would do harm
-
-
-def tree(*entries: tuple[str, bytes, str]) -> tuple[str, bytes]:
-    return "tree", b"".join(mode.encode() + b" " + name + b"\0" + bytes.fromhex(id) for mode, name, id in entries)
-
-
-def id_of(found: tuple[str, bytes]) -> str:
-    return SHA1.id_of(*found)
-
-
-BLOB = ("blob", b"#!/bin/sh\ntouch pwned\n")
-EMPTY = ("blob", b"")
-
-
-def code(root: tuple[str, bytes], *others: tuple[str, bytes], beside: bytes = b"") -> Callable[[Parts], None]:
-    """A checkpoint of this tree."""
-
-    def change(parts: Parts) -> None:
-        around = ("blob", beside)
-        objects = [root, BLOB, around, *others]
-        parts["objects"] = b"".join(format_pack(objects, len(objects), SHA1))
-        a_checkpoint(tree=id_of(root), beside=id_of(around), staged=None)(parts)
-
-    return change
-
-
-def nested(name: bytes) -> tuple[tuple[str, bytes], tuple[str, bytes]]:
-    inner = tree(("100755", name, id_of(BLOB)))
-    return tree(("40000", b"sub", id_of(inner))), inner
-
-
-def plain(*, beside: bytes = b"") -> Callable[[Parts], None]:
-    return code(tree(("100644", b"a", id_of(BLOB))), beside=beside)
-
-
-TREES = {
-    "git": code(
-        tree(("40000", b".git", id_of(tree(("100755", b"x", id_of(BLOB)))))), tree(("100755", b"x", id_of(BLOB)))
-    ),
-    "git-below": code(*nested(b".git")),
-    "git-in-other-letters": code(*nested(b".GiT")),
-    "ours": code(tree(("100644", b".holdfast", id_of(BLOB)))),
-    "parent": code(*nested(b"..")),
-    "here": code(*nested(b".")),
-    "slash": code(tree(("100644", b"../../x", id_of(BLOB)))),
-    "nothing": code(tree(("100644", b"", id_of(BLOB)))),
-    "twice": code(tree(("120000", b"a", id_of(BLOB)), ("40000", b"a", id_of(tree()))), tree()),
-    "submodule": code(tree(("160000", b"a", id_of(BLOB)))),
-    "odd-mode": code(tree(("104755", b"a", id_of(BLOB)))),
-    "file-is-missing": code(tree(("100644", b"a", "1" * 40))),
-    "directory-is-a-file": code(tree(("40000", b"a", id_of(BLOB)))),
-    "file-is-a-directory": code(tree(("100644", b"a", id_of(tree()))), tree()),
-    "not-a-tree": code(("tree", b"nonsense")),
-    "cut": code(("tree", b"100644 a\0short")),
-    "beside-leads-out": plain(beside=b"mode 644 ../x\0"),
-    "beside-leads-to-git": plain(beside=b"empty .git/hooks\0"),
-    "beside-leads-to-a-nested-git": plain(beside=b"empty sub/.git/hooks\0"),
-    "beside-is-absolute": plain(beside=b"empty /etc/x\0"),
-    "beside-acts-for-others": plain(beside=b"mode 4755 a\0"),
-    "beside-is-nonsense": plain(beside=b"mode nine a\0"),
-}
-
-
-@pytest.mark.promise(22, 23)
-@pytest.mark.parametrize("harm", TREES.values(), ids=TREES)
-def test_code_that_would_leave_the_worktree_is_refused(
-    stage: Workspace, file: Path, harm: Callable[[Parts], None]
-) -> None:
-    error = refused(stage, forged(file, harm))
-    assert "code in this file" in error.message
-
-
-def test_code_of_plain_files_is_taken_in(project: Workspace, file: Path) -> None:
-    assert holdfast.import_run(project, forged(file, plain(beside=b"mode 600 a\0"))).checkpoints == 1
-
-
-def a_pack(data: bytes) -> Callable[[Parts], None]:
-    return lambda parts: parts.update(objects=data)
-
-
-def packed(head: int, size: int, stream: bytes) -> bytes:
-    """An object that says it has this size; of a kind, the number in the head."""
-    first, rest = head << 4 | size & 15, size >> 4
-    out = bytearray()
-    while rest:
-        out.append(first | 0x80)
-        first, rest = rest & 0x7F, rest >> 7
-    return b"PACK\0\0\0\2\0\0\0\1" + bytes([*out, first]) + stream + b"\0" * 20
-
-
-BOMBS = {
-    "larger-than-it-says": packed(3, 10, zlib.compress(b"x" * 1000)),
-    "smaller-than-it-says": packed(3, 1000, zlib.compress(b"x" * 10)),
-    "says-it-is-absurd": packed(3, 1 << 60, zlib.compress(b"x")),
-    "says-it-is-too-large": packed(3, 1 << 40, zlib.compress(b"x")),
-    "difference": packed(7, 10, b"\0" * 20 + zlib.compress(b"x" * 10)),
-    "commit": packed(1, 1, zlib.compress(b"x")),
-    "not-compressed": packed(3, 10, b"0123456789"),
-    "breaks-off": packed(3, 1000, zlib.compress(os.urandom(1000))[:100])[:-20],
-    "goes-on": b"".join(format_pack([BLOB], 1, SHA1)) + b"more",
-    "many": b"PACK\0\0\0\2\xff\xff\xff\xff",
-    "other-version": b"PACK\0\0\0\3\0\0\0\0",
-    "empty": b"",
-}
-
-
-@pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
-def test_pack_that_is_no_pack_of_ours_is_refused(stage: Workspace, file: Path, bomb: bytes) -> None:
-    refused(stage, forged(file, a_pack(bomb)))
-
-
-def a_part(**changes: Any) -> Callable[[Parts], None]:
-    """The manifest says something else of the first part."""
-
-    def change(parts: Parts) -> None:
-        known = [
-            {
-                "name": name,
-                "form": "plain",
-                "size": len(data),
-                "length": len(data),
-                "sha256": hashlib.sha256(data).hexdigest(),
-            }
-            for name, data in parts.items()
-            if name != "manifest"
-        ]
-        known[0].update(changes)
-        parts["manifest"]["parts_as_they_are"] = known
-
-    return change
-
-
-def a_bomb(parts: Parts) -> None:
-    """A few kilobytes that expand to seventy megabytes."""
-    bomb = zlib.compressobj(9)
-    data = b"".join(bomb.compress(b"\0" * (1 << 20)) for _ in range(70)) + bomb.flush()
-    parts["events"] = data
-    a_part(form="zlib", length=70 << 20, sha256=hashlib.sha256(data).hexdigest())(parts)
-
-
 ODD_PARTS = {
     "negative": a_part(size=-1),
     "longer": a_part(length=10**15),
@@ -400,18 +129,6 @@ ODD_PARTS = {
     "not-compressed": a_part(form="zlib"),
     "name-twice": a_part(name="objects"),
 }
-
-
-def test_bomb_is_known_before_it_goes_off(stage: Workspace, file: Path) -> None:
-    with pytest.raises(Refused, match="too large"):
-        holdfast.import_run(stage, forged(file, a_bomb))
-    small = packed(3, 10, zlib.compress(b"x" * (1 << 27)))
-    tracemalloc.start()
-    with pytest.raises(Damaged, match="larger than it says"):
-        list(parse_pack([small], SHA1, 1 << 30))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 1 << 22
 
 
 @pytest.mark.parametrize("odd", ODD_PARTS.values(), ids=ODD_PARTS)
