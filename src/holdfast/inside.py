@@ -137,7 +137,13 @@ def held(path: Path, root: Path | None) -> Iterator[Path]:
         return
     found = resolve(root, os.path.relpath(path.parent, root))
     names = [] if found.path == os.curdir else found.path.split(os.sep)
-    descriptor = walk(_real(os.fspath(root)), names)
+    with held_by(walk(_real(os.fspath(root)), names), path) as place:
+        yield place
+
+
+@contextlib.contextmanager
+def held_by(descriptor: int, path: Path) -> Iterator[Path]:
+    """The same file by way of this descriptor of its directory, which is closed in the end."""
     try:
         yield Path(os.fsdecode(name_of(descriptor, os.fsencode(path))))
     finally:

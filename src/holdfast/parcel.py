@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from holdfast import files
+from holdfast import files, inside
 from holdfast.errors import Damaged, HoldfastError, Refused
 from holdfast.packing import UNREADABLE
 from holdfast.transcript import opened as open_regular
@@ -103,28 +103,32 @@ class Outgoing:
 
 @contextlib.contextmanager
 def written(path: Path) -> Iterator[Outgoing]:
-    """A parcel that appears under its name whole, on disk, for the user alone. What is no parcel is not replaced."""
-    _refuse_to_replace(path)
-    temporary = path.with_name(f".{path.name[:200]}.{os.urandom(6).hex()}")
-    with files.os_errors(path):
+    """A parcel that appears under its name whole, on disk, for the user alone. What is no parcel is not replaced.
+
+    The way to its directory is gone once: it is written, named and cleared away in one place, whatever names become.
+    """
+    with files.os_errors(path), inside.held_by(inside.walk(os.fspath(path.parent), ()), path) as place:
+        _refuse_to_replace(place, path)
+        temporary = place.with_name(f".{path.name[:200]}.{os.urandom(6).hex()}")
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open(temporary, flags, files.PRIVATE_FILE)
         try:
             os.fchmod(descriptor, files.PRIVATE_FILE)
             yield Outgoing(descriptor)
             os.fsync(descriptor)
-            os.rename(temporary, path)
-            files.sync_directory(path.parent)
+            _refuse_to_replace(place, path)  # somebody may have put something there while we wrote
+            os.rename(temporary, place)
+            files.sync_directory(place.parent)
         finally:
             os.close(descriptor)
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(temporary)
 
 
-def _refuse_to_replace(path: Path) -> None:
-    if not os.path.lexists(path):
+def _refuse_to_replace(place: Path, path: Path) -> None:
+    if not os.path.lexists(place):
         return
-    with contextlib.suppress(HoldfastError), open_regular(path) as file:
+    with contextlib.suppress(HoldfastError), open_regular(place) as file:
         if os.pread(file, len(MAGIC), 0) == MAGIC:
             return
     raise Refused("Something else stands at this path", [("path", path)], ["name a file that is not there yet"])
