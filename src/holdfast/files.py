@@ -286,6 +286,7 @@ def lock(path: Path, deadline: float, what: str = "the store", root: Path | None
 
 
 def _wait_for(descriptor: int, path: Path, end: float, what: str) -> None:
+    """Ask again and again until the end: whoever lets the system wait for a lock waits without one."""
     pause = 0.0005
     while True:
         try:

@@ -184,8 +184,8 @@ def _take(lock: Path) -> int:
 
 
 def _is_left_behind(lock: Path) -> bool:
-    """Older than any git command would hold it for one ref."""
+    """Older than any git command would hold it for one ref, or made before somebody turned the clock back."""
     try:
-        return time.time() - lock.stat().st_mtime > REF_PATIENCE / 2
+        return abs(time.time() - lock.stat().st_mtime) > REF_PATIENCE / 2
     except FileNotFoundError:
         return False

@@ -405,7 +405,7 @@ def test_import_needs_to_know_what(cli: Callable[..., Command]) -> None:
     assert (refused.code, "`holdfast import --claude`" in refused.err) == (2, True)
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="only Linux says how much was taken")
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="NOT PROVED HERE: there is no /proc")
 def test_a_huge_transcript_does_not_have_to_fit_into_memory(repository: Path, home: Path) -> None:
     """With 200 MB of it, and less than that to live in."""
     told = Transcript(str(repository))

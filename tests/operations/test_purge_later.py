@@ -9,7 +9,7 @@ import pytest
 
 import holdfast
 from holdfast import departed
-from holdfast.errors import NotFound
+from holdfast.errors import Busy, NotFound
 from holdfast.workspace import Workspace
 from tests.canaries import hits
 from tests.conftest import TickingClock
@@ -34,6 +34,20 @@ def test_a_run_that_was_deleted_plainly_can_still_be_purged(project: Workspace) 
     assert [path.name for path in (project.place / "deleted").glob("*.json")] == []
     assert holdfast.checkpoints(project).checkpoints == []
     assert holdfast.verify(project, deep=True).problems == []
+
+
+def test_a_purge_that_somebody_who_reads_holds_up_says_so_and_the_next_one_finishes_it(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = planted(project)
+    monkeypatch.setenv("HOLDFAST_STORE_DEADLINE", "0.1")
+    with holdfast.open(project.root) as hasty:
+        with project.reading() as journal:
+            assert journal.get_run(run).id == run
+            with pytest.raises(Busy, match="reads the store"):
+                holdfast.delete(hasty, run, purge=True)
+        holdfast.delete(hasty, run, purge=True)
+    assert hits(project.place, CANARY) == []
 
 
 def test_a_run_that_tidy_removed_can_still_be_purged(project: Workspace, clock: TickingClock, tmp_path: Path) -> None:

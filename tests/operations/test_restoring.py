@@ -361,11 +361,12 @@ def test_an_index_lock_left_behind_by_a_kill(held: Workspace) -> None:
 
 
 @pytest.mark.promise(10)
-def test_a_lock_on_our_own_ref_left_behind_by_a_kill_does_not_stop_us(held: Workspace) -> None:
+@pytest.mark.parametrize("date", [1, 1 << 32], ids=["long-ago", "before-the-clock-was-turned-back"])
+def test_a_lock_on_our_own_ref_left_behind_by_a_kill_does_not_stop_us(date: int, held: Workspace) -> None:
     take(held)
     lock = held.root / ".git/refs/holdfast/main.lock"
     lock.write_bytes(b"")
-    os.utime(lock, (1, 1))
+    os.utime(lock, (date, date))
     put(held.root, {"a.txt": "changed"})
     take(held)
     assert list(locks(held.root)) == []
