@@ -25,6 +25,8 @@ CONFIG = """
 [alias]
     status = !{command}
     rev-list = !{command}
+    diff-tree = !{command}
+    write-tree = !{command}
 [filter "x"]
     clean = {command}
     smudge = {command}
@@ -76,6 +78,7 @@ CONFIG = """
     auto = true
 [gc]
     auto = 1
+    recentObjectsHook = {command}
 [include]
     path = {elsewhere}/included
 [includeIf "gitdir:**"]

@@ -13,6 +13,7 @@ from holdfast import ids
 from holdfast.errors import Busy, HoldfastError, NotFound, Refused
 from holdfast.model import Checkpoint, Draft, Restore
 from holdfast.workspace import Workspace
+from tests.hostile.traps import set_traps
 from tests.operations.people import a_process, as_session, kill, run_of
 from tests.operations.trees import (
     Picture,
@@ -372,66 +373,11 @@ def test_a_lock_on_our_own_ref_left_behind_by_a_kill_does_not_stop_us(date: int,
     assert list(locks(held.root)) == []
 
 
-HOSTILE = """[core]
-	fsmonitor = {command}
-	hooksPath = {hooks}
-	pager = {command}
-	editor = {command}
-	sshCommand = {command}
-	worktree = {elsewhere}
-	attributesFile = {elsewhere}/attributes
-	alternateRefsCommand = {command}
-[filter "x"]
-	clean = {command}
-	smudge = {command}
-	process = {command}
-	required = true
-[diff]
-	external = {command}
-[diff "x"]
-	textconv = {command}
-	command = {command}
-[merge "x"]
-	driver = {command}
-[gc]
-	auto = 1
-	recentObjectsHook = {command}
-[alias]
-	diff-tree = !{command}
-	write-tree = !{command}
-[credential]
-	helper = !{command}
-[uploadpack]
-	packObjectsHook = {command}
-[include]
-	path = {elsewhere}/more
-"""
-HOOKS = (
-    "pre-commit",
-    "post-checkout",
-    "post-index-change",
-    "reference-transaction",
-    "fsmonitor-watchman",
-    "pre-auto-gc",
-)
-
-
 @pytest.mark.promise(10, 23)
 def test_nothing_that_a_hostile_repository_configures_is_ever_run(held: Workspace, tmp_path: Path) -> None:
     owned, elsewhere, root = tmp_path / "owned", tmp_path / "elsewhere", held.root
-    trap = tmp_path / "trap"
-    put(
-        tmp_path,
-        {"trap": f"#!/bin/sh\ntouch '{owned}'\n", "elsewhere/precious": "precious", "elsewhere/more": "[core]\n"},
-    )
-    trap.chmod(0o755)
-    for name in HOOKS:
-        (root / ".git/hooks").mkdir(exist_ok=True)
-        (root / ".git/hooks" / name).write_text(f"#!/bin/sh\ntouch '{owned}'\n")
-        (root / ".git/hooks" / name).chmod(0o755)
-    text = HOSTILE.format(command=trap, hooks=root / ".git/hooks", elsewhere=elsewhere)
-    put(root, {".git/config": (root / ".git/config").read_text() + text})
-    put(root, {".gitattributes": "* filter=x diff=x merge=x\n", ".git/info/attributes": "* filter=x diff=x\n"})
+    set_traps(root, owned, elsewhere)
+    put(elsewhere, {"precious": "precious"})
     holdfast.config_set(held, "checkpoint.filtered", "keep")
     del held.settings
     before, files, outside = insides(root), picture(root), picture(elsewhere)

@@ -33,14 +33,12 @@ class SqliteLists(SqliteValues):
         expression = queries.match_expression(query.search)
         if not expression:
             return [], True
-        conditions, values = _conditions(query.runs)
-        narrow, told = _of_events(query)
-        where = " AND ".join(["search MATCH ?", *conditions, *narrow])
-        values = [expression, *values, *told]
+        asked = _of_events(query)
+        where = " AND ".join(["search MATCH ?", *asked.conditions])
         is_ranked = query.merits is not None and self._has_few(expression)
         order = f"bm25(search) * {_merit(query.merits or {})}, search.rowid DESC" if is_ranked else "search.rowid DESC"
         select = f"SELECT run.id, event.seq FROM {HITS} WHERE {where} ORDER BY {order} LIMIT ?"
-        found = self._connection.execute(select, [*values, query.limit])
+        found = self._connection.execute(select, [expression, *asked.values, query.limit])
         return [Hit(run, seq) for run, seq in found], is_ranked
 
     def _has_few(self, expression: str) -> bool:
@@ -48,13 +46,12 @@ class SqliteLists(SqliteValues):
         return bool(self._value(select, expression, ORDERED + 1) <= ORDERED)
 
     def _newest_runs(self, query: RunQuery) -> Page:
-        conditions, values = _conditions(query)
+        asked = _of_runs(query)
         if query.after:
-            conditions.append("(run.updated, run.key) < (?, ?)")
-            values += query.after
-        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+            asked.add("(run.updated, run.key) < (?, ?)", *query.after)
+        where = f" WHERE {' AND '.join(asked.conditions)}" if asked.conditions else ""
         select = f"SELECT {RUN} FROM run{where} ORDER BY run.updated DESC, run.key DESC LIMIT ?"
-        rows = [run_row(row) for row in self._connection.execute(select, [*values, query.limit + 1])]
+        rows = [run_row(row) for row in self._connection.execute(select, [*asked.values, query.limit + 1])]
         shown = rows[: query.limit]
         return Page(shown, (shown[-1].updated, shown[-1].key) if len(rows) > query.limit else None)
 
@@ -73,11 +70,11 @@ class SqliteLists(SqliteValues):
         return Page(self._runs_of(found), None)
 
     def _matches(self, expression: str, query: RunQuery) -> Iterator[tuple[int, int]]:
-        conditions, values = _conditions(query)
+        asked = _of_runs(query)
         before = query.after[0] if query.after else 2**62
-        where = " AND ".join(["search MATCH ?", "search.rowid < ?", *conditions])
+        where = " AND ".join(["search MATCH ?", "search.rowid < ?", *asked.conditions])
         select = f"SELECT search.rowid, event.run FROM {HITS} WHERE {where} ORDER BY search.rowid DESC"
-        rows: Iterator[tuple[int, int]] = self._connection.execute(select, [expression, before, *values])
+        rows: Iterator[tuple[int, int]] = self._connection.execute(select, [expression, before, *asked.values])
         return rows
 
     def _runs_of(self, keys: dict[int, int]) -> list[RunRow]:
@@ -114,42 +111,42 @@ def _merit(merits: dict[str, float]) -> str:
     return f"CASE event.kind{cases} ELSE 1.0 END" if cases else "1.0"
 
 
-def _of_events(query: HitQuery) -> tuple[list[str], list[object]]:
-    conditions: list[str] = []
-    values: list[object] = []
-    if query.kinds:
-        conditions.append(f"event.kind IN ({', '.join('?' * len(query.kinds))})")
-        values += sorted(query.kinds)
-    for condition, value in (
-        ("run.id = ?", query.run),
-        ("event.time >= ?", query.since),
-        ("event.time < ?", query.until),
-    ):
-        if value is not None:
-            conditions.append(condition)
-            values.append(value)
-    return conditions, values
+class _Where:
+    """Conditions of a statement, and the values for their places."""
 
+    def __init__(self) -> None:
+        self.conditions: list[str] = []
+        self.values: list[object] = []
 
-def _conditions(query: RunQuery) -> tuple[list[str], list[object]]:
-    conditions: list[str] = []
-    values: list[object] = []
-    for column, allowed in (("status", query.statuses), ("layout", query.layouts)):
+    def add(self, condition: str, *values: object) -> None:
+        """A condition that holds where something was asked for; None: it was not."""
+        if None not in values:
+            self.conditions.append(condition)
+            self.values += values
+
+    def add_any(self, column: str, allowed: frozenset[str]) -> None:
         if allowed:
-            conditions.append(f"run.{column} IN ({', '.join('?' * len(allowed))})")
-            values += sorted(allowed)
+            self.add(f"{column} IN ({', '.join('?' * len(allowed))})", *sorted(allowed))
+
+
+def _of_events(query: HitQuery) -> _Where:
+    where = _of_runs(query.runs)
+    where.add_any("event.kind", query.kinds)
+    where.add("run.id = ?", query.run)
+    where.add("event.time >= ?", query.since)
+    where.add("event.time < ?", query.until)
+    return where
+
+
+def _of_runs(query: RunQuery) -> _Where:
+    where = _Where()
+    where.add_any("run.status", query.statuses)
+    where.add_any("run.layout", query.layouts)
     if not query.layouts:
-        conditions.append("run.layout != ?")
-        values.append(LEDGER)
+        where.add("run.layout != ?", LEDGER)
     for label in sorted(query.labels):
-        conditions.append("run.key IN (SELECT run FROM label WHERE label = ?)")
-        values.append(label)
-    for condition, value in (
-        ("run.worktree = ?", query.worktree),
-        ("run.updated >= ?", query.since),
-        ("run.updated < ?", query.until),
-    ):
-        if value is not None:
-            conditions.append(condition)
-            values.append(value)
-    return conditions, values
+        where.add("run.key IN (SELECT run FROM label WHERE label = ?)", label)
+    where.add("run.worktree = ?", query.worktree)
+    where.add("run.updated >= ?", query.since)
+    where.add("run.updated < ?", query.until)
+    return where
