@@ -107,22 +107,36 @@ def written(path: Path) -> Iterator[Outgoing]:
 
     The way to its directory is gone once: it is written, named and cleared away in one place, whatever names become.
     """
-    with files.os_errors(path), inside.held_by(inside.walk(os.fspath(path.parent), ()), path) as place:
-        _refuse_to_replace(place, path)
-        temporary = place.with_name(f".{path.name[:200]}.{os.urandom(6).hex()}")
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
-        descriptor = os.open(temporary, flags, files.PRIVATE_FILE)
-        try:
-            os.fchmod(descriptor, files.PRIVATE_FILE)
-            yield Outgoing(descriptor)
-            os.fsync(descriptor)
-            _refuse_to_replace(place, path)  # somebody may have put something there while we wrote
-            os.rename(temporary, place)
-            files.sync_directory(place.parent)
-        finally:
-            os.close(descriptor)
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary)
+    temporary = f".{path.name[:200]}.{os.urandom(6).hex()}"
+    with files.os_errors(path):
+        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        with inside.held_by(directory, path) as place:
+            _refuse_to_replace(place, path)
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+            with _named(path):
+                descriptor = os.open(temporary, flags, files.PRIVATE_FILE, dir_fd=directory)
+            try:
+                os.fchmod(descriptor, files.PRIVATE_FILE)
+                yield Outgoing(descriptor)
+                os.fsync(descriptor)
+                _refuse_to_replace(place, path)  # somebody may have put something there while we wrote
+                with _named(path):
+                    os.rename(temporary, path.name, src_dir_fd=directory, dst_dir_fd=directory)
+                os.fsync(directory)
+            finally:
+                os.close(descriptor)
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(temporary, dir_fd=directory)
+
+
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Let a failed system call name the file that was asked for, not the name in a directory that is held open."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = os.fspath(path)
+        raise
 
 
 def _refuse_to_replace(place: Path, path: Path) -> None:
