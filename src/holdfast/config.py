@@ -305,6 +305,8 @@ def _shown(value: Any) -> str:
         return one_line(str(value), 60)
     except ValueError:  # Python does not write out a number of thousands of digits
         return "a very large number"
+    except RecursionError:
+        return "tables in tables, too deep to show"
 
 
 def _unreadable(path: Path, error: Exception) -> WrongUsage:

@@ -10,6 +10,7 @@ from holdfast.hooking import Handler, is_ours
 from holdfast.jsonedit import NotJson
 
 NEW = "{}\n"
+LARGEST = 4_000_000  # characters
 LINE = "statusLine"  # the settings' key for what draws the status line
 Place = tuple[str | int, ...]
 
@@ -22,6 +23,8 @@ def parse(text: str) -> dict[str, Any]:
     """The settings, whose hooks have the form that the agent knows. An empty file says nothing."""
     if is_blank(text):
         return {}
+    if len(text) > LARGEST:
+        raise NotSettings(f"it is longer than {LARGEST:,} characters")
     try:
         settings = jsonedit.parse(text)
     except NotJson as error:

@@ -77,6 +77,13 @@ def test_what_no_json_holds_in_the_files_of_others_stops_nobody(kind: str, odd: 
         assert done.code in (0, 1, 2, 10), f"{line}: {done.err}"
 
 
+def test_settings_of_a_project_that_are_nested_too_deeply_to_show_are_passed_over(project: Workspace) -> None:
+    """Every command ended with a traceback where a repository brought this line."""
+    (project.root / ".holdfast.toml").write_text("brief.budget." + "a." * 3_000 + "a = 1\n")
+    done = call("status", directory=project.root)
+    assert (done.code, "brief.budget takes a whole number" in done.err) == (0, True)
+
+
 @pytest.mark.promise(22, 23)
 @pytest.mark.parametrize("kind", ["absolute", "relative", "plain", "loose", "packed"])
 def test_a_head_never_tells_what_stands_in_another_file(kind: str, project: Workspace, tmp_path: Path) -> None:
