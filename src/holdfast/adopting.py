@@ -121,7 +121,7 @@ def keep_copy(workspace: Workspace, face: Version) -> None:
 
 
 def copies(workspace: Workspace) -> Generations:
-    return Generations(workspace.place / "faces")
+    return Generations(workspace.here / "faces")
 
 
 def claim(workspace: Workspace, journal: Journal, run_id: str) -> None:
@@ -167,7 +167,7 @@ def _name(workspace: Workspace, path: Path) -> str:
 
 
 def _place(workspace: Workspace) -> Path:
-    return workspace.place / "worktrees" / ids.file_name(workspace.worktree) / "owned.json"
+    return workspace.here / "worktrees" / ids.file_name(workspace.worktree) / "owned.json"
 
 
 def _load(workspace: Workspace) -> Seen:

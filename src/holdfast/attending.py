@@ -62,13 +62,13 @@ def is_silent(workspace: Workspace, session: Session) -> bool:
 
 def give_sign(workspace: Workspace, session: str) -> None:
     """Say that a session is alive though nothing happens in it; the journal would only grow by that."""
-    files.make_private_directory(workspace.place / SIGNS)
-    files.put(workspace.place / SIGNS / session, workspace.clock.now().isoformat().encode(), synced=False)
+    files.make_private_directory(workspace.here / SIGNS)
+    files.put(workspace.here / SIGNS / session, workspace.clock.now().isoformat().encode(), synced=False)
 
 
 def clear_signs(workspace: Workspace, journal: Journal) -> None:
     """Forget the signs of sessions that are over."""
-    directory = workspace.place / SIGNS
+    directory = workspace.here / SIGNS
     for name in os.listdir(directory) if directory.is_dir() else []:
         found = journal.find_session(name)
         if found is None or not found.is_open:
@@ -81,7 +81,7 @@ def last_heard(workspace: Workspace, session: Session) -> datetime:
     if not ids.is_safe(session.id):
         return last
     try:
-        sign = datetime.fromisoformat((files.read(workspace.place / SIGNS / session.id, 100) or b"").decode())
+        sign = datetime.fromisoformat((files.read(workspace.here / SIGNS / session.id, 100) or b"").decode())
         return max(last, sign)
     except (HoldfastError, ValueError, TypeError):  # none, half of one, or one without a time zone
         return last

@@ -102,7 +102,7 @@ def _remove_copies(workspace: Workspace, needed: int, dry_run: bool) -> tuple[li
 
 
 def _second_copies(workspace: Workspace) -> Iterator[Original]:
-    for path in (workspace.place / "backups").glob("format-*"):
+    for path in (workspace.here / "backups").glob("format-*"):
         about = path.stat()
         yield Original(path, about.st_size, datetime.fromtimestamp(about.st_mtime, UTC), True)
     yield from (original for original in list_originals(workspace) if original.is_second_copy)
@@ -115,7 +115,7 @@ def _remove_runs(workspace: Workspace, needed: int, dry_run: bool) -> tuple[list
     oldest, most = _ago(workspace, "run.keep_days"), workspace.settings.whole("run.most")
     with workspace.reading() as journal:
         candidates = sorted(
-            (run for name in departed.list_exported(workspace.place) if (run := _removable(workspace, journal, name))),
+            (run for name in departed.list_exported(workspace.here) if (run := _removable(workspace, journal, name))),
             key=lambda run: (run.updated or workspace.clock.now(), run.id),
         )
         runs = [name for name in journal.view.all_run_ids() if not is_ledger(name)]
@@ -138,7 +138,7 @@ def _remove(workspace: Workspace, run: str, dry_run: bool) -> int:
         size = _size(journal, run)
         conversations = {found.agent_session for found in journal.list_sessions(run) if found.agent_session}
         journal.delete(run)
-    departed.note_deleted(workspace.place, run, conversations, msgspec.json.encode({"run": run}))
+    departed.note_deleted(workspace.here, run, conversations, msgspec.json.encode({"run": run}))
     return size
 
 
@@ -157,7 +157,7 @@ def _removable(workspace: Workspace, journal: Journal, name: str) -> Run | None:
 
 def _exported(workspace: Workspace, journal: Journal, run: str) -> int:
     """The last event of a run that a file holds, if the run still has that very event; 0 where none does."""
-    told = departed.find_exported(workspace.place, run)
+    told = departed.find_exported(workspace.here, run)
     rows = journal.view.events(run, after=told.seq - 1, until=told.seq) if told else ()
     return next((row.seq for row in rows if told and row.id.hex() == told.event), 0)
 

@@ -111,7 +111,7 @@ def take_in(workspace: Workspace, until: float | None = None, *, hurry: bool = F
 
 def _hold_later(workspace: Workspace) -> None:
     """Where the journal alone is larger than the store may be, let it be tidied where nobody waits."""
-    size = os.stat(workspace.place / "journal.db").st_size
+    size = os.stat(workspace.here / "journal.db").st_size
     if size > workspace.settings.whole("store.cap") * 1_000_000:
         from holdfast.filling import has_outgrown
 

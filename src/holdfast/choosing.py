@@ -211,7 +211,7 @@ class NewLists:
         if self.lists and self.workspace.exists:
             newest = dict(list(_with(self.workspace, self.lists).items())[-TERMINALS:])
             with contextlib.suppress(HoldfastError):  # a list that nobody remembers is no reason to fail
-                files.put(self.workspace.place / "listed.json", msgspec.json.encode(newest), synced=False)
+                files.put(self.workspace.here / "listed.json", msgspec.json.encode(newest), synced=False)
 
 
 def _new_lists(workspace: Workspace) -> NewLists:
@@ -257,7 +257,7 @@ def _lists(workspace: Workspace) -> dict[str, list[str]]:
 def _with(workspace: Workspace, new: dict[str, list[str]]) -> dict[str, list[str]]:
     """Everything that is remembered, what was listed last at the end."""
     try:
-        kept = msgspec.json.decode(files.read(workspace.place / "listed.json") or b"{}", type=dict[str, list[str]])
+        kept = msgspec.json.decode(files.read(workspace.here / "listed.json") or b"{}", type=dict[str, list[str]])
     except (*UNREADABLE, Refused):
         return dict(new)
     return {name: shown for name, shown in kept.items() if name not in new} | new

@@ -20,6 +20,7 @@ import errno
 from collections.abc import Iterable
 
 Facts = Iterable[tuple[str, object]]
+KNOWN_AS: dict[str, str] = {}  # directories that are held open: the name by which that is done, and the one people know
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 
@@ -39,8 +40,16 @@ class HoldfastError(Exception):
 
 
 def _sayable(value: object) -> str:
-    """A fact in characters that every surface can carry; a path may be made of any bytes."""
-    return str(value).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    """A fact in characters that every surface can carry, by names that people know; a path may be made of any bytes."""
+    return _known(str(value)).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _known(text: str) -> str:
+    if not KNOWN_AS:
+        return text
+    import re  # failures are rare
+
+    return re.sub("/proc/self/fd/[0-9]+", lambda found: KNOWN_AS.get(found.group(), found.group()), text)
 
 
 class Refused(HoldfastError):
@@ -114,6 +123,6 @@ def from_os_error(error: OSError) -> Trouble:
 
 def _asked_for(path: str) -> str:
     """The name by which people know a file, which is written under a temporary one."""
-    import re  # failures are rare
+    import re
 
     return re.sub(r"(?<=/)\.([^/]+)\.[0-9a-f]{12}\Z", r"\1", path)

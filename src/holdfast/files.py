@@ -247,14 +247,14 @@ def make_private_directory(path: Path) -> None:
         except FileExistsError:
             check_private(path)
             return
-        os.chmod(path, PRIVATE_DIRECTORY)
+        inside.set_mode(path, PRIVATE_DIRECTORY)
         sync_directory(path.parent)
 
 
-def check_private(path: Path) -> None:
+def check_private(path: Path, status: os.stat_result | None = None) -> None:
     """Refuse a directory that is a link, belongs to somebody else, or lets others write."""
     with os_errors(path):
-        status = os.lstat(path)
+        status = status or os.lstat(path)
     if not stat.S_ISDIR(status.st_mode):
         raise Refused("The place of the store is not a directory", [("path", path)], ["move it away"])
     if status.st_uid != os.geteuid():
@@ -269,7 +269,7 @@ def check_private(path: Path) -> None:
 def lock(path: Path, deadline: float, what: str = "the store", root: Path | None = None) -> Iterator[None]:
     """Hold a lock file, in a directory that is no link; whoever waits longer than the deadline is told who has it."""
     with os_errors(path), inside.held(path, root) as place:
-        directory = os.open(place.parent, inside.PASSING & ~os.O_NOFOLLOW if root else inside.PASSING)
+        directory = inside.open_directory(place.parent)
         try:
             descriptor = os.open(
                 path.name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE, dir_fd=directory

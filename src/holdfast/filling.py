@@ -52,10 +52,10 @@ def has_outgrown(workspace: Workspace, total: int) -> bool:
 
 def last_tidied(workspace: Workspace) -> Last:
     try:
-        return msgspec.json.decode(files.read(workspace.place / STAMP, 4096) or b"{}", type=Last)
+        return msgspec.json.decode(files.read(workspace.here / STAMP, 4096) or b"{}", type=Last)
     except (msgspec.MsgspecError, UnicodeDecodeError, HoldfastError):  # it is only there to save work
         return Last()
 
 
 def note_tidied(workspace: Workspace, last: Last) -> None:
-    files.write(workspace.place / STAMP, msgspec.json.encode(last))
+    files.write(workspace.here / STAMP, msgspec.json.encode(last))

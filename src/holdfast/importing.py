@@ -215,7 +215,7 @@ class Destination:
         tally = retelling.tally
         used = share(Spent(tally.read, tally.written, tally.cost), others)
         if usage is not None and not self.is_recorded:
-            window = window_in(self.workspace, usage, gauge.find(self.workspace.place, conversation), [session])
+            window = window_in(self.workspace, usage, gauge.find(self.workspace.here, conversation), [session])
             body = {"tokens": usage.tokens, "window": window, "model": usage.model}
             yield Draft(MEASURED, body, self._id(retelling, MEASURED), retelling.time)
         if body := counted(session, used):

@@ -126,6 +126,20 @@ def _has_name(descriptor: int) -> bool:
     return os.fstat(descriptor).st_nlink > 0
 
 
+def open_directory(path: Path, flags: int = PASSING) -> int:
+    """A descriptor of a directory that is no link, unless it is the name of one that is held open."""
+    return os.open(path, flags & ~os.O_NOFOLLOW if f"{path.parent}/" == HELD else flags)
+
+
+def set_mode(path: Path, mode: int) -> None:
+    """Set the mode of a directory, and never of one that a link in its place leads to."""
+    descriptor = open_directory(path)
+    try:
+        os.chmod(f"{HELD}{descriptor}" if os.path.isdir(HELD) else path, mode)
+    finally:
+        os.close(descriptor)
+
+
 @contextlib.contextmanager
 def held(path: Path, root: Path | None) -> Iterator[Path]:
     """The same file by way of its directory, which is held open: whatever becomes of the names above it meanwhile.

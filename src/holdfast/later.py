@@ -18,7 +18,7 @@ def go_on(workspace: Workspace) -> int:
     """Do what waits; answers with how many rounds that took."""
     if not workspace.exists or workspace.is_off:
         return 0
-    directory = workspace.place / "worktrees" / ids.file_name(workspace.worktree)
+    directory = workspace.here / "worktrees" / ids.file_name(workspace.worktree)
     for made in (directory.parent, directory):
         files.make_private_directory(made)
     again = directory / "again"

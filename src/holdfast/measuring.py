@@ -60,7 +60,7 @@ def _measure(workspace: Workspace, journal: Journal, call: Call, reading: Readin
 
 def _fill(workspace: Workspace, reading: Reading, sessions: list[Session]) -> Body:
     """How full the context is; empty where that is not known, or nothing new."""
-    session, known = sessions[0], gauge.find(workspace.place, reading.conversation or "")
+    session, known = sessions[0], gauge.find(workspace.here, reading.conversation or "")
     usage = _usage(reading.transcript or "", known)
     if usage is None:
         return {}

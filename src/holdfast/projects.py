@@ -30,22 +30,22 @@ class Claim(Struct):
     inode: int
 
 
-def claim(directory: Path, id: str, store: Path, root: Path) -> None:
-    """Enter a store into the list."""
-    status = os.stat(store)
+def claim(directory: Path, id: str, store: Path, root: Path, here: Path | None = None) -> None:
+    """Enter a store into the list. Here and below, `here` is another name of it, where it is held open."""
+    status = os.stat(here or store)
     entry = Claim(id, path_text(store), path_text(root), status.st_dev, status.st_ino)
     files.make_private_directory(directory)
     files.write(directory / ids.file_name(id), msgspec.json.encode(entry), files.PRIVATE_FILE)
 
 
-def check(directory: Path, store: Path, root: Path) -> None:
+def check(directory: Path, store: Path, root: Path, here: Path | None = None) -> None:
     """Refuse a store that we did not make. One that was moved is still the same directory, and is entered anew."""
-    id = store_id(store)
+    id = store_id(here or store)
     found = _load(directory / ids.file_name(id))
-    if found is None or not _is_same(found, store):
+    if found is None or not _is_same(found, store, here):
         refuse(store)
     if found.path != path_text(store):
-        claim(directory, id, store, root)
+        claim(directory, id, store, root, here)
 
 
 def refuse(store: Path) -> NoReturn:
@@ -83,9 +83,9 @@ def check_there(claim: Claim) -> None:
         refuse(Path(claim.path))
 
 
-def _is_same(claim: Claim, store: Path) -> bool:
+def _is_same(claim: Claim, store: Path, here: Path | None = None) -> bool:
     try:
-        status = os.stat(store)
+        status = os.stat(here or store)
     except OSError:
         return False
     return status.st_ino == claim.inode and (path_text(store) == claim.path or status.st_dev == claim.device)

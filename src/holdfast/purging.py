@@ -138,8 +138,8 @@ def _shows(root: Path, path: str, run: str) -> bool:
 def begin(workspace: Workspace, journal: Journal, run: Run) -> Purge:
     """Write down what shall go, and let the journal forget the run."""
     purge = plan_purge(workspace, journal, run)
-    files.write(workspace.place / departed.PURGING, msgspec.json.encode(purge))
-    departed.note_deleted(workspace.place, run.id, {name for name in purge.names if not name.startswith("ses-")})
+    files.write(workspace.here / departed.PURGING, msgspec.json.encode(purge))
+    departed.note_deleted(workspace.here, run.id, {name for name in purge.names if not name.startswith("ses-")})
     _forget(journal, purge)
     return purge
 
@@ -169,7 +169,7 @@ def begin_again(workspace: Workspace, journal: Journal, purge: Purge) -> None:
     """Begin to purge a run that the journal has forgotten; its checkpoints may have stayed."""
     made = journal.list_checkpoints(run=purge.run)
     purge.checkpoints |= {one.id: (one.worktree, one.number) for one in made}
-    files.write(workspace.place / departed.PURGING, msgspec.json.encode(purge))
+    files.write(workspace.here / departed.PURGING, msgspec.json.encode(purge))
     _forget(journal, purge)
 
 

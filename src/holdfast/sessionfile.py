@@ -123,14 +123,14 @@ def digest(data: bytes) -> str:
 
 
 def own_directory(workspace: Workspace) -> Path:
-    place = workspace.place / "worktrees" / ids.file_name(workspace.worktree)
+    place = workspace.here / "worktrees" / ids.file_name(workspace.worktree)
     for directory in (place.parent, place):
         files.make_private_directory(directory)
     return place
 
 
 def _memory(workspace: Workspace) -> Path:
-    return workspace.place / "worktrees" / ids.file_name(workspace.worktree) / MEMORY
+    return workspace.here / "worktrees" / ids.file_name(workspace.worktree) / MEMORY
 
 
 def recall(workspace: Workspace) -> Written:

@@ -130,9 +130,9 @@ def _join(base: str, path: str) -> str:
     return "/" + "/".join(parts)
 
 
-def _exists(path: str) -> bool:
+def _exists(path: str, above: int | None = None) -> bool:
     try:
-        posix.lstat(path)
+        posix.stat(path, dir_fd=above, follow_symlinks=False)
     except (OSError, ValueError):
         return False
     return True
@@ -162,36 +162,38 @@ def _read(path: str | bytes) -> bytes:
         posix.close(file)
 
 
-def is_ours(store: str) -> bool:
-    """A directory, not a link, that belongs to us and that nobody else can write into."""
-    try:
-        status = posix.lstat(store)
-    except OSError:
-        return False
-    mode = status.st_mode
-    return mode & 0o170000 == 0o040000 and not mode & 0o022 and status.st_uid == posix.geteuid()
+def open_ours(path: str, above: int | None = None) -> int:
+    """A descriptor of a directory, not a link, that belongs to us and that nobody else can write into.
+
+    What is used is what was looked at: its name may lead elsewhere by then.
+    """
+    flags = posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC
+    directory = posix.open(path, flags, dir_fd=above)
+    status = posix.fstat(directory)
+    if status.st_mode & 0o022 or status.st_uid != posix.geteuid():
+        posix.close(directory)
+        raise OSError(path + " is not ours")
+    return directory
 
 
-def keep(store: str, agent: str, event: str, directory: str) -> int:
+def keep(inbox: int, agent: str, event: str, directory: str) -> int:
     """Write what stands on standard input into the store's inbox; on disk when this returns.
 
     Answers with the open file: by its name, another process may have taken it in already.
     """
     boot, monotonic = moment()
     name = f"{monotonic:020d}-{boot[:8] or '0'}-{posix.getpid()}-{posix.urandom(4).hex()}"
-    inbox = store + "/inbox"
-    kept, temporary = inbox + "/" + name, inbox + "/." + name
-    file = posix.open(temporary, posix.O_RDWR | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC, 0o600)
+    flags = posix.O_RDWR | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC
+    file = posix.open("." + name, flags, 0o600, dir_fd=inbox)
     try:
         _write(file, _head(agent, event, boot, monotonic, directory))
         whole = _copy_input(file)
         posix.fsync(file)
-        posix.rename(temporary, kept if whole else kept + ".cut")
+        posix.rename("." + name, name if whole else name + ".cut", src_dir_fd=inbox, dst_dir_fd=inbox)
     except BaseException:
-        posix.unlink(temporary)
+        posix.unlink("." + name, dir_fd=inbox)
         raise
-    folder = posix.open(inbox, posix.O_RDONLY | posix.O_CLOEXEC)
-    posix.fsync(folder)
+    posix.fsync(inbox)
     return file
 
 
@@ -284,16 +286,19 @@ def _write(file: int, data: bytes) -> None:
         data = data[posix.write(file, data) :]
 
 
-def note_trouble(store: str, agent: str, event: str, error: BaseException) -> None:
+def note_trouble(store: str, agent: str, event: str, error: BaseException, held: int | None = None) -> None:
     """Leave a line where `status` finds it. The file was allocated with the store, so a full disk has room for it."""
     words = f"{agent} {event} {error}".encode("utf-8", "surrogateescape")
     line = b"%d %s" % (time.time(), words)
     try:
-        file = posix.open(store + "/trouble", posix.O_WRONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW)
+        held = open_ours(store) if held is None else held
+        file = posix.open("trouble", posix.O_WRONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW, dir_fd=held)
+        posix.close(held)
         slot = time.time_ns() // 1000 % (posix.fstat(file).st_size // SLOT)
         posix.lseek(file, slot * SLOT, 0)
         _write(file, line.replace(b"\n", b" ")[: SLOT - 1].ljust(SLOT - 1) + b"\n")
         posix.fsync(file)
+        posix.close(file)
     except (OSError, ZeroDivisionError, UnicodeError):
         pass  # nothing more can be done without disturbing the agent
 
@@ -309,17 +314,19 @@ def hook(agent: str, event: str) -> int | None:
         pass  # a name that leads nowhere: where we are is the next best
     directory = posix.getcwd()  # without any links in it
     _, store = locate(directory)
-    if not is_ours(store) or not _exists(store + "/id") or _exists(store + "/off"):
+    try:
+        held = open_ours(store)
+    except OSError:
+        return None
+    if not _exists("id", held) or _exists("off", held):
         return None
     try:
-        if _exists(store + "/inbox") and not is_ours(store + "/inbox"):
-            raise OSError("the inbox is not ours")
-        kept = keep(store, agent, event, directory)
+        kept = keep(open_ours("inbox", held), agent, event, directory)
         if event in TURNS:
             go_on_later()
         if event == "UserPromptSubmit" and COMMAND in posix.pread(kept, CHUNK, 0):
             _hand_over(kept)
         return kept
     except BaseException as error:
-        note_trouble(store, agent, event, error)
+        note_trouble(store, agent, event, error, held)
         return None

@@ -46,7 +46,7 @@ def line(workspace: Workspace, payload: Body) -> str:
     if workspace.is_off:
         return BETWEEN.join(["holdfast is off", *_fullness(known, [])])
     workspace.check_ours()
-    gauge.keep(workspace.place, conversation, known)
+    gauge.keep(workspace.here, conversation, known)
     with workspace.reading() as journal:
         sessions = journal.sessions_of(conversation) if conversation else []
         run = _run(journal, sessions, workspace.worktree)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from holdfast import config, files, ids, places, projects, spool
 from holdfast.clock import Clock, SystemClock
 from holdfast.errors import HoldfastError, NotFound, Refused
+from holdfast.holding import Held
 from holdfast.journal import Journal
 from holdfast.stores.protocol import Store
 from holdfast.text import one_line, path_text
@@ -65,6 +66,7 @@ class Workspace:
         self.warnings: list[str] = []
         self.hidden: Counter[str] = Counter()  # secrets that were taken out since somebody asked
         self._store: Store | None = None
+        self._held: Held | None = None
         self._kept: dict[type, Closable] = {}
 
     def warn(self, text: str) -> None:
@@ -73,18 +75,28 @@ class Workspace:
             self.warnings.append(text)
 
     @property
+    def here(self) -> Path:
+        """The store's place, for whoever reads or writes there: held open, so that nothing can take its place.
+
+        It has this name only until the workspace is closed, and only in this process.
+        """
+        if self._held is None and self.exists:
+            self.check_ours()
+        return self._held.here if self._held else self.place
+
+    @property
     def inbox(self) -> Path:
-        return self.place / "inbox"
+        return self.here / "inbox"
 
     @functools.cached_property
     def worktree(self) -> str:
         """The worktree's name in the journal, which stays when its directory is moved."""
         return path_text(spool.worktree_name(str(self.root)))
 
-    @functools.cached_property
+    @property
     def worktree_place(self) -> str:
         """Where in the store lies what belongs to this worktree alone."""
-        return f"{self.place}/worktrees/{ids.file_name(self.worktree)}"
+        return f"{self.here}/worktrees/{ids.file_name(self.worktree)}"
 
     @property
     def exists(self) -> bool:
@@ -162,12 +174,14 @@ class Workspace:
         self.check_ours()
         if not self.inbox.exists():
             files.make_private_directory(self.inbox)
-        return SqliteStore(self.place / "journal.db", self.settings.number("store.deadline"))
+        return SqliteStore(self.here / "journal.db", self.settings.number("store.deadline"), self._held)
 
     def check_ours(self) -> None:
-        """Refuse a store that somebody else made, or that others can write into."""
-        files.check_private(self.place)
-        projects.check(self._claims, self.place, self.root)
+        """Refuse a store that somebody else made, or that others can write into. From then on it is held open."""
+        if self._held is None:
+            self._held = Held(self.place, functools.partial(projects.check, self._claims, self.place, self.root))
+        else:
+            self._held.renew()
 
     def create(self, adopt: bool = False) -> bool:
         """Make the store, or finish one that was left half made; False where there was one already.
@@ -181,17 +195,22 @@ class Workspace:
             raise Refused("The repository's directory is not there", [("path", self.place.parent)], ["`git status`"])
         if not adopt and self._holds_something():
             projects.refuse(self.place)
-        for directory in (self.user_directory("state"), self.place, self.inbox):
+        for directory in (self.user_directory("state"), self.place):
             files.make_private_directory(directory)
-        if not (self.place / "trouble").exists():
-            self.reset_troubles()
-        if self.place.name == ".holdfast":
-            files.write(self.place / ".gitignore", b"*\n")
-        id = ids.make("store")  # a new one for a copy too, or it would take the claim of what it was copied from
-        projects.claim(self._claims, id, self.place, self.root)
-        files.write(self.place / "id", f"{id}\n".encode())
+        with contextlib.closing(Held(self.place)) as held:
+            self._furnish(held.here)
         self.store  # noqa: B018 - makes the database
         return True
+
+    def _furnish(self, here: Path) -> None:
+        files.make_private_directory(here / "inbox")
+        if not (here / "trouble").exists():
+            files.write(here / "trouble", b" " * TROUBLE_SIZE)
+        if self.place.name == ".holdfast":
+            files.write(here / ".gitignore", b"*\n")
+        id = ids.make("store")  # a new one for a copy too, or it would take the claim of what it was copied from
+        projects.claim(self._claims, id, self.place, self.root, here)
+        files.write(here / "id", f"{id}\n".encode())
 
     def _holds_something(self) -> bool:
         """Whether a place without an id holds more than we make before it: then somebody else made it."""
@@ -200,7 +219,7 @@ class Workspace:
 
     def reset_troubles(self) -> None:
         """Room for hooks to say that they could not keep a call, allocated while there is room."""
-        files.write(self.place / "trouble", b" " * TROUBLE_SIZE)
+        files.write(self.here / "trouble", b" " * TROUBLE_SIZE)
 
     @property
     def _claims(self) -> Path:
@@ -219,6 +238,9 @@ class Workspace:
         if self._store is not None:
             self._store.close()
             self._store = None
+        if self._held is not None:
+            self._held.close()
+            self._held = None
 
     def __enter__(self) -> Workspace:
         return self

@@ -161,7 +161,7 @@ def test_odd_names_of_agents_and_events_are_kept_as_they_are(project: Workspace,
     call = the_call(project.inbox)
     assert (os.fsencode(call.agent), os.fsencode(call.event)) == (name, name)
     (path,) = kept_files(project.inbox)
-    assert everything_below(project.root.parent).keys() - before.keys() == {str(path)}
+    assert everything_below(project.root.parent).keys() - before.keys() == {f"{project.place}/inbox/{path.name}"}
 
 
 @pytest.mark.promise(22)

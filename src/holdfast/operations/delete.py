@@ -70,7 +70,7 @@ def _begun(workspace: Workspace) -> Purge | None:
 def _forget(workspace: Workspace, journal: Journal, run: Run) -> Purge:
     plan = purging.plan_purge(workspace, journal, run)
     conversations = {session.agent_session for session in journal.list_sessions(run.id) if session.agent_session}
-    departed.note_deleted(workspace.place, run.id, conversations, msgspec.json.encode(plan))
+    departed.note_deleted(workspace.here, run.id, conversations, msgspec.json.encode(plan))
     journal.delete(run.id)
     return plan
 

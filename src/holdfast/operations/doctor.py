@@ -296,13 +296,19 @@ def _arrival(workspace: Workspace, levels: list[Level], last: datetime | None) -
 
 
 def _inbox(workspace: Workspace) -> Iterator[Check]:
-    waiting, aside = intake.waiting(workspace.inbox), intake.aside(workspace.inbox)
-    troubles = intake.troubles(workspace.place) if workspace.exists else []
+    try:
+        waiting, aside = intake.waiting(workspace.inbox), intake.aside(workspace.inbox)
+        troubles = intake.troubles(workspace.here) if workspace.exists else []
+    except HoldfastError:  # the check of the store says why
+        return
     state = WARNING if len(waiting) >= MANY else OK
     yield Check("inbox", state, f"{count(len(waiting), 'call')} wait", ["`holdfast sweep`"] if waiting else [])
     if aside:
         yield Check(
-            "set aside", WARNING, f"{count(len(aside), 'call')} could not be read", [f"`ls {workspace.inbox}/aside`"]
+            "set aside",
+            WARNING,
+            f"{count(len(aside), 'call')} could not be read",
+            [f"`ls {workspace.place}/inbox/aside`"],
         )
     if troubles:
         about = f"hooks could not keep {count(len(troubles), 'call')}; the last time: {troubles[-1]}"

@@ -90,7 +90,7 @@ def export(
             )  # fmt: skip
             result.sha256 = parcels.seal(told)
     if not result.redacted and not result.left_out:  # else the file is not all of it
-        departed.note_exported(workspace.place, last)
+        departed.note_exported(workspace.here, last)
     return result
 
 

@@ -103,7 +103,7 @@ def _conversations(
             continue
         if head is None:
             _skip(result, path, "it holds no conversation")
-        elif not is_named and departed.was_deleted(workspace.place, head.conversation):
+        elif not is_named and departed.was_deleted(workspace.here, head.conversation):
             _skip(result, path, "its run was deleted; name the file to bring it back")
         else:
             heads.setdefault(head.conversation, []).append(head)

@@ -139,12 +139,12 @@ def _carry(workspace: Workspace, incoming: Incoming, run: str) -> list[str]:
     kept = []
     for part in incoming.manifest.parts:
         if found := TRANSCRIPT.match(part.name):
-            directory = workspace.place / CARRIED / ids.file_name(run)
+            directory = workspace.here / CARRIED / ids.file_name(run)
             for place in (directory.parent, directory):
                 files.make_private_directory(place)
             path = directory / found[1]
             if not path.exists() or path.stat().st_size < part.length:
                 lines = b"".join(incoming.read(part.name)).split(b"\n")
                 files.write(path, b"".join(transcript.changed(line, workspace.hide) for line in lines))
-            kept.append(path_text(path))
+            kept.append(path_text(workspace.place / path.relative_to(workspace.here)))
     return kept

@@ -160,7 +160,7 @@ def _switch(workspace: Workspace, off: bool) -> Switched:
     if not workspace.exists:
         raise NotFound("There is no Holdfast store here", [("looked at", workspace.place)], ['`holdfast start "GOAL"`'])
     workspace.check_ours()
-    marker = workspace.place / "off"
+    marker = workspace.here / "off"
     changed = marker.exists() != off
     if changed and off:
         files.write(marker, b"")

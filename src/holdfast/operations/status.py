@@ -53,9 +53,9 @@ def status(workspace: Workspace, *, run: str | None = None) -> Status:
         ledger = journal.ledger_of(workspace.worktree)
         result.checkpoint = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
     result.unfinished = ledger.unfinished if ledger else None
-    if told := departed.unfinished_purge(workspace.place):
+    if told := departed.unfinished_purge(workspace.here):
         workspace.warn(told)
-    result.troubles = intake.troubles(workspace.place)
+    result.troubles = intake.troubles(workspace.here)
     result.set_aside = intake.aside(workspace.inbox)
     if warning := warning_of(look_at_room(workspace), cap_of(workspace)):
         workspace.warn(warning)

@@ -21,7 +21,7 @@ def sweep(workspace: Workspace) -> Swept:
     What hooks could not keep is told once more, and then no longer.
     """
     found = catchup.catch_up(workspace)
-    troubles = intake.troubles(workspace.place)
+    troubles = intake.troubles(workspace.here)
     if troubles:
         workspace.reset_troubles()
     return Swept(found.taken_in, found.set_aside, found.interrupted, troubles)

@@ -40,7 +40,7 @@ def verify(workspace: Workspace, *, deep: bool = False) -> Verified:
     It changes nothing, so it does not take in what hooks have kept either.
     """
     result = Verified(0, 0, [], len(intake.aside(workspace.inbox)))
-    if told := departed.unfinished_purge(workspace.place):
+    if told := departed.unfinished_purge(workspace.here):
         workspace.warn(told)
     if deep:
         result.problems += examining.files_of(workspace)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import zlib
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 import apsw
 
 from holdfast.errors import Busy, Damaged, HoldfastError, Trouble
+from holdfast.inside import HELD
 
 FORMAT = 3  # the number of the newest file in schema/
 SUMMED = "run, seq, id, kind, time, session, agent, body"  # columns of an event that its checksum is about
@@ -21,7 +23,7 @@ WAYS = ["`holdfast verify --deep` names what is wrong", "`holdfast repair` rebui
 def connect(path: Path, *, writable: bool = True, deadline: float = 10.0) -> apsw.Connection:
     """Open a file that is there. Its schema is not trusted to be ours, and closing it writes nothing back."""
     flags = apsw.SQLITE_OPEN_READWRITE if writable else apsw.SQLITE_OPEN_READONLY
-    connection = apsw.Connection(name_for_sqlite(path), flags=flags)
+    connection = apsw.Connection(name_for_sqlite(path), flags=flags, vfs=way_to(path))
     connection.set_busy_timeout(int(deadline * 1000))
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
@@ -72,6 +74,32 @@ def _in_our_words(error: apsw.Error, path: Path) -> HoldfastError:
     raise error
 
 
+class AsNamed(apsw.VFS):
+    """SQLite's own way to files, but for this: it takes a name as it is, and does not ask where it leads.
+
+    Otherwise it would follow the name of a directory that is held open to that directory's name, and then open its log
+    by that one, whatever stands there by then.
+    """
+
+    NAME = "holdfast-as-named"
+
+    def __init__(self) -> None:
+        super().__init__(self.NAME, "")
+
+    def xFullPathname(self, name: str) -> str:
+        return name
+
+
+@functools.cache
+def _as_named() -> AsNamed:
+    return AsNamed()
+
+
+def way_to(path: Path) -> str | None:
+    """What SQLite opens a file with: its own way, or ours for a file by way of a directory that is held open."""
+    return _as_named().NAME if str(path).startswith(HELD) else None
+
+
 def name_for_sqlite(path: Path) -> str:
     """SQLite wants names in UTF-8. A directory whose name is not has another one, as long as we keep it open."""
     try:
@@ -79,4 +107,4 @@ def name_for_sqlite(path: Path) -> str:
         return str(path)
     except UnicodeEncodeError:
         directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        return f"/proc/self/fd/{directory}/{path.name}"
+        return f"{HELD}{directory}/{path.name}"

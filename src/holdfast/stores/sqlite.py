@@ -17,6 +17,8 @@ import apsw
 
 from holdfast.errors import Damaged
 from holdfast.files import PRIVATE_FILE, lock, os_errors
+from holdfast.holding import Held
+from holdfast.inside import open_directory
 from holdfast.stores import pages
 from holdfast.stores.connecting import FORMAT as FORMAT, connect, translated
 from holdfast.stores.sqlite_view import SqliteView
@@ -28,8 +30,10 @@ PAGES_AT_ONCE = 5_000  # that are compared while writers wait
 class SqliteStore:
     """One database file. Open it once per process, and never fork while it is open."""
 
-    def __init__(self, path: Path, deadline: float = 10.0) -> None:
+    def __init__(self, path: Path, deadline: float = 10.0, held: Held | None = None) -> None:
+        """The database at a path; if that leads by way of a directory that is held open, look that it is in place."""
         self.path = path
+        self._held = held
         self.deadline = deadline
         self._new = str(new_of(path))
         self._connection = self._open()
@@ -166,7 +170,8 @@ class SqliteStore:
             )
         with os_errors(self.path), contextlib.suppress(FileExistsError):
             # by way of its directory, which may have become a link since it was looked at
-            directory = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+            directory = open_directory(self.path.parent, flags)
             try:
                 flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
                 descriptor = os.open(self.path.name, flags, PRIVATE_FILE, dir_fd=directory)
@@ -178,6 +183,8 @@ class SqliteStore:
 
     def _open_what_replaced_it(self) -> None:
         """A repair may have put another file there. What is written into the old one would be lost."""
+        if self._held is not None and not self._held.is_in_place():
+            self._held.renew()
         try:
             if os.stat(self.path).st_ino == self._inode and not os.path.exists(self._new):
                 return
