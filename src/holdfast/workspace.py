@@ -171,7 +171,8 @@ class Workspace:
                 [("looked at", self.place)],
                 ["`holdfast init` makes one", '`holdfast start "GOAL"` makes one and begins a run'],
             )
-        self.check_ours()
+        if self._held is None or not self._held.is_in_place():
+            self.check_ours()
         if not self.inbox.exists():
             files.make_private_directory(self.inbox)
         return SqliteStore(self.here / "journal.db", self.settings.number("store.deadline"), self._held)

@@ -373,10 +373,15 @@ static void normalise(char path[PATH_MAX], bool follow) {
     join(path, real, last);
 }
 
+#define OWN "/proc/self/"
+
 static void read_path(pid_t id, int base_fd, uint64_t address, bool follow, char path[PATH_MAX]) {
     char name[PATH_MAX], base[PATH_MAX];
     read_text(id, address, name);
-    if (*name == '/') {
+    if (!strncmp(name, OWN, strlen(OWN))) { /* the traced program's own, and not ours */
+        if (snprintf(path, PATH_MAX, "/proc/%d/%s", (int)id, name + strlen(OWN)) >= PATH_MAX)
+            *path = 0;
+    } else if (*name == '/') {
         memcpy(path, name, PATH_MAX);
     } else {
         if (base_fd == AT_FDCWD)
