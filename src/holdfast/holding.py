@@ -23,6 +23,7 @@ class Held:
 
     def __init__(self, path: Path, check: Callable[[Path], None] = unchecked) -> None:
         self.path = path
+        self._name = str(path)
         self._check = check
         self._descriptor = open_private(path)
         self.here = Path(f"{inside.HELD}{self._descriptor}") if os.path.isdir(inside.HELD) else path
@@ -37,7 +38,7 @@ class Held:
     def is_in_place(self) -> bool:
         """Whether its own name leads to it, and to nothing that took its place."""
         try:
-            return self._identity == _identity(os.lstat(self.path))
+            return self._identity == _identity(os.lstat(self._name))
         except OSError:
             return False
 

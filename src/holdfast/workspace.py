@@ -93,10 +93,10 @@ class Workspace:
         """The worktree's name in the journal, which stays when its directory is moved."""
         return path_text(spool.worktree_name(str(self.root)))
 
-    @property
+    @functools.cached_property
     def worktree_place(self) -> str:
-        """Where in the store lies what belongs to this worktree alone."""
-        return f"{self.here}/worktrees/{ids.file_name(self.worktree)}"
+        """Where in the store lies what belongs to this worktree alone, for whoever looks whether it is there."""
+        return f"{self.place}/worktrees/{ids.file_name(self.worktree)}"
 
     @property
     def exists(self) -> bool:

@@ -460,6 +460,17 @@ def test_only_calls_that_change_the_directory_are_counted(tmp_path: Path) -> Non
 
 
 @needs_tracer
+def test_calls_by_way_of_a_directory_that_is_held_open_are_counted(tmp_path: Path) -> None:
+    directory, record = in_new_directory(tmp_path)
+    script = (
+        "import os; held = f'/proc/self/fd/{os.open(\".\", os.O_PATH)}'\n"
+        "os.mkdir(f'{held}/old'); os.rename(f'{held}/old', f'{held}/new'); os.rmdir(f'{held}/new')"
+    )
+    trace(python(script), directory, record=record)
+    assert [call.describe(directory) for call in read_record(record)] == ["mkdir old", "rename old -> new", "rmdir new"]
+
+
+@needs_tracer
 def test_file_names_need_not_be_text(tmp_path: Path) -> None:
     directory, record = in_new_directory(tmp_path)
     name = os.fsdecode(b'caf\xc3\xa9 \xff "\\\n')

@@ -77,7 +77,7 @@ WAYS: dict[str, Callable[[Path, int], str]] = {"library": by_the_library, "comma
 
 @pytest.mark.parametrize(
     ("way", "tries"),
-    [("library", 200), ("command", 60), *(pytest.param(way, MANY, marks=pytest.mark.long) for way in WAYS)],
+    [("library", 100), ("command", 40), *(pytest.param(way, MANY, marks=pytest.mark.long) for way in WAYS)],
 )
 def test_a_store_that_becomes_a_link_is_neither_written_nor_read_through(
     way: str, tries: int, project: Workspace, outside: Path, figure: Figure
@@ -263,7 +263,7 @@ place.chmod(0o700)
 """
 
 
-@pytest.mark.parametrize("times", [100, pytest.param(2_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("times", [60, pytest.param(2_000, marks=pytest.mark.long)])
 def test_whoever_opens_a_store_often_runs_out_of_no_descriptors(times: int, project: Workspace) -> None:
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[1] > 48
     subprocess.run([sys.executable, "-c", OPENING, str(project.root), str(times)], check=True)

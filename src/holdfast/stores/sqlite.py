@@ -35,7 +35,8 @@ class SqliteStore:
         self.path = path
         self._held = held
         self.deadline = deadline
-        self._new = str(new_of(path))
+        named = held.path / path.name if held else path  # a look by name costs half as much, and tells no more
+        self._name, self._new = str(named), str(new_of(named))
         self._connection = self._open()
 
     def close(self) -> None:
@@ -186,7 +187,7 @@ class SqliteStore:
         if self._held is not None and not self._held.is_in_place():
             self._held.renew()
         try:
-            if os.stat(self.path).st_ino == self._inode and not os.path.exists(self._new):
+            if os.stat(self._name).st_ino == self._inode and not os.path.exists(self._new):
                 return
         except FileNotFoundError:
             pass
