@@ -137,8 +137,6 @@ PLACES = [
     ("what comes into the place of an export", "parcel.py",
      "                _refuse_to_replace(place, path)  # somebody may have put something there while we wrote\n", "",
      of("hostile/test_parcels_raced", "what_was_put_there_while_an_export_is_written_is_not_replaced")),
-    ("the store of a hook", "spool.py", "mode & 0o170000 == 0o040000 and not mode & 0o022 and status.st_uid == posix.geteuid()",
-     "True", of("world/test_inbox", "nothing_is_written_into_a_store_that_others_can_write_to")),
     ("a link in the place of a hook's store", "spool.py", "posix.O_DIRECTORY | posix.O_NOFOLLOW", "posix.O_DIRECTORY",
      of("world/test_private", "link_to_a_private_directory_is_refused")),
     ("a store that is held open", "holding.py", 'Path(f"{inside.HELD}{self._descriptor}") if os.path.isdir(inside.HELD) else path',
