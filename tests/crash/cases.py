@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -76,13 +77,12 @@ def a_project_with_kept_calls(directory: Path) -> None:
 
 def a_project_with_a_dead_session(directory: Path) -> None:
     a_project_with_a_run(directory)
-    gone = os.spawnv(os.P_NOWAIT, sys.executable, [sys.executable, "-c", "input()"])
-    try:
-        with opened(directory) as workspace:
-            holdfast.join(workspace, pid=gone, agent="robot")
-    finally:
-        os.kill(gone, 9)
-        os.waitpid(gone, 0)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as gone:
+        try:
+            with opened(directory) as workspace:
+                holdfast.join(workspace, pid=gone.pid, agent="robot")
+        finally:
+            gone.kill()
 
 
 def keep_call(inbox: Path, number: int) -> None:
