@@ -26,18 +26,24 @@ for number in itertools.count():
 
 
 @contextlib.contextmanager
-def swapped(path: Path, leads_to: Path) -> Iterator[None]:
-    """While this lasts, `path` is itself and a link to `leads_to` in turn. In the end it is itself again."""
-    other = path.with_name(f"{path.name}-swapped")
-    other.symlink_to(leads_to)
-    with subprocess.Popen([sys.executable, "-c", LOOP, path, other, leads_to], stdout=subprocess.PIPE) as process:
+def meanwhile(code: str, *arguments: Path) -> Iterator[None]:
+    """While this lasts, a second process runs this code, which says when it is ready."""
+    with subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == b"ready\n"
             yield
         finally:
             process.kill()
-            process.wait()
+
+
+@contextlib.contextmanager
+def swapped(path: Path, leads_to: Path) -> Iterator[None]:
+    """While this lasts, `path` is itself and a link to `leads_to` in turn. In the end it is itself again."""
+    other = path.with_name(f"{path.name}-swapped")
+    other.symlink_to(leads_to)
+    with meanwhile(LOOP, path, other, leads_to):
+        yield
     for link in path.parent.glob(f"{path.name}-swapped*"):
         if path.is_symlink() and not link.is_symlink():
             files._exchange(path, link)

@@ -5,9 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +15,7 @@ from holdfast.errors import Damaged, HoldfastError, Refused
 from holdfast.workspace import Workspace
 from tests.hostile.forging import an_event_with, parts_of, sealed
 from tests.hostile.places import tree_of
-from tests.hostile.swapping import swapped
+from tests.hostile.swapping import meanwhile, swapped
 from tests.promises import Figure
 
 pytestmark = pytest.mark.promise(22)
@@ -126,19 +123,6 @@ def versions(file: Path, tmp_path: Path) -> list[Path]:
     return found
 
 
-@contextlib.contextmanager
-def written_in_turn(path: Path, versions: list[Path]) -> Iterator[None]:
-    """While this lasts, the same file holds one version and the other, and parts of both."""
-    command = [sys.executable, "-c", WRITE_IN_TURN, str(path), *map(str, versions)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == b"ready\n"
-            yield
-        finally:
-            process.kill()
-
-
 def taken_in(path: Path) -> bytes | None:
     """The events of a file that was proven; None where it was refused before or after that."""
     try:
@@ -157,7 +141,7 @@ def test_an_import_takes_in_one_file_whole_whatever_is_put_in_its_place(
     path, known = tmp_path / NAME, [parts_of(version)["events"] for version in versions]
     path.write_bytes(versions[0].read_bytes())
     found = []
-    with swapped(path, versions[1]) if how == "becomes a link" else written_in_turn(path, versions):
+    with swapped(path, versions[1]) if how == "becomes a link" else meanwhile(WRITE_IN_TURN, path, *versions):
         for number in itertools.count():
             if number >= tries and (None in found or number >= 100 * tries):
                 break
