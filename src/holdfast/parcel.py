@@ -109,7 +109,8 @@ def written(path: Path) -> Iterator[Outgoing]:
     """
     temporary = f".{path.name[:200]}.{os.urandom(6).hex()}"
     with files.os_errors(path):
-        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        with _named(path):
+            directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         with inside.held_by(directory, path) as place:
             _refuse_to_replace(place, path)
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
