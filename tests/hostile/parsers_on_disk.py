@@ -128,8 +128,8 @@ class Stage:
 
         return attempt
 
-    def first(self, *names: str) -> list[bytes]:
-        return [path.read_bytes() for name in names for path in sorted(self.place.glob(name))[:1]]
+    def first(self, *names: str, most: int | None = None) -> list[bytes]:
+        return [path.read_bytes()[:most] for name in names for path in sorted(self.place.glob(name))[:1]]
 
 
 def on_disk(place: Path) -> dict[str, Parser]:
@@ -317,7 +317,7 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
             stage.into(store / "trouble", lambda: intake.troubles(store)),
         ),
         "log of the database": Parser(
-            stage.first("project/.git/holdfast/journal.db-wal") or [b"\x37\x7f\x06\x82" + bytes(28)],
+            stage.first("project/.git/holdfast/journal.db-wal", most=6 * 4096) or [b"\x37\x7f\x06\x82" + bytes(28)],
             stage.into(stage.place / "journal.db-wal", lambda: _read_log(stage.place / "journal.db-wal")),
         ),
     }
