@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from holdfast.errors import HoldfastError
-from tests.hostile.mutating import Mutator
+from tests.hostile.mutating import LARGEST, Mutator
 from tests.hostile.parsers import Parser
 
 FAST = 2_000  # inputs a parser, with every change
+QUICK = 2 << 20  # bytes of the largest of those; two or three of them would take as long as all others
 ON_DEMAND = int(os.environ.get("FUZZ_INPUTS", "100000"))
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 HANG = 1.0  # seconds of work for each megabyte that is begun
@@ -33,7 +34,8 @@ def fuzz(name: str, parser: Parser, count: int, seed: int = SEED) -> int:
     before = _peak(reset=True)
     tried = 0
     with _alarms():
-        for data in itertools.islice(Mutator(parser.seeds, seed), count):
+        largest = LARGEST if count > FAST else QUICK
+        for data in itertools.islice(Mutator(parser.seeds, seed, largest), count):
             _attempt(name, parser, data, f"seed {seed}, input {tried}")
             tried += 1
     gc.unfreeze()

@@ -70,8 +70,9 @@ NESTS = [("[", "]"), ('{"a":', "}"), ("[{", "}]"), ("(", ")")]
 class Mutator:
     """Endless inputs, made of these good ones."""
 
-    def __init__(self, seeds: Sequence[bytes], seed: int) -> None:
+    def __init__(self, seeds: Sequence[bytes], seed: int, largest: int = LARGEST) -> None:
         self.seeds = seeds
+        self.largest = largest
         self.chance = random.Random(seed)
         self._values = [found for data in seeds for found in _values_in(data)]
         self._ways: list[Callable[[], bytes]] = [self._exchanged] * 5 + [self._bent] * 4 + [self._rare]
@@ -120,7 +121,7 @@ class Mutator:
         at = self.chance.randrange(len(data) + 1)
         piece = self.chance.choice(PIECES) + self.chance.choice([b"", *PIECES])
         times = self.chance.choice(TIMES_REPEATED) if self.chance.randrange(20) else 1000 * self.chance.randrange(MOST)
-        return data[:at] + piece * min(times, LARGEST // len(piece)) + data[at:]
+        return data[:at] + piece * min(times, self.largest // len(piece)) + data[at:]
 
     def _nested(self) -> bytes:
         left, right = self.chance.choice(NESTS)
