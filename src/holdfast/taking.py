@@ -53,6 +53,8 @@ def take_batch(workspace: Workspace, journal: Journal, names: Iterable[str]) -> 
 def _read(workspace: Workspace, journal: Journal, names: Iterable[str], batch: Batch) -> Iterator[Call]:
     inbox = workspace.inbox
     for name in names:
+        if len(batch.done) >= BATCH_CALLS:
+            return
         if journal.has_event(ids.event_of_call(name)):  # whoever took it in did not come to remove it
             batch.done.append(name)
             continue

@@ -146,6 +146,29 @@ def test_more_calls_than_a_batch_are_taken_in_order(project: Workspace, monkeypa
     assert [done for what, done, total in seen if (what, total) == ("taking in calls", 10)] == [4, 8, 10]
 
 
+def test_calls_that_were_taken_in_and_not_removed_are_removed_a_batch_at_a_time(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of them were looked up under one lock, however many somebody in a hurry had left."""
+    monkeypatch.setattr(catchup, "FEW", 0)
+    holdfast.start(project, "goal")
+    for number in range(10):
+        keep_by_hand(project.inbox, b'{"n": %d}' % number, monotonic=number)
+    assert catchup.take_in(project, hurry=True).taken_in == 10
+    monkeypatch.setattr(taking, "BATCH_CALLS", 4)
+    sizes: list[int] = []
+    remove = intake.remove
+
+    def removing(inbox: Path, names: list[str]) -> None:
+        sizes.append(len(names))
+        remove(inbox, names)
+
+    monkeypatch.setattr(intake, "remove", removing)
+    assert catchup.take_in(project).taken_in == 0
+    assert sizes == [4, 4, 2]
+    assert intake.waiting(project.inbox) == []
+
+
 def test_secret_in_one_of_many_calls_is_hidden_there_alone(project: Workspace) -> None:
     """Calls are looked through together: what one of them holds must neither slip through nor touch the others."""
     holdfast.start(project, "goal")
