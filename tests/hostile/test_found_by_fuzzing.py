@@ -84,6 +84,18 @@ def test_settings_of_a_project_that_are_nested_too_deeply_to_show_are_passed_ove
     assert (done.code, "brief.budget takes a whole number" in done.err) == (0, True)
 
 
+@pytest.mark.promise(28)
+def test_settings_of_a_client_that_are_no_settings_by_their_size_are_left_alone(project: Workspace) -> None:
+    """To put our calls into 17 MB took 280 MB of memory."""
+    settings = project.root / ".claude/settings.local.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"x" * 4_000_000: 1}))
+    before = settings.read_bytes()
+    done = call("init", "--agent", "claude", directory=project.root)
+    assert (done.code, "longer than 4,000,000 characters" in done.err) == (1, True)
+    assert settings.read_bytes() == before
+
+
 @pytest.mark.promise(22, 23)
 @pytest.mark.parametrize("kind", ["absolute", "relative", "plain", "loose", "packed"])
 def test_a_head_never_tells_what_stands_in_another_file(kind: str, project: Workspace, tmp_path: Path) -> None:
