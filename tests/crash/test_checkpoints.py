@@ -20,6 +20,7 @@ from tests.crash.modes import ENDS, FAILURES, KILLS
 from tests.faults import tracer
 from tests.faults.explorer import explore
 from tests.faults.report import Report
+from tests.faults.tracer import Call
 from tests.tools import Command
 
 SOME = ("ENOSPC", "EIO", "EMFILE")
@@ -31,10 +32,18 @@ pytestmark = [
 ]
 
 
-def _explore(verb: str, modes: tuple[str, ...], points: int | None) -> Report:
+def _explore(
+    verb: str, modes: tuple[str, ...], points: int | None, only: Callable[[Call], bool] = lambda call: True
+) -> Report:
     scene = Scene(verb)
     report = explore(
-        prepare=scene.prepare, command=scene.command, check=scene.check, modes=modes, points=points, timeout=60
+        prepare=scene.prepare,
+        command=scene.command,
+        check=scene.check,
+        modes=modes,
+        points=points,
+        timeout=60,
+        only=only,
     )
     report.assert_clean()
     print(f"{verb}: {report.summary()}")
@@ -49,6 +58,13 @@ def test_a_killed_verb_leaves_all_as_it_was_or_done_or_tells_of_it(verb: str) ->
 @pytest.mark.parametrize("verb", ["checkpoint", "restore", "continue", "tidy"])
 def test_a_verb_that_the_system_fails_tells_it_in_a_sentence_and_costs_nothing(verb: str) -> None:
     _explore(verb, SOME, points=2)
+
+
+@pytest.mark.parametrize("verb", ["restore", "bisect"])
+def test_a_beginning_that_may_be_on_the_disk_is_told_of(verb: str) -> None:
+    """The sync of a commit failed. The process that made it did not see its own event; the next one did."""
+    report = _explore(verb, ("ENOSPC",), points=None, only=lambda call: call.name == "fdatasync")
+    assert report.runs >= 4, report.summary()
 
 
 @pytest.mark.long

@@ -47,6 +47,7 @@ def explore(
     env: Mapping[str, str] | None = None,
     stdin: bytes = b"",
     allow_traceback: bool = False,
+    only: Callable[[Call], bool] = lambda call: True,
 ) -> Report:
     """One run for every mode and call, or for `points` calls a mode: the first, the last, and a spread between.
 
@@ -58,7 +59,7 @@ def explore(
         template.mkdir()
         prepare(template)
         exploration = Exploration(base, command, check, recover, timeout, env, stdin, allow_traceback)
-        calls = exploration.run_unbroken()
+        calls = [call for call in exploration.run_unbroken() if only(call)]
         faults = [Fault(mode, point) for mode in modes for point in spread(points_for(mode, calls), points, seed, mode)]
         with ThreadPoolExecutor(jobs) as pool:
             trials = list(pool.map(exploration.run_broken, faults))

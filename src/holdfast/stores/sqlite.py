@@ -25,6 +25,7 @@ from holdfast.stores.sqlite_view import SqliteView
 
 LOG_PAGES = 100  # 400 KB
 PAGES_AT_ONCE = 5_000  # that are compared while writers wait
+NEVER = -1  # the number of no file
 
 
 class SqliteStore:
@@ -73,13 +74,21 @@ class SqliteStore:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield SqliteView(self._connection)
-                self._connection.execute("COMMIT")
+                self._commit()
             except BaseException:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
             if self._log_pages > LOG_PAGES:
                 self.write_back()
+
+    def _commit(self) -> None:
+        """Once it has failed, only the log knows what is in it: whoever looks next opens it anew, as another would."""
+        try:
+            self._connection.execute("COMMIT")
+        except apsw.Error:
+            self._inode = NEVER
+            raise
 
     def locked(self) -> contextlib.AbstractContextManager[None]:
         """Be the only writer."""
