@@ -12,8 +12,10 @@ from tests.crash.modes import ENDS, FAILURES, KILLS
 from tests.crash.more_cases import MORE
 from tests.faults import tracer
 from tests.faults.explorer import explore
-from tests.faults.report import Report
+from tests.faults.report import Outcome, Report
+from tests.faults.tracer import Call
 
+WITH_A_LOG = b"\2\2"  # which versions of SQLite's format may write and read the file
 BUSIEST = [case for case in CASES if case.name in ("start in a new project", "note", "take in", "hook")]
 
 pytestmark = pytest.mark.skipif(tracer.available() is not None, reason=f"NOT PROVED HERE: {tracer.available()}")
@@ -52,6 +54,24 @@ def test_a_kill_loses_nothing_that_a_less_common_verb_acknowledged(case: Case) -
 @named(*BUSIEST)
 def test_a_failing_system_call_is_told_in_a_sentence_and_costs_nothing(case: Case) -> None:
     _explore(case, FAILURES, points=2)
+
+
+@pytest.mark.promise(5, 19)
+def test_a_new_journal_has_its_log_or_is_refused() -> None:
+    """Where the log could not be made, SQLite went on without one; and what it passed over was shown as a traceback."""
+    new = next(case for case in CASES if case.name == "start in a new project")
+
+    def check(outcome: Outcome) -> None:
+        new.check(outcome)
+        if outcome.acknowledged():
+            assert (outcome.directory / "project/.holdfast/journal.db").read_bytes()[18:20] == WITH_A_LOG
+
+    def only(call: Call) -> bool:
+        return call.path.endswith("journal.db-journal") and call.name in ("fdatasync", "unlink")
+
+    report = explore(prepare=new.prepare, command=new.command, check=check, modes=("ENOSPC",), only=only)
+    report.assert_clean()
+    assert report.runs >= 4, report.summary()
 
 
 @pytest.mark.long

@@ -74,6 +74,12 @@ def _in_our_words(error: apsw.Error, path: Path) -> HoldfastError:
     raise error
 
 
+def write_by(mode: str, connection: apsw.Connection, path: Path) -> None:
+    """Say how SQLite shall write: `wal`, into a log first, or `delete`. Unheard, it passes over that it could not."""
+    if connection.execute(f"PRAGMA journal_mode = {mode}").get != mode:
+        raise Trouble("SQLite cannot write as it should", [("store", path)], ["free some space", "look at `dmesg`"])
+
+
 class AsNamed(apsw.VFS):
     """SQLite's own way to files, but for this: it takes a name as it is, and does not ask where it leads.
 

@@ -10,7 +10,7 @@ import apsw
 
 from holdfast.errors import Damaged
 from holdfast.files import PRIVATE_FILE, os_errors
-from holdfast.stores.connecting import SUMMED, WAYS, connect, translated
+from holdfast.stores.connecting import SUMMED, WAYS, connect, translated, write_by
 
 PAGES = 1000  # that are copied between two words about progress
 TABLES = (
@@ -32,7 +32,7 @@ def copy_database(source: apsw.Connection, target: Path, told: Callable[[int, in
                 _copy_pages(source, copy, told)
             finally:
                 source.execute("ROLLBACK")
-            copy.execute("PRAGMA journal_mode = DELETE")  # so that it is one file
+            write_by("delete", copy, target)  # so that it is one file
         finally:
             copy.close()
     if check_database(target) != rows:

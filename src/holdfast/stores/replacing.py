@@ -15,7 +15,7 @@ from pathlib import Path
 import apsw
 
 from holdfast.files import make_private_directory, os_errors, remove, sync_directory
-from holdfast.stores.connecting import connect, translated
+from holdfast.stores.connecting import connect, translated, write_by
 from holdfast.stores.pages import log_of, note_all, sums_of
 from holdfast.stores.sqlite import new_of
 
@@ -60,7 +60,7 @@ def _make_one_file(path: Path) -> None:
     with translated(path):
         connection = connect(path)
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            write_by("wal", connection, path)
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         finally:
             connection.close()

@@ -11,7 +11,7 @@ import apsw
 from holdfast import __version__, files
 from holdfast.archive import DATABASE, Contents, Part, clear_begun, write_archive
 from holdfast.errors import Damaged, Refused
-from holdfast.stores.connecting import FORMAT, WAYS, connect, event_sum, translated
+from holdfast.stores.connecting import FORMAT, WAYS, connect, event_sum, translated, write_by
 from holdfast.stores.copying import copy_database
 from holdfast.stores.reindexing import index_errors
 
@@ -30,7 +30,7 @@ def upgrade(connection: apsw.Connection, path: Path) -> None:
         _keep_backup(connection, path, version)
     if version == 0:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # so that free pages can be given back, a few at a time
-    connection.execute("PRAGMA journal_mode = WAL")
+    write_by("wal", connection, path)
     for number in range(version + 1, FORMAT + 1):
         script = script_of(number)
         with connection:
