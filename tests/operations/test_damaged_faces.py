@@ -41,7 +41,7 @@ def torn(data: bytes) -> Iterator[bytes]:
 
 
 def with_nul_blocks(data: bytes) -> Iterator[bytes]:
-    for begin in range(0, len(data), 150):
+    for begin in range(0, len(data), 100):
         size = min(200 + begin % 500, len(data) - begin)
         yield data[:begin] + bytes(size) + data[begin + size :]
 
