@@ -108,7 +108,7 @@ class Vault:
         descriptor = _take(lock)
         try:
             with open(descriptor, "wb", buffering=0) as file:
-                file.write(id.encode() + b"\n")
+                files.write_all(file.fileno(), id.encode() + b"\n")
                 os.fsync(file.fileno())
             os.rename(lock, path)
         except BaseException:

@@ -66,6 +66,12 @@ def test_a_beginning_that_may_be_on_the_disk_is_told_of() -> None:
     assert report.runs >= 3, report.summary()
 
 
+def test_a_ref_of_which_the_system_took_a_part_at_first_is_written_whole() -> None:
+    """The first part was synced and renamed: every checkpoint of the worktree was unreachable."""
+    report = _explore("checkpoint", ("short",), points=None, only=lambda call: call.path.endswith("/main.lock"))
+    assert report.runs >= 1, report.summary()
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "bisect"])  # it has a test of its own, below
 def test_a_verb_killed_at_any_point_leaves_all_as_it_was_or_done_or_tells_of_it(verb: str) -> None:

@@ -14,6 +14,7 @@ import struct
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from io import FileIO
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -58,11 +59,16 @@ def note_log(path: Path, frames: int) -> None:
             frame = log.read(FRAME + PAGE)
             found[int.from_bytes(frame[:4], "big")] = zlib.crc32(frame[FRAME:])
     with os_errors(sums_of(path)), open(sums_of(path), "r+b", buffering=0) as file:
-        os.pwrite(file.fileno(), salts, len(HEAD))
+        _write_at(file, len(HEAD), salts)
         os.fsync(file.fileno())  # first, or a power cut could leave sums of pages that nobody expects yet
         for number, total in found.items():
-            os.pwrite(file.fileno(), struct.pack(">I", total), START + 4 * (number - 1))
+            _write_at(file, START + 4 * (number - 1), struct.pack(">I", total))
         os.fsync(file.fileno())
+
+
+def _write_at(file: FileIO, position: int, data: bytes) -> None:
+    file.seek(position)
+    write_all(file.fileno(), data)
 
 
 def note_all(path: Path) -> None:
