@@ -16,7 +16,7 @@ def filtered(git: Git, directory: Path, paths: Iterable[bytes]) -> set[bytes]:
     listed = list(paths)
     if not any(_names_filter(path) for path in _attributes(git.root, listed)):
         return set()
-    plain = Git(directory / "plain", git.root, git.objects, git.index, git.form)
+    plain = Git(directory / "plain", git.root, git.objects, git.index, git.form, whole=True)
     plain.prepare()
     files.remove(plain.directory / "info" / "attributes")
     raw = zsplit(plain.run("check-attr", "-z", "--stdin", "filter", input=b"".join(path + b"\0" for path in listed)))

@@ -1,8 +1,9 @@
 """The one module that speaks git: in a private directory, with an empty configuration, and nothing of the user's runs.
 
-Commands read the user's worktree through our own `GIT_DIR`, whose configuration is empty and whose attributes switch
-every conversion off, so that neither a repository nor an agent in it can make us run or change anything. Processes are
-started by `posix_spawn`: Python's own module for them takes longer to load than git takes to answer.
+Commands read the user's worktree through our own `GIT_DIR`. Its configuration is empty, and its attributes switch every
+conversion off. Both are a part of this program (`gitconfig/`) and not of the store, where an agent can write: so
+neither a repository nor an agent in it can make us run or change anything. Processes are started by `posix_spawn`:
+Python's own module for them takes longer to load than git takes to answer.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ DEADLINE = 300.0
 CHUNK = 1 << 20
 BATCH = 64  # objects asked for at once: their names fit into a pipe
 KEPT_TREES = 5_000
-ATTRIBUTES = b"* -text -eol -ident -filter -working-tree-encoding\n"
+SETTINGS = Path(__file__).parent / "gitconfig"
 SWITCHED_OFF = (
     *("-c", "core.hooksPath=/dev/null"),
     *("-c", "core.fsmonitor=false"),
@@ -41,38 +42,45 @@ SWITCHED_OFF = (
 
 
 class Git:
-    """Git commands in a private directory, over a worktree that is pinned."""
+    """Git commands in a private directory, over a worktree that is pinned.
 
-    def __init__(self, directory: Path, root: Path, objects: Path, index: Path, form: Format) -> None:
+    A directory that is `whole` has settings and refs of its own: one that was made just now, where nobody else writes.
+    """
+
+    def __init__(
+        self, directory: Path, root: Path, objects: Path, index: Path, form: Format, *, whole: bool = False
+    ) -> None:
         self.directory = directory
         self.root = root
         self.objects = objects
         self.index = index
         self.form = form
-        self.excludes: Path | None = None  # the user's own list of what is ignored everywhere
+        self.whole = whole
+        self.excludes: Path | None = None  # a list of what is ignored, beside those in the worktree
 
     def prepare(self) -> None:
         """Make the private directory, if it is not there."""
         if (self.directory / "HEAD").exists():
             return
-        files.make_private_directory(self.directory)
-        for name in ("refs", "info"):
-            files.make_private_directory(self.directory / name)
-        version = 1 if self.form.name == "sha256" else 0
-        extension = "[extensions]\n\tobjectformat = sha256\n" if version else ""
-        config = f"[core]\n\trepositoryformatversion = {version}\n\tbare = false\n{extension}"
-        files.write(self.directory / "config", config.encode())
-        files.write(self.directory / "info" / "attributes", ATTRIBUTES)
+        for directory in (self.directory, self.directory / "refs", self.directory / "info"):
+            files.make_private_directory(directory)
+        for name in ("config", "info/attributes") if self.whole else ():
+            files.write(self.directory / name, (SETTINGS / self.form.name / name).read_bytes())
         files.write(self.directory / "keep", KEEP, 0o444)
         files.write(self.directory / "HEAD", b"ref: refs/heads/none\n")
 
-    def start(self, *arguments: str, index: Path | None = None, scratch: Path | None = None) -> Running:
-        """Start a command. With `scratch`, what it writes goes there, and the objects are only borrowed."""
+    def start(
+        self, *arguments: str, index: Path | None = None, scratch: Path | None = None, home: Path | None = None
+    ) -> Running:
+        """Start a command. With `scratch`, what it writes goes there, and the objects are only borrowed.
+
+        With `home`, it reads or writes the refs of that git directory, whose settings are not ours.
+        """
         environment = {
             "PATH": os.defpath,
             "HOME": "/nonexistent",
             "LC_ALL": "C",
-            "GIT_DIR": str(self.directory),
+            "GIT_DIR": str(home or self.directory),
             "GIT_WORK_TREE": str(self.root),
             "GIT_INDEX_FILE": str(index or self.index),
             "GIT_OBJECT_DIRECTORY": str(scratch or self.objects),
@@ -84,6 +92,8 @@ class Git:
             "GIT_NO_LAZY_FETCH": "1",
             "GIT_NO_REPLACE_OBJECTS": "1",
         }
+        if home is None and not self.whole:
+            environment["GIT_COMMON_DIR"] = str(SETTINGS / self.form.name)
         if scratch is not None:
             environment["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = str(self.objects)
         program = find_git(os.environ.get("PATH", os.defpath), str(self.root))
@@ -91,8 +101,9 @@ class Git:
         command = ["git", "-C", str(self.root), *SWITCHED_OFF, *ignoring, *arguments]
         return Running(program, command, environment, arguments[0])
 
-    def run(self, *arguments: str, input: bytes = b"", index: Path | None = None, scratch: Path | None = None) -> bytes:
-        return self.start(*arguments, index=index, scratch=scratch).finish(input)
+    def run(self, *arguments: str, input: bytes = b"", **places: Path | None) -> bytes:
+        """What a command prints, started with `places` as `start` takes them."""
+        return self.start(*arguments, **places).finish(input)
 
 
 @functools.cache

@@ -1,7 +1,7 @@
 """A head start: git looks for changed files while Python still loads what will ask for the answer.
 
-Nothing is known yet about the store, so nothing in it is believed: git runs in a directory of the user's own, and only
-reads the private index. Whoever needs the answer takes it if that index is still the same; nobody has to.
+Nothing is known yet about the store, so nothing in it is believed: git runs in a directory of the program's own, and
+only reads the private index. Whoever needs the answer takes it if that index is still the same; nobody has to.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from holdfast import files, ids, places, spool
+from holdfast import files, ids, spool
 from holdfast.errors import HoldfastError
-from holdfast.git import Git, Running
+from holdfast.git import SETTINGS, Git, Running
 from holdfast.repository import Repository
 from holdfast.text import path_text
 
@@ -29,9 +29,8 @@ def begin() -> None:
         if now is not None and os.environ.get("HOLDFAST") != "0":
             repository = Repository(Path(root))
             form = repository.format()
-            directory = places.user_directory("state") / f"git-{form.name}"
-            git = Git(directory, Path(root), repository.objects or Path(place, "git", "objects"), index, form)
-            git.prepare()
+            objects = repository.objects or Path(place, "git", "objects")
+            git = Git(SETTINGS / form.name, Path(root), objects, index, form)
             _begun.append((index, now, git.start(*CHANGED)))
     except (HoldfastError, OSError):  # whoever needs the answer will meet the same trouble, and tell it
         return

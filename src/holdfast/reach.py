@@ -144,7 +144,7 @@ def _refs(shadow: Shadow) -> Iterator[tuple[str, str]]:
     """Every ref of the repository with the object it names; for a name that comes twice, the last one holds."""
     home = shadow.vault.home
     if shadow.repository.uses_reftable():
-        out = shadow.git.run(f"--git-dir={home}", "for-each-ref", "--format=%(objectname) %(refname)")
+        out = shadow.git.run("for-each-ref", "--format=%(objectname) %(refname)", home=home)
         yield from ((name, id) for id, _, name in (line.partition(" ") for line in out.decode().splitlines()))
         return
     for line in (files.read(home / "packed-refs") or b"").splitlines():

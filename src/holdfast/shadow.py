@@ -7,6 +7,7 @@ Both are caches: lost or damaged, they are made anew.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import functools
 import os
@@ -19,7 +20,7 @@ import msgspec
 
 from holdfast import files, headstart, ids
 from holdfast.beside import Beside
-from holdfast.errors import Trouble
+from holdfast.errors import HoldfastError, Trouble
 from holdfast.git import Git, Reader, Running, zsplit
 from holdfast.looking import SECOND, Limits, Looking, Memory, Scan, Seen
 from holdfast.objects import DIRECTORY, TREE, Entry, Known
@@ -131,8 +132,7 @@ class Shadow:
         if not self.git.objects.exists():
             files.make_private_directory(self.git.objects)
         self.reader.start()  # it takes as long to start as we take to need it
-        if self.repository.common:
-            mirror(self.repository.common / "info" / "exclude", self.git.directory / "info" / "exclude")
+        self.git.excludes = self.directory / "excludes"
 
     def _load(self) -> Memory | None:
         """What was remembered, if it is whole and told beside the index that is there."""
@@ -198,6 +198,16 @@ class Shadow:
         return memory.forced
 
     def _find_excludes(self, memory: Memory) -> None:
+        """Join what the user ignores everywhere with what he ignores in this repository, which is heard last."""
+        lists = [_read_own(self._excludes_of_user(memory))]
+        if self.repository.common:
+            lists.append(files.read(self.repository.common / "info" / "exclude"))
+        joined = b"".join(data.removeprefix(codecs.BOM_UTF8) + b"\n" for data in lists if data)
+        target = self.directory / "excludes"
+        if files.read(target) != joined:
+            files.write(target, joined)
+
+    def _excludes_of_user(self, memory: Memory) -> str | Path:
         """The user's own list of what is ignored everywhere; asked for only when his settings have changed."""
         home = Path(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")) / "git"
         configs = [home / "config", Path(os.path.expanduser("~/.gitconfig"))]
@@ -207,8 +217,7 @@ class Shadow:
             for path in (path for path, found in zip(configs, now, strict=True) if found):
                 asked = self.git.start("config", f"--file={path}", "--includes", "core.excludesFile")
                 memory.user_excludes = os.fsdecode(asked.finish(also_fine=(1,)).strip()) or memory.user_excludes
-        theirs = os.path.expanduser(memory.user_excludes) if memory.user_excludes else home / "ignore"
-        self.git.excludes = Path(theirs)
+        return os.path.expanduser(memory.user_excludes) if memory.user_excludes else home / "ignore"
 
     def ignores(self, path: bytes) -> bool:
         """Whether git leaves a path out of its lists, by the rules of the repository and the user's own."""
@@ -259,6 +268,14 @@ def is_young(seen: Seen | None, young: int) -> bool:
     return seen is not None and (seen.look is None or seen.look[2] > young)
 
 
+def _read_own(path: str | Path) -> bytes | None:
+    """A file of the user's that may well be a link, or nothing that can be read: git does not mind either."""
+    try:
+        return files.read(Path(os.path.realpath(path)))
+    except HoldfastError:
+        return None
+
+
 def _scribble(path: str, data: bytes) -> None:
     """Write a file where it stands. A kill leaves it damaged: that is for what can be made anew, and is noticed."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, files.PRIVATE_FILE)
@@ -267,10 +284,3 @@ def _scribble(path: str, data: bytes) -> None:
         os.ftruncate(descriptor, len(data))
     finally:
         os.close(descriptor)
-
-
-def mirror(source: Path, target: Path) -> None:
-    """Keep a small file of the repository's the same in our private directory."""
-    theirs = files.read(source) or b""
-    if (files.read(target) or b"") != theirs:
-        files.write(target, theirs)

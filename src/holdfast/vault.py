@@ -150,11 +150,11 @@ class Vault:
             self.reader.pending[id] = (kind, data)
 
     def _ask_git(self) -> str | None:
-        out = self.git.run(f"--git-dir={self.home}", "for-each-ref", "--format=%(objectname)", self.ref)
+        out = self.git.run("for-each-ref", "--format=%(objectname)", self.ref, home=self.home)
         return out.decode().strip() or None
 
     def _tell_git(self, id: str) -> None:
-        self.git.run(f"--git-dir={self.home}", "update-ref", "--no-deref", self.ref, id)
+        self.git.run("update-ref", "--no-deref", self.ref, id, home=self.home)
 
 
 def _shelf(number: int) -> list[bytes]:

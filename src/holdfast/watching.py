@@ -53,8 +53,7 @@ class Watching:
         self.links: set[bytes] = set()
         self._begun = time.time_ns()
         self._way = inside.Way(self.root)
-        lists = (git.directory / "info" / "exclude", *([git.excludes] if git.excludes else []))
-        self._lists = [os.fsencode(path) for path in lists]
+        self._lists = [os.fsencode(git.excludes)] if git.excludes else []
 
     def look_everywhere(self) -> list[bytes]:
         """Read all directories; answers with all untracked files."""

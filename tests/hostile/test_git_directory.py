@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.shadow import FOLDED
 from tests.hostile.places import tree_of
-from tests.hostile.traps import set_traps
+from tests.hostile.traps import set_traps, set_traps_in
 from tests.promises import Figure
 from tests.surfaces.inside import call
 from tests.tools import hook
@@ -59,6 +60,26 @@ def test_no_trap_in_a_git_directory_goes_off(
     assert tree_of(elsewhere) == before
     assert (repository / ".git/config").read_bytes() == config
     figure("traps in a git directory", config.count(b"touch"))
+
+
+@pytest.mark.parametrize("leads", ["settings", "commondir"])
+def test_no_trap_in_our_own_git_directory_goes_off(
+    leads: str, repository: Path, tmp_path: Path, elsewhere: Path, begin: Callable[[], None]
+) -> None:
+    """An agent may write below `.git`, and git believed the settings there when it took many changed files in."""
+    owned, ours = tmp_path / "owned", repository / ".git/holdfast/git"
+    assert use(repository, begin) == len(VERBS)
+    if leads == "settings":
+        set_traps_in(ours, owned, elsewhere)
+    else:
+        planted = elsewhere / "planted"
+        subprocess.run(["git", "init", "-q", "--bare", planted], check=True)
+        set_traps_in(planted, owned, elsewhere)
+        (ours / "commondir").write_text(f"{planted}\n")
+    for number in range(FOLDED + 50):
+        (repository / f"{number}.txt").write_text("new\n")
+    assert use(repository, begin) == len(VERBS)
+    assert not owned.exists()
 
 
 def test_plain_git_falls_into_these_traps(repository: Path, tmp_path: Path, elsewhere: Path) -> None:

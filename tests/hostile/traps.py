@@ -89,8 +89,16 @@ INCLUDED = "[core]\n    fsmonitor = {command}\n    hooksPath = {elsewhere}/hooks
 
 def set_traps(repository: Path, owned: Path, elsewhere: Path) -> None:
     """Let everything that git reads in a repository lead to a program that makes `owned`."""
+    set_traps_in(repository / ".git", owned, elsewhere)
+    (repository / ".gitattributes").write_text("* filter=x diff=x merge=x\n")
+    (repository / ".gitmodules").write_text(
+        f'[submodule "x"]\n  path = x\n  url = ext::touch {owned}\n  update = !touch {owned}\n'
+    )
+
+
+def set_traps_in(git: Path, owned: Path, elsewhere: Path) -> None:
+    """The same for a git directory alone."""
     command, program = f"touch {owned}", f"#!/bin/sh\ntouch {owned}\n"
-    git = repository / ".git"
     (elsewhere / "hooks").mkdir(parents=True)
     for name in HOOKS.split():
         for directory in (git / "hooks", elsewhere / "hooks"):
@@ -104,7 +112,3 @@ def set_traps(repository: Path, owned: Path, elsewhere: Path) -> None:
     (git / "info").mkdir(exist_ok=True)
     (git / "info/attributes").write_text("* filter=x diff=x merge=x\n")
     (git / "config.worktree").write_text(INCLUDED.format(command=command, elsewhere=elsewhere))
-    (repository / ".gitattributes").write_text("* filter=x diff=x merge=x\n")
-    (repository / ".gitmodules").write_text(
-        f'[submodule "x"]\n  path = x\n  url = ext::{command}\n  update = !{command}\n'
-    )

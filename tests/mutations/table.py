@@ -116,6 +116,8 @@ LOCKS = [
 
 ARTIFACTS = of("world/test_sources", "what_is_not_a_file_of_the_project_is_not_read")
 PLACES = [
+    ("where git finds its settings", "git.py", 'environment["GIT_COMMON_DIR"] = str(SETTINGS / self.form.name)', "pass",
+     of("hostile/test_git_directory", "no_trap_in_our_own_git_directory_goes_off")),
     ("a path of the project", "inside.py", "parts[0] == os.pardir or any(", "any(", ARTIFACTS),
     ("what is git's or ours", "inside.py", "if parts[0] == os.pardir or any(part.lower() in FORBIDDEN for part in parts):",
      "if parts[0] == os.pardir:", ARTIFACTS),

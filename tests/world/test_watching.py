@@ -72,9 +72,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     start = Git.start
 
-    def noted(self: Git, *arguments: str, index: Path | None = None, scratch: Path | None = None) -> Running:
+    def noted(self: Git, *arguments: str, **places: Path | None) -> Running:
         found.append(arguments[0])
-        return start(self, *arguments, index=index, scratch=scratch)
+        return start(self, *arguments, **places)
 
     monkeypatch.setattr(Git, "start", noted)
     return found

@@ -81,10 +81,9 @@ def _purge(workspace: Workspace, result: Uninstalled) -> None:
 
 def _leave_repository(workspace: Workspace, shadow: Shadow, common: Path) -> int:
     """Take our refs and packs out of the user's repository. What his history rests on becomes his own pack."""
-    at = f"--git-dir={common}"
     shadow.git.prepare()
-    for ref in shadow.git.run(at, "for-each-ref", "--format=%(refname)", "refs/holdfast/").decode().split():
-        shadow.git.run(at, "update-ref", "--no-deref", "-d", ref)
+    for ref in shadow.git.run("for-each-ref", "--format=%(refname)", "refs/holdfast/", home=common).decode().split():
+        shadow.git.run("update-ref", "--no-deref", "-d", ref, home=common)
     prune(shadow, workspace.place, workspace.progress)
     left = shadow.vault.packs()
     for pack in left:

@@ -198,7 +198,8 @@ def _prepare(repository: Repository, place: Path, name: str) -> Git:
     assert repository.common is not None
     if repository.head().commit is None and name not in WITHOUT_COMMIT:
         raise Unloadable("needs a commit, and the repository has none yet", missing=True)
-    git = Git(place / "git", repository.root, repository.objects, place / "git" / "index", repository.format())
+    there = place / "git"
+    git = Git(there, repository.root, repository.objects, there / "index", repository.format(), whole=True)
     git.prepare()
     _put_refs(repository.refs(), git.directory)
     for copied in ("shallow", "info/exclude"):
