@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import holdfast
 from holdfast.workspace import Workspace
@@ -19,6 +20,10 @@ pytest_plugins = ("tests.promises",)
 
 # A background job of a shell ignores Ctrl-C, and so would everything that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# How long an example takes says what else the machine does, and not whether the code is right.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 class TickingClock:

@@ -74,7 +74,7 @@ KEYS = st.sampled_from(["hook_event_name", "session_id", "cwd", "prompt", "tool_
 
 
 @EVERY_ADAPTER
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(payload=ANY_JSON | st.dictionaries(KEYS, ANY_JSON, max_size=7), name=st.text())
 @pytest.mark.promise(19)
 def test_any_payload_becomes_events_that_can_be_stored(agent: Agent, payload: Any, name: str) -> None:

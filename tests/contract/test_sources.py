@@ -104,9 +104,7 @@ COMMANDS = st.lists(st.sampled_from(PARTS)).map(lambda parts: " ".join(["git", "
 
 @EVERY_KIND
 @given(text=WILD | COMMANDS, strategy=st.sampled_from(["all", "latest_only", "summary", "\x1b"]))
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_any_text_gets_an_answer_and_nothing_outside_is_told_or_touched(
     root: Path, kind: str, text: str, strategy: str
 ) -> None:

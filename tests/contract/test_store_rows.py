@@ -166,7 +166,7 @@ def test_fields_of_rows_come_back_as_they_were_put(store: Store) -> None:
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=TEXT, data=st.binary(max_size=60))
 def test_any_text_and_any_bytes_can_be_stored(store: Store, text: str, data: bytes) -> None:
     event = an_event_row(1, text, kind=text, session=text, agent=text, body=data)

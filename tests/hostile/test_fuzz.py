@@ -94,7 +94,6 @@ def test_the_same_number_makes_the_same_inputs() -> None:
 def within(count: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
     return settings(
         max_examples=count,
-        deadline=None,
         derandomize=count <= FAST,
         phases=(Phase.explicit, Phase.generate, Phase.shrink),
         suppress_health_check=list(HealthCheck),

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from holdfast.redact import BUDGET, Redactor, check_pattern
 from tests.promises import tell
@@ -129,14 +129,12 @@ VALUES = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(VALUES)
 def test_twice_is_once(value: object) -> None:
     clean, _ = REDACTOR.clean(value)
     assert REDACTOR.clean(clean) == (clean, {})
 
 
-@settings(deadline=None)
 @given(SECRETS, st.sampled_from(sorted(secrets.SHAPES)))
 def test_a_text_without_its_secret_says_the_rest(secret: str, shape: str) -> None:
     clean = told(secrets.SHAPES[shape](secret))

@@ -482,7 +482,7 @@ def do(project: Workspace, run: str, what: str, value: object) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(DOINGS)
 def test_whatever_happened_to_a_run_it_is_the_same_elsewhere(
     tmp_path_factory: pytest.TempPathFactory, doings: list[tuple[str, object]]

@@ -29,7 +29,7 @@ from tests.faber_states import (
 from tests.operations.fabers import EVENING, OURS, STATE, WORKFLOWS, Faber, changed
 from tests.rules.strategies import JSON, WILD_TEXT
 
-examples = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+examples = settings(max_examples=25, suppress_health_check=list(HealthCheck))
 SECRET = "what no load may tell"
 
 STATES = st.dictionaries(st.sampled_from([*with_a_session()]) | st.text(max_size=5), JSON, max_size=6)

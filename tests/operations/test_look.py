@@ -230,7 +230,7 @@ def as_verbs_would(drafts: list[Draft]) -> Iterator[Draft]:
             yield Draft("some.thing")
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drafts=st.lists(DRAFTS, min_size=1, max_size=14))
 def test_run_at_an_event_is_what_the_events_up_to_it_add_up_to(
     project: Workspace, monkeypatch: pytest.MonkeyPatch, drafts: list[Draft]

@@ -257,7 +257,6 @@ def play(games: int, steps: int) -> None:
         settings=settings(
             max_examples=games,
             stateful_step_count=steps,
-            deadline=None,
             suppress_health_check=list(HealthCheck),
             database=None,
             phases=(Phase.explicit, Phase.generate),

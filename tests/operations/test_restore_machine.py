@@ -356,7 +356,6 @@ def play(machine: Callable[[], RuleBasedStateMachine], games: int, steps: int) -
     rules = settings(
         max_examples=games,
         stateful_step_count=steps,
-        deadline=None,
         suppress_health_check=list(HealthCheck),
         database=None,
         phases=(Phase.explicit, Phase.generate),

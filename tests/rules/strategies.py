@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from hypothesis import HealthCheck, settings, strategies as st
+from hypothesis import settings, strategies as st
 
 from holdfast import history, narration
 from holdfast.model import Event
 from tests.tools import NOON, an_event
 
 # The machine may be busy, so how long one example takes says nothing.
-examples = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+examples = settings(max_examples=50)
 some_examples = settings(examples, max_examples=100)
 many_examples = settings(examples, max_examples=250)
 

@@ -136,7 +136,7 @@ def test_nonsense_of_the_environment_is_refused_in_one_sentence(user: Path, root
 
 
 @pytest.mark.promise(19)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.binary(max_size=80)
     | st.text(max_size=80).map(str.encode)

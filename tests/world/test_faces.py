@@ -224,7 +224,7 @@ def test_s36_only_the_changed_members_change_and_all_others_keep_every_byte(
 
 @pytest.mark.long
 @pytest.mark.promise(3)
-@settings(max_examples=2_000, deadline=None)
+@settings(max_examples=2_000)
 @given(text=TEXTS, changes=OBJECTS, values=st.lists(VALUES, max_size=3))
 def test_in_2000_files_only_the_changed_members_change(
     tmp_path_factory: pytest.TempPathFactory, text: str, changes: dict[str, object], values: list[object]

@@ -26,7 +26,7 @@ def mode_of(path: Path) -> int:
 # write
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(versions=st.lists(st.binary(max_size=200), min_size=1, max_size=4))
 def test_file_holds_what_was_written_last(tmp_path: Path, versions: list[bytes]) -> None:
     path = tmp_path / "file"

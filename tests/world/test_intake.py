@@ -50,7 +50,7 @@ WALL = st.floats(0, 4e9)
 
 
 @pytest.mark.promise(16)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(calls=st.dictionaries(MOMENT, WALL, min_size=2, max_size=8))
 def test_calls_of_one_boot_come_by_the_boot_clock_and_the_pid(inbox: Path, calls: dict[tuple[int, int], float]) -> None:
     with emptied(inbox):
@@ -61,7 +61,7 @@ def test_calls_of_one_boot_come_by_the_boot_clock_and_the_pid(inbox: Path, calls
 
 
 @pytest.mark.promise(16)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     earlier=st.lists(st.lists(MOMENT, min_size=1, max_size=4, unique=True), min_size=1, max_size=3),
     now=st.lists(MOMENT, min_size=1, max_size=4, unique=True),
@@ -232,7 +232,7 @@ JSON_LIKE = st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join)
 
 
 @pytest.mark.promise(19)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.binary(max_size=30) | JSON_LIKE | JSON_LIKE.map(lambda data: b'{"a": "' + data + b'"}'))
 def test_any_bytes_are_json_that_can_be_stored_or_are_none(data: bytes) -> None:
     try:
