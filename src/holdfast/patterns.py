@@ -46,6 +46,8 @@ WORDLY = b"-_."
 FILLED_IN = (b"$", b"<", b"{", b"%", b"[", b"*")
 PLACEHOLDERS = (b"undefined", b"required", b"optional", b"password", b"passwd", b"xxxxxx", b"xxxxxxxx", b"...")
 QUOTE = r"\\*[\"']"
+# What a word may begin after: a torn piece of JSON says `\n`, and a terminal is told its colours by a letter.
+EDGE = r"(?:\b|\\[abefnrtv]|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\[[0-9;]*m)"
 GAP = r"[ \t]{0,3}"
 SCHEMES = r"(?:(?:bearer|basic|token|negotiate|apikey|ssws|bot|key)[ \t]{1,3})?"
 SIGNED = r"(?:digest|hawk|oauth|aws4-hmac-sha256|signature)[ \t]{1,3}"
@@ -95,7 +97,7 @@ def compiled(source: str, *, captures: bool = True) -> Regex:
 
 
 def _has_digit(text: bytes, match: Match) -> bool:
-    start, end = match.span()
+    start, end = match.span(1)
     return not text.startswith(b"sk-", start) or any(byte in DIGITS for byte in text[start:end])
 
 
@@ -153,25 +155,25 @@ DOOR = r"x-(?:api-key|auth-token|gitlab-token|access-token|csrf-token|vault-toke
 HOOKS = r"hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks|[a-z0-9-]+\.webhook\.office\.com"
 PATTERNS = (
     Pattern("private key", r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]+-----|\z)"),
-    Pattern("token", rf"\b(?:{'|'.join(TOKENS)})", 0, _has_digit),
+    Pattern("token", rf"{EDGE}({'|'.join(TOKENS)})", 1, _has_digit),
     Pattern("address", rf"https://(?:{HOOKS})/([A-Za-z0-9/_@-]{{20,}})", 1),
     Pattern("address", r"\b[A-Za-z][A-Za-z0-9+.-]+://[^\s/:@\"'<>`\\]*:([^\s/@\"'<>`\\]+)@", 1, _is_password),
     Pattern("address", r"[?&](?:sig|signature|X-Amz-Signature|X-Goog-Signature)=([A-Za-z0-9%+/_=-]{20,})", 1),
     Pattern(
         "header",
-        rf"(?i)\b(?:proxy-)?authorization(?:{QUOTE})?{GAP}[:=,]{GAP}(?:{QUOTE})?{SCHEMES}([A-Za-z0-9._~+/=:-]{{8,}})",
+        rf"(?i){EDGE}(?:proxy-)?authorization(?:{QUOTE})?{GAP}[:=,]{GAP}(?:{QUOTE})?{SCHEMES}([A-Za-z0-9._~+/=:-]{{8,}})",
         1,
         _is_password,
     ),
     Pattern(
-        "header", rf"(?i)\b(?:proxy-)?authorization(?:{QUOTE})?{GAP}[:=]{GAP}(?:{QUOTE})?{SIGNED}([^\n'\\]{{12,}})", 1
+        "header", rf"(?i){EDGE}(?:proxy-)?authorization(?:{QUOTE})?{GAP}[:=]{GAP}(?:{QUOTE})?{SIGNED}([^\n'\\]{{12,}})", 1
     ),
-    Pattern("header", rf"(?i)\b{DOOR}(?:{QUOTE})?{GAP}[:=,]{GAP}(?:{QUOTE})?([A-Za-z0-9._~+/=-]{{8,}})", 1, _is_sent),
+    Pattern("header", rf"(?i){EDGE}{DOOR}(?:{QUOTE})?{GAP}[:=,]{GAP}(?:{QUOTE})?([A-Za-z0-9._~+/=-]{{8,}})", 1, _is_sent),
     Pattern(
-        "header", rf"(?i)\bcookie(?:{QUOTE})?{GAP}:{GAP}(?:{QUOTE})?([A-Za-z0-9_.-]+=[^\s\"'\\][^\n\"'\\]{{7,}})", 1
+        "header", rf"(?i){EDGE}cookie(?:{QUOTE})?{GAP}:{GAP}(?:{QUOTE})?([A-Za-z0-9_.-]+=[^\s\"'\\][^\n\"'\\]{{7,}})", 1
     ),
-    Pattern("header", r"(?i)\bbearer[ \t]{1,3}([A-Za-z0-9._~+/=-]{12,})", 1, _is_sent),
-    Pattern("header", rf"\bcurl\b[^\n]*?\s(?:-u|--user)[ =]{{0,2}}(?:{QUOTE})?[^\s:\"'\\]+:([^\s\"'\\]{{3,}})", 1),
+    Pattern("header", rf"(?i){EDGE}bearer[ \t]{{1,3}}([A-Za-z0-9._~+/=-]{{12,}})", 1, _is_sent),
+    Pattern("header", rf"{EDGE}curl\b[^\n]*?\s(?:-u|--user)[ =]{{0,2}}(?:{QUOTE})?[^\s:\"'\\]+:([^\s\"'\\]{{3,}})", 1),
     Pattern("assignment", r"\b(?:mysql|mysqldump|mysqladmin|mariadb|sshpass)\s(?:[^\n]*\s)?-p([^\s\"'\\=]{4,})", 1),
     Pattern(
         "assignment", rf"(?i)({NAME}(?:{QUOTE})?{GAP}(?:=>|:=|=|:|,){GAP}{QUOTE})([^\s\"'\\]{{6,}})", 2, _is_assigned

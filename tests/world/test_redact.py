@@ -69,6 +69,28 @@ def test_what_says_of_itself_that_it_is_a_secret_is_found(text: str, secret: str
     assert "[redacted " in clean
 
 
+EDGES = {
+    "lines of JSON": lambda secret: json.dumps({"out": f"it says\n{secret}\n"}) + "\n" + json.dumps({"code": 0}),
+    "torn JSON": lambda secret: json.dumps({"out": f"it says\t{secret}\n"})[:-1],
+    "a literal": lambda secret: repr([f"it says\n{secret}"]),
+    "a colour": lambda secret: f"\x1b[1;32m{secret}\x1b[0m",
+    "a colour, written out": lambda secret: f"\\u001b[32m{secret}\\u001b[0m",
+    "a code": lambda secret: f"\\u0022{secret}\\u0022",
+}
+
+
+@pytest.mark.promise(26)
+@pytest.mark.parametrize("edge", EDGES.values(), ids=EDGES)
+@pytest.mark.parametrize(
+    "secret", [*TOKENS.values(), "Authorization: Basic dXNlcjpwYXNz", "Cookie: session=0123456789"]
+)
+def test_a_letter_that_belongs_to_an_escape_hides_no_beginning(secret: str, edge: Any) -> None:
+    """`\\n` before a token was read as the letter n, and so was the end of a colour."""
+    clean, counts = redact({"text": edge(secret)})
+    assert secret.split(" ")[-1] not in clean["text"]
+    assert counts.total() == 1
+
+
 PLAIN = [
     "The token: something that you send along",
     "used 128000 tokens: 86000 of them in the context",
