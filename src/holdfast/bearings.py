@@ -43,8 +43,10 @@ def take_bearings(workspace: Workspace, run: Run, patience: float) -> Bearings:
             head = shadow.head()
             now = look(workspace, shadow).tree
             committed = _tree_of(shadow, head.commit)
-            told = [*_moved(shadow, last, head), *_other_files(last, _changed(shadow, believed, now), known)]
-            return Bearings(told, list(_named(_changed(shadow, committed, now) if committed else [])))
+            since = workspace.hide(_changed(shadow, believed, now))  # as the record has names: without secrets
+            moved = _moved(shadow, last, head._replace(branch=workspace.hide(head.branch)))
+            uncommitted = workspace.hide(_changed(shadow, committed, now)) if committed else []
+            return Bearings([*moved, *_other_files(last, since, known)], list(_named(uncommitted)))
     except HoldfastError:  # somebody else looks right now, or git does not answer: nothing is claimed then
         return Bearings(known=False)
 

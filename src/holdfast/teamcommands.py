@@ -31,7 +31,7 @@ def go_on(workspace: Workspace, run: Run, order: Order) -> Lines:
     """The recommended way, at once: with the journal it loses nothing. The others are named."""
     ways = resume(workspace, run.id, dry_run=True).recovery
     done = resume(workspace, run.id, start_from=recommended(ways).start_from)
-    yield from screens.resumed(done.run, Repository(workspace.root).head().branch)
+    yield from screens.resumed(done.run, workspace.hide(Repository(workspace.root).head().branch))
     for way in ways:
         if not way.recommended:
             lost = screens.loss(way)

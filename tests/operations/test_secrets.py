@@ -21,7 +21,7 @@ from tests.operations.orchestras import orchestrate, put_session, session_of, se
 from tests.operations.people import run_of, store_raw, stored_events, with_environ
 from tests.operations.teams import Team, demonstration
 from tests.operations.test_mending import tamper
-from tests.operations.trees import put
+from tests.operations.trees import commit, git, put
 from tests.orchestrator_files import schema_1_0
 from tests.tools import Command, hook
 from tests.world.transcripts import Transcript, folder
@@ -314,6 +314,23 @@ def test_a_conversation_that_is_imported_is_hidden_on_the_way_in(project: Worksp
     holdfast.start(project, "goal")
     assert holdfast.import_claude(project).conversations
     assert hits(project.place, canary("transcript")[:10]) == []
+
+
+def test_names_that_git_shows_are_told_without_secrets_and_are_no_disagreement(project: Workspace) -> None:
+    put(project.root, {"code.py": "1\n"})
+    commit(project.root)
+    git(project.root, "checkout", "-qb", f"fix/{canary('branch')}")
+    put(project.root, {f"{canary('file')}.txt": "1\n"})
+    run = holdfast.start(project, "goal").run.id
+    holdfast.checkpoint(project)
+    put(project.root, {f"{canary('other')}.txt": "1\n"})
+    text = holdfast.brief(project, run=run).text
+    assert "1 file changed since the last checkpoint" in text
+    assert "A [redacted token].txt" in text
+    assert "git is on" not in text
+    found = Command.run("resume", "--json", directory=project.root)
+    for name in ("branch", "file", "other"):
+        assert canary(name)[:10] not in text + found.out + found.err
 
 
 def test_artifacts_in_a_brief_are_without_secrets(project: Workspace) -> None:

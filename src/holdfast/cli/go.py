@@ -75,7 +75,7 @@ def _start_team(workspace: Workspace, goal: str, plan: tuple[str, ...], pid: int
     if auto and (interrupted := next((run for run in earlier if run.status is Status.INTERRUPTED), None)):
         ways = go_on(workspace, interrupted.id, dry_run=True).recovery
         done = go_on(workspace, interrupted.id, start_from=recommended(ways).start_from)
-        return Said(done, list(screens.resumed(done.run, Repository(workspace.root).head().branch)))
+        return Said(done, list(screens.resumed(done.run, workspace.hide(Repository(workspace.root).head().branch))))
     found = starting.start(workspace, goal, steps=plan, layout=starting.GO_TEAM, pid=pid, agent=agent)
     talk: list[Line] = [] if is_terminal() else list(screens.resumable(earlier))
     talk += [f"`holdfast resume {run.id}` goes on with it" for run in earlier]

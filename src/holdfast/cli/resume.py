@@ -115,7 +115,7 @@ def _team(
         chosen = click.prompt("Enter choice", type=click.Choice(numbers), default=best, err=True)
         start_from = found.recovery[int(chosen) - 1].start_from
     done = go(start_from=start_from)
-    branch = Repository(workspace.root).head().branch
+    branch = workspace.hide(Repository(workspace.root).head().branch)
     talk: list[Line] = []
     if done.restored and done.restored.restore:
         talk.append(f"Restored from {done.restored.to}; `holdfast undo` takes that back")

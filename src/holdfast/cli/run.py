@@ -47,4 +47,4 @@ def _take_up(workspace: Workspace, name: str | None) -> None:
     if found is not None and found.layout == LAYOUT and found.status is Status.INTERRUPTED:
         ways = resume(workspace, found.id, dry_run=True).recovery
         done = resume(workspace, found.id, start_from=recommended(ways).start_from)
-        words.emit(screens.resumed(done.run, Repository(workspace.root).head().branch), sys.stderr)
+        words.emit(screens.resumed(done.run, workspace.hide(Repository(workspace.root).head().branch)), sys.stderr)
