@@ -168,7 +168,8 @@ class Journal:
         """Add events that another store has numbered, without secrets. Nobody is fenced: there, they have happened."""
         added = 0
         for event in events:
-            event = structs.replace(event, body=self._without_secrets(event.kind, event.body))
+            agent = self._name_without_secrets(event.agent or "") or None
+            event = structs.replace(event, agent=agent, body=self._without_secrets(event.kind, event.body))
             if event.seq == 1:
                 self._runs[run_id] = Run(id=run_id, created=event.time, updated=event.time)
                 self._put_run(self._runs[run_id])
@@ -228,7 +229,7 @@ class Journal:
             kind=draft.kind,
             time=time,
             session=sound_text(draft.session or self._own_session(run) or "") or None,
-            agent=sound_text(draft.agent or "") or None,
+            agent=self._name_without_secrets(sound_text(draft.agent or "")) or None,
             body=self._without_secrets(draft.kind, cast(Body, sound(msgspec.to_builtins(draft.body)))),
         )
 
@@ -236,6 +237,10 @@ class Journal:
         """The one door of the store. Places stay as they are, because runs are found by them."""
         places = {key: body[key] for key in PLACES if key in body} if kind.startswith(PLACED) else {}
         return {**self._clean(body), **places}
+
+    def _name_without_secrets(self, agent: str) -> str:
+        """An agent is called whatever somebody gave as its name, and lists and exports repeat that."""
+        return str(self._clean({"agent": agent})["agent"])
 
     def _own_session(self, run: Run) -> str | None:
         """The session we work in, unless it has ended by itself or belongs to another run."""

@@ -40,7 +40,7 @@ def claude(project: Workspace, event: str, **payload: Any) -> None:
 
 
 NAMES: tuple[str, ...] = ("goal", "prompt", "tool", "input", "note", "decision", "reason", "task", "tag", "name")
-NAMES += ("checkpoint", "message", "env", "plain", "action")
+NAMES += ("checkpoint", "message", "env", "plain", "action", "agent", "caller")
 
 
 def live(project: Workspace, tmp_path: Path) -> str:
@@ -52,7 +52,9 @@ def live(project: Workspace, tmp_path: Path) -> str:
     asked = {"command": f"curl -H 'Authorization: Bearer {canary('input')}' https://example.org"}
     claude(project, "PostToolUse", tool_name="Bash", tool_use_id="toolu_1", tool_input=asked, tool_response=told)
     hook(project.root, "robot", "Did", json.dumps({"deep": [{"x": canary("plain")}]}).encode(), HOLDFAST_RUN=run)
+    hook(project.root, canary("caller"), "Did", b"{}", HOLDFAST_RUN=run)
     holdfast.sweep(project)
+    holdfast.join(project, run, agent=canary("agent"))
     holdfast.note(project, f"note {canary('note')}", run=run)
     holdfast.decide(project, f"decide {canary('decision')}", because=f"because {canary('reason')}", run=run)
     holdfast.add_task(project, f"task {canary('task')}", run=run)
