@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import holdfast
+from holdfast.cli import outcome
 from holdfast.errors import WrongUsage
 from holdfast.workspace import Workspace
 from tests.canaries import found_in, hits
@@ -118,6 +119,29 @@ def test_whoever_says_a_secret_is_told_that_it_was_hidden_and_how_to_allow_it(pr
     said = Command.run("note", f"use {canary('a')}", directory=project.root).ok()
     assert "hidden" not in said.err
     assert canary("a") in Command.run("show", directory=project.root).ok().out
+
+
+def test_what_went_wrong_is_told_without_the_secrets_that_were_typed(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secret = canary("typed")
+    holdfast.start(project, "goal")
+    for words in (["show", secret], ["show", "x-correct-horse-7"], [secret], ["agent", "start", secret, "a"]):
+        for form in ([], ["--json"]):
+            said = Command.run(*words, *form, directory=project.root, env={"SHOP_PASSWORD": "correct-horse-7"})
+            assert said.code
+            assert "[redacted " in said.out + said.err
+            assert secret[:10] not in said.out + said.err
+            assert "correct-horse" not in said.out + said.err
+
+    def fail(arguments: list[str]) -> int:
+        raise KeyError("x" * 270 + f" {secret}")
+
+    monkeypatch.chdir(project.root)
+    assert outcome.run(["show"], fail) == 3
+    told = capsys.readouterr()
+    assert "This is a bug" in told.err
+    assert secret[:10] not in told.out + told.err
 
 
 def test_a_pattern_of_the_users_hides_and_a_bad_one_is_told_and_passed_over(project: Workspace) -> None:

@@ -12,6 +12,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -162,6 +163,8 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def say_error(error: HoldfastError, as_json: bool) -> int:
+    error.message, *error.hints = _without_secrets([error.message, *error.hints])
+    error.facts = [(name, value) for name, value in _without_secrets(error.facts)]
     if as_json and _said_as_json(error):
         return error.code
     if isinstance(error, WorkflowError):
@@ -175,6 +178,18 @@ def say_error(error: HoldfastError, as_json: bool) -> int:
     lines += [f"  try: {one_line(hint)}" for hint in error.hints]
     words.emit(lines, sys.stderr)
     return error.code
+
+
+def _without_secrets(told: list[Any]) -> list[Any]:
+    """What went wrong is pasted into reports and read by agents, and it repeats what somebody has typed."""
+    try:
+        from holdfast.known import find_known
+        from holdfast.redact import Redactor
+
+        found: list[Any] = Redactor(find_known(os.environ, Path.cwd())).clean(told)[0]
+    except (ImportError, OSError, MemoryError):  # it may be the very reason why something went wrong
+        return told
+    return found
 
 
 def _said_as_json(error: HoldfastError) -> bool:
@@ -230,7 +245,7 @@ def _say_bug(error: Exception, arguments: list[str], as_json: bool) -> int:
     facts = [
         ("version", f"holdfast {__version__}, Python {sys.version.split()[0]}, {sys.platform}"),
         ("verb", next((word for word in arguments if word in VERBS), "none")),
-        ("error", f"{type(error).__name__}: {one_line(str(error), 300)}"),
+        ("error", f"{type(error).__name__}: {one_line(*_without_secrets([str(error)]), 300)}"),
         ("where", " > ".join(frames[-6:])),
     ]
     return say_error(
