@@ -149,12 +149,23 @@ def is_random(value: bytes) -> bool:
     return -sum(n / len(value) * math.log2(n / len(value)) for n in times) >= 3.9
 
 
+# A key may be torn, and its lines may have numbers or marks before them. A mere word of one is followed by other text.
+KEY = r"(?:-{4,5} ?BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-{4,5}|Private-Lines: [0-9]+)"
+KEY_ENDS = r"-{4,6} ?END [A-Z0-9 ]+-{4,5}"
+CODE = r"[A-Za-z0-9+/=]"
+BETWEEN = r"(?:\\+[nrt]|[^A-Za-z0-9+/=]){1,14}(?:[0-9]{1,6}[^A-Za-z0-9+/=]{1,4})?"
+KEY_LINE = rf"\W{{0,14}}(?:[0-9]{{1,6}}\W{{1,4}})?(?:{CODE}*|[A-Z][A-Za-z-]+: .*|{KEY_ENDS})\W{{0,4}}"
+LAST = rf"(?:{BETWEEN}{CODE}{{1,9}})?"
 NAME = rf"[A-Za-z0-9_.-]*(?:{NAMED}){TAIL}"
 BARE = r"[^\s\"'`,;&<>(){}\[\]$\\]"
 DOOR = r"x-(?:api-key|auth-token|gitlab-token|access-token|csrf-token|vault-token|auth-key)"
 HOOKS = r"hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks|[a-z0-9-]+\.webhook\.office\.com"
 PATTERNS = (
-    Pattern("private key", r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]+-----|\z)"),
+    Pattern("private key", rf"{KEY}(?:[^-]|-{{1,4}}[^-])*?{KEY_ENDS}"),
+    Pattern(
+        "private key", rf"{KEY}(?:{BETWEEN}[A-Z][A-Za-z-]+: [^\n\\]{{0,100}}){{0,4}}(?:{BETWEEN}{CODE}{{10,}})+{LAST}"
+    ),
+    Pattern("private key", rf"{KEY}[\s\"',\\]*(?:\z|\x00)"),
     Pattern("token", rf"{EDGE}({'|'.join(TOKENS)})", 1, _has_digit),
     Pattern("address", rf"https://(?:{HOOKS})/([A-Za-z0-9/_@-]{{20,}})", 1),
     Pattern("address", r"\b[A-Za-z][A-Za-z0-9+.-]+://[^\s/:@\"'<>`\\]*:([^\s/@\"'<>`\\]+)@", 1, _is_password),
@@ -166,9 +177,13 @@ PATTERNS = (
         _is_password,
     ),
     Pattern(
-        "header", rf"(?i){EDGE}(?:proxy-)?authorization(?:{QUOTE})?{GAP}[:=]{GAP}(?:{QUOTE})?{SIGNED}([^\n'\\]{{12,}})", 1
+        "header",
+        rf"(?i){EDGE}(?:proxy-)?authorization(?:{QUOTE})?{GAP}[:=]{GAP}(?:{QUOTE})?{SIGNED}([^\n'\\]{{12,}})",
+        1,
     ),
-    Pattern("header", rf"(?i){EDGE}{DOOR}(?:{QUOTE})?{GAP}[:=,]{GAP}(?:{QUOTE})?([A-Za-z0-9._~+/=-]{{8,}})", 1, _is_sent),
+    Pattern(
+        "header", rf"(?i){EDGE}{DOOR}(?:{QUOTE})?{GAP}[:=,]{GAP}(?:{QUOTE})?([A-Za-z0-9._~+/=-]{{8,}})", 1, _is_sent
+    ),
     Pattern(
         "header", rf"(?i){EDGE}cookie(?:{QUOTE})?{GAP}:{GAP}(?:{QUOTE})?([A-Za-z0-9_.-]+=[^\s\"'\\][^\n\"'\\]{{7,}})", 1
     ),

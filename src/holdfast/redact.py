@@ -21,6 +21,9 @@ import msgspec
 
 from holdfast.known import forms
 from holdfast.patterns import (
+    KEY,
+    KEY_ENDS,
+    KEY_LINE,
     MARKS,
     SHORTEST,
     Found,
@@ -36,6 +39,7 @@ REMEMBERED = 4 << 20  # characters of texts that need not be looked at again
 DEEPEST = 4  # texts inside texts
 NESTED = 100  # lists and objects in each other; a text that holds more is no JSON that anybody wrote
 SHORT, ROOM = 200, 1 << 18  # bytes of a form that is part of one pattern, and of all of them together
+LONGEST_LINE = 1000  # characters of a private key's line
 ROUNDS = 8  # until nothing more is found; a second round finds something only where a mark made a border
 BEGINNINGS = '{[" \t\r\n'
 OPENING, CLOSING = ("{", "[", '"'), ("}", "]", '"')
@@ -64,6 +68,7 @@ class Redactor:
         self._allow = [compiled(source) for source in allow]
         self._any = [anything(), *([self._known] if self._known else []), *self._own]
         self._encoded, self._percent, self._marks = compiled(ENCODED), compiled(PERCENT), compiled(MARKS)
+        self._key, self._key_ends, self._key_line = compiled(KEY), compiled(KEY_ENDS), compiled(KEY_LINE)
         self._left = 0
         self._passed: set[str] = set()  # texts without a secret: a call's are looked at again as those of its event
         self._room = REMEMBERED
@@ -123,12 +128,22 @@ class Redactor:
         if isinstance(value, str):
             return self._text(value, counts, depth)
         if isinstance(value, list | tuple):
-            return [self._value(item, counts, depth) for item in value]
+            return list(self._items(value, counts, depth))
         if isinstance(value, dict):
             return {
                 self._text(key, counts, depth): self._member(key, item, counts, depth) for key, item in value.items()
             }
         return value
+
+    def _items(self, items: Iterable[Any], counts: Counts, depth: int) -> Iterator[Any]:
+        """The items of a list; what a patch has of a private key are its lines, one by one."""
+        in_key = False
+        for item in items:
+            line = item.encode("utf-8", PASSED) if isinstance(item, str) and len(item) < LONGEST_LINE else b"no line"
+            in_key = in_key and self._key_line.fullmatch(line) is not None
+            yield _mark("private key") if in_key and item else self._value(item, counts, depth)
+            if in_key or self._key.search(line):
+                in_key = not self._key_ends.search(line)
 
     def _member(self, key: str, value: Any, counts: Counts, depth: int) -> Any:
         if not isinstance(value, str) or not _is_told(key, value) or self._is_allowed(value.encode("utf-8", PASSED)):

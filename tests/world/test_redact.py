@@ -91,6 +91,40 @@ def test_a_letter_that_belongs_to_an_escape_hides_no_beginning(secret: str, edge
     assert counts.total() == 1
 
 
+LINES = KEY.split("\n")
+KEYS = {
+    "of Windows": "\r\n".join(LINES),
+    "with numbers": "\n".join(f"{number:6}\t{line}" for number, line in enumerate(LINES, 1)),
+    "of a tool": "\n".join(f"{number:6}→{line}" for number, line in enumerate(LINES[:9], 1)),
+    "added": "\n".join(f"+{line}" for line in LINES),
+    "taken away": "\n".join(f"-{line}" for line in LINES),
+    "on one line": "\\n".join(LINES),
+    "on one line, torn": "\\\\n".join(LINES[:9]),
+    "with headers, torn": "\n".join(
+        [LINES[0], "Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-128-CBC,AB12", "", *LINES[1:9]]
+    ),
+    "after the word of one": "It begins with -----BEGIN PRIVATE KEY-----, then:\n" + KEY,
+    "in a list": json.dumps([{"lines": [f"+{line}" for line in LINES]}]),
+    "of PuTTY": "\n".join(["PuTTY-User-Key-File-3: ssh-rsa", "Private-Lines: 20", *LINES[1:-1], "Private-MAC: 0"]),
+    "of SSH2": KEY.replace("-----", "----").replace("BEGIN RSA", " BEGIN SSH2 ENCRYPTED").replace("KEY-", "KEY -"),
+}
+
+
+@pytest.mark.promise(26)
+@pytest.mark.parametrize("text", KEYS.values(), ids=KEYS)
+def test_a_private_key_is_found_in_every_shape(text: str) -> None:
+    clean, counts = redact({"text": text, "list": text.split("\n")})
+    assert "IBAAKCAQEA" not in str(clean)
+    assert set(counts) == {"private key"}
+
+
+@pytest.mark.promise(26)
+def test_whoever_speaks_of_a_private_key_is_heard_to_the_end() -> None:
+    """All that came after the word, to the end of the text, was hidden with it."""
+    said = "if text.startswith('-----BEGIN RSA PRIVATE KEY-----'):\n    return read_the_rest_of(text)\n" * 20
+    assert redact({"said": said, "list": ["-----BEGIN PRIVATE KEY-----, or so", "and what follows"]})[1] == {}
+
+
 PLAIN = [
     "The token: something that you send along",
     "used 128000 tokens: 86000 of them in the context",
