@@ -5,6 +5,7 @@ Each pattern names its kind and which of its groups is hidden. They run over byt
 
 from __future__ import annotations
 
+import binascii
 import functools
 import math
 from collections import Counter
@@ -14,7 +15,7 @@ from typing import NamedTuple, Protocol, cast
 MEMORY = 64 << 20  # bytes that a pattern may use to stay linear without becoming slow
 NAMED = (
     r"pass(?:word|wd|phrase)|pwd|secret|token|api[_-]?key|apikey|access[_-]?key|account[_-]?key|private[_-]?key"
-    r"|auth[_-]?key|encryption[_-]?key|signing[_-]?key|credential"
+    r"|auth[_-]?key|encryption[_-]?key|signing[_-]?key|master[_-]?key|credential|(?-i:_PASS)"
 )
 TAIL = r"s?(?:[_-]?(?:key|value|base|b64|base64|string|enc|[0-9]+))*"  # of a name: a token_count is no token
 LONGEST_NAME = 200  # of what may be one, in characters
@@ -39,6 +40,16 @@ TOKENS = (
     r"[0-9]{8,10}:AA[A-Za-z0-9_-]{33}", r"sq0(?:atp|csp)-[A-Za-z0-9_-]{22,}",
     r"[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}", r"bkua_[a-f0-9]{40}",
     r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
+    r"eyJ[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-9_-]{8,}){4}",
+    r"xox[cd]-[A-Za-z0-9%-]{20,}", r"sk_org_(?:live|test)_[A-Za-z0-9]{10,}", r"sk_[a-f0-9]{48}\b",
+    r"HRKU-[A-Za-z0-9_-]{36,}", r"f(?:m[12]|o1)_[A-Za-z0-9+/=_-]{40,}", r"CCI(?:PAT|PRJ)_\w{20,}_[a-f0-9]{40}",
+    r"ATBB[A-Za-z0-9]{32}\b", r"ATCTT3[A-Za-z0-9_=-]{40,}", r"AKCp[A-Za-z0-9]{60,}", r"sq[aup]_[a-f0-9]{40}",
+    r"sk\.eyJ[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,}", r"EAACEdEose0cBA[A-Za-z0-9]{20,}", r"EAAA[A-Za-z0-9_-]{60}\b",
+    r"access_token\$(?:production|sandbox)\$[a-z0-9]{16}\$[a-f0-9]{32}", r"EZ[AT]K[A-Za-z0-9]{54}",
+    r"lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}", r"tvly-[A-Za-z0-9-]{30,}", r"ph[cx]_[A-Za-z0-9]{40,}",
+    r"re_[A-Za-z0-9]{8}_[A-Za-z0-9]{24}\b", r"ops_eyJ[A-Za-z0-9_=-]{100,}", r"ABSK[A-Za-z0-9+/=]{100,}",
+    r"xkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}", r"napi_[A-Za-z0-9]{50,}", r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}",
+    r"1//0[A-Za-z0-9_-]{40,}", r"key-[a-f0-9]{32}\b", r"[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}",
 )  # fmt: skip
 DIGITS = b"0123456789"
 LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -133,6 +144,32 @@ def _is_harmless(value: bytes) -> bool:
     return is_place or value[:1] in FILLED_IN or value.isdigit() or value.lower() in PLACEHOLDERS
 
 
+def _is_set(text: bytes, match: Match) -> bool:
+    """Whether a variable of the environment is set to a secret, of whatever characters: it is no call of a function."""
+    start, end = match.span(1)
+    value = text[start:end]
+    head, call, _ = value.partition(b"(")
+    is_code = bool(call) and not head.translate(None, LETTERS + DIGITS + WORDLY)
+    return not _is_harmless(value) and not is_code and not value.isalpha() and not value.endswith(b",")
+
+
+def _is_login(text: bytes, match: Match) -> bool:
+    """Whether a word of base64 is a name and a password, as registries want them."""
+    start, end = match.span(1)
+    try:
+        plain = binascii.a2b_base64(text[start:end], strict_mode=True)
+    except binascii.Error:
+        return False
+    return b":" in plain[1:] and plain.isascii()
+
+
+def _is_mixed(text: bytes, match: Match) -> bool:
+    """Whether what stands where a user does is a token: no name, but letters and digits."""
+    start, end = match.span(1)
+    value = text[start:end]
+    return sum(byte in DIGITS for byte in value) > 1 and any(byte in LETTERS for byte in value)
+
+
 def _is_random(text: bytes, match: Match) -> bool:
     start, end = match.span(1)
     return is_random(text[start:end])
@@ -157,6 +194,8 @@ BETWEEN = r"(?:\\+[nrt]|[^A-Za-z0-9+/=]){1,14}(?:[0-9]{1,6}[^A-Za-z0-9+/=]{1,4})
 KEY_LINE = rf"\W{{0,14}}(?:[0-9]{{1,6}}\W{{1,4}})?(?:{CODE}*|[A-Z][A-Za-z-]+: .*|{KEY_ENDS})\W{{0,4}}"
 LAST = rf"(?:{BETWEEN}{CODE}{{1,9}})?"
 NAME = rf"[A-Za-z0-9_.-]*(?:{NAMED}){TAIL}"
+CURL = rf"{EDGE}curl\b(?:[^\n]|\\\n)*?\s"
+TO = rf"[ =]{{0,2}}(?:{QUOTE})?"  # of an option, to its value
 BARE = r"[^\s\"'`,;&<>(){}\[\]$\\]"
 DOOR = r"x-(?:api-key|auth-token|gitlab-token|access-token|csrf-token|vault-token|auth-key)"
 HOOKS = r"hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks|[a-z0-9-]+\.webhook\.office\.com"
@@ -168,7 +207,8 @@ PATTERNS = (
     Pattern("private key", rf"{KEY}[\s\"',\\]*(?:\z|\x00)"),
     Pattern("token", rf"{EDGE}({'|'.join(TOKENS)})", 1, _has_digit),
     Pattern("address", rf"https://(?:{HOOKS})/([A-Za-z0-9/_@-]{{20,}})", 1),
-    Pattern("address", r"\b[A-Za-z][A-Za-z0-9+.-]+://[^\s/:@\"'<>`\\]*:([^\s/@\"'<>`\\]+)@", 1, _is_password),
+    Pattern("address", r"\b[A-Za-z][A-Za-z0-9+.-]+://[^\s/:@\"'<>`\\]*:([^\s/\"'<>`\\]+)@", 1, _is_password),
+    Pattern("address", r"\b[A-Za-z][A-Za-z0-9+.-]+://([A-Za-z0-9_.~-]{16,})@", 1, _is_mixed),
     Pattern("address", r"[?&](?:sig|signature|X-Amz-Signature|X-Goog-Signature)=([A-Za-z0-9%+/_=-]{20,})", 1),
     Pattern(
         "header",
@@ -188,16 +228,47 @@ PATTERNS = (
         "header", rf"(?i){EDGE}cookie(?:{QUOTE})?{GAP}:{GAP}(?:{QUOTE})?([A-Za-z0-9_.-]+=[^\s\"'\\][^\n\"'\\]{{7,}})", 1
     ),
     Pattern("header", rf"(?i){EDGE}bearer[ \t]{{1,3}}([A-Za-z0-9._~+/=-]{{12,}})", 1, _is_sent),
-    Pattern("header", rf"{EDGE}curl\b[^\n]*?\s(?:-u|--user)[ =]{{0,2}}(?:{QUOTE})?[^\s:\"'\\]+:([^\s\"'\\]{{3,}})", 1),
-    Pattern("assignment", r"\b(?:mysql|mysqldump|mysqladmin|mariadb|sshpass)\s(?:[^\n]*\s)?-p([^\s\"'\\=]{4,})", 1),
+    Pattern("header", rf"{CURL}(?:-[a-zA-Z]*u|--user|--proxy-user){TO}[^\s:\"'\\]+:([^\s\"'\\]{{3,}})", 1),
+    Pattern("header", rf"{CURL}(?:-[a-zA-Z]*b|--cookie){TO}([A-Za-z0-9_.-]+=[^\n\"'\\]{{8,}}){QUOTE}", 1),
     Pattern(
-        "assignment", rf"(?i)({NAME}(?:{QUOTE})?{GAP}(?:=>|:=|=|:|,){GAP}{QUOTE})([^\s\"'\\]{{6,}})", 2, _is_assigned
+        "assignment", rf"\b(?:mysql|mysqldump|mysqladmin|mariadb)\s(?:[^\n]*\s)?-p(?:{QUOTE})?([^\s\"'\\=]{{4,}})", 1
+    ),
+    Pattern("assignment", rf"\b(?:sshpass|(?:docker|podman)[ ]login)\b[^\n]*?\s-p{TO}([^\s\"'\\=]{{4,}})", 1, _is_sent),
+    Pattern("assignment", rf"\bredis-cli\b[^\n]*?\s-a{TO}([^\s\"'\\=]{{4,}})", 1, _is_sent),
+    Pattern("assignment", r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+([^\s\\]{4,})", 1),
+    Pattern(
+        "assignment", rf"(?i)(\b(?:set[ ]-[a-z]+|setenv)[ ]+{NAME}[ ]+)(?:{QUOTE})?({BARE}{{6,}})", 2, _is_assigned
+    ),
+    Pattern("assignment", rf"(?i)[_\"']auth(?:{QUOTE})?{GAP}[:=]{GAP}(?:{QUOTE})?({CODE}{{12,}})", 1, _is_login),
+    Pattern("assignment", rf"(?i)<{NAME}>([^<>\s]{{6,}})</", 1, _is_sent),
+    Pattern("assignment", rf"(?i)(?:name|key)={QUOTE}{NAME}{QUOTE}\s+value={QUOTE}([^\s\"'\\]{{6,}})", 1, _is_sent),
+    Pattern(
+        "assignment",
+        rf"(?i)(?:name|key):{GAP}(?:{QUOTE})?{NAME}(?:{QUOTE})?(?:\s|\\n)+value:{GAP}(?:{QUOTE})?([^\s\"'\\]{{6,}})",
+        1,
+        _is_sent,
+    ),
+    Pattern("assignment", rf"(?i){NAME}:[ ][|>][+-]?(?:\s|\\n)+([^\s\"'\\]{{6,}})", 1, _is_sent),
+    Pattern(
+        "assignment", rf"(?im)^{GAP}(?:export )?(?-i:[A-Z])[A-Z0-9_]*?(?:{NAMED}){TAIL}=([^\s\"'`]{{6,}})", 1, _is_set
+    ),
+    Pattern(
+        "assignment",
+        rf"(?i)({NAME}(?:{QUOTE})?{GAP}(?:=>|:=|=|:|,){GAP}{QUOTE})((?:[^\s\"'\\]|\\[/u]){{6,}})",
+        2,
+        _is_assigned,
     ),
     Pattern("assignment", rf"(?i)({NAME}(?:{QUOTE})?{GAP}(?:=>|:=|=|:){GAP})({BARE}{{6,}})", 2, _is_assigned),
     Pattern("assignment", rf"(?i)(--?{NAME}[ \t]{{1,3}})(?:{QUOTE})?({BARE}{{6,}})", 2, _is_assigned),
     Pattern(
         "assignment",
-        rf"(?i)\bpass(?:word|wd|phrase)(?:{QUOTE})?{GAP}[:=]{GAP}[\"']([^\"'\\\n]{{8,100}})[\"']",
+        rf"(?i)(?:pass(?:word|wd|phrase)|secret)(?:{QUOTE})?{GAP}[:=]{GAP}'([^'\\\n]{{8,100}})'",
+        1,
+        _is_sent,
+    ),
+    Pattern(
+        "assignment",
+        rf"(?i)(?:pass(?:word|wd|phrase)|secret)(?:{QUOTE})?{GAP}[:=]{GAP}\"([^\"\\\n]{{8,100}})\"",
         1,
         _is_sent,
     ),

@@ -41,6 +41,7 @@ NESTED = 100  # lists and objects in each other; a text that holds more is no JS
 SHORT, ROOM = 200, 1 << 18  # bytes of a form that is part of one pattern, and of all of them together
 LONGEST_LINE = 1000  # characters of a private key's line
 ROUNDS = 8  # until nothing more is found; a second round finds something only where a mark made a border
+NAMING = ("name", "Name", "key", "Key")  # members that give their neighbour `value` a name
 BEGINNINGS = '{[" \t\r\n'
 OPENING, CLOSING = ("{", "[", '"'), ("}", "]", '"')
 # Base64 of ASCII: the first bit of each of three bytes is 0, so that of four characters three are of one half each.
@@ -131,7 +132,8 @@ class Redactor:
             return list(self._items(value, counts, depth))
         if isinstance(value, dict):
             return {
-                self._text(key, counts, depth): self._member(key, item, counts, depth) for key, item in value.items()
+                self._text(key, counts, depth): self._member(_name_of(key, value), item, counts, depth)
+                for key, item in value.items()
             }
         return value
 
@@ -241,11 +243,19 @@ def _gather(value: Any, texts: list[str]) -> bool:
             elif isinstance(value, dict):
                 texts += value
                 left += value.values()
-                if any(isinstance(item, str) and _is_told(key, item) for key, item in value.items()):
+                if any(isinstance(item, str) and _is_told(_name_of(key, value), item) for key, item in value.items()):
                     return True
             elif isinstance(value, list | tuple):
                 left += value
     return False
+
+
+def _name_of(key: str, owner: dict[str, Any]) -> str:
+    """What a member is called; a `value` has the name that stands beside it."""
+    if key not in ("value", "Value"):
+        return key
+    name = next((owner[other] for other in NAMING if isinstance(owner.get(other), str)), key)
+    return str(name)
 
 
 def _is_told(key: str, value: str) -> bool:

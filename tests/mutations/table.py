@@ -253,7 +253,7 @@ SECRETS = [
      "pass",
      of("operations/test_secrets", "what_went_wrong_is_told_without_the_secrets_that_were_typed")),
     ("the report of a bug", "cli/outcome.py",
-     "one_line(*_without_secrets([str(error)]), 300)",
+     "one_line(_without_secrets([str(error)])[0], 300)",
      "one_line(str(error), 300)",
      of("operations/test_secrets", "what_went_wrong_is_told_without_the_secrets_that_were_typed")),
     ("names of files that git shows", "bearings.py",

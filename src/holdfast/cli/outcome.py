@@ -245,7 +245,7 @@ def _say_bug(error: Exception, arguments: list[str], as_json: bool) -> int:
     facts = [
         ("version", f"holdfast {__version__}, Python {sys.version.split()[0]}, {sys.platform}"),
         ("verb", next((word for word in arguments if word in VERBS), "none")),
-        ("error", f"{type(error).__name__}: {one_line(*_without_secrets([str(error)]), 300)}"),
+        ("error", f"{type(error).__name__}: {one_line(_without_secrets([str(error)])[0], 300)}"),
         ("where", " > ".join(frames[-6:])),
     ]
     return say_error(
