@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from holdfast import critical
+from holdfast.briefing import without_secrets
 from holdfast.critical import Asked, Choice
 from holdfast.faces import Changed
 from holdfast.fetching import Fetching
@@ -49,7 +50,8 @@ def load_context(workspace: Workspace, request: Request, client: Client) -> Relo
     fetch = fetching.look if request.dry_run else fetching.load
     reports = _fetch_all(fetch, choices, request.budget)
     written = None if request.dry_run else _write(workspace, target, opening, reports, client, warnings)
-    return _result(target, request, opening, reports, written, warnings)
+    told = [without_secrets(workspace, report) for report in reports]  # a workflow names them as it likes
+    return _result(target, request, opening, told, written, workspace.hide(warnings))
 
 
 def _fetch_all(

@@ -51,7 +51,7 @@ def begin(workspace: Workspace, call: Call) -> str | None:
         asked = Request(run, "session_start", budget=ARTIFACTS, each=FENCE, runs=False)
         found = load_context(workspace, asked, client)
     except HoldfastError as error:
-        return enclose("\n".join(told_error(error)), workspace.chance)
+        return enclose(workspace.hide("\n".join(told_error(error))), workspace.chance)
     return enclose(_told(found, workspace.clock.now()), workspace.chance)
 
 

@@ -13,6 +13,8 @@ import pytest
 import holdfast
 from holdfast.cli import outcome
 from holdfast.errors import WrongUsage
+from holdfast.reporting import dry_report, report
+from holdfast.windows import begin
 from holdfast.workspace import Workspace
 from tests.canaries import found_in, hits
 from tests.conftest import TickingClock
@@ -25,6 +27,7 @@ from tests.operations.test_mending import tamper
 from tests.operations.trees import commit, git, put
 from tests.orchestrator_files import schema_1_0
 from tests.tools import Command, hook
+from tests.world.calls import keep_by_hand, the_call
 from tests.world.transcripts import Transcript, folder
 
 pytestmark = pytest.mark.promise(26)
@@ -291,7 +294,6 @@ def test_what_an_older_version_stored_is_not_handed_out(project: Workspace, olde
 
 def hook_answer(project: Workspace) -> str:
     from holdfast.answering import answer, answer_shortly
-    from tests.world.calls import keep_by_hand, the_call
 
     keep_by_hand(project.inbox, b'{"session_id": "x"}')
     call = the_call(project.inbox)
@@ -372,6 +374,26 @@ def test_artifacts_that_a_session_loads_are_without_secrets(faber: Faber) -> Non
     faber.put()
     faber.workflow(text("spec"))
     assert [artifact.content for artifact in faber.load().artifacts] == ["Deploy with [redacted token]\n"]
+
+
+def test_what_a_workflow_says_of_its_artifacts_is_told_without_secrets(faber: Faber) -> None:
+    secret = canary("workflow")
+    faber.put()
+    command = {"id": "prices", "type": "skill", "command": f"curl -H 'X-Key: {secret}' https://example.org"}
+    faber.workflow(text("gone", path=f"docs/{secret}.md"), command, {"id": "odd", "type": secret})
+    for dry_run in (True, False):
+        found = faber.load(dry_run=dry_run, force=True)
+        shown = "\n".join([*report(found), *dry_report(found), *found.warnings, str(found)])
+        assert "docs/[redacted token].md" in shown
+        assert "'X-Key: [redacted token]'" in shown
+        assert secret[:10] not in shown
+    call = {"session_id": "9f1c2d3e", "cwd": str(faber.root), "source": "startup"}
+    for required in (False, True):
+        faber.workflow(text("gone", path=f"docs/{secret}.md", required=required), command)
+        keep_by_hand(faber.workspace.inbox, json.dumps(call).encode())
+        told = str(begin(faber.workspace, the_call(faber.workspace.inbox)))
+        assert "[redacted token]" in told
+        assert secret[:10] not in told
 
 
 def test_files_are_looked_at_before_anything_is_stored(project: Workspace) -> None:
