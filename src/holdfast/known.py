@@ -7,7 +7,7 @@ import contextlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from urllib.parse import quote, quote_plus, urlsplit
+from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from holdfast import files
 from holdfast.errors import HoldfastError
@@ -50,7 +50,7 @@ def _secrets_in(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
         elif "://" in value and "@" in value:
             with contextlib.suppress(ValueError):
                 password = urlsplit(value).password or ""
-                yield from [password] if _is_secret(password) else []
+                yield from (each for each in {password, unquote(password)} if _is_secret(each))
 
 
 def _is_secret(value: str) -> bool:
@@ -63,4 +63,13 @@ def _assignments(text: str) -> Iterator[tuple[str, str]]:
     for line in text.splitlines():
         name, equals, value = line.strip().removeprefix("export ").partition("=")
         if equals and not name.startswith("#"):
-            yield name.strip(), value.strip().strip("\"'")
+            yield from ((name.strip(), each) for each in _values(value.strip()))
+
+
+def _values(text: str) -> set[str]:
+    """What a line may set its variable to: a comment can stand behind it, and double quotes have escapes."""
+    bare = text.partition(" #")[0].rstrip()
+    if text[:1] in ("'", '"'):
+        inner = text[1:].replace('\\"', "\0").partition(text[0])[0].replace("\0", '\\"')
+        return {inner, inner.replace('\\"', '"').replace("\\n", "\n"), text.strip("\"'")}
+    return {bare, text.strip("\"'")}

@@ -246,6 +246,23 @@ def test_the_values_of_this_environment_are_found_in_every_form(tmp_path: Path, 
     assert counts == {"known value": 1}
 
 
+LINES_OF_ENV = [
+    ("A_SECRET=correct-horse-7 # of the shop", "correct-horse-7"),
+    ("A_SECRET='correct horse #7' # of the shop", "correct horse #7"),
+    ('export A_SECRET="correct horse 7"\t# of the shop', "correct horse 7"),
+    ('A_SECRET="correct \\"horse\\" 7"', 'correct "horse" 7'),
+    ("A_SECRET=correct-horse-7\r", "correct-horse-7"),
+    ("SHOP_URL=postgres://ada:correct%2Fhorse%3A7@db/shop", "correct/horse:7"),
+]
+
+
+@pytest.mark.promise(26)
+@pytest.mark.parametrize(("line", "secret"), LINES_OF_ENV)
+def test_a_line_of_an_env_file_is_read_as_programs_do(tmp_path: Path, line: str, secret: str) -> None:
+    (tmp_path / ".env").write_bytes(f"{line}\n".encode())
+    assert Redactor(find_known({}, tmp_path)).text(f"it is {secret} so") == "it is [redacted known value] so"
+
+
 def test_place_is_no_secret_though_its_name_promises_one(tmp_path: Path) -> None:
     environ = {
         "PWD": "/home/dev/shop",
