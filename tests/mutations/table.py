@@ -216,7 +216,7 @@ SECRETS = [
      "body=cast(Body, sound(msgspec.to_builtins(draft.body))),",
      of("operations/test_secrets", "after_a_whole_session_no_secret_is_in_the_store_or_in_anything_that_left_it")),
     ("what is imported", "journal.py",
-     "event = structs.replace(event, body=self._without_secrets(event.kind, event.body))",
+     "event = structs.replace(event, agent=agent, body=self._without_secrets(event.kind, event.body))",
      "pass",
      of("operations/test_secrets", "a_raw_file_that_is_imported_is_hidden_on_the_way_in")),
     ("what hooks kept", "taking.py",
