@@ -24,6 +24,7 @@ from holdfast.objects import BLOB, DIRECTORY, KEEP, Entry, Format, parse_tree, s
 from holdfast.text import one_line
 
 DEADLINE = 300.0
+HINTS = ("run the command again", "`git status` says whether git itself works here")
 CHUNK = 1 << 20
 BATCH = 64  # objects asked for at once: their names fit into a pipe
 KEPT_TREES = 5_000
@@ -174,7 +175,7 @@ class Running:
         code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         if code not in (0, *also_fine):
             said = one_line(err.decode("utf-8", "replace"), 300)
-            raise Trouble(f"git {self.name} failed", [("exit code", code), ("said", said)])
+            raise Trouble(f"git {self.name} failed", [("exit code", code), ("said", said)], HINTS)
         return out
 
     def stop(self) -> None:
@@ -198,7 +199,7 @@ class Running:
         while self._open:
             ready = waiting.poll(max(0.0, end - time.monotonic()) * 1000)
             if not ready:
-                raise Trouble(f"git {self.name} did not finish", [("deadline", f"{deadline:g} s")])
+                raise Trouble(f"git {self.name} did not finish", [("deadline", f"{deadline:g} s")], HINTS)
             for descriptor, _ in ready:
                 if descriptor == self.input:
                     left = left[_write(descriptor, left) :]

@@ -84,10 +84,11 @@ def test_more_than_a_pipe_holds_goes_both_ways_at_once(private: Git) -> None:
     assert said.decode().splitlines() == [f"{name} missing" for name in names]
 
 
-def test_a_command_that_fails_says_why(private: Git) -> None:
+def test_a_command_that_fails_says_why_and_what_to_do(private: Git) -> None:
     with pytest.raises(Trouble) as caught:
         private.run("cat-file", "blob", "0" * 40)
     assert caught.value.message == "git cat-file failed"
+    assert caught.value.hints
     assert dict(caught.value.facts)["exit code"] == "128"
 
 
