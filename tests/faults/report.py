@@ -50,8 +50,8 @@ class Outcome:
         )
 
     def acknowledged(self) -> bool:
-        """The command said that it had done its work, so the work has to be there."""
-        return self.returncode == 0
+        """The command said that it had done its work, by its end or by its result, so the work has to be there."""
+        return self.returncode == 0 or self.stdout.strip() != ""
 
 
 Check = Callable[[Outcome], None]

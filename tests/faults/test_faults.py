@@ -174,6 +174,19 @@ def do_nothing(directory: Path) -> None:
 
 
 @needs_tracer
+def test_who_says_that_it_is_done_before_it_is_done_is_caught() -> None:
+    """A command that was killed has acknowledged what it printed, though it has no exit code."""
+
+    def check(outcome: Outcome) -> None:
+        assert (outcome.directory / "late").exists() or not outcome.acknowledged(), "acknowledged and lost"
+
+    report = explore(
+        prepare=prepare_old_state, command=lambda _: shell("echo done; mkdir late"), check=check, modes=("kill",)
+    )
+    assert [violation.why for violation in report.violations] == ["acknowledged and lost"]
+
+
+@needs_tracer
 def test_recovery_runs_before_the_check_and_has_to_succeed() -> None:
     def file_is_there(outcome: Outcome) -> None:
         assert (outcome.directory / "file").read_text() == "text\n"
