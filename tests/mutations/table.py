@@ -35,6 +35,11 @@ def of(file: str, *names: str) -> tuple[str, ...]:
 KEPT = of("crash/test_syncs", "a_call_is_on_the_disk_when_the_hook_has_kept_it")
 HELD = of("operations/test_holding", "a_verb_waits_for_who_holds_its_lock_and_names_him")
 
+
+def inside(name: str) -> tuple[str, ...]:
+    return of("operations/test_holding_inside", name)
+
+
 SYNCS = [
     ("a kept call", "spool.py", "posix.fsync(file)\n        posix.rename", "posix.rename", KEPT),
     ("the name of a kept call", "spool.py", "    posix.fsync(inbox)\n", "", KEPT),
@@ -110,6 +115,47 @@ LOCKS = [
      HELD),
     ("a backup that is written", "archive.py", "fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)", "pass",
      of("operations/test_backup", "two_backups_to_one_place_do_not_mix")),
+    ("a shelf that is mended", "reshelving.py", 'with files.lock(shadow.directory / "lock", PATIENCE), shadow:',
+     "with shadow:", inside("the_shelf_of_a_worktree_is_mended_and_put_back_by_one_alone")),
+    ("a shelf that is put back", "safekeeping.py", 'with files.lock(shadow.directory / "lock", PATIENCE), shadow:',
+     "with shadow:", inside("the_shelf_of_a_worktree_is_mended_and_put_back_by_one_alone")),
+    ("a shelf that is purged", "purging.py",
+     'with files.lock(shadow.directory / "lock", PATIENCE), shadow, workspace', "with shadow, workspace",
+     inside("a_purge_takes_nothing_off_a_shelf_that_somebody_uses")),
+    ("what a purge forgets of a worktree", "purging.py", 'with files.lock(directory / "lock", PATIENCE):', "if True:",
+     inside("a_purge_forgets_nothing_of_a_worktree_that_somebody_looks_at")),
+    ("the room of a backup in a purge", "purging.py", 'with files.lock(place / "backup.lock", patience), files',
+     "with files", inside("a_purge_leaves_the_room_in_which_somebody_works")),
+    ("the room of a repair in a purge", "purging.py", ', files.lock(place / "repair.lock", patience):', ":",
+     inside("a_purge_leaves_the_room_in_which_somebody_works")),
+    ("a team's files in a purge", "teampurging.py",
+     'with files.lock(path.with_name("team.lock"), workspace.settings.number("store.deadline")):', "if True:",
+     inside("a_purge_waits_for_who_writes_a_teams_files_in_another_worktree")),
+    ("a backup", "safekeeping.py", 'with files.lock(workspace.place / "backup.lock", patience, "the backup"), _room',
+     "with _room", inside("one_backup_waits_for_another")),
+    ("a backup that is put back", "safekeeping.py",
+     '        files.lock(workspace.place / "repair.lock", patience, "repair the store"),\n', "",
+     inside("a_backup_is_not_put_back_while_somebody_repairs")),
+    ("a database that was ready, beside a backup", "safekeeping.py",
+     'with files.lock(workspace.place / "lock", patience):\n            if is_unfinished', "if True:\n            if is_unfinished",
+     inside("a_database_that_was_ready_does_not_take_its_place_under_a_writer")),
+    ("a database that a backup replaces", "safekeeping.py",
+     'with files.lock(workspace.place / "lock", patience):\n            is_kept', "if True:\n            is_kept",
+     inside("a_backup_does_not_replace_the_database_under_a_writer")),
+    ("a database that was ready", "mending.py",
+     'with files.lock(workspace.place / "lock", patience):\n        if is_unfinished', "if True:\n        if is_unfinished",
+     inside("a_database_that_was_ready_does_not_take_its_place_under_a_writer")),
+    ("a database that is built anew", "mending.py",
+     'with files.lock(workspace.place / "lock", patience):\n        built', "if True:\n        built",
+     inside("a_database_is_not_built_anew_under_a_writer")),
+    ("originals that go", "originals.py", 'with files.lock(workspace.place / "repair.lock", patience):', "if True:",
+     of("operations/test_originals", "originals_stay_while_somebody_repairs")),
+    ("a worktree that is gone", "tidying.py", 'with files.lock(other.directory / "lock", PATIENCE), other:',
+     "with other:", inside("a_worktree_that_is_gone_is_tidied_by_one_alone")),
+    ("the worktrees of a pruning", "pruning.py", "held.enter_context(files.lock(path, PATIENCE))", "pass",
+     inside("packs_are_not_pruned_while_a_worktree_makes_a_checkpoint")),
+    ("work that nobody waits for", "later.py", 'with files.lock(directory / "later", 0.0):', "if True:",
+     inside("what_nobody_waits_for_is_done_by_one_alone")),
     ("who was taken over", "journal.py", "session.fenced or (session.is_open and session.epoch < run.epoch)", "False",
      of("operations/test_sessions", "nothing_of_a_session_that_was_taken_over_is_written_and_it_is_told")),
 ]  # fmt: skip
