@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import stat
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ import pytest
 import holdfast
 from holdfast.cli import outcome
 from holdfast.errors import WrongUsage
+from holdfast.history import OPENED
+from holdfast.model import Draft
+from holdfast.redact import Redactor
 from holdfast.reporting import dry_report, report
 from holdfast.windows import begin
 from holdfast.workspace import Workspace
@@ -21,7 +25,7 @@ from tests.conftest import TickingClock
 from tests.hostile.secrets import LETTERS, some
 from tests.operations.fabers import Faber, text
 from tests.operations.orchestras import orchestrate, put_session, session_of, session_path
-from tests.operations.people import run_of, store_raw, stored_events, with_environ
+from tests.operations.people import as_session, run_of, store_raw, stored_events, with_environ
 from tests.operations.teams import Team, demonstration
 from tests.operations.test_mending import tamper
 from tests.operations.trees import commit, git, put
@@ -290,6 +294,24 @@ def test_what_an_older_version_stored_is_not_handed_out(project: Workspace, olde
     told = hook_answer(project)
     assert "[redacted token]" in told
     assert canary("older") not in told
+
+
+def test_no_part_of_what_is_told_says_what_an_older_version_stored(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In its events, its sessions and its checkpoints; in a report, a picture and the short answer of a hook."""
+    with monkeypatch.context() as older:
+        older.setattr(Redactor, "clean", lambda _, value: (value, Counter()))
+        run = holdfast.start(project, "goal").run.id
+        with project.writing() as journal:
+            journal.append(run, Draft(OPENED, {"agent_session": "x"}, session="ses-older", agent="robot"))
+        holdfast.action(as_session(project, "ses-older"), f"called with {canary('action')}")
+        holdfast.decide(project, f"use {canary('decision')}")
+        holdfast.checkpoint(project, message=f"with {canary('message')}")
+        holdfast.leave(project, "ses-older", reason=f"gone with {canary('reason')}")
+    told = holdfast.report(project, run).markdown + holdfast.picture(project, run).svg + hook_answer(project)
+    assert [name for name in ("action", "decision", "message", "reason") if canary(name)[:10] in told] == []
+    assert told.count("[redacted token]") >= 4
 
 
 def hook_answer(project: Workspace) -> str:
