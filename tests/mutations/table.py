@@ -329,7 +329,7 @@ SECRETS = [
     ("the run in a report", "operations/report.py",
      "        without_secrets(workspace, run),\n",
      "        run,\n",
-     of("operations/test_secrets", "what_an_older_version_stored_is_not_handed_out")),
+     of("operations/test_secrets", "no_part_of_what_is_told_says_what_an_older_version_stored")),
     ("sessions in a report", "operations/report.py",
      "[without_secrets(workspace, session) for session in reversed(sessions)]",
      "list(reversed(sessions))",

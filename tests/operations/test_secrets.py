@@ -42,6 +42,11 @@ def canary(name: str) -> str:
     return "ghp_" + some(random.Random(name), LETTERS, 36)
 
 
+def part(name: str) -> str:
+    """Some letters of it, which no form of a text changes: Markdown puts a stroke before what stands before them."""
+    return canary(name)[4:14]
+
+
 def claude(project: Workspace, event: str, **payload: Any) -> None:
     told = {"session_id": "9f1c2d3e", "cwd": str(project.root), "hook_event_name": event, **payload}
     hook(project.root, "claude", event, json.dumps(told).encode())
@@ -290,7 +295,7 @@ def test_what_an_older_version_stored_is_not_handed_out(project: Workspace, olde
     assert canary("older") not in holdfast.brief(project, run=older).text
     shown = holdfast.report(project, older).markdown + holdfast.picture(project, older).svg
     assert "[redacted token]" in shown
-    assert canary("older")[:10] not in shown
+    assert part("older") not in shown
     told = hook_answer(project)
     assert "[redacted token]" in told
     assert canary("older") not in told
@@ -310,7 +315,7 @@ def test_no_part_of_what_is_told_says_what_an_older_version_stored(
         holdfast.checkpoint(project, message=f"with {canary('message')}")
         holdfast.leave(project, "ses-older", reason=f"gone with {canary('reason')}")
     told = holdfast.report(project, run).markdown + holdfast.picture(project, run).svg + hook_answer(project)
-    assert [name for name in ("action", "decision", "message", "reason") if canary(name)[:10] in told] == []
+    assert [name for name in ("action", "decision", "message", "reason") if part(name) in told] == []
     assert told.count("[redacted token]") >= 4
 
 
