@@ -11,9 +11,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatch
-from itertools import groupby
+from itertools import groupby, takewhile
 from pathlib import Path
 
 import pytest
@@ -39,6 +39,7 @@ MAY_BE_LOST = {
     "*/worktrees/*/session.json": "without it the orchestrator's file counts as an old copy",
     "*/worktrees/*/team.json": "without it a team's files count as old copies",
 }
+CALL = b'{"said": "something"}'
 MODES = ("chmod", "fchmod", "fchmodat", "fchmodat2")
 RENAMES, LINKS, SYNCS = ("rename", "renameat", "renameat2"), ("link", "linkat"), ("fsync", "fdatasync")
 MAKES, REMOVES = ("open", "openat", "creat", "mkdir", "mkdirat", "symlink"), ("unlink", "unlinkat", "rmdir")
@@ -180,7 +181,16 @@ def a_damaged_session(directory: Path) -> None:
     (directory / "project" / SESSION).write_text("{")
 
 
+def a_mark_in_a_backup(directory: Path) -> None:
+    """That a run was exported, which only a backup still knows."""
+    with opened(directory) as workspace:
+        holdfast.export(workspace, "1", directory / "run.holdfast")
+        holdfast.backup(workspace, str(directory / "marked.tar.gz"))
+        shutil.rmtree(workspace.place / "exported")
+
+
 COMMANDS = {
+    "restore marks": (a_mark_in_a_backup, "restore-backup ../marked.tar.gz --yes"),
     "begin": (a_new_repository, "start goal"),
     "set aside": (nonsense, "sweep"),
     "uninstall": (an_agent, "uninit"),
@@ -272,3 +282,61 @@ def test_the_sums_of_pages_are_on_the_disk_before_the_log_is_emptied(here: Path)
 
 def is_of_pages(call: Call) -> bool:
     return call.path.endswith("journal.sums") or (call.path.endswith("-wal") and call.name == "ftruncate")
+
+
+MANY = ("checkpoint", "backup")  # syncs, each of them a run of its own
+RETRIED = {
+    "set": "config set list.limit 7",
+    "note": "note n",
+    "checkpoint": "checkpoint",
+    "export": "export 1 ../run.holdfast",
+    "backup": "backup ../new.tar.gz",
+    "hook": "",
+}
+
+
+@pytest.mark.promise(5)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if name in MANY else ()) for name in RETRIED]
+)
+def test_a_sync_that_failed_is_not_tried_again_on_what_was_written_before_it(name: str, tmp_path: Path) -> None:
+    """The kernel tells of a lost page once. A second sync succeeds, and what it says is not true."""
+    (whole := tmp_path / "whole").mkdir()
+    scene(whole)
+    argv = commanded(whole, RETRIED[name])
+    numbers = [call.number for call in traced(whole, argv, CALL) if call.name in SYNCS]
+    assert numbers
+    for number in numbers:
+        (broken := tmp_path / f"broken-{number}").mkdir()
+        scene(broken)
+        record = tmp_path / "record-broken"
+        done = tracer.trace(
+            commanded(broken, RETRIED[name]), broken, point=number, mode="EIO", record=record, stdin=CALL
+        )
+        assert done.fault is not None
+        assert synced_again(tracer.read_record(record), done.fault) == [], f"{name}: {done.fault.describe(broken)}"
+
+
+def commanded(directory: Path, words: str) -> Sequence[str]:
+    return program(directory, "-m", "holdfast", *words.split()) if words else hook(directory)
+
+
+def synced_again(calls: list[Call], failed: Call) -> list[str]:
+    """Syncs of the same file after the one that failed, without a byte written anew. Directories hold no bytes."""
+    if any(os.path.dirname(call.path) == failed.path for call in calls):
+        return []
+    after = calls[[call.number for call in calls].index(failed.number) + 1 :]
+    of_it = [call for call in after if call.path == failed.path]
+    again = takewhile(lambda call: call.name not in (*TEARABLE, "ftruncate", "unlink"), of_it)
+    return [f"{call.name} {call.path}" for call in again if call.name in SYNCS]
+
+
+def test_who_tries_a_sync_again_is_caught(here: Path, tmp_path: Path) -> None:
+    script = (
+        "import os; file = os.open('x', os.O_CREAT | os.O_WRONLY); os.write(file, b'x')\n"
+        "try: os.fsync(file)\n"
+        "except OSError: os.fsync(file)"
+    )
+    done = tracer.trace(program(here, "-c", script), here, point=3, mode="EIO", record=tmp_path / "record")
+    assert done.fault is not None
+    assert len(synced_again(tracer.read_record(tmp_path / "record"), done.fault)) == 1
