@@ -20,7 +20,7 @@ from typing import NoReturn
 
 from holdfast import files
 from holdfast.errors import Damaged, NotFound, Trouble
-from holdfast.objects import BLOB, DIRECTORY, KEEP, Entry, Format, parse_tree, sorted_tree
+from holdfast.objects import DIRECTORY, KEEP, Entry, Format, parse_tree, sorted_tree
 from holdfast.text import one_line
 
 DEADLINE = 300.0
@@ -307,9 +307,6 @@ class Reader:
     def _fail(self, id: str) -> NoReturn:
         self.close()
         raise Damaged("git cannot read the repository's objects", [("object", id)], ["`git fsck`"])
-
-    def is_blob(self, id: str, data: bytes) -> bool:
-        return self._form.id_of(BLOB, data) == id
 
     def tree(self, id: str) -> list[Entry]:
         if id not in self._trees:

@@ -30,7 +30,6 @@ REASONS = {"resume": "recovery", "undo": "undo", "redo": "redo"}
 LOOP = "review"
 LISTS = ("code_files", "test_files", "review_comments", "optimizations")
 KEYS = ("spec", "architecture", *LISTS, "release_config", "partial_output")
-METRICS = ("build_pass", "test_coverage", "lint_clean", "race_free")
 KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,59}")
 MOST_KEYS, MOST_KEPT = 100, 1_000
 TEXT = 200_000  # characters of an output
@@ -151,11 +150,6 @@ def kept_name(run: Run, number: str, name: str, moment: datetime) -> str:
     base = f"cp-{number}-{plain}-{moment:%Y%m%d-%H%M%S}"
     taken = {kept.id for kept in run.standing.kept}
     return next(id for id in (base, *(f"{base}-{n}" for n in range(2, 10_000))) if id not in taken)
-
-
-def is_same_step(one: str, other: str) -> bool:
-    """`synthesis` and `synthesis-final` are one step."""
-    return one.removesuffix(FINAL) == other.removesuffix(FINAL)
 
 
 def gone_back(now: Run, then: Run, event: Event) -> Standing:
