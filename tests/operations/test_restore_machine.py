@@ -41,6 +41,7 @@ MODES = [0o600, 0o644, 0o755, 0o444, 0o640, 0o711]
 LINKS = ["a", "d", "nowhere", "../outside", "/etc/passwd"]
 GIT = ["add -A", "commit -q --allow-empty -m more", "checkout -q -b", "rm -q -r --cached --ignore-unmatch d"]
 IGNORE = "ig/\n*.ig\n"
+NESTED = "nested"  # a repository of its own, which is nobody's business but its own
 MARK = b"holdfast\n"  # what the .keep file of a pack of ours holds
 
 Seen = tuple[int, int, bytes]  # kind, mode, content or where a link leads
@@ -71,7 +72,7 @@ def tree_of(root: Path) -> Tree:
     for directory, names, leaves in os.walk(root):
         here = os.path.relpath(directory, root)
         if here == ".":
-            names[:] = [name for name in names if name not in (".git", ".holdfast")]
+            names[:] = [name for name in names if name not in (".git", ".holdfast", NESTED)]
         links = [name for name in names if os.path.islink(os.path.join(directory, name))]
         for name in (*leaves, *links):
             path = os.path.normpath(os.path.join(here, name))
@@ -92,8 +93,12 @@ def seen_at(path: str) -> Seen:
 
 
 def git_of(root: Path) -> dict[str, Seen]:
-    """All that is in .git and not ours: names, modes and bytes."""
-    found: dict[str, Seen] = {}
+    """All that is in .git and not ours, and in the nested repository: names, modes and bytes."""
+    found = {
+        os.path.join(directory, name): seen_at(os.path.join(directory, name))
+        for directory, _, leaves in os.walk(root / NESTED)
+        for name in leaves
+    }
     git = root / ".git"
     for directory, names, leaves in os.walk(git):
         here = Path(directory).relative_to(git)
@@ -240,6 +245,15 @@ class Worktree(RuleBasedStateMachine):
     def work(self, edits: list[Edit]) -> None:
         for edit in edits:
             edit.do(self.root)
+
+    @rule(content=st.sampled_from(CONTENTS), committed=st.booleans())
+    def work_in_a_nested_repository(self, content: bytes, committed: bool) -> None:
+        if not (self.root / NESTED).exists():
+            self.git(f"init -q {NESTED}")
+        (self.root / NESTED / "inner").write_bytes(content)
+        if committed:
+            self.git(f"-C {NESTED} add -A")
+            self.git(f"-C {NESTED} commit -q --allow-empty -m inner")
 
     @rule(line=st.sampled_from(GIT))
     def use_git(self, line: str) -> None:
