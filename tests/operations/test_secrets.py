@@ -15,13 +15,18 @@ import holdfast
 from holdfast.cli import outcome
 from holdfast.errors import WrongUsage
 from holdfast.history import OPENED
+from holdfast.layouts.orchestrator import HISTORY
 from holdfast.model import Draft
+from holdfast.orchestra import LONGEST
+from holdfast.projecting import adopt_history
 from holdfast.redact import Redactor
 from holdfast.reporting import dry_report, report
+from holdfast.sessionfile import name_of
 from holdfast.windows import begin
 from holdfast.workspace import Workspace
 from tests.canaries import found_in, hits
 from tests.conftest import TickingClock
+from tests.faber_states import RUN
 from tests.hostile.secrets import LETTERS, some
 from tests.operations.fabers import Faber, text
 from tests.operations.orchestras import orchestrate, put_session, session_of, session_path
@@ -194,6 +199,24 @@ def test_a_state_of_fabers_keeps_its_secret_and_the_store_has_it_in_copies_of_th
     holdfast.status(faber.workspace)
     assert raw_places(faber.workspace, secret[:10]) == {"faces"}, "not even a part of it"
     assert "Use [redacted token] for" in str(stored_events(faber.workspace, run_of(faber.workspace).id))
+
+
+def test_a_repair_misses_nothing_that_is_only_hidden_and_says_no_secret(faber: Faber) -> None:
+    faber.put(current_step=f"use {canary('step')}")
+    faber.load()
+    faber.save()
+    faber.path.write_bytes(faber.path.read_bytes()[:300])
+    repaired = holdfast.repair(faber.workspace, RUN)
+    assert (repaired.changed, repaired.lost) == (True, [])
+
+
+def test_a_session_of_the_history_is_hidden_before_it_is_cut_to_its_length(project: Workspace) -> None:
+    holdfast.init(project)
+    file = {**schema_1_0(), "goal": "x" * (LONGEST - 13) + f" {canary('history')}"}
+    put(project.root, {f"{HISTORY}/old.json": json.dumps(file)})
+    assert adopt_history(project) == []
+    assert len(run_of(project, name_of(file["session_id"])).goal) > LONGEST - 20
+    assert hits(project.place, canary("history")[:8]) == []
 
 
 def test_a_session_file_keeps_its_secrets_through_our_changes_and_is_at_rest_then(project: Workspace) -> None:
