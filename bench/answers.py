@@ -13,13 +13,12 @@ import holdfast
 from bench import calls
 from bench.ground import ground, python
 from bench.intake import keep
-from bench.report import Measure, Report, times
+from bench.report import Report, milliseconds_at, times
 from bench.repositories import make_repository, take_up
 from bench.timing import Failed, Sample, process
 
 FILES, WAITING = 20_000, 1_000
 LIMIT = 600  # milliseconds at p95
-MILLISECONDS = 1_000
 
 
 def measure(quick: bool, say: Callable[[str], None]) -> Report:
@@ -30,7 +29,7 @@ def measure(quick: bool, say: Callable[[str], None]) -> Report:
         take_up(project)
         found = Sample(tuple(_once(project, number) for number in range(rounds)))
     name = f"the brief of a session that begins, {files:,} files, {WAITING:,} waiting calls: milliseconds at p95"
-    measured = Measure(name, int(found.at(0.95) * MILLISECONDS), LIMIT)
+    measured = milliseconds_at(0.95, name, found, LIMIT)
     return Report([measured], [times("the brief of a session that begins", found)])
 
 

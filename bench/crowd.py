@@ -13,12 +13,13 @@ from typing import NamedTuple
 import holdfast
 from bench import calls
 from bench.ground import ground, hook, make_project
-from bench.report import Measure, Report, times
+from bench.report import Measure, Report, milliseconds_at, times
 from bench.timing import Sample, pipe_with, spawn
 from bench.writer import Writer
 from holdfast.model import Event
 
 PROCESSES = 64
+AT_MOST = 1_000  # milliseconds that a hook takes among so many
 
 
 class Written(NamedTuple):
@@ -46,6 +47,7 @@ def measure(quick: bool, say: Callable[[str], None]) -> Report:
             Measure("… events that are not there exactly once", many.wrong, 0),
             Measure("… time beside one process that writes as much", many.seconds / one.seconds),
             Measure(f"{PROCESSES} hooks at once: calls that are not there exactly once", wrong, 0),
+            milliseconds_at(0.99, "… milliseconds at p99", hooks, AT_MOST),
         ],
         [
             f"{PROCESSES} processes: {many.rate:,.0f} writes a second; one process: {one.rate:,.0f}",

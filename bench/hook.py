@@ -14,12 +14,13 @@ import psutil
 import holdfast
 from bench import calls, installation
 from bench.ground import INBOX, fill, ground, hook, make_project, python
-from bench.report import Report, ratio, ratio_at, times
+from bench.report import Report, milliseconds_at, ratio, ratio_at, times
 from bench.timing import Failed, Sample, process, take_turns
 from bench.writer import Writer
 from holdfast.hooking import block
 
 LIMIT, COMMITTED_LIMIT = 1.2, 2.0
+AT_MOST = {0.95: 150, 0.99: 300}  # milliseconds that so many of all hooks take
 PAYLOAD = 2048
 WARM_UP = 3
 LATER = "holdfast hook later"  # what a process that does the rest is called
@@ -30,7 +31,12 @@ def measure(quick: bool, say: Callable[[str], None]) -> Report:
     report = Report([], [])
     with ground() as directory:
         project = make_project(directory / "project")
-        _add(report, "an empty store", _compare(project, rounds))
+        found = _compare(project, rounds)
+        _add(report, "an empty store", found)
+        for share, limit in AT_MOST.items():
+            report.measures.append(
+                milliseconds_at(share, f"… milliseconds at p{share * 100:.0f}", found["hook"], limit)
+            )
         _add(
             report,
             "committed and found through PATH",

@@ -54,6 +54,11 @@ def ratio_at(share: float, name: str, subject: Sample, base: Sample) -> Measure:
     return Measure(name, subject.at(share) / base.at(share))
 
 
+def milliseconds_at(share: float, name: str, sample: Sample, limit: int) -> Measure:
+    """A time by the clock, where one was promised."""
+    return Measure(name, int(sample.at(share) * 1_000), limit)
+
+
 def times(name: str, sample: Sample) -> str:
     """A line of absolute times; the rare ones only where there are enough to speak of them."""
     shares = {"p50": 0.50, "p95": 0.95, "p99": 0.99} if len(sample.seconds) >= ENOUGH else {"p50": 0.50, "worst": 1}

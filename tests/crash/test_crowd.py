@@ -20,6 +20,7 @@ import pytest
 import holdfast
 from holdfast.workspace import Workspace
 from tests.operations.people import events_of
+from tests.promises import tell
 from tests.world.calls import DOOR, kept_files, knock
 
 PATIENCE = 300
@@ -57,6 +58,7 @@ def numbers_taken_in(project: Workspace) -> list[int]:
 
 
 def crowd(project: Workspace, scratch: Path, count: int) -> None:
+    tell("hooks at once", count)
     holdfast.start(project, "goal")
     assert let_in_at_once(project.root, scratch, count) == [0] * count
     assert len(kept_files(project.inbox)) == count
