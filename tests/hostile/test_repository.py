@@ -372,3 +372,18 @@ def test_a_project_may_be_called_anything(name: bytes, tmp_path: Path) -> None:
     assert "robot Seen" in call("log", directory=directory).ok().out
     with holdfast.open(directory) as workspace:
         assert holdfast.verify(workspace).problems == []
+
+
+@pytest.mark.promise(19)
+@pytest.mark.parametrize("name", [b"caf\xe9", b"new\nline", b"-rf"])
+def test_a_store_can_be_looked_after_whatever_its_project_is_called(name: bytes, tmp_path: Path) -> None:
+    directory = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
+    subprocess.run(["git", "init", "-q", "--", os.fspath(directory)], check=True)
+    (directory / "a.txt").write_text("a")
+    for line in (
+        "start goal", "rename name", "checkpoint one", "diff one", "restore one", "undo", "backup kept.tar.gz",
+        "restore-backup kept.tar.gz --yes", "verify --deep", "repair", "tidy", "export name run.holdfast",
+        "delete name --purge --yes", "import run.holdfast", "brief", "resume --print", "verify --deep",
+    ):  # fmt: skip
+        done = call(*line.split(), directory=directory)
+        assert done.code in (0, 10), f"{line}: {done.out}{done.err}"

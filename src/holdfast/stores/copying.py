@@ -10,7 +10,7 @@ import apsw
 
 from holdfast.errors import Damaged
 from holdfast.files import PRIVATE_FILE, os_errors
-from holdfast.stores.connecting import SUMMED, WAYS, connect, translated, write_by
+from holdfast.stores.connecting import SUMMED, WAYS, connect, name_for_sqlite, translated, write_by
 
 PAGES = 1000  # that are copied between two words about progress
 TABLES = (
@@ -24,7 +24,7 @@ def copy_database(source: apsw.Connection, target: Path, told: Callable[[int, in
     with os_errors(target):
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, PRIVATE_FILE))
     with translated(target):
-        copy = apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)
+        copy = apsw.Connection(name_for_sqlite(target), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
             source.execute("BEGIN")
             try:
