@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from holdfast.errors import Busy, NotFound, Refused
 from holdfast.model import Draft, Status
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
+from tests.surfaces.terminal import on_a_terminal
 from tests.tools import Command
 
 from .people import a_process, a_worktree, kill
@@ -251,3 +253,23 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 65536)
     except OSError:  # the other side is gone
         return b""
+
+
+@pytest.mark.promise(19)
+@pytest.mark.parametrize("name", [b"caf\xe9 it's", b"new\nline", b"a b"])
+def test_a_run_goes_on_in_its_directory_whatever_that_is_called(name: bytes, tmp_path: Path) -> None:
+    directory = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
+    subprocess.run(["git", "init", "-q", "--", os.fspath(directory)], check=True)
+    with holdfast.open(directory) as opened:
+        a_conversation(opened, None)
+    agent = tmp_path / "bin" / "claude"
+    agent.parent.mkdir()
+    agent.write_text("#!/bin/sh\necho gone on > here\n")
+    agent.chmod(0o755)
+    path = {"PATH": f"{agent.parent}:{os.environ['PATH']}"}
+    assert on_a_terminal("resume", directory=directory, env=path)[0] == 0
+    assert (directory / "here").read_text() == "gone on\n"
+    (directory / "here").unlink()
+    line = Command.run("resume", "--print", directory=directory).ok().out
+    subprocess.run(["bash", "-c", line], cwd=tmp_path, env={**os.environ, **path}, check=True)
+    assert (directory / "here").read_text() == "gone on\n"

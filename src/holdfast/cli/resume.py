@@ -26,7 +26,7 @@ from holdfast.operations.resume import RESTORES, STARTS, Resumed, resume as go_o
 from holdfast.operations.runs import runs as list_runs
 from holdfast.recovery import recommended
 from holdfast.repository import Repository
-from holdfast.text import count, one_line
+from holdfast.text import count, one_line, path_text
 from holdfast.workspace import Workspace
 
 OPTIONS = (
@@ -85,7 +85,7 @@ def _resume(
     if is_loaded:  # whoever reads this is the agent that goes on
         return Said(found, _told(workspace, bannering.banner(found.run, workspace.clock.now())))
     banner = _told(workspace, _banner(workspace, found))
-    command = _shell_line(found)
+    command = _shell_line(workspace, found)
     if not found.command:
         talk = "Nobody knows how to start this agent: start it, and give it `holdfast brief`"
         return Said(found, banner, [talk], code=DONE if prepares or only_print else FAILED)
@@ -94,7 +94,7 @@ def _resume(
     if not is_terminal():
         talk = f"Nobody is at a terminal here, so nothing was started. Go on with: {command}"
         return Said(found, banner, [talk], code=DONE if yes else FAILED)
-    return Said(found, banner, then=partial(_become, found, str(workspace.root)))
+    return Said(found, banner, then=partial(_become, workspace, found))
 
 
 def _team(
@@ -122,7 +122,7 @@ def _team(
     if done.kept:
         talk.append(f"What was there is kept: `holdfast restore {done.kept} --both` takes the fresh start back")
     if done.conversation:
-        talk.append(f"Its conversation goes on with: {_shell_line(done)}")
+        talk.append(f"Its conversation goes on with: {_shell_line(workspace, done)}")
     return Said(done, _told(workspace, screens.resumed(done.run, branch)), talk)
 
 
@@ -209,22 +209,36 @@ def _banner(workspace: Workspace, found: Resumed) -> Iterator[Line]:
         yield f"  a new conversation, which starts with the brief: {found.why_new}"
 
 
-def _shell_line(found: Resumed) -> str:
+def _place(workspace: Workspace, found: Resumed) -> Path:
+    """Where it goes on. The result says it as text, and a directory may have a name that is none."""
+    return workspace.root if found.directory == path_text(workspace.root) else Path(found.directory)
+
+
+def _quoted(path: Path) -> str:
+    """A path for a shell, which can be pasted whatever bytes it is made of."""
+    if (name := str(path)).isprintable():
+        return shlex.quote(name)
+    plain = (chr(byte) if 32 <= byte < 127 and byte not in b"\\'" else f"\\x{byte:02x}" for byte in os.fsencode(path))
+    return f"$'{''.join(plain)}'"
+
+
+def _shell_line(workspace: Workspace, found: Resumed) -> str:
     """The same in a shell; what a dry run has not brought back comes first."""
     variables = [f"{name}={shlex.quote(value)}" for name, value in found.environment.items()]
-    steps = [f"cd {shlex.quote(found.directory)}", " ".join([*variables, shlex.join(found.command)])]
+    steps = [f"cd {_quoted(_place(workspace, found))}", " ".join([*variables, shlex.join(found.command)])]
     if found.restored and found.restored.dry_run:
         steps.insert(1, f"holdfast restore {found.restored.to}{' --both' if found.restored.state else ''}")
     return " && ".join(steps)
 
 
-def _become(found: Resumed, root: str) -> NoReturn:
-    program = find_program(found.command[0], os.environ.get("PATH", os.defpath), root)
+def _become(workspace: Workspace, found: Resumed) -> NoReturn:
+    program = find_program(found.command[0], os.environ.get("PATH", os.defpath), str(workspace.root))
     if program is None:
         facts = [("searched", os.environ.get("PATH", ""))]
-        raise NotFound(f"{found.command[0]} is not installed", facts, [f"install it, then: `{_shell_line(found)}`"])
+        hint = f"install it, then: `{_shell_line(workspace, found)}`"
+        raise NotFound(f"{found.command[0]} is not installed", facts, [hint])
     sys.stdout.flush()
-    process.become(program, found.command, Path(found.directory), {**os.environ, **found.environment})
+    process.become(program, found.command, _place(workspace, found), {**os.environ, **found.environment})
 
 
 def _as(name: str) -> click.Command:
