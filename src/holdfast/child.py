@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import signal
 import time
 from abc import ABC, abstractmethod
@@ -101,6 +102,12 @@ class Beats:
 
 def ended(status: int) -> Ended:
     return Ended(0, os.WTERMSIG(status)) if os.WIFSIGNALED(status) else Ended(os.WEXITSTATUS(status))
+
+
+def check_command(name: str) -> None:
+    """Refuse what cannot be started, before anything is written down about it."""
+    if shutil.which(name) is None:
+        raise _unstarted(name, errno.EACCES if os.path.dirname(name) and os.path.exists(name) else errno.ENOENT)
 
 
 def _unstarted(name: str, number: int) -> NotFound | Refused:

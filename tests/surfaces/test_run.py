@@ -201,6 +201,14 @@ def test_a_command_that_is_not_there_or_cannot_run_is_an_error_of_ours(repositor
     assert Command.run("run", "--", str(plain), directory=repository).code == 1
     assert Command.run("run", directory=repository).code == 2
     assert "There is no command" in Command.run("run", "--", "", directory=repository).err
+    assert not (repository / ".git" / "holdfast").exists()
+
+
+def test_a_command_that_is_not_there_leaves_no_session_on_the_run(repository: Path) -> None:
+    with holdfast.open(repository) as workspace:
+        holdfast.start(workspace, "goal")
+        assert Command.run("run", "--", "no-such-command", directory=repository).code == 10
+        assert holdfast.sessions(workspace).sessions == []
 
 
 def test_the_files_of_a_team_are_saved_from_time_to_time(repository: Path) -> None:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from holdfast import choosing, files, history, ids
 from holdfast.attending import attend, attended, clear_signs, dismiss, give_sign, refuse_attended
 from holdfast.catchup import catch_up, face, has_team
-from holdfast.child import Ended
+from holdfast.child import Ended, check_command
 from holdfast.errors import HoldfastError, NotFound, WrongUsage
 from holdfast.journal import Journal
 from holdfast.keeping import keep_if_changed
@@ -54,6 +54,7 @@ def run(
     words = list(command)
     if not words:
         raise WrongUsage("Which command?", [], ["`holdfast run -- claude`"])
+    check_command(words[0])
     workspace.create()
     with workspace.writing(for_session=False) as journal:
         found = _run_for(workspace, journal, words, run)
