@@ -18,7 +18,7 @@ ASKED = [
         "Delete {earlier} (Fix the flaky test) with all its events, for good? [y/N]: ",
         "delete {earlier} --yes",
     ),
-    (("forget", "6"), "Forget event 6? [y/N]: ", "forget 6 --yes"),
+    (("forget", "6"), "Forget event 6 of {run}? [y/N]: ", "forget 6 --run {run} --yes"),
 ]
 
 
@@ -97,3 +97,21 @@ def test_ctrl_c_at_the_choice_of_a_run_changes_nothing(
         terminal.press_control_c()
         assert terminal.finish() == 130
     assert all("unheard" not in say("log", "--run", run).ok().out for run in two)
+
+
+@pytest.mark.parametrize(("event", "code"), [("nope", 2), ("99", 10), ("1", 1)])
+def test_nobody_is_asked_to_forget_what_cannot_be_forgotten(
+    event: str, code: int, worked: Known, say: Callable[..., Command]
+) -> None:
+    done = say("forget", event)
+    assert (done.code, "--yes" in done.err) == (code, False)
+
+
+def test_the_way_out_means_what_was_asked_for_and_can_be_pasted(worked: Known, say: Callable[..., Command]) -> None:
+    say("backup", "my store.tar.gz").ok()
+    for verb in ("backup", "restore-backup"):
+        assert f"`holdfast {verb} 'my store.tar.gz' --yes`" in say(verb, "my store.tar.gz").err
+    run = say("start", "a topic", "--layout", "go-team", "-q").ok().out.split()[-1]
+    say("complete", "--run", run).ok()
+    say("start", "another topic", "--layout", "go-team", "-q").ok()
+    assert "`holdfast cleanup --older-than 0 --keep 0 --yes`" in say("cleanup", "--older-than", "0", "--keep", "0").err

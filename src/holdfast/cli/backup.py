@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 
 import click
 
@@ -24,7 +25,7 @@ def backup(workspace: Workspace, file: str, yes: bool) -> Said:
     it was when it is called again with the same name.
     """
     if os.path.isfile(file) and not yes:
-        confirm(f"Replace {one_line(file, 200)}?", yes, f"holdfast backup {file}")
+        confirm(f"Replace {one_line(file, 200)}?", yes, f"holdfast backup {shlex.quote(file)}")
         yes = True
     found = backups.backup(workspace, file, replace=yes)
     held = f"{count(found.runs, 'run')}, {count(found.events, 'event')}, {count(found.checkpoints, 'checkpoint')}"
@@ -39,7 +40,8 @@ def restore_backup(workspace: Workspace, file: str, yes: bool) -> Said:
     if not yes:
         made, runs = backups.look_into_backup(file)
         held = f"{count(runs, 'run')} and {count(made.rows.get('event', 0), 'event')}"
-        confirm(f"Put back {held}, as of {one_line(made.made, 40)}?", yes, f"holdfast restore-backup {file}")
+        hint = f"holdfast restore-backup {shlex.quote(file)}"
+        confirm(f"Put back {held}, as of {one_line(made.made, 40)}?", yes, hint)
     found = backups.restore_backup(workspace, file)
     held = f"{count(found.runs, 'run')}, {count(found.events, 'event')}, {count(found.checkpoints, 'checkpoint')}"
     talk: list[Line] = [f"Put back: {held}"]

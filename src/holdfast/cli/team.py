@@ -76,7 +76,8 @@ def cleanup(workspace: Workspace, days: int, keep: int, dry_run: bool, yes: bool
         talk = f"{count(len(found.runs), 'run')} would go, {found.kept} stay" if found.runs else "Nothing to clean up"
         return Said(found, rows, [talk])
     words.emit(rows, sys.stderr)
-    confirm(f"Take away the files of {count(len(found.runs), 'run')}?", yes, "holdfast cleanup")
+    hint = f"holdfast cleanup --older-than {days} --keep {keep}"
+    confirm(f"Take away the files of {count(len(found.runs), 'run')}?", yes, hint)
     found = cleaning.cleanup(workspace, days=days, keep=keep)
     return Said(found, found.runs, [f"{count(len(found.runs), 'run')} cleaned up; the journal keeps them"])
 

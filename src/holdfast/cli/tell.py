@@ -126,7 +126,8 @@ def pin(workspace: Workspace, entry: str, off: bool, run: str | None) -> Said:
 @yes_option
 def forget(workspace: Workspace, event: str, run: str | None, yes: bool) -> Said:
     """Make a run forget one event: nothing that is shown, told or searched knows it any more. Its place stays."""
-    confirm(f"Forget event {one_line(event, 20)}?", yes, f"holdfast forget {one_line(event, 20)}")
+    meant = forgetting.forget(workspace, event, run=run, dry_run=True)
+    confirm(f"Forget event {meant.seq} of {meant.run}?", yes, f"holdfast forget {meant.seq} --run {meant.run}")
     found = forgetting.forget(workspace, event, run=run)
     return Said(found, [str(found.seq)], [f"{found.run} has forgotten event {found.seq}"])
 

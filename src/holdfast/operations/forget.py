@@ -18,8 +18,8 @@ class Forgotten(Struct):
 
 
 @verb
-def forget(workspace: Workspace, event: str, *, run: str | None = None) -> Forgotten:
-    """Forget an event. The state is folded as if it had said nothing."""
+def forget(workspace: Workspace, event: str, *, run: str | None = None, dry_run: bool = False) -> Forgotten:
+    """Forget an event. The state is folded as if it had said nothing. A dry run only finds out which one is meant."""
     with workspace.writing() as journal:
         found = choosing.get_run(workspace, journal, run)
         seq = choosing.get_seq(found, event)
@@ -31,6 +31,6 @@ def forget(workspace: Workspace, event: str, *, run: str | None = None) -> Forgo
                 ["`holdfast rename` changes what a run is called", "`holdfast delete` removes the whole run"],
             )
         changed = seq not in found.forgotten
-        if changed:
+        if changed and not dry_run:
             journal.append(found.id, Draft(history.FORGOTTEN, {"seq": seq}))
         return Forgotten(found.id, seq, changed)
