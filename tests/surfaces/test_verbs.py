@@ -69,6 +69,9 @@ ERRORS = [
     (("start", " "), 2, "wrong_usage"),
     (("note",), 2, "wrong_usage"),
     (("log", "-n", "none"), 2, "wrong_usage"),
+    (("join", "--pid", "none"), 2, "wrong_usage"),
+    (("log", "{run}"), 2, "wrong_usage"),
+    (("checkpoint", "--run", ""), 10, "not_found"),
     (("runs", "--since", "the day before"), 2, "wrong_usage"),
     (("runs", "--status", "tired"), 2, "wrong_usage"),
     (("config", "get", "brief.size"), 2, "wrong_usage"),
@@ -114,6 +117,16 @@ def test_errors_are_said_even_when_quiet(worked: Known, say: Callable[..., Comma
     done = say("show", "nowhere", "-q")
     assert done.code == 10
     assert 'There is no run, session or checkpoint "nowhere"' in done.err
+
+
+def test_a_run_that_is_named_where_only_an_option_takes_it_is_told_how(worked: Known, say: Callable[..., Command]) -> None:
+    for words in ("log", "brief", "sessions", "pause", "note text"):
+        assert f"try: `holdfast {words.split()[0]} --run RUN` names a run" in say(*words.split(), worked.run).err
+    assert "--run" not in say("off", worked.run).err
+
+
+def test_what_is_no_number_is_told_in_plain_words(worked: Known, say: Callable[..., Command]) -> None:
+    assert "'none' is not a whole number" in say("join", "--pid", "none").err
 
 
 @every_help

@@ -91,4 +91,8 @@ def invoke(arguments: list[str]) -> int:
 
 def _usage(error: click.UsageError) -> WrongUsage:
     path = error.ctx.command_path if error.ctx else "holdfast"
-    return WrongUsage(error.format_message().rstrip("."), [], [f"`{path} --help`"])
+    said = error.format_message().rstrip(".").replace("is not a valid integer range", "is not a whole number")
+    takes_run = error.ctx is not None and any("--run" in option.opts for option in error.ctx.command.params)
+    is_extra = said.startswith("Got unexpected extra argument")
+    hints = [f"`{path} --run RUN` names a run"] if takes_run and is_extra else []
+    return WrongUsage(said, [], [*hints, f"`{path} --help`"])

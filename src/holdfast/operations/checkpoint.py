@@ -124,7 +124,7 @@ def _run(workspace: Workspace, name: str | None) -> Run | None:
         try:
             return choosing.get_run(workspace, journal, name)
         except (NotFound, Ambiguous):
-            if name:
+            if name is not None:
                 raise
             return None
 
