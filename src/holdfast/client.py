@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct
 
-from holdfast import files, installing, process
+from holdfast import files, hookfile, installing, process, spool
 from holdfast.errors import HoldfastError, Refused
 from holdfast.git import find_program
 from holdfast.packing import UNREADABLE
@@ -35,9 +35,10 @@ T = TypeVar("T")
 class Level:
     """The settings of one level, or why they cannot be read."""
 
-    def __init__(self, name: str, path: Path, border: Path | None = None) -> None:
+    def __init__(self, name: str, path: Path, border: Path | None = None, elsewhere: Path | None = None) -> None:
         self.name = name
         self.path = path
+        self.elsewhere = elsewhere  # the worktree that it belongs to, where that is not the one looked at
         self.settings: dict[str, Any] = {}
         self.trouble: HoldfastError | None = None
         try:
@@ -87,10 +88,33 @@ class Marketplace(Struct):
 
 
 def levels(root: Path, environ: Mapping[str, str], state: Path, managed: Path = MANAGED) -> list[Level]:
-    """Every settings file that holds for a project, the strongest first."""
+    """Every settings file that holds for a project, the strongest first.
+
+    In a linked worktree the client reads the main one's local settings too, beside the worktree's own.
+    """
     places = {scope: installing.place_of(scope, root, environ, state) for scope in ("local", "project", "user")}
-    found = [Level(scope, place.path, place.border) for scope, place in places.items()]
-    return [Level("managed", managed), *found]
+    local, *found = [Level(scope, place.path, place.border) for scope, place in places.items()]
+    beside = [
+        Level("local", installing.place_of("local", main, environ, state).path, main, main) for main in _main_one(root)
+    ]
+    return [Level("managed", managed), local, *beside, *found]
+
+
+def find_lost(root: Path, environ: Mapping[str, str], state: Path) -> tuple[str, Path] | None:
+    """The scope and the file that held our calls and hold them no more, where nothing else calls us either."""
+    places = [(scope, installing.place_of(scope, root, environ, state)) for scope in ("local", "project", "user")]
+    places += [("local", installing.place_of("local", main, environ, state)) for main in _main_one(root)]
+    lost = [(scope, place.path) for scope, place in places if installing.has_lost(place)]
+    if not lost:
+        return None
+    found = levels(root, environ, state)
+    is_called = any(hookfile.called(level.settings) for level in found) or find_plugin(found, environ) is not None
+    return None if is_called else lost[0]
+
+
+def _main_one(root: Path) -> list[Path]:
+    main = spool.main_worktree(str(root))
+    return [Path(main)] if main else []
 
 
 def find_plugin(found: list[Level], environ: Mapping[str, str]) -> Plugin | None:

@@ -11,7 +11,7 @@ import os
 import sys
 
 from holdfast.hooking import ANSWERED, INBOX, PLUGIN, STATUS_LINE, forms  # `from holdfast import …` would load more
-from holdfast.spool import hook
+from holdfast.spool import hook, main_worktree
 
 LIMIT = 4 * 1024 * 1024
 SPACES = b" \t\r\n"
@@ -37,9 +37,11 @@ def main() -> None:
 
 def is_called_by_settings(event: str) -> bool:
     """Whether the client's settings call us for an event, seen from the place that it names."""
-    project = os.environ.get("CLAUDE_PROJECT_DIR") or "."
+    project = os.path.abspath(os.environ.get("CLAUDE_PROJECT_DIR") or ".")
     own = os.environ.get("CLAUDE_CONFIG_DIR") or os.environ.get("HOME", "") + "/.claude"
-    places = (f"{project}/.claude/settings.local.json", f"{project}/.claude/settings.json", f"{own}/settings.json")
+    places = [f"{project}/.claude/settings.local.json", f"{project}/.claude/settings.json", f"{own}/settings.json"]
+    if main := main_worktree(project):  # whose local settings hold for the worktrees beside it too
+        places.append(f"{main}/.claude/settings.local.json")
     return any(_calls(_read(place), event) for place in places)
 
 

@@ -108,6 +108,15 @@ def read_settings(path: Path) -> dict[str, Any]:
     return _settings(path, files.read(path, LIMIT))
 
 
+def has_lost(place: Place) -> bool:
+    """Whether our calls were put into this file and are gone from it, though nobody has asked us to take them out."""
+    try:
+        path = place.resolved()
+        return _load(place.state, path) is not None and not hookfile.called(read_settings(path))
+    except (Refused, OSError):  # what cannot be read says nothing
+        return False
+
+
 def install(place: Place, calls: dict[str, Handler], line: Handler | None = None) -> Changed:
     """Put our calls in, and our status line. What is there already is left, an older form of ours is replaced."""
     path = place.resolved()

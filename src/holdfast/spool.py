@@ -120,6 +120,13 @@ def worktree_name(root: str) -> str:
     return directory[directory.rfind("/") + 1 :] if _exists(directory + "/commondir") else "."
 
 
+def main_worktree(root: str) -> str | None:
+    """The main worktree beside a linked one; None for the main one itself, and where the repository is bare."""
+    directory = git_directory(root + "/.git")
+    common = common_directory(directory) if directory else None
+    return common[:-5] if common and common != directory and common.endswith("/.git") else None
+
+
 def _join(base: str, path: str) -> str:
     parts: list[str] = []
     for part in (path if path.startswith("/") else base + "/" + path).split("/"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -44,6 +45,19 @@ def test_after_one_turn_the_doctor_finds_all_well(project: Project) -> None:
     found = states(project)
     assert {name for name, state in found.items() if state != "ok"} == set()
     assert {"store", "local settings", "interpreter", "trust", "client", "calls"} <= set(found)
+
+
+def test_in_a_linked_worktree_the_client_reads_the_local_settings_of_the_main_one(project: Project) -> None:
+    linked = project.add_worktree("linked")
+    project.claude("said once @@say done", directory=linked)
+    project.holdfast("uninit", directory=linked)
+    project.claude("said without settings of its own @@say done", directory=linked)
+    shutil.rmtree(project.directory / ".claude")
+    project.claude("said unheard @@say done", directory=linked)
+    (run,) = project.runs()
+    prompts = [event.body["text"] for event in project.log(run.id) if event.kind == "prompt.given"]
+    assert [text.partition(" @@")[0] for text in prompts] == ["said once", "said without settings of its own"]
+    assert "is not recorded here any more" in project.holdfast("status", directory=linked).err
 
 
 def test_committed_calls_reach_us_through_the_path(project: Project) -> None:

@@ -16,8 +16,9 @@ import holdfast
 from holdfast import client, hooking
 from holdfast.operations.doctor import Check
 from holdfast.workspace import Workspace
+from tests.conftest import TickingClock
 from tests.hostile.places import tree_of
-from tests.operations.people import with_environ
+from tests.operations.people import a_worktree, with_environ
 from tests.tools import Command, hook
 from tests.world.calls import keep_by_hand
 
@@ -298,3 +299,26 @@ def test_the_command_says_ok_with_0_and_broken_with_1(repository: Path, cli: Cal
     cli("init", "--agent", "claude").ok()
     assert "ok       store" in cli("doctor").ok().out
     assert cli("doctor", "--json").ok().json["healthy"] is True
+
+
+def test_in_a_linked_worktree_the_local_settings_of_the_main_one_count(
+    installed: Workspace, tmp_path: Path, clock: TickingClock
+) -> None:
+    with a_worktree(installed, tmp_path / "linked", clock) as linked:
+        (found,) = [each for each in holdfast.doctor(linked).checks if each.name == "local settings"]
+        assert (found.state, str(local(installed)) in found.about) == ("ok", True)
+        holdfast.init(linked, agent="claude")
+        assert "twice" not in [each.name for each in holdfast.doctor(linked).checks]
+        local(linked).unlink()
+        change(local(installed), hooks={"Stop": json.loads(local(installed).read_bytes())["hooks"]["Stop"]})
+        remedy = f"`cd {installed.root} && holdfast init --scope local`"
+        assert (found := check(linked, "local settings")).state == "warning"
+        assert found.hints == [remedy]
+
+
+def test_path_that_is_no_text_is_shown_with_its_bytes(tmp_path: Path) -> None:
+    directory = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    directory.mkdir()
+    with holdfast.open(directory) as workspace:
+        holdfast.init(workspace, agent="claude")
+        assert "/caf\\xe9/.claude/" in check(workspace, "local settings").about

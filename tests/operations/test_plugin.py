@@ -18,9 +18,10 @@ from holdfast.door import is_called_by_settings
 from holdfast.errors import WrongUsage
 from holdfast.operations.doctor import Check
 from holdfast.workspace import Workspace
+from tests.conftest import TickingClock
 from tests.hostile.places import tree_of
 from tests.house.tree import ROOT
-from tests.operations.people import with_environ
+from tests.operations.people import a_worktree, with_environ
 from tests.operations.test_install_door import LOADS
 from tests.tools import INBOX, Command, modules_loaded
 
@@ -135,6 +136,17 @@ def test_settings_that_only_name_us_do_not_silence_the_plugin(
     put(local(project), json.dumps(settings))
     call(project, door, "PreToolUse")
     assert kept(project) == 1
+
+
+def test_local_settings_of_the_main_worktree_silence_the_plugin_in_a_linked_one(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: TickingClock
+) -> None:
+    calls = hooking.block("local", sys.executable, str(INBOX))
+    with a_worktree(project, tmp_path / "linked", clock) as linked:
+        monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(linked.root))
+        assert not is_called_by_settings("Stop")
+        put(local(project), json.dumps(hooking.as_settings(calls)))
+        assert is_called_by_settings("Stop")
 
 
 @pytest.mark.parametrize("scope", ["local", "project"])

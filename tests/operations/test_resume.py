@@ -273,3 +273,12 @@ def test_a_run_goes_on_in_its_directory_whatever_that_is_called(name: bytes, tmp
     line = Command.run("resume", "--print", directory=directory).ok().out
     subprocess.run(["bash", "-c", line], cwd=tmp_path, env={**os.environ, **path}, check=True)
     assert (directory / "here").read_text() == "gone on\n"
+
+
+def test_who_goes_on_where_the_calls_of_init_are_gone_is_told(workspace: Workspace) -> None:
+    run = a_conversation(workspace, None)
+    holdfast.init(workspace, agent="claude")
+    assert Command.run("resume", run, "--print", directory=workspace.root).ok().err.count("not recorded") == 0
+    (workspace.root / ".claude" / "settings.local.json").unlink()
+    done = Command.run("resume", run, "--print", directory=workspace.root).ok()
+    assert "holdfast: Claude Code is not recorded here any more" in done.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from holdfast import spool
 from holdfast.errors import NotFound
 from holdfast.model import Status
 from holdfast.workspace import Workspace
-from tests.operations.people import a_process, kill, run_of, stop, with_environ
+from tests.conftest import TickingClock
+from tests.operations.people import a_process, a_worktree, kill, run_of, stop, with_environ
 from tests.world.calls import keep_by_hand
 
 
@@ -164,3 +166,38 @@ def test_budget_comes_from_the_settings(project: Workspace) -> None:
     with with_environ(project, HOLDFAST_BRIEF_BUDGET="777") as workspace:
         assert holdfast.brief(workspace).budget == 777
     assert os.environ.get("HOLDFAST_BRIEF_BUDGET") is None
+
+
+LOST = "Claude Code is not recorded here any more"
+
+
+def test_it_says_that_the_calls_of_init_are_gone(project: Workspace) -> None:
+    holdfast.init(project, agent="claude")
+    assert holdfast.status(project).warnings == []
+    shutil.rmtree(project.root / ".claude")  # as `git clean -fdx` does
+    with with_environ(project) as opened:
+        (told,) = holdfast.status(opened).warnings
+    assert (LOST in told, "`holdfast init --scope local`" in told) == (True, True)
+    holdfast.init(project, agent="claude")
+    with with_environ(project) as opened:
+        assert holdfast.status(opened).warnings == []
+
+
+def test_calls_that_were_taken_out_on_purpose_or_stand_elsewhere_are_not_missed(project: Workspace) -> None:
+    holdfast.init(project, agent="claude")
+    holdfast.uninit(project)
+    assert holdfast.status(project).warnings == []
+    holdfast.init(project, agent="claude")
+    holdfast.init(project, scope="user")
+    shutil.rmtree(project.root / ".claude")
+    assert holdfast.status(project).warnings == []
+
+
+def test_a_linked_worktree_misses_the_calls_of_the_main_one(
+    project: Workspace, tmp_path: Path, clock: TickingClock
+) -> None:
+    holdfast.init(project, agent="claude")
+    with a_worktree(project, tmp_path / "linked", clock) as linked:
+        assert holdfast.status(linked).warnings == []
+        shutil.rmtree(project.root / ".claude")
+        assert LOST in holdfast.status(linked).warnings[0]

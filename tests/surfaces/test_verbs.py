@@ -119,7 +119,9 @@ def test_errors_are_said_even_when_quiet(worked: Known, say: Callable[..., Comma
     assert 'There is no run, session or checkpoint "nowhere"' in done.err
 
 
-def test_a_run_that_is_named_where_only_an_option_takes_it_is_told_how(worked: Known, say: Callable[..., Command]) -> None:
+def test_a_run_that_is_named_where_only_an_option_takes_it_is_told_how(
+    worked: Known, say: Callable[..., Command]
+) -> None:
     for words in ("log", "brief", "sessions", "pause", "note text"):
         assert f"try: `holdfast {words.split()[0]} --run RUN` names a run" in say(*words.split(), worked.run).err
     assert "--run" not in say("off", worked.run).err

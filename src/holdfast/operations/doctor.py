@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -97,23 +98,33 @@ def _team(workspace: Workspace) -> Iterator[Check]:
 
 def _calls(workspace: Workspace, levels: list[Level], last: datetime | None) -> Iterator[Check]:
     """Where our calls stand, whether they are all of this version, and whether what they run is there."""
-    ours = {level.name: level for level in levels if hookfile.called(level.settings)}
+    ours = [level.name for level in levels if hookfile.called(level.settings)]
     for level in levels:
         if level.trouble is not None:
             yield Check(
-                f"{level.name} settings", WARNING, f"{level.path}: {level.trouble.message}", level.trouble.hints
+                f"{level.name} settings",
+                WARNING,
+                f"{path_text(level.path)}: {level.trouble.message}",
+                level.trouble.hints,
             )
-        elif level.name in ours and level.name in hooking.SCOPES:
+        elif hookfile.called(level.settings) and level.name in hooking.SCOPES:
             yield from _block(level)
             yield from _programs(workspace, level)
     plugin = client.find_plugin(levels, workspace.environ)
     if plugin is not None:
-        yield from _plugin(workspace, plugin, list(ours))
+        yield from _plugin(workspace, plugin, ours)
     elif not ours:
         yield _nobody(workspace, last)
-    if len(ours) > 1:
-        hints = [f"`holdfast uninit --scope {name}`" for name in list(ours)[1:]]
-        yield Check("twice", WARNING, f"several settings files call us: {', '.join(ours)}", hints)
+    scopes = list(dict.fromkeys(ours))  # the same call in two local files is made once
+    if len(scopes) > 1:
+        hints = [f"`holdfast uninit --scope {name}`" for name in scopes[1:]]
+        yield Check("twice", WARNING, f"several settings files call us: {', '.join(scopes)}", hints)
+
+
+def _init(level: Level) -> list[str]:
+    """What puts our calls into the settings of a level, as they should be."""
+    there = f"cd {shlex.quote(path_text(level.elsewhere))} && " if level.elsewhere else ""
+    return [f"`{there}holdfast init --scope {level.name}`"]
 
 
 def _nobody(workspace: Workspace, last: datetime | None) -> Check:
@@ -149,26 +160,29 @@ def _block(level: Level) -> Iterator[Check]:
     wanted = hooking.block(level.name, sys.executable, inbox)
     missing = [event for event in wanted if event not in calls]
     other = [event for event in calls if event in wanted and calls[event] != [wanted[event]]]
-    remedy = [f"`holdfast init --scope {level.name}`"]
+    remedy = _init(level)
     name = f"{level.name} settings"
     if missing:
-        yield Check(name, WARNING, f"{level.path} lacks our calls for {', '.join(missing)}", remedy)
+        yield Check(name, WARNING, f"{path_text(level.path)} lacks our calls for {', '.join(missing)}", remedy)
     elif other or len(calls) > len(wanted):
-        yield Check(name, WARNING, f"{level.path} has our calls in the form of another version or place", remedy)
+        yield Check(
+            name, WARNING, f"{path_text(level.path)} has our calls in the form of another version or place", remedy
+        )
     else:
-        yield Check(name, OK, f"{level.path} has our calls for all {len(wanted)} events")
+        yield Check(name, OK, f"{path_text(level.path)} has our calls for all {len(wanted)} events")
 
 
 def _programs(workspace: Workspace, level: Level) -> Iterator[Check]:
     """What our calls run. A repository may bring such settings: what they name is tried only if that was allowed."""
     calls = [call for found in hookfile.called(level.settings).values() for call in found]
     exact = [call for call in calls if isinstance(call.get("args"), list)]
-    remedy = [f"`holdfast init --scope {level.name}`"]
-    is_theirs = level.name != "user" and not is_trusted(workspace, level.path)
+    remedy = _init(level)
+    allow = [] if level.elsewhere else [f"`holdfast trust {path_text(level.path)}`"]
+    is_theirs = level.name != "user" and not (allow and is_trusted(workspace, level.path))
     for python in sorted({sound_text(str(call.get("command"))) for call in exact}):
         if is_theirs and python != sys.executable and os.path.isfile(python):
             about = f"{python} is named by settings in the worktree and is not this one, so it was not tried"
-            yield Check("interpreter", WARNING, about, [f"`holdfast trust {path_text(level.path)}`", *remedy])
+            yield Check("interpreter", WARNING, about, [*allow, *remedy])
         else:
             yield _interpreter(workspace, python, remedy)
     words = {sound_text(str(word)) for call in exact for word in call["args"]}
@@ -217,10 +231,10 @@ def _switches(workspace: Workspace, levels: list[Level]) -> Iterator[Check]:
         found.append(Check("switches", BROKEN, "Holdfast is off here", [way]))
     for level in levels:
         if level.is_set("disableAllHooks"):
-            hint = f"take `disableAllHooks` out of {level.path}"
-            found.append(Check("switches", BROKEN, f"{level.path} turns all hooks off", [hint]))
+            hint = f"take `disableAllHooks` out of {path_text(level.path)}"
+            found.append(Check("switches", BROKEN, f"{path_text(level.path)} turns all hooks off", [hint]))
         if level.name == "managed" and level.is_set("allowManagedHooksOnly"):
-            about = f"{level.path} allows only the hooks that an administrator has set"
+            about = f"{path_text(level.path)} allows only the hooks that an administrator has set"
             found.append(Check("switches", BROKEN, about, ["ask whoever manages this machine"]))
     yield from found or [Check("switches", OK, "nothing turns hooks off")]
 

@@ -11,6 +11,7 @@ from holdfast.filling import cap_of, look_at_room, warning_of
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore, Run, Session
 from holdfast.originals import told_of_originals
+from holdfast.recorder import warn_if_lost
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import path_text
 from holdfast.trusting import find_waiting
@@ -61,6 +62,7 @@ def status(workspace: Workspace, *, run: str | None = None) -> Status:
         workspace.warn(warning)
         if told := told_of_originals(workspace):
             workspace.warn(told)
+    warn_if_lost(workspace)
     result.warnings = workspace.warnings
     result.untrusted = find_waiting(workspace)
     return result
