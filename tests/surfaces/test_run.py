@@ -38,7 +38,7 @@ def sessions_of(directory: Path) -> list[Session]:
 def is_there(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it may go while it is looked at
         return False
     return state not in "ZX"
 
