@@ -124,8 +124,11 @@ def judge(workspace: Workspace, definitions: Iterable[Path], command: str, value
     hint = "`holdfast trust` shows it and asks"
     for path in definitions:
         found = look(workspace, path)
-        if found is None or command not in [order.command for order in found.orders]:
+        order = next((order for order in found.orders if order.command == command), None) if found else None
+        if found is None or order is None:
             continue
+        if order.why_not is not None:  # with other values it might run, but whoever allowed the rest was told otherwise
+            return Verdict([], f"it {order.why_not}")
         if found.state == CHANGED:
             return Verdict([], "it was changed since you allowed it, or a file that it names was", hint)
         if found.state == TRUSTED:

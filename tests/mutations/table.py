@@ -251,6 +251,8 @@ GRANTS = [
      "[root.encode(), real.encode(), data]", REVOKED),
     ("a file that nobody has seen", "trusting.py", "if name not in [file.path for file in found.files]]", "if False]",
      of("operations/test_trust", "a_file_that_a_filled_word_names_must_have_been_seen_too")),
+    ("what was said never to run", "trusting.py", "if order.why_not is not None:", "if False:",
+     of("operations/test_trust", "what_is_said_never_to_run_does_not_run_with_values_filled_in_either")),
     ("what a state fills in", "invocation.py", "if name != OWN and not ids.is_safe(values[name]):", "if False:",
      of("operations/test_trust", "what_a_state_says_becomes_no_option_no_path_and_no_second_word")),
     ("a grant that others could write", "grants.py", " and not stat.S_IMODE(status.st_mode) & 0o077", "",

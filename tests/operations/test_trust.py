@@ -209,6 +209,15 @@ def test_what_cannot_run_waits_for_nobody_and_says_why(command: str, why: str, f
     assert why in artifact(faber.load(), "issue").why
 
 
+def test_what_is_said_never_to_run_does_not_run_with_values_filled_in_either(faber: Faber) -> None:
+    """`..` leads out of the project, and `..7` leads nowhere."""
+    faber.workflow(order(), order("sh -c 'echo evil; : ..{work_id}'", "evil"))
+    (found,) = holdfast.trust(faber.workspace).files
+    assert found.orders[1].why_not == "names .., which leads out of the project"
+    allow(faber)
+    assert load(faber) == {"issue": "loaded", "evil": "not run"}
+
+
 def test_a_program_of_the_project_is_not_found_by_its_name_alone(faber: Faber, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f".:{faber.root}/tools:{os.environ['PATH']}")
     faber.workflow(order("issue.sh 7"))
