@@ -19,6 +19,8 @@ from holdfast.text import one_line, path_text
 LONGEST = 4096  # characters of a command
 SLASH = re.compile(r"/[A-Za-z][\w:.-]*")
 FRAGMENT = re.compile(r"[^\s'\"`;|&()<>=,:$\[\]{}*?!#]+")  # what could be a path inside of a word
+MOST_DIRECTORIES, MOST_PARTS = 32, 16  # that are looked into, and that are left out at the beginning of a path
+DEEPEST = 200  # parts of a path
 OWN = "project_root"  # the one placeholder whose value is ours
 
 
@@ -63,23 +65,55 @@ def _filled(word: str, values: dict[str, str]) -> str:
 
 def named_files(words: Iterable[str], root: Path) -> dict[str, str]:
     """The files of the project that the words name: their paths in it, and where they really are."""
-    found = {}
-    for name in dict.fromkeys(_names(words, root)):
-        place = _placed(root, name)
-        if place is not None and os.path.isfile(place.full):
-            found[path_text(place.path)] = place.full
-    return found
+    names = list(dict.fromkeys(_names(words)))
+    found = _there(names, root)
+    directories = [path for path, full in found.items() if path != os.curdir and os.path.isdir(full)]
+    if len(directories) > MOST_DIRECTORIES:
+        raise Unfit(f"names more than {MOST_DIRECTORIES} directories of the project")
+    for directory in directories:  # `cd tools && ./x.sh`
+        found |= _there([os.path.join(directory, name) for name in names if not os.path.isabs(name)], root)
+    return {path: full for path, full in found.items() if os.path.isfile(full)}
 
 
-def _names(words: Iterable[str], root: Path) -> Iterator[str]:
+def _there(names: Iterable[str], root: Path) -> dict[str, str]:
+    places = [_placed(root, name) for name in names]
+    return {path_text(place.path): place.full for place in places if place is not None and os.path.exists(place.full)}
+
+
+def _names(words: Iterable[str]) -> Iterator[str]:
+    """All that could be a path in the words, as the command stands in the project when it runs."""
     for word in words:
-        text = word.replace(f"{{{OWN}}}", path_text(root))
-        yield text
-        yield from FRAGMENT.findall(text)
+        text = word.replace(f"{{{OWN}}}", os.curdir)
+        for part in (text, *_shell_words(text)):
+            yield part
+            for fragment in FRAGMENT.findall(part):
+                yield fragment
+                yield from _ends(fragment)
+
+
+def _shell_words(text: str) -> list[str]:
+    """What a shell would make of a word that is a script: `'./my script.sh'`, `./my\\ script.sh`."""
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return []
+
+
+def _ends(fragment: str) -> Iterator[str]:
+    """What follows the letter of an option, an `@`, or a beginning that only a shell knows: `-fx.mk`, `$PWD/x.sh`."""
+    if os.path.isabs(fragment) and os.path.lexists(fragment):
+        return
+    if fragment.startswith("-"):
+        yield fragment[2:]
+    yield fragment.lstrip("@%+")
+    parts = fragment.split(os.sep)
+    yield from (os.sep.join(parts[number:]).lstrip(os.sep) for number in range(1, min(len(parts), MOST_PARTS)))
 
 
 def _placed(root: Path, name: str) -> inside.Inside | None:
     """Where a name leads; None where it is no path, or that of a program elsewhere."""
+    if name.count(os.sep) > DEEPEST:  # to follow a path of thousands of parts, in all its forms, takes minutes
+        raise Unfit(f"names a path of more than {DEEPEST} parts")
     try:
         return inside.resolve(root, name)
     except inside.Outside as error:

@@ -251,6 +251,8 @@ GRANTS = [
      "[root.encode(), real.encode(), data]", REVOKED),
     ("a file that nobody has seen", "trusting.py", "if name not in [file.path for file in found.files]]", "if False]",
      of("operations/test_trust", "a_file_that_a_filled_word_names_must_have_been_seen_too")),
+    ("a script below a directory that is named", "invocation.py", "for directory in directories:",
+     "for directory in []:", of("operations/test_trust", "a_script_is_found_wherever_it_stands_in_the_command")),
     ("what was said never to run", "trusting.py", "if order.why_not is not None:", "if False:",
      of("operations/test_trust", "what_is_said_never_to_run_does_not_run_with_values_filled_in_either")),
     ("what a state fills in", "invocation.py", "if name != OWN and not ids.is_safe(values[name]):", "if False:",

@@ -181,13 +181,56 @@ def test_a_file_that_a_filled_word_names_must_have_been_seen_too(faber: Faber) -
     assert runs_of(faber) == 0
 
 
-@pytest.mark.parametrize("command", ["sh -c './tools/issue.sh 7'", "env X=tools/issue.sh sh ./tools/issue.sh 7"])
+NAMING = [
+    "sh -c './tools/issue.sh 7'",
+    "env X=tools/issue.sh sh ./tools/issue.sh 7",
+    "sh -c 'cd tools && ./issue.sh 7'",
+    """sh -c 'cd "tools"; exec ./issue.sh 7'""",
+    "env -C tools ./issue.sh 7",
+    "sh -c '$PWD/tools/issue.sh 7'",
+    """sh -c '"$PWD"/tools/issue.sh 7'""",
+    "sh -c '$(pwd)/tools/issue.sh 7'",
+    """sh -c "'{project_root}/tools/issue.sh' 7" """,
+    """sh -c "./tools/is''sue.sh 7" """,
+    "sh -c './tools/is\\sue.sh 7'",
+    "sh -c 'PATH=tools:$PATH; issue.sh 7'",
+    "sed -n -ftools/sed.txt /dev/null",
+]
+
+
+@pytest.mark.parametrize("command", NAMING)
 def test_a_script_is_found_wherever_it_stands_in_the_command(command: str, faber: Faber) -> None:
+    name = "tools/sed.txt" if "sed.txt" in command else "tools/issue.sh"
+    script(faber, "p\n", "tools/sed.txt")
     faber.workflow(order(command))
+    assert [file.path for file in holdfast.trust(faber.workspace).files[0].files] == [name]
     allow(faber)
     assert load(faber) == {"issue": "loaded"}
-    script(faber, "#!/bin/sh\necho evil\n")
+    script(faber, "#!/bin/sh\necho evil\n", name)
     assert load(faber) == {"issue": "not run"}
+
+
+def test_a_script_is_found_also_where_names_have_blanks(clock: TickingClock, tmp_path: Path, home: Path) -> None:
+    (tmp_path / "my project").mkdir()
+    with holdfast.open(tmp_path / "my project") as workspace:
+        workspace.create()
+        faber = Faber(workspace, clock)
+        faber.put(work_id="7")
+        script(faber, SCRIPT, "tools/my issue.sh")
+        for command in ("sh -c './tools/my\\ issue.sh 7'", """sh -c "'{project_root}/tools/my issue.sh' 7" """):
+            faber.workflow(order(command))
+            (found,) = holdfast.trust(workspace).files
+            assert [file.path for file in found.files] == ["tools/my issue.sh"]
+            allow(faber)
+            assert load(faber) == {"issue": "loaded"}
+
+
+def test_a_command_that_names_very_many_directories_never_runs(faber: Faber) -> None:
+    for number in range(40):
+        (faber.root / f"d{number}").mkdir()
+    faber.workflow(order("ls " + " ".join(f"d{number}" for number in range(40))))
+    assert holdfast.trust(faber.workspace).files == []
+    assert artifact(faber.load(), "issue").why == "it names more than 32 directories of the project"
 
 
 @pytest.mark.parametrize(
@@ -199,6 +242,7 @@ def test_a_script_is_found_wherever_it_stands_in_the_command(command: str, faber
         ("sh ../outside.sh", "leads out of the project"),
         ("cat .git/config", "leads out of the project"),
         ("x" * 5_000, "too long"),
+        ("sh " + "a/" * 500 + "x.sh", "names a path of more than 200 parts"),
     ],
 )
 def test_what_cannot_run_waits_for_nobody_and_says_why(command: str, why: str, faber: Faber) -> None:
