@@ -46,6 +46,31 @@ def test_everything_is_shown_spelled_out_and_a_yes_allows_it(brought: Path, say:
     assert granted(say) == []
 
 
+@pytest.mark.parametrize("blank", [" ", "\u00a0", "\u3000", "\u2800"])
+def test_nothing_is_pushed_off_the_screen_by_a_stretch_of_nothing(blank: str, brought: Path) -> None:
+    put(brought, "tools/x.sh", "echo evil" + (blank + "\n") * 3_000 + "echo good" + blank * 10_000 + "\n")
+    artifact = {"id": "issue", "type": "skill", "command": f"sh -c 'evil # {blank * 3_000}' tools/x.sh"}
+    put(brought, WORKFLOW, {"critical_artifacts": {"always_load": [artifact]}})
+    with Terminal("trust", directory=brought) as terminal:
+        terminal.wait_for("[y/N]")
+        terminal.type("n\n")
+        terminal.finish()
+    assert "blanks]' tools/x.sh" in terminal.text
+    assert "| echo evil\r\n    | [2,999 empty lines]\r\n    | echo good[10,000 blanks]" in terminal.text
+    assert len(terminal.text) < 1_000
+
+
+def test_a_name_of_a_file_hides_nothing(brought: Path) -> None:
+    put(brought, "tools/a\u200bb  c.sh", "echo one\n")
+    artifact = {"id": "issue", "type": "skill", "command": "sh 'tools/a\u200bb  c.sh'"}
+    put(brought, WORKFLOW, {"critical_artifacts": {"always_load": [artifact]}})
+    with Terminal("trust", directory=brought) as terminal:
+        terminal.wait_for("[y/N]")
+        terminal.type("n\n")
+        terminal.finish()
+    assert r"which names tools/a\u200bb  c.sh (sha256" in terminal.text
+
+
 @pytest.mark.parametrize("answer", ["n\n", "\n", "\x04"])
 def test_anything_but_a_yes_allows_nothing(answer: str, brought: Path, say: Callable[..., Command]) -> None:
     with Terminal("trust", directory=brought) as terminal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 
@@ -19,6 +20,8 @@ from holdfast.trusting import TRUSTED, Brought
 from holdfast.workspace import Workspace
 
 AGENTS = ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID")  # variables that an agent gives to what it starts
+WHITE = r"[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]"
+BLANK = re.compile(rf"{WHITE}*+(?:\n{WHITE}*+){{6,}}|{WHITE}{{41,}}")  # of a length that nobody needs
 STYLE_OF = {"trusted": "good", "changed": "bad", "waiting": "warn"}
 
 
@@ -64,20 +67,30 @@ def _is_allowed(workspace: Workspace, path: str | None, brought: Brought) -> boo
 def shown(brought: Brought) -> Iterator[Line]:
     """What a file brings, word for word; what would act on a terminal or hide is spelled out."""
     was = " (it has changed since you allowed it)" if brought.state == "changed" else ""
-    yield ("title", f"{one_line(brought.path)}{was}")
+    yield ("title", f"{_literal(brought.path)}{was}")
     for order in brought.orders:
         yield f"  {one_line(order.artifact)}: {_literal(order.command)}"
         if order.why_not:
             yield ("dim", f"    it never runs: it {one_line(order.why_not, 200)}")
     for file in brought.files:
-        yield f"  which names {one_line(file.path)} (sha256 {file.sha256[:16]}…):"
-        yield from (f"    | {spelled(line)}" for line in file.text.split("\n"))
+        yield f"  which names {_literal(file.path)} (sha256 {file.sha256[:16]}…):"
+        yield from (f"    | {line}" for line in _counted(file.text).split("\n"))
         if file.cut:
             yield ("warn", "    | there is more of it: look at all of it before you allow it")
 
 
 def _literal(command: str) -> str:
-    return spelled(command).replace("\n", "\\n").replace("\t", "\\t")
+    return _counted(command).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _counted(text: str) -> str:
+    """The text, spelled out; where there is nothing for long it says so, or what stands before would leave the screen."""
+    return BLANK.sub(_count, spelled(text))
+
+
+def _count(found: re.Match[str]) -> str:
+    lines = found.group().count("\n")
+    return f"\n[{count(lines - 1, 'empty line')}]\n" if lines else f"[{count(len(found.group()), 'blank')}]"
 
 
 def _named(files: list[Brought]) -> str:
