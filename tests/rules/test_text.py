@@ -15,15 +15,15 @@ from holdfast.text import count, escape_path, one_line, path_text, sound, sound_
 
 from .strategies import JSON, WILD_TEXT, examples, many_examples
 
-# Unicode's controls and its Default_Ignorable_Code_Point list, but for U+FE00 to U+FE0F: emoji are made with those.
+# Unicode's controls and its Default_Ignorable_Code_Point list; emoji are made with U+FE0E and U+FE0F, which stay there.
 TAKEN_OUT = {
     "C0": (0x00, 0x08), "C0 after newline": (0x0B, 0x1F), "DEL and C1": (0x7F, 0x9F), "soft hyphen": (0xAD, 0xAD),
     "grapheme joiner": (0x34F, 0x34F), "Arabic letter mark": (0x61C, 0x61C), "Hangul fillers": (0x115F, 0x1160),
     "Khmer inherent vowels": (0x17B4, 0x17B5), "Mongolian selectors": (0x180B, 0x180F),
     "zero-width and marks": (0x200B, 0x200F), "separators": (0x2028, 0x2029), "bidi embeddings": (0x202A, 0x202E),
     "joiners, operators, isolates": (0x2060, 0x206F), "Hangul filler": (0x3164, 0x3164),
-    "byte order mark": (0xFEFF, 0xFEFF), "halfwidth filler": (0xFFA0, 0xFFA0), "annotations": (0xFFF0, 0xFFFB),
-    "shorthand controls": (0x1BCA0, 0x1BCA3), "musical controls": (0x1D173, 0x1D17A), "tags": (0xE0000, 0xE0FFF),
+    "variation selectors": (0xFE00, 0xFE0F), "byte order mark": (0xFEFF, 0xFEFF), "halfwidth filler": (0xFFA0, 0xFFA0), "annotations": (0xFFF0, 0xFFFB),
+    "hieroglyph controls": (0x13430, 0x1343F), "shorthand controls": (0x1BCA0, 0x1BCA3), "musical controls": (0x1D173, 0x1D17A), "tags": (0xE0000, 0xE0FFF),
     "half characters": (0xD800, 0xDFFF),
 }  # fmt: skip
 HARMLESS = [
@@ -36,6 +36,7 @@ HARMLESS = [
     "😀",
     "👩🏽",
     "❤\ufe0f",
+    "⚠\ufe0f ☎\ufe0e",
     "a\tb\nc",
     "½ ∑ → “q”",
     "\xa0",
@@ -50,6 +51,18 @@ ATTACKS = [
 def acts(character: str) -> bool:
     code = ord(character)
     return any(first <= code <= last for first, last in TAKEN_OUT.values())
+
+
+def read(text: str) -> str:
+    """What is left of a text, one character after the other."""
+    pairs = zip("\0" + text, text, strict=False)
+    return "".join(character for before, character in pairs if not acts(character) or draws(before, character))
+
+
+def draws(before: str, character: str) -> bool:
+    """Whether a character makes the symbol before it an emoji, or a plain one again."""
+    is_symbol = before in "\u00a9\u00ae" or "\u203c" <= before <= "\u3299" or "\U0001f000" <= before <= "\U0001faff"
+    return character in "\ufe0e\ufe0f" and is_symbol
 
 
 @pytest.mark.promise(24)
@@ -77,6 +90,15 @@ def test_an_attack_on_a_terminal_or_a_reader_loses_its_power(text: str) -> None:
     assert one_line(text) == one_line(visible(text))
 
 
+@pytest.mark.promise(24)
+@pytest.mark.parametrize("base", ["a", "<", " ", "\n", "😀", "❤"])
+def test_a_row_of_variation_selectors_says_nothing(base: str) -> None:
+    """Sixteen of them are half a byte each: a text that a model reads and nobody sees."""
+    hidden = "".join(chr(0xFE00 + half) for byte in b"obey" for half in divmod(byte, 16))
+    assert visible(f"{base}{hidden}") == base
+    assert visible(f"❤\ufe0f{hidden}\ufe0f\ufe0e") == "❤\ufe0f"
+
+
 def test_line_ends_of_windows_become_plain_ones() -> None:
     assert visible("a\r\nb\rc") == "a\nbc"
 
@@ -86,9 +108,9 @@ def test_line_ends_of_windows_become_plain_ones() -> None:
 @given(WILD_TEXT)
 def test_nothing_that_acts_survives_in_any_text(text: str) -> None:
     seen = visible(text)
-    assert not any(acts(character) for character in seen)
+    assert read(seen) == seen
     assert visible(seen) == seen
-    assert seen == "".join(character for character in text if not acts(character))
+    assert seen == read(text)
 
 
 @pytest.mark.promise(24)
@@ -98,7 +120,7 @@ def test_one_line_is_one_line_and_no_longer_than_asked(text: str, width: int) ->
     line = one_line(text, width)
     assert len(line) <= width
     assert len(line.splitlines()) <= 1
-    assert not any(acts(character) for character in line)
+    assert read(line) == line
     assert line == line.strip()
     assert one_line(line, width) == line
 
