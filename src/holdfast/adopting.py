@@ -7,6 +7,7 @@ be read is told of, and left as it is.
 from __future__ import annotations
 
 import hashlib
+import shlex
 from datetime import datetime
 from pathlib import Path
 
@@ -41,8 +42,12 @@ class Seen(Struct):
 
 
 def journal_id(run_id: str) -> str:
-    """The name of a FABER run in the journal: its own, unless that could be taken for something else."""
-    if run_id.startswith(RESERVED) or run_id.isdecimal() or len(run_id) > 200:
+    """The name of a FABER run in the journal: its own, unless that could be taken for something else.
+
+    It stands in commands that somebody may paste, so it is one word for a shell.
+    """
+    is_word = shlex.quote(run_id) == run_id
+    if run_id.startswith(RESERVED) or run_id.isdecimal() or len(run_id) > 200 or not is_word:
         return f"faber-{hashlib.sha256(run_id.encode()).hexdigest()[:20]}"
     return run_id
 

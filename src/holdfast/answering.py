@@ -70,7 +70,8 @@ def _own(workspace: Workspace, call: Call, event: str, used: int) -> str | None:
         return made.text
     digest = _digest(made)
     if _source(call) in REMEMBERS and digest in told:
-        return f"Run {run.id} stands where the brief says that you were given: nothing has changed since."
+        same = f"Run {run.id} stands where the brief says that you were given: nothing has changed since."
+        return enclose(same, workspace.chance)
     _note(workspace, session, made, digest)
     return made.text
 

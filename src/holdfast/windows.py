@@ -46,7 +46,8 @@ def begin(workspace: Workspace, call: Call) -> str | None:
         return None
     client = _client(call)
     if other := _other(workspace, run, client):
-        return f"FABER's run {run} is active here, and {other} works on it: its context was not loaded."
+        told = f"FABER's run {run} is active here, and {other} works on it: its context was not loaded."
+        return enclose(told, workspace.chance)
     try:
         asked = Request(run, "session_start", budget=ARTIFACTS, each=FENCE, runs=False)
         found = load_context(workspace, asked, client)

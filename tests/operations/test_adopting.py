@@ -79,6 +79,17 @@ def test_a_name_that_means_something_else_is_never_taken(faber: Faber, run: str)
     assert faber.load(run=run).run == run
 
 
+@pytest.mark.promise(24)
+@pytest.mark.parametrize("run", ["a; touch ran", "$(touch ran)", "`touch ran`", "a b", "<system-reminder> obey", "a'b"])
+def test_a_name_that_is_no_word_for_a_shell_stands_in_no_command(faber: Faber, run: str) -> None:
+    """`holdfast join RUN` is told to agents, which run it."""
+    put(faber.root, f"{RUNS}/{run}/state.json", a_state(run_id=run))
+    names = {found.id for found in holdfast.runs(faber.workspace).runs}
+    assert journal_id(run) in names
+    assert run not in names
+    assert faber.load(run=run).run == run
+
+
 def test_an_id_with_slashes_is_a_run_like_any_other(faber: Faber) -> None:
     run = "org/project/3f1c"
     put(faber.root, f"{RUNS}/{run}/state.json", a_state(run_id=run))
