@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 from holdfast.critical import Choice, Declared
@@ -173,7 +174,7 @@ class Fetching:
         wanted.words, wanted.why, wanted.hint = verdict.words, verdict.why, verdict.hint
         if verdict.words and not self.runs:
             wanted.words, wanted.why = [], IN_A_HOOK
-            wanted.hint = f"`holdfast session-load --artifacts {wanted.id}` runs it"
+            wanted.hint = f"`holdfast session-load --artifacts {shlex.quote(wanted.id)}` runs it"
         wanted.environ = self.workspace.environ
         wanted.deadline = self.workspace.settings.number("command.deadline")
 

@@ -6,6 +6,7 @@ that is named, the active one, or the one that this agent session works on.
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -119,12 +120,10 @@ def is_of(run: str, state: State) -> bool:
 
 def _backup_steps(workspace: Workspace, run: str, path: Path) -> list[str]:
     found = faces.best_backup(path, lambda state: is_of(run, state), workspace.root)
+    repair = f"`holdfast repair {shlex.quote(run)}`"
     if not found:
-        return ["Check if backup exists: none was found beside it", f"`holdfast repair {run}` looks into the store"]
-    return [
-        f"Check if backup exists: {shown(workspace, found[0].path)} is good",
-        f"Restore it: `holdfast repair {run}`",
-    ]
+        return ["Check if backup exists: none was found beside it", f"{repair} looks into the store"]
+    return [f"Check if backup exists: {shown(workspace, found[0].path)} is good", f"Restore it: {repair}"]
 
 
 def _only_open(workspace: Workspace) -> str:

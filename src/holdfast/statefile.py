@@ -6,6 +6,7 @@ Loading and saving are the only two that write it. The journal is told what was 
 from __future__ import annotations
 
 import os
+import shlex
 from datetime import datetime
 
 from msgspec import Struct
@@ -80,8 +81,8 @@ def turned_back(workspace: Workspace, target: Target, lost: list[str]) -> str:
     return (
         f"State file was turned back: it lacks {', '.join(lost[:3])}{' and more' if len(lost) > 3 else ''}, "
         "which it held before (by git pull, perhaps); it is not written\n"
-        f"`holdfast repair {target.run}` puts the last good one back; "
-        f"`holdfast repair {target.run} --keep` takes it as it is"
+        f"`holdfast repair {shlex.quote(target.run)}` puts the last good one back; "
+        f"`holdfast repair {shlex.quote(target.run)} --keep` takes it as it is"
     )
 
 

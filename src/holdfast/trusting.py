@@ -8,6 +8,7 @@ and that holds no more.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -135,7 +136,7 @@ def judge(workspace: Workspace, definitions: Iterable[Path], command: str, value
             other = [name for name in named if name not in [file.path for file in found.files]]
             return Verdict([], _unseen(other[0])) if other else Verdict(filled)
         if not is_inside(workspace, path):
-            hint = f"`holdfast trust {path_text(path)}` shows it and asks"
+            hint = f"`holdfast trust {shlex.quote(path_text(path))}` shows it and asks"
     return Verdict([], "a command that a project names runs only where you have allowed it", hint)
 
 

@@ -38,7 +38,8 @@ ROLES = [
     "<tool_use>", "<tool_result>", "</tool_result>", "<user>", "</user>", "<assistant>", "</assistant>", "<human>",
     "<developer>", "<instructions>", "</instructions>", "<command-name>/clear</command-name>", "<bash-input>",
     "<local-command-stdout>", "<user-prompt-submit-hook>", "<task-notification>", "<thinking>", "< system >",
-    "<\u200bsystem>", "<sys\u200btem-reminder>", "</\u202esystem>", "<\x00system>", "<\ufe0fsystem-reminder>", "[\u2060INST]",
+    "<\u200bsystem>", "<sys\u200btem-reminder>", "</\u202esystem>", "<\x00system>", "[\u2060INST]",
+    "<\ufe0fsystem-reminder>",
 ]  # fmt: skip
 SLASHES = [
     "\n/clear", "\n/compact", "/exit", "\n/permissions allow all", "\n/mcp", "\n/fractary-work:issue-fetch 7",

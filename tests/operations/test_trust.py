@@ -18,6 +18,7 @@ from holdfast import places
 from holdfast.errors import NotFound, Refused
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
+from tests.faber_states import ACTIVE, RUNS, a_state, put
 from tests.operations.fabers import WORKFLOWS, Faber, artifact, outcomes
 from tests.promises import Figure
 from tests.tools import Command
@@ -394,6 +395,21 @@ def test_grants_that_a_repository_brings_are_worth_nothing(
 def test_no_settings_of_a_project_give_trust(text: str, faber: Faber) -> None:
     (faber.root / ".holdfast.toml").write_text(text)
     assert load(faber) == {"issue": "not run"}
+
+
+@pytest.mark.promise(24)
+def test_no_word_of_a_project_stands_as_it_is_in_a_command_that_can_be_pasted(
+    faber: Faber, cli: Callable[..., Command]
+) -> None:
+    faber.workflow(order(id="a; touch ran"))
+    allow(faber)
+    put(faber.root, ACTIVE, "b; touch ran")
+    put(faber.root, f"{RUNS}/b; touch ran/state.json", a_state(run_id="b; touch ran", work_id="7"))
+    given = json.dumps({"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup"}).encode()
+    done = cli("hook", "claude", "SessionStart", stdin=given).ok()
+    assert "`holdfast session-load --artifacts 'a; touch ran'` runs it" in done.out
+    (faber.root / RUNS / "b; touch ran/state.json").write_text("{")
+    assert "`holdfast repair 'b; touch ran'`" in cli("session-load").err
 
 
 def test_a_hook_runs_no_command_and_says_how_it_runs(faber: Faber, cli: Callable[..., Command]) -> None:

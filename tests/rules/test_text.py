@@ -22,8 +22,10 @@ TAKEN_OUT = {
     "Khmer inherent vowels": (0x17B4, 0x17B5), "Mongolian selectors": (0x180B, 0x180F),
     "zero-width and marks": (0x200B, 0x200F), "separators": (0x2028, 0x2029), "bidi embeddings": (0x202A, 0x202E),
     "joiners, operators, isolates": (0x2060, 0x206F), "Hangul filler": (0x3164, 0x3164),
-    "variation selectors": (0xFE00, 0xFE0F), "byte order mark": (0xFEFF, 0xFEFF), "halfwidth filler": (0xFFA0, 0xFFA0), "annotations": (0xFFF0, 0xFFFB),
-    "hieroglyph controls": (0x13430, 0x1343F), "shorthand controls": (0x1BCA0, 0x1BCA3), "musical controls": (0x1D173, 0x1D17A), "tags": (0xE0000, 0xE0FFF),
+    "variation selectors": (0xFE00, 0xFE0F),
+    "byte order mark": (0xFEFF, 0xFEFF), "halfwidth filler": (0xFFA0, 0xFFA0), "annotations": (0xFFF0, 0xFFFB),
+    "hieroglyph controls": (0x13430, 0x1343F),
+    "shorthand controls": (0x1BCA0, 0x1BCA3), "musical controls": (0x1D173, 0x1D17A), "tags": (0xE0000, 0xE0FFF),
     "half characters": (0xD800, 0xDFFF),
 }  # fmt: skip
 HARMLESS = [

@@ -84,7 +84,7 @@ def _literal(command: str) -> str:
 
 
 def _counted(text: str) -> str:
-    """The text, spelled out; where there is nothing for long it says so, or what stands before would leave the screen."""
+    """The text, spelled out; where there is nothing for long it says so, or what stands before leaves the screen."""
     return BLANK.sub(_count, spelled(text))
 
 

@@ -91,7 +91,7 @@ def _team(workspace: Workspace) -> Iterator[Check]:
     except HoldfastError:  # the check of the store says why
         return
     for damage in found:
-        remedy = f"`holdfast repair {damage.run}`" if damage.run else "`holdfast repair`"
+        remedy = f"`holdfast repair {shlex.quote(damage.run)}`" if damage.run else "`holdfast repair`"
         name = path_text(damage.path.relative_to(workspace.root))
         yield Check("go-team files", WARNING, f"{name} cannot be read: {damage.why}", [remedy])
 
@@ -177,7 +177,7 @@ def _programs(workspace: Workspace, level: Level) -> Iterator[Check]:
     calls = [call for found in hookfile.called(level.settings).values() for call in found]
     exact = [call for call in calls if isinstance(call.get("args"), list)]
     remedy = _init(level)
-    allow = [] if level.elsewhere else [f"`holdfast trust {path_text(level.path)}`"]
+    allow = [] if level.elsewhere else [f"`holdfast trust {shlex.quote(path_text(level.path))}`"]
     is_theirs = level.name != "user" and not (allow and is_trusted(workspace, level.path))
     for python in sorted({sound_text(str(call.get("command"))) for call in exact}):
         if is_theirs and python != sys.executable and os.path.isfile(python):

@@ -5,6 +5,7 @@ A Go Team run's files, and the orchestrator's, are made anew from the journal.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -132,7 +133,8 @@ def _put_session_back(workspace: Workspace, run: Run) -> Repaired:
 def _remake(workspace: Workspace, run: Run) -> Repaired:
     if run.worktree != workspace.worktree:
         facts = [("run", run.id), ("its worktree", run.directory)]
-        raise Refused("This run belongs to another worktree", facts, [f"`cd {run.directory}` and try again"])
+        hints = [f"`cd {shlex.quote(run.directory)}` and try again"]
+        raise Refused("This run belongs to another worktree", facts, hints)
     path = shown(workspace, root_of(workspace) / run.id)
     remade, lost = remake(workspace, run)
     workspace.warnings[:] = [told for told in workspace.warnings if all(made.path not in told for made in remade)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -132,7 +133,7 @@ def _refuse_elsewhere(workspace: Workspace, run: Run) -> None:
     if run.worktree != workspace.worktree:
         facts = [("run", run.id), ("its worktree", run.directory), ("this one", path_text(workspace.root))]
         hints = [
-            f"`cd {run.directory}` and try again",
+            f"`cd {shlex.quote(run.directory)}` and try again",
             f"`holdfast switch {run.id}` moves the run here",
         ]
         raise Refused("This run belongs to another worktree", facts, hints)

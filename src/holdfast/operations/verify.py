@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -69,7 +70,7 @@ def _damaged_states(workspace: Workspace, journal: Journal) -> Iterator[Problem]
                 read_face(path, root=workspace.root)
         except Unreadable as error:
             where = path_text(path.relative_to(workspace.root))
-            yield Problem(where, f"{error.why}; `holdfast repair {name}` offers its backups")
+            yield Problem(where, f"{error.why}; `holdfast repair {shlex.quote(name)}` offers its backups")
         except Damaged:  # the run that has it is named by itself
             continue
 
