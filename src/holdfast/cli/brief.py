@@ -16,4 +16,4 @@ from holdfast.workspace import Workspace
 def brief(workspace: Workspace, run: str | None, budget: int | None) -> Said:
     """What the next session would be told, exactly."""
     found = briefing.brief(workspace, run=run, budget=budget)
-    return Said(found, [found.text])
+    return Said(found, [found.text], fenced=True)

@@ -37,6 +37,7 @@ class Said(Struct, frozen=True):
     short: Iterable[Line] | None = None  # the data for somebody who wants to hear little
     then: Callable[[], int] | None = None  # what follows for somebody at a terminal, once all is said
     stream: Callable[[bool], None] | None = None  # for what has no end: told whether it speaks JSON
+    fenced: bool = False  # whether the data stands in a fence; where an agent reads it, the talk does then too
 
 
 class Manner(Struct, frozen=True):
@@ -62,21 +63,26 @@ def answer(act: Callable[[Workspace], Said], manner: Manner) -> int:
             print_json(said.result)
             return said.code
         if not manner.quiet:
-            words.emit((("warn", f"holdfast: {warning}") for warning in workspace.warnings), sys.stderr)
-            words.emit(said.talk, sys.stderr)
+            talk = [*(("warn", f"holdfast: {warning}") for warning in workspace.warnings), *said.talk]
+            is_fenced = manner.fence or (said.fenced and not sys.stderr.isatty())
+            words.emit(_fenced(talk, workspace) if is_fenced and talk else talk, sys.stderr)
         if manner.verbose:
             words.emit([("dim", f"store: {workspace.place}"), ("dim", f"worktree: {workspace.root}")], sys.stderr)
     data = said.short if manner.quiet and said.short is not None else said.data
     if manner.fence:
-        from holdfast.fence import enclose
-
-        words.emit([enclose(_text(data), workspace.chance)])
+        words.emit(_fenced(data, workspace))
         return said.code
     if callable(data):
         data()
     else:
         words.emit(data)
     return said.then() if said.then else said.code
+
+
+def _fenced(data: Iterable[Line] | Callable[[], None], workspace: Workspace) -> list[Line]:
+    from holdfast.fence import enclose
+
+    return [enclose(_text(data), workspace.chance)]
 
 
 def _text(data: Iterable[Line] | Callable[[], None]) -> str:
@@ -128,13 +134,13 @@ def _as_utf8(argument: str) -> str:
 
 
 def _guarded(arguments: list[str], act: Callable[[list[str]], int]) -> int:
-    as_json = "--json" in arguments
+    as_json, fence = "--json" in arguments, "--fence" in arguments
     try:
         code = act(arguments)
         sys.stdout.flush()
         return code
     except HoldfastError as error:
-        return say_error(error, as_json)
+        return say_error(error, as_json, fence)
     except KeyboardInterrupt:
         words.emit(["", "Interrupted. What was acknowledged is kept."], sys.stderr)
         return INTERRUPTED
@@ -162,22 +168,31 @@ def _escaped(found: re.Match[str]) -> str:
     return "".join(f"\\u{high:02x}{low:02x}" for high, low in zip(pair[::2], pair[1::2], strict=True))
 
 
-def say_error(error: HoldfastError, as_json: bool) -> int:
+def say_error(error: HoldfastError, as_json: bool, fence: bool = False) -> int:
     error.message, *error.hints = _without_secrets([error.message, *error.hints])
     error.facts = [(name, value) for name, value in _without_secrets(error.facts)]
     if as_json and _said_as_json(error):
         return error.code
+    lines = _error_lines(error)
+    if fence or not sys.stderr.isatty():  # an agent reads it, and facts may be anybody's words
+        from holdfast import ids
+        from holdfast.fence import enclose, tame
+
+        text = _text(lines)
+        lines = [enclose(text, ids.make_mark) if fence else tame(text)]
+    words.emit(lines, sys.stderr)
+    return error.code
+
+
+def _error_lines(error: HoldfastError) -> list[Line]:
     if isinstance(error, WorkflowError):
         from holdfast.reporting import told_error
 
-        words.emit(told_error(error, words.marks()), sys.stderr)
-        return error.code
+        return list(told_error(error, words.marks()))
     width = max((len(name) for name, _ in error.facts), default=0)
     lines: list[words.Line] = [("bad", f"holdfast: {one_line(error.message)}")]
     lines += [f"  {one_line(name).ljust(width)}  {one_line(value, 500)}" for name, value in error.facts]
-    lines += [f"  try: {one_line(hint)}" for hint in error.hints]
-    words.emit(lines, sys.stderr)
-    return error.code
+    return [*lines, *(f"  try: {one_line(hint)}" for hint in error.hints)]
 
 
 def _without_secrets(told: list[Any]) -> list[Any]:

@@ -92,8 +92,8 @@ session_end = _save_command("session-end")
 
 def _loaded(workspace: Workspace, found: Brief | Reloaded) -> Said:
     if isinstance(found, Brief):
-        return Said(found, [found.text])
-    return Said(found, _lines(workspace, found), told_warnings(found.warnings, words.marks()))
+        return Said(found, [found.text], fenced=True)
+    return Said(found, _lines(workspace, found), told_warnings(found.warnings, words.marks()), fenced=True)
 
 
 def _lines(workspace: Workspace, found: Reloaded) -> Iterator[Line]:
