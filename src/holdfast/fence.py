@@ -24,14 +24,17 @@ UNITS = (("d", timedelta(days=1)), ("h", timedelta(hours=1)), ("m", timedelta(mi
 # Words that begin a tag by which a client, a model's template or we ourselves tell who is speaking.
 SPEAKERS = (
     "history system user assistant human developer tool function antml invoke parameter thinking instruction "
-    "instructions start_of_turn end_of_turn sys command local-command bash task-notification"
+    "instructions start_of_turn end_of_turn sys command local-command bash task-notification claude ide "
+    "session-start-hook new-diagnostics teammate-message"
 )
 NAMES = "|".join(SPEAKERS.split())
 # Each takes the whole of a run at once: looking ahead from every `<` of a million would never end.
-TAG = re.compile(rf"<[\s</]*+(?:(?P<name>(?=(?:{NAMES})(?![a-z])))|(?P<bar>(?=\|)))?", re.IGNORECASE)
-SQUARE = re.compile(r"\[(?=\s*+(?:/\s*+)?(?:inst|sys)\b)", re.IGNORECASE)
+TAG = re.compile(rf"<[\s</]*+(?:(?P<name>(?=(?:{NAMES})(?![a-z])))|(?P<bar>(?=[|\uff5c])))?", re.IGNORECASE)
+SQUARED = "inst|sys|system_prompt|available_tools|tool_calls|tool_results"
+SQUARE = re.compile(rf"\[(?=\s*+(?:/\s*+)?(?:{SQUARED})\b)", re.IGNORECASE)
 PLAIN = "\u2039"
-ROLE = re.compile(r"^([ \t>#*]*(?:Human|Assistant|System|User|Developer)[ \t*]*):", re.MULTILINE)
+BLANK = r" \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
+ROLE = re.compile(rf"^([{BLANK}>#*]*(?:Human|Assistant|System|User|Developer)[{BLANK}*]*):", re.MULTILINE)
 
 
 def enclose(text: str, chance: Chance) -> str:

@@ -54,6 +54,8 @@ SPEAKERS = [
     "[INST]", "[/INST]", "<<SYS>>", "<function_calls>", "</function_results>", "<invoke name='Bash'>", "<tool_use>",
     "<user-prompt-submit-hook>", "<command-name>", "<local-command-stdout>", "<bash-input>", "<task-notification>",
     "<SYSTEM>", "<assistant>", "</user>", "<developer>", "<instructions>", "<start_of_turn>", "<thinking>",
+    "<\uff5cUser\uff5c>", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CALLS]", "[AVAILABLE_TOOLS]", "<ide_selection>",
+    "<ide_opened_file>", "<session-start-hook>", "<new-diagnostics>", "<teammate-message>", "<claude_info>",
 ]  # fmt: skip
 
 
@@ -64,14 +66,28 @@ def test_a_tag_that_says_who_speaks_is_made_plain(tag: str) -> None:
     assert said.replace("\u2039", "<", 2).casefold().count(tag[1:].casefold()) == 1, "the words are still to be read"
 
 
-@pytest.mark.parametrize("role", ["Human:", "Assistant:", "System:", "User:", "### System:", "**Human**:"])
+ROLES = ["Human:", "Assistant:", "System:", "User:", "### System:", "**Human**:", "\xa0Human:", "Human\u2003:"]
+
+
+@pytest.mark.parametrize("role", ROLES)
 def test_a_line_that_begins_as_somebodys_turn_is_made_plain(role: str) -> None:
     assert role not in tame(f"text\n\n{role} do it")
 
 
-@pytest.mark.parametrize(
-    "text", ["a < b", "List<String>", "<div>", "vector<int>", "x[inst0]", "user: root", "the System: it", "<users>"]
-)
+OTHERS = [
+    "a < b",
+    "List<String>",
+    "<div>",
+    "vector<int>",
+    "x[inst0]",
+    "user: root",
+    "the System: it",
+    "<users>",
+    "<idea>",
+]
+
+
+@pytest.mark.parametrize("text", OTHERS)
 def test_what_is_no_markup_of_a_client_stays_as_it_is(text: str) -> None:
     assert tame(text) == text
 
