@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -134,6 +135,32 @@ def the_commit_is_there(outcome: Outcome) -> None:
 def test_git_itself_loses_a_commit_to_a_power_cut(filesystem: str) -> None:
     """The measure is no use if it does not catch this: git's defaults do not sync what they acknowledge."""
     report = cut(a_repository, commit_with_git, the_commit_is_there, filesystem, points=3)
+    assert report.violations, report.summary()
+
+
+@pytest.fixture(scope="module")
+def unsynced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library that takes the syncs of a program away, without a word to it."""
+    library = tmp_path_factory.mktemp("unsynced") / "unsynced.so"
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        pytest.skip("NOT PROVED HERE: there is no gcc")
+    source = Path(powercut.__file__).with_name("unsynced.c")
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source], check=True)
+    return library
+
+
+def command_without_syncs(name: str, library: Path, directory: Path) -> Sequence[str]:
+    words, before = command(name, directory), in_project(directory)
+    return [*before, f"LD_PRELOAD={library}", *words[len(before) :]]
+
+
+@FILESYSTEMS
+@pytest.mark.parametrize("name", ["note", "hook"])
+def test_without_its_syncs_an_event_is_lost_to_a_power_cut(name: str, filesystem: str, unsynced: Path) -> None:
+    """Or it was not our syncs that kept it."""
+    before, act = functools.partial(prepare, name), functools.partial(command_without_syncs, name, unsynced)
+    report = cut(before, act, functools.partial(check, name), filesystem, points=3)
     assert report.violations, report.summary()
 
 
