@@ -7,12 +7,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import pytest
 
 from tests.marked import find_tests
-from tests.promises import add
+from tests.promises import Report, Row, add
 
 from .tree import ROOT
 
@@ -88,6 +89,23 @@ def test_figures_of_one_name_add_up() -> None:
     for name, value in (("a", 1), ("a", 2.5), ("b", "x"), ("b", "y"), ("b", "x")):
         add(figures, name, value)
     assert figures == {"a": 3.5, "b": "x, y"}
+
+
+def lines_of(page: str) -> set[str]:
+    return {line for line in page.splitlines() if line.startswith("  - `test")}
+
+
+def test_what_a_report_does_not_hold_stays_as_the_page_has_it() -> None:
+    """The long proofs take hours: each new report was of a few, and the page forgot what all others had counted."""
+    script = run_path(str(ROOT / "scripts" / "promises"))
+    page = (ROOT / "docs" / "promises.md").read_text()
+    name = "test_a_hundred_thousand_reads_all_find_one_complete_version"
+    row = Row([3], "long", "passed", "2999-01-02", seed="5", figures={"reads": 123_456, "of, them": "7 of 8"})
+    report = Report(tests={f"tests/crash/test_readers.py::{name}": row})
+    made = script["MARKS"].sub(lambda _: script["table"](page, report), page)
+    new = f"  - `{name}`: long, 1 passed on 2999-01-02; of, them: 7 of 8; reads: 123,456; seed 5"
+    assert lines_of(made) - lines_of(page) - {line for line in lines_of(made) if line.endswith("not run")} == {new}
+    assert script["MARKS"].sub(lambda _: script["table"](made, Report()), made) == made
 
 
 def test_the_table_is_made_from_a_report_alone(suite: Path) -> None:
