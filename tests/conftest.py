@@ -18,8 +18,9 @@ from tests.tools import Command
 
 pytest_plugins = ("tests.promises",)
 
-# A background job of a shell ignores Ctrl-C, and so would everything that a test starts.
+# A background job of a shell ignores Ctrl-C, and one under `nohup` a closed terminal: so would all that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # How long an example takes says what else the machine does, and not whether the code is right.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -138,7 +138,7 @@ def test_no_verb_lets_through_what_a_terminal_would_obey(
 
 def test_questions_are_harmless_too(hostile: tuple[Path, Known]) -> None:
     directory, known = hostile
-    for arguments in (("delete", known.earlier), ("forget", SHORT)):
+    for arguments in (("delete", known.earlier), ("forget", "6")):
         with Terminal(*arguments, directory=directory) as terminal:
             terminal.wait_for("[y/N]")
             terminal.type("n\n")

@@ -41,7 +41,7 @@ def settled(project: Workspace) -> Workspace:
     git(project.root, "commit", "-q", "-m", "first")
     take(project)
     with shadow_of(project) as shadow:
-        wait_until_settled(shadow.git.directory / "info")
+        wait_until_settled(shadow.directory / "excludes")
     wait_until_settled(project.root)
     take(project)
     with shadow_of(project) as shadow:
