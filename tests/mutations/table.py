@@ -369,7 +369,7 @@ SECRETS = [
     ("artifacts that are loaded", "fetching.py",
      "loaded.text = self.workspace.hide(loaded.text)",
      "pass",
-     of("operations/test_secrets", "artifacts_that_a_session_loads_are_without_secrets")),
+     of("operations/test_secrets", "what_stands_in_for_a_long_artifact_holds_no_half_of_a_secret")),
     ("what a workflow says of its artifacts", "loading.py",
      "told = [without_secrets(workspace, report) for report in reports]",
      "told = reports",

@@ -426,6 +426,16 @@ def test_artifacts_that_a_session_loads_are_without_secrets(faber: Faber) -> Non
     assert [artifact.content for artifact in faber.load().artifacts] == ["Deploy with [redacted token]\n"]
 
 
+def test_what_stands_in_for_a_long_artifact_holds_no_half_of_a_secret(faber: Faber) -> None:
+    """It is cut at 160 characters a line, and half a token looks like none."""
+    put(faber.root, {"spec.md": f"{'Deploy ' * 19}with {canary('artifact')}\n" * 100})
+    faber.put()
+    faber.workflow(text("spec"))
+    (found,) = faber.load(budget=1_000).artifacts
+    assert "It begins" in str(found.content)
+    assert canary("artifact")[:8] not in str(found.content)
+
+
 def test_what_a_workflow_says_of_its_artifacts_is_told_without_secrets(faber: Faber) -> None:
     secret = canary("workflow")
     faber.put()
