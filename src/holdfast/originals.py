@@ -68,9 +68,12 @@ def remove_originals(workspace: Workspace, needed: int, dry_run: bool) -> tuple[
 
 
 def remove_original(original: Original) -> None:
-    """Remove one. Its mark goes last, so that what a kill leaves is still known for what it is."""
+    """Remove one. Its mark goes last, so that what a kill leaves is still known for what it is.
+
+    The database goes first, as its name sorts: what a kill leaves looks new, and stays as long as a new one would.
+    """
     if original.path.is_dir():
-        for path in sorted(original.path.iterdir(), key=lambda path: path.name == MARK):
+        for path in sorted(original.path.iterdir(), key=lambda path: (path.name == MARK, path.name)):
             files.remove(path)
         shutil.rmtree(original.path)
     else:

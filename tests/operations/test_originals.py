@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -133,6 +133,24 @@ def put_ballast(original: Path, clock: TickingClock) -> None:
 
 
 @pytest.mark.promise(11)
+def test_of_what_goes_the_database_goes_first_and_what_it_is_known_by_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its directory looks new once something is gone from it: a kill left the database there for another month."""
+    names = ["nothing-lost", "journal.sums", "journal.db-wal", "journal.db"]
+    for name in names:
+        (tmp_path / name).touch()
+    gone: list[str] = []
+
+    def remove(path: Path) -> None:
+        gone.append(path.name)
+        path.unlink()
+
+    monkeypatch.setattr(files, "remove", remove)
+    originals.remove_original(originals.Original(tmp_path, 0, datetime.now(UTC), True))
+    assert gone == ["journal.db", "journal.db-wal", "journal.sums", "nothing-lost"]
+
+
 def test_a_store_that_a_backup_replaced_stays_for_a_month(
     project: Workspace, clock: TickingClock, tmp_path: Path
 ) -> None:
