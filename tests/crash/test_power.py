@@ -133,9 +133,12 @@ def the_commit_is_there(outcome: Outcome) -> None:
 
 @FILESYSTEMS
 def test_git_itself_loses_a_commit_to_a_power_cut(filesystem: str) -> None:
-    """The measure is no use if it does not catch this: git's defaults do not sync what they acknowledge."""
-    report = cut(a_repository, commit_with_git, the_commit_is_there, filesystem, points=3)
-    assert report.violations, report.summary()
+    """The measure is no use if it does not catch this: git's defaults do not sync what they acknowledge.
+
+    The system may write it down by itself in time, where other work makes it busy: of some tries one is enough.
+    """
+    tries = (cut(a_repository, commit_with_git, the_commit_is_there, filesystem, points=3) for _ in range(5))
+    assert any(report.violations for report in tries)
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import functools
 import os
@@ -650,25 +651,24 @@ def test_cut_that_flushes_first_loses_nothing() -> None:
 
 
 @pytest.mark.long
-def test_power_cuts_leave_no_mount_and_no_loop_device_behind() -> None:
+def test_power_cuts_leave_no_mount_and_no_loop_device_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of its own: another test may be at the same work."""
     skip_unless_power_can_be_cut("ext4")
-    before = mounts_and_loops()
+    monkeypatch.setattr(powercut, "work_directory", lambda: contextlib.nullcontext(tmp_path))
+    before = Path("/proc/self/mounts").read_text()
     with pytest.raises(powercut.PowercutError, match="prepared badly"):
         powercut.cut_everywhere(
             prepare=prepare_badly,
             command=functools.partial(write_new_state, "durable"),
             check=state_is_whole,
         )
-    assert mounts_and_loops() == before
+    assert Path("/proc/self/mounts").read_text() == before
+    loops = [backing.read_text() for backing in Path("/sys/block").glob("loop*/loop/backing_file")]
+    assert [loop for loop in loops if str(tmp_path) in loop] == []
 
 
 def prepare_badly(directory: Path) -> None:
     raise RuntimeError("prepared badly")
-
-
-def mounts_and_loops() -> tuple[str, list[str]]:
-    loops = [backing.read_text() for backing in Path("/sys/block").glob("loop*/loop/backing_file")]
-    return Path("/proc/self/mounts").read_text(), loops
 
 
 def test_function_that_a_worker_cannot_find_is_refused() -> None:
