@@ -107,16 +107,18 @@ class Collecting:
     def __init__(self, path: Path, seed: object) -> None:
         self.path = path.absolute()
         self.seed = None if seed is None else str(seed)
+        self.begun: dict[str, Row] = {}
         self.rows: dict[str, Row] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        row = self.rows.get(report.nodeid) or self._row(report)
+        row = self.begun.get(report.nodeid) or self._row(report)
         if row is None:
             return
-        self.rows[report.nodeid] = row
+        self.begun[report.nodeid] = row
         if report.outcome != PASSED and row.outcome != FAILED:
             row.outcome = report.outcome
-        if report.when == "teardown":
+        if report.when == "teardown":  # whoever breaks a run off has not seen those pass that had begun
+            self.rows[report.nodeid] = row
             for name, value in _told(report, "figure"):
                 add(row.figures, name, value)
             seed = row.figures.pop("seed", None)

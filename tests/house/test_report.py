@@ -74,6 +74,13 @@ def test_a_report_has_a_row_for_every_marked_test_and_runs_complete_each_other(s
     assert second == first
 
 
+def test_a_test_that_was_broken_off_has_no_row(suite: Path) -> None:
+    """It had passed, said the report: it had been set up."""
+    breaking = "import pytest\n@pytest.mark.promise(1)\ndef test_broken_off():\n    raise KeyboardInterrupt\n"
+    (suite / "tests" / "test_small.py").write_text(SUITE + breaking)
+    assert "test_broken_off" not in run(suite, "-m", "not long")
+
+
 def test_what_is_read_from_the_source_is_what_pytest_collects(suite: Path) -> None:
     assert [(str(test).partition("::")[2], test.promises, test.long) for test in find_tests(suite)] == [
         ("test_counted", (1,), False),
