@@ -308,13 +308,13 @@ def _with_alternates(directory: Path) -> Iterator[Path]:
 
 
 def _is_new(directory: Path, seen: set[str]) -> bool:
-    real = os.path.realpath(directory)
-    if real in seen or len(seen) > MOST_ALTERNATES:
+    if len(seen) > MOST_ALTERNATES or (real := os.path.realpath(directory)) in seen:
         return False
     seen.add(real)
     return True
 
 
 def _borrowed(directory: Path) -> Iterator[Path]:
-    lines = (files.read(directory / "info" / "alternates", 1024 * 1024) or b"").splitlines()
+    """Each line once: to ask where each of thousands leads takes its time, though they all lead to the same place."""
+    lines = dict.fromkeys((files.read(directory / "info" / "alternates", 1024 * 1024) or b"").splitlines())
     return (directory / os.fsdecode(line) for line in lines if line and not line.startswith(b"#") and b"\0" not in line)

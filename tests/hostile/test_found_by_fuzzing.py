@@ -124,6 +124,24 @@ def test_a_head_with_a_zero_byte_names_nothing(repository: Path) -> None:
 # What a repository's object directory can hold
 
 
+@pytest.mark.parametrize("line", ["|", "{}"], ids=["the same", "others"])
+def test_thousands_of_lines_of_alternates_are_not_looked_up_one_by_one(
+    line: str, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A megabyte of them took seconds of every checkpoint."""
+    objects, asked = repository / ".git/objects", list[object]()
+    (objects / "info/alternates").write_text("".join(f"{line.format(number)}\n" for number in range(20_000)))
+    realpath = os.path.realpath
+
+    def counted(path: Path) -> str:
+        asked.append(path)
+        return realpath(path)
+
+    monkeypatch.setattr(os.path, "realpath", counted)
+    Known(objects, Format("sha1"))
+    assert len(asked) < 1_100
+
+
 @pytest.mark.promise(23)
 def test_alternates_that_lead_in_circles_are_followed_once(repository: Path, tmp_path: Path, begin: Begin) -> None:
     """A hundred lines that name each other were ten thousand million places to look at."""
