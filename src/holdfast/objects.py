@@ -23,6 +23,7 @@ BLOB, TREE = "blob", "tree"
 SMALL = 1 << 18  # bytes
 FEW = 100  # objects
 TABLE = 8 + 4 * 256  # bytes before the names in the index of a pack
+ABSENT = (FileNotFoundError, NotADirectoryError, PermissionError)  # alternates may name anything
 DEEPEST, MOST_ALTERNATES = 6, 1_000  # directories that a repository borrows from, in a row and altogether
 TYPE_NUMBER = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
 DIRECTORY = 0o040000
@@ -280,7 +281,7 @@ def _index_of(table: list[tuple[bytes, int, int]], checksum: bytes, form: Format
 def _packs_in(directory: str) -> list[str]:
     try:
         names = os.listdir(directory + "/pack")
-    except FileNotFoundError:
+    except ABSENT:
         return []
     return [f"{directory}/pack/{name}" for name in names if name.endswith((".idx", ".keep"))]
 
@@ -288,14 +289,14 @@ def _packs_in(directory: str) -> list[str]:
 def _size(path: str) -> int:
     try:
         return os.stat(path).st_size
-    except FileNotFoundError:
+    except ABSENT:
         return 0
 
 
 def _look(path: str) -> int:
     try:
         return os.stat(path).st_mtime_ns
-    except FileNotFoundError:
+    except ABSENT:
         return 0
 
 
@@ -308,7 +309,8 @@ def _with_alternates(directory: Path) -> Iterator[Path]:
 
 
 def _is_new(directory: Path, seen: set[str]) -> bool:
-    if len(seen) > MOST_ALTERNATES or (real := os.path.realpath(directory)) in seen:
+    """Whether it is a directory that was not there yet; a line may name anything, and git passes over what is none."""
+    if len(seen) > MOST_ALTERNATES or not os.path.isdir(directory) or (real := os.path.realpath(directory)) in seen:
         return False
     seen.add(real)
     return True

@@ -143,6 +143,22 @@ def test_thousands_of_lines_of_alternates_are_not_looked_up_one_by_one(
 
 
 @pytest.mark.promise(23)
+@pytest.mark.parametrize("kind", ["a file", "a file as packs", "a long name", "a loop"])
+def test_alternates_that_are_no_directories_are_passed_over(kind: str, project: Workspace, tmp_path: Path) -> None:
+    """A file in the place of one ended a checkpoint with a traceback."""
+    borrowed = tmp_path / ("x" * 300 if kind == "a long name" else "borrowed")
+    if kind == "a file":
+        borrowed.touch()
+    elif kind == "a file as packs":
+        borrowed.mkdir()
+        (borrowed / "pack").touch()
+    elif kind == "a loop":
+        borrowed.symlink_to(borrowed)
+    (project.root / ".git/objects/info/alternates").write_text(f"{borrowed}\n")
+    assert holdfast.checkpoint(project).checkpoint
+
+
+@pytest.mark.promise(23)
 def test_alternates_that_lead_in_circles_are_followed_once(repository: Path, tmp_path: Path, begin: Begin) -> None:
     """A hundred lines that name each other were ten thousand million places to look at."""
     objects = repository / ".git/objects"
