@@ -314,23 +314,19 @@ def made(worked: Workspace, target: Path) -> Iterator[bytes]:
     assert goals(worked) == ["Keep it"]
 
 
-def starts_of_parts(data: bytes) -> Iterator[int]:
-    """Where each compressed part begins."""
-    left = data
-    while left:
-        yield len(data) - len(left)
-        unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-        unpacking.decompress(left)
-        left = unpacking.unused_data
+def unpacked(data: bytes) -> bytes | None:
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error):
+        return None
 
 
 def test_every_byte_of_a_backup_counts(worked: Workspace, made: bytes, target: Path) -> None:
-    unread = {start + at for start in starts_of_parts(made) for at in range(4, 10)}  # gzip's date, and whose it is
     for at in range(0, len(made), max(1, len(made) // 25)):
-        if at in unread:
-            continue
         damaged = bytearray(made)
         damaged[at] ^= 0x20
+        if unpacked(bytes(damaged)) == unpacked(made):  # gzip's date, or a bit that fills a byte up: nobody reads it
+            continue
         target.write_bytes(damaged)
         with pytest.raises(Damaged):
             holdfast.restore_backup(worked, str(target))

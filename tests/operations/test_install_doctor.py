@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast import client, hooking
+from holdfast import client, hooking, intake
 from holdfast.operations.doctor import Check
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
@@ -247,6 +247,16 @@ def transcript(home: Path, root: Path, age: float) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     os.utime(path, (time.time() - age,) * 2)
+
+
+def test_a_call_that_is_taken_in_at_this_moment_hides_no_other(
+    installed: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The end of a turn takes them in beside us, and the doctor said that none had ever arrived."""
+    hook(installed.root, "claude", "Stop", b"{}")
+    found = [*intake.waiting(installed.inbox), "00000000000000000001-2cc64b64-1-a0a0a0a0"]
+    monkeypatch.setattr(intake, "waiting", lambda inbox: found)
+    assert check(installed, "calls").state == "ok"
 
 
 def test_the_last_call_is_told_whether_it_waits_or_was_taken_in(installed: Workspace) -> None:

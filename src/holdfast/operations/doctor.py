@@ -282,15 +282,13 @@ def _numbers(version: str) -> list[int]:
 def _last_call(workspace: Workspace) -> datetime | None:
     """When a call last arrived: one that waits, or one that was taken in."""
     try:
-        times = [
-            datetime.fromtimestamp((workspace.inbox / name).stat().st_mtime, UTC)
-            for name in intake.waiting(workspace.inbox)
-        ]
+        looks = [files.signature(workspace.inbox / name) for name in intake.waiting(workspace.inbox)]
+        times = [datetime.fromtimestamp(look[1] / 1e9, UTC) for look in looks if look]  # others were taken in meanwhile
         if workspace.exists:
             with workspace.reading() as journal:
                 sessions = journal.list_sessions(limit=50)
             times += [found.last_active or found.opened for found in sessions if found.agent == hooking.AGENT]
-    except (HoldfastError, OSError):  # the check of the store says why, or it was taken in meanwhile
+    except (HoldfastError, OSError):  # the check of the store says why
         return None
     return max(times, default=None)
 
