@@ -23,7 +23,7 @@ from holdfast import files
 
 Value = int | float | str
 Figure = Callable[[str, Value], None]
-FAST, LONG = "fast", "long"
+TIERS = FAST, LONG, HOURS = "fast", "long", "hours"
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 
@@ -77,7 +77,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Properties travel with a report, also from one process to another; marks do not."""
     for item in items:
         if numbers := sorted({number for mark in item.iter_markers("promise") for number in mark.args}):
-            tier = LONG if item.get_closest_marker("long") else FAST
+            tier = next((tier for tier in (HOURS, LONG) if item.get_closest_marker(tier)), FAST)
             item.user_properties.append(("promise", (numbers, tier)))
 
 

@@ -11,7 +11,7 @@ import pytest
 import holdfast
 from holdfast import archive
 from tests.crash.cases import GOAL, a_project_with_a_run, adopt, in_project, opened, the_run
-from tests.crash.modes import FAILURES, KILLS
+from tests.crash.modes import FAILURES, KILLS, each_tier
 from tests.faults import tracer
 from tests.faults.explorer import Command, Prepare, explore
 from tests.faults.report import Check, Outcome
@@ -77,8 +77,8 @@ def test_a_kill_leaves_what_was_or_what_shall_be(what: str) -> None:
     _explore(what, ("kill",), points=3)
 
 
-@pytest.mark.long
+@each_tier(3)
 @pytest.mark.promise(3, 4, 5)
 @pytest.mark.parametrize("what", NAMES)
-def test_wherever_it_breaks_off_it_leaves_what_was_or_what_shall_be(what: str) -> None:
-    _explore(what, (*KILLS, *FAILURES), points=None)
+def test_wherever_it_breaks_off_it_leaves_what_was_or_what_shall_be(what: str, points: int | None) -> None:
+    _explore(what, (*KILLS, *FAILURES), points=points)

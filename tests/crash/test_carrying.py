@@ -14,7 +14,7 @@ import holdfast
 from holdfast.departed import PURGING
 from tests.canaries import hits
 from tests.crash.cases import an_empty_project, opened, verb
-from tests.crash.modes import FAILURES, KILLS
+from tests.crash.modes import FAILURES, KILLS, each_tier
 from tests.faults import tracer
 from tests.faults.explorer import explore
 from tests.faults.report import Outcome
@@ -152,9 +152,9 @@ def test_what_was_broken_off_is_whole_or_can_be_finished(name: str) -> None:
     broken(name, ("kill", "ENOSPC"), points=3)
 
 
-@pytest.mark.long
+@each_tier(3)
 @pytest.mark.promise(1, 5, 27)
 @BY_SCENE
 @pytest.mark.parametrize("mode", [*KILLS, *FAILURES])
-def test_wherever_it_breaks_off_it_is_whole_or_can_be_finished(name: str, mode: str) -> None:
-    broken(name, (mode,), points=None)
+def test_wherever_it_breaks_off_it_is_whole_or_can_be_finished(name: str, mode: str, points: int | None) -> None:
+    broken(name, (mode,), points=points)

@@ -1,6 +1,6 @@
 """Kill, tear and fail checkpoints and the ways back at the calls by which they change anything, git's own included.
 
-The tier of every commit tries a spread of points; `-m long` tries all of them, in every mode.
+The tier of every commit tries a few calls; `-m long` tries a spread of them in every mode, `-m hours` all of them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from holdfast.checkpointing import shadow_of
 from holdfast.model import Draft, Restore
 from holdfast.workspace import Workspace
 from tests.crash.checkpoint_cases import VERBS, Scene
-from tests.crash.modes import ENDS, FAILURES, KILLS
+from tests.crash.modes import ENDS, FAILURES, KILLS, each_tier
 from tests.faults import tracer
 from tests.faults.explorer import explore
 from tests.faults.report import Report
@@ -72,19 +72,19 @@ def test_a_ref_of_which_the_system_took_a_part_at_first_is_written_whole() -> No
     assert report.runs >= 1, report.summary()
 
 
-@pytest.mark.long
+@each_tier(8)
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "bisect"])  # it has a test of its own, below
-def test_a_verb_killed_at_any_point_leaves_all_as_it_was_or_done_or_tells_of_it(verb: str) -> None:
-    _explore(verb, KILLS, points=None)
+def test_a_verb_killed_at_any_point_leaves_all_as_it_was_or_done_or_tells_of_it(verb: str, points: int | None) -> None:
+    _explore(verb, KILLS, points=points)
 
 
-@pytest.mark.long
+@each_tier(3)
 @BY_NAME
-def test_a_verb_that_the_system_fails_at_any_point_tells_it_and_costs_nothing(verb: str) -> None:
-    _explore(verb, FAILURES, points=None)
+def test_a_verb_that_the_system_fails_at_any_point_tells_it_and_costs_nothing(verb: str, points: int | None) -> None:
+    _explore(verb, FAILURES, points=points)
 
 
-@pytest.mark.long
+@pytest.mark.hours
 def test_the_busiest_verb_of_all_is_broken_at_every_call() -> None:
     """It makes a checkpoint, and goes back to others again and again, each time for a command to be tried."""
     report = _explore("bisect", (*KILLS, "ENOSPC"), points=None)

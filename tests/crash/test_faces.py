@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.crash.cases import environment
-from tests.crash.modes import FAILURES, KILLS
+from tests.crash.modes import FAILURES, KILLS, each_tier
 from tests.faber_states import with_a_session
 from tests.faults import powercut, tracer
 from tests.faults.explorer import explore
@@ -82,18 +82,18 @@ def test_a_failing_system_call_leaves_a_whole_version_and_is_told() -> None:
     break_it(FAILURES, points=4)
 
 
+@each_tier(20)
 @needs_tracer
-@pytest.mark.long
 @pytest.mark.promise(1)
-def test_a_kill_at_any_point_leaves_the_old_version_or_the_new_one() -> None:
-    break_it(KILLS, points=None)
+def test_a_kill_at_any_point_leaves_the_old_version_or_the_new_one(points: int | None) -> None:
+    break_it(KILLS, points=points)
 
 
+@each_tier(8)
 @needs_tracer
-@pytest.mark.long
 @pytest.mark.promise(5)
-def test_any_failing_system_call_leaves_a_whole_version_and_is_told() -> None:
-    break_it(FAILURES, points=None)
+def test_any_failing_system_call_leaves_a_whole_version_and_is_told(points: int | None) -> None:
+    break_it(FAILURES, points=points)
 
 
 @pytest.mark.long

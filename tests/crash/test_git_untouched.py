@@ -14,7 +14,7 @@ import pytest
 from tests.crash import cases, more_cases
 from tests.crash.cases import CASES, Case, an_empty_project
 from tests.crash.checkpoint_cases import Tree, differing, git, git_of
-from tests.crash.modes import KILLS
+from tests.crash.modes import KILLS, each_tier
 from tests.crash.more_cases import MORE
 from tests.faults import tracer
 from tests.faults.explorer import explore
@@ -78,10 +78,10 @@ def test_what_git_itself_changes_is_seen(line: str, seen: str, tmp_path: Path) -
     assert seen in differing(git_of(tmp_path), before)
 
 
-@pytest.mark.long
+@each_tier(3)
 @pytest.mark.skipif(tracer.available() is not None, reason=f"NOT PROVED HERE: {tracer.available()}")
 @BY_NAME
-def test_a_verb_that_is_killed_leaves_all_of_git_alone_that_is_not_ours(case: Case) -> None:
+def test_a_verb_that_is_killed_leaves_all_of_git_alone_that_is_not_ours(case: Case, points: int | None) -> None:
     known: Tree = {}
 
     def check(outcome: Outcome) -> None:
@@ -96,6 +96,7 @@ def test_a_verb_that_is_killed_leaves_all_of_git_alone_that_is_not_ours(case: Ca
         command=case.command,
         check=check,
         modes=KILLS,
+        points=points,
         stdin=case.stdin,
     )
     report.assert_clean()

@@ -16,7 +16,7 @@ import holdfast
 from holdfast import teamfiles
 from holdfast.workspace import Workspace
 from tests.crash.cases import GOAL, Case, an_empty_project, opened, verb
-from tests.crash.modes import ENDS, FAILURES, KILLS
+from tests.crash.modes import ENDS, FAILURES, KILLS, each_tier
 from tests.faults import tracer
 from tests.faults.explorer import explore
 from tests.faults.report import Outcome
@@ -99,15 +99,15 @@ def test_a_failing_system_call_costs_nothing_and_the_next_command_brings_the_fil
     break_it(case, SOME, points=2)
 
 
-@pytest.mark.long
+@each_tier(8)
 @pytest.mark.promise(1)
 @BY_NAME
-def test_a_kill_at_any_point_leaves_every_file_of_a_team_whole(case: Case) -> None:
-    break_it(case, KILLS, points=None)
+def test_a_kill_at_any_point_leaves_every_file_of_a_team_whole(case: Case, points: int | None) -> None:
+    break_it(case, KILLS, points=points)
 
 
-@pytest.mark.long
+@each_tier(3)
 @pytest.mark.promise(5)
 @BY_NAME
-def test_any_failing_system_call_costs_a_team_nothing(case: Case) -> None:
-    break_it(case, FAILURES, points=None)
+def test_any_failing_system_call_costs_a_team_nothing(case: Case, points: int | None) -> None:
+    break_it(case, FAILURES, points=points)

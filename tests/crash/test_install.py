@@ -13,7 +13,7 @@ import holdfast
 from holdfast.hookfile import called
 from holdfast.hooking import ANSWERED, KEPT
 from tests.crash.cases import an_empty_project, in_project, opened
-from tests.crash.modes import ENDS, FAILURES, KILLS
+from tests.crash.modes import ENDS, FAILURES, KILLS, each_tier
 from tests.faults import tracer
 from tests.faults.explorer import explore
 from tests.faults.report import Outcome
@@ -89,13 +89,13 @@ def test_taking_out_that_is_killed_can_be_finished(prepare: Callable[[Path], Non
     explore(prepare=prepare, command=command, check=check, modes=ENDS, points=4).assert_clean()
 
 
-@pytest.mark.long
+@each_tier(8)
 @BY_START
 @pytest.mark.parametrize("installed", [False, True], ids=["init", "uninit"])
 def test_wherever_it_breaks_off_it_can_be_taken_back(
-    prepare: Callable[[Path], None], installed: bool, tmp_path: Path
+    prepare: Callable[[Path], None], installed: bool, tmp_path: Path, points: int | None
 ) -> None:
     check = comes_back(before(prepare, tmp_path / "before"))
     arguments = ("uninit",) if installed else ("init", "--agent", "claude")
     command = verb(*arguments, installed=installed)
-    explore(prepare=prepare, command=command, check=check, modes=(*KILLS, *FAILURES), points=None).assert_clean()
+    explore(prepare=prepare, command=command, check=check, modes=(*KILLS, *FAILURES), points=points).assert_clean()

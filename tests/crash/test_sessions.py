@@ -20,7 +20,7 @@ from holdfast.operations.repair import Repaired
 from holdfast.reporting import Reloaded, SessionSaved
 from holdfast.workspace import Workspace
 from tests.crash.cases import an_empty_project, opened, verb
-from tests.crash.modes import ENDS, FAILURES, KILLS
+from tests.crash.modes import ENDS, FAILURES, KILLS, each_tier
 from tests.faber_states import ACTIVE, RUN, RUNS, put, put_state
 from tests.faults import tracer
 from tests.faults.explorer import explore
@@ -180,15 +180,17 @@ def test_a_failing_system_call_is_told_in_a_sentence_and_leaves_a_whole_state(ca
     _explore(case, ("ENOSPC", "EIO", "EACCES", "sticky:ENOSPC"), points=2)
 
 
-@pytest.mark.long
+@each_tier(8)
 @pytest.mark.promise(1)
 @BY_NAME
-def test_a_kill_at_any_point_leaves_the_old_state_or_the_new_one_and_the_next_command_works(case: Case) -> None:
-    _explore(case, KILLS, points=None)
+def test_a_kill_at_any_point_leaves_the_old_state_or_the_new_one_and_the_next_command_works(
+    case: Case, points: int | None
+) -> None:
+    _explore(case, KILLS, points=points)
 
 
-@pytest.mark.long
+@each_tier(3)
 @pytest.mark.promise(5)
 @BY_NAME
-def test_any_failing_system_call_is_told_in_a_sentence_and_leaves_a_whole_state(case: Case) -> None:
-    _explore(case, (*FAILURES, "EACCES"), points=None)
+def test_any_failing_system_call_is_told_in_a_sentence_and_leaves_a_whole_state(case: Case, points: int | None) -> None:
+    _explore(case, (*FAILURES, "EACCES"), points=points)

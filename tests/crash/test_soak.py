@@ -1,4 +1,4 @@
-"""The soak: `python -m pytest -m long tests/crash/test_soak.py -s` (about half an hour on two cores)."""
+"""The soak: `python -m pytest -m hours tests/crash/test_soak.py -s` (about half an hour on two cores)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_short_life_with_kills_exports_tidyings_and_an_upgrade_ends_whole(figu
     figure("events of a life with kills", life.given)
 
 
-@pytest.mark.long
+@pytest.mark.hours
 def test_a_long_life_ends_whole_and_under_its_cap(figure: Figure) -> None:
     events = int(os.environ.get("SOAK_EVENTS", "100000"))
     seed = int(os.environ.get("SOAK_SEED", "1"))

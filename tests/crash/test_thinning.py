@@ -14,7 +14,7 @@ from holdfast.model import Draft
 from holdfast.originals import list_originals
 from holdfast.workspace import Workspace
 from tests.crash.cases import an_empty_project, opened, verb
-from tests.crash.modes import FAILURES, KILLS
+from tests.crash.modes import FAILURES, KILLS, each_tier
 from tests.faults import tracer
 from tests.faults.explorer import explore
 from tests.faults.report import Outcome
@@ -104,7 +104,7 @@ def test_a_broken_thinning_loses_no_event_and_is_finished_by_the_next_one() -> N
     thinned("torn", points=4)
 
 
-@pytest.mark.long
+@each_tier(3)
 @pytest.mark.parametrize("mode", [*KILLS, *FAILURES])
-def test_a_thinning_loses_no_event_wherever_it_breaks_off(mode: str) -> None:
-    thinned(mode, points=None)
+def test_a_thinning_loses_no_event_wherever_it_breaks_off(mode: str, points: int | None) -> None:
+    thinned(mode, points=points)

@@ -11,7 +11,7 @@ import pytest
 import holdfast
 from tests.crash.cases import opened
 from tests.crash.checkpoint_cases import Scene, Tree, git, git_of, worktree_of
-from tests.crash.modes import FAILURES, KILLS
+from tests.crash.modes import FAILURES, KILLS, each_tier
 from tests.faults import tracer
 from tests.faults.explorer import explore
 from tests.faults.report import Outcome
@@ -76,7 +76,7 @@ def test_a_broken_tidying_loses_nothing_and_is_finished_by_the_next_one(mode: st
     tidied(mode, points=3)
 
 
-@pytest.mark.long
+@each_tier(3)
 @pytest.mark.parametrize("mode", [*KILLS, *FAILURES])
-def test_a_tidying_loses_nothing_wherever_it_breaks_off(mode: str) -> None:
-    tidied(mode, points=None)
+def test_a_tidying_loses_nothing_wherever_it_breaks_off(mode: str, points: int | None) -> None:
+    tidied(mode, points=points)

@@ -1,6 +1,6 @@
 """Kill, tear and fail the verbs at the calls by which they change anything, and look at what is left.
 
-The tier of every commit tries a spread of points; `-m long` tries all of them, in every mode.
+The tier of every commit tries a few calls; `-m long` tries a spread of them in every mode, `-m hours` all of them.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from tests.crash.cases import CASES, Case
-from tests.crash.modes import ENDS, FAILURES, KILLS
+from tests.crash.modes import ENDS, FAILURES, KILLS, each_tier
 from tests.crash.more_cases import MORE
 from tests.faults import tracer
 from tests.faults.explorer import explore
@@ -74,15 +74,15 @@ def test_a_new_journal_has_its_log_or_is_refused() -> None:
     assert report.runs >= 4, report.summary()
 
 
-@pytest.mark.long
+@each_tier(8)
 @pytest.mark.promise(1)
 @named(*CASES, *MORE)
-def test_a_kill_at_any_point_loses_nothing_that_was_acknowledged(case: Case) -> None:
-    _explore(case, KILLS, points=None)
+def test_a_kill_at_any_point_loses_nothing_that_was_acknowledged(case: Case, points: int | None) -> None:
+    _explore(case, KILLS, points=points)
 
 
-@pytest.mark.long
+@each_tier(3)
 @pytest.mark.promise(5)
 @named(*CASES, *MORE)
-def test_any_failing_system_call_is_told_in_a_sentence_and_costs_nothing(case: Case) -> None:
-    _explore(case, FAILURES, points=None)
+def test_any_failing_system_call_is_told_in_a_sentence_and_costs_nothing(case: Case, points: int | None) -> None:
+    _explore(case, FAILURES, points=points)

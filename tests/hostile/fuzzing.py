@@ -10,17 +10,24 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from holdfast.errors import HoldfastError
 from tests.hostile.mutating import LARGEST, Mutator
 from tests.hostile.parsers import Parser
 
 FAST = 2_000  # inputs a parser, with every change
+ON_DEMAND = 100_000
+MANY = 1_000_000
 QUICK = 2 << 20  # bytes of the largest of those; two or three of them would take as long as all others
-ON_DEMAND = int(os.environ.get("FUZZ_INPUTS", "100000"))
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 HANG = 1.0  # seconds of work for each megabyte that is begun
 STUCK = 60.0  # seconds of waiting, whatever else the machine does
 GROWTH = 200 * 1024  # KB; a command has some 45 MB before it reads anything, and must stay below 256 MB
+
+each_number = pytest.mark.parametrize(
+    "count", [FAST, pytest.param(ON_DEMAND, marks=pytest.mark.long), pytest.param(MANY, marks=pytest.mark.hours)]
+)
 
 
 class Hang(BaseException):

@@ -1,7 +1,7 @@
 """Promise 19: whatever is read, the answer is a value or one of our own errors; never another exception, never a hang.
 
 2,000 inputs a parser with every change, the same ones each time. `scripts/test -m long tests/hostile/test_fuzz.py`
-takes 100,000; `FUZZ_INPUTS` says how many else, and `FUZZ_SEED` which ones.
+takes 100,000 and `-m hours` a million; `FUZZ_SEED` says which ones.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from holdfast import config, intake
 from holdfast.errors import HoldfastError
 from holdfast.intake import Call
 from tests.hostile import inputs
-from tests.hostile.fuzzing import FAST, ON_DEMAND, fuzz
+from tests.hostile.fuzzing import FAST, each_number, fuzz
 from tests.hostile.parsers import PARSERS, Parser
 from tests.hostile.parsers_on_disk import ON_DISK, on_disk
 from tests.promises import Figure
@@ -34,7 +34,6 @@ pytestmark = pytest.mark.promise(19)
 
 BATCH = 20  # inputs that are tried together, where trying one costs much
 Begin = Callable[[], None]
-each_number = pytest.mark.parametrize("count", [FAST, pytest.param(ON_DEMAND, marks=pytest.mark.long)])
 
 
 @each_number

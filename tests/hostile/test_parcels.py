@@ -28,6 +28,7 @@ from tests.hostile.forging import (
     told,
     without,
 )
+from tests.hostile.fuzzing import each_number
 from tests.promises import Figure
 
 
@@ -197,9 +198,12 @@ def rename(parts: Parts, run: str) -> None:
 
 
 @pytest.mark.promise(19)
-def test_whatever_stands_in_a_sealed_file_it_is_read_or_refused_in_a_sentence(file: Path) -> None:
+@each_number
+def test_whatever_stands_in_a_sealed_file_it_is_read_or_refused_in_a_sentence(
+    file: Path, count: int, figure: Figure
+) -> None:
     chance, path, base = random.Random(11), file.with_name("fuzzed"), parts_of(file)
-    for _ in range(int(os.environ.get("FUZZ_INPUTS", "500"))):
+    for _ in range(count):
         parts = {**base, "manifest": {**base["manifest"]}}
         name = chance.choice(["events", "events", "checkpoints", "objects"])
         data = bytearray(parts[name])
@@ -216,3 +220,4 @@ def test_whatever_stands_in_a_sealed_file_it_is_read_or_refused_in_a_sentence(fi
         except HoldfastError as error:
             told = (error.message, error.hints)
             assert all(told), told
+    figure("fuzzed inputs", count)

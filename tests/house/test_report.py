@@ -19,6 +19,7 @@ from .tree import ROOT
 
 SUITE = """
 import pytest
+from tests.crash.modes import each_tier
 FOUR = pytest.mark.promise(4)
 @pytest.mark.promise(1)
 @pytest.mark.parametrize("case", [1, 2])
@@ -38,6 +39,10 @@ def test_skipped():
 def test_long(figure):
     figure("file systems", "ext4")
     figure("file systems", "xfs")
+@pytest.mark.promise(6)
+@each_tier(3)
+def test_tiered(points):
+    pass
 def test_unmarked():
     pass
 """
@@ -47,7 +52,7 @@ def test_unmarked():
 def suite(tmp_path: Path) -> Path:
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_small.py").write_text(SUITE)
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    promise\n    long\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    promise\n    long\n    hours\n")
     return tmp_path
 
 
@@ -61,7 +66,7 @@ def run(suite: Path, *arguments: str) -> dict[str, Any]:
 
 
 def test_a_report_has_a_row_for_every_marked_test_and_runs_complete_each_other(suite: Path) -> None:
-    first = run(suite, "-m", "not long", "--numprocesses=1")
+    first = run(suite, "-m", "not long and not hours", "--numprocesses=1")
     assert {name: (row["promises"], row["tier"], row["outcome"], row["seed"]) for name, row in first.items()} == {
         "test_counted[1]": ([1], "fast", "passed", "7"),
         "test_counted[2]": ([1], "fast", "passed", "7"),
@@ -71,23 +76,26 @@ def test_a_report_has_a_row_for_every_marked_test_and_runs_complete_each_other(s
     assert [row["figures"] for row in first.values()] == [{"points": 11}, {"points": 12}, {"points": 1}, {}]
     second = run(suite, "-m", "long")
     assert second.pop("test_long")["figures"] == {"file systems": "ext4, xfs"}
+    assert second.pop("test_tiered[some]")["tier"] == "long"
     assert second == first
+    assert run(suite, "-m", "hours")["test_tiered[every]"]["tier"] == "hours"
 
 
 def test_a_test_that_was_broken_off_has_no_row(suite: Path) -> None:
     """It had passed, said the report: it had been set up."""
     breaking = "import pytest\n@pytest.mark.promise(1)\ndef test_broken_off():\n    raise KeyboardInterrupt\n"
     (suite / "tests" / "test_small.py").write_text(SUITE + breaking)
-    assert "test_broken_off" not in run(suite, "-m", "not long")
+    assert "test_broken_off" not in run(suite, "-m", "not long and not hours")
 
 
 def test_what_is_read_from_the_source_is_what_pytest_collects(suite: Path) -> None:
-    assert [(str(test).partition("::")[2], test.promises, test.long) for test in find_tests(suite)] == [
-        ("test_counted", (1,), False),
-        ("test_failing", (2, 3), False),
-        ("test_skipped", (4,), False),
-        ("test_long", (5,), True),
-        ("test_unmarked", (), False),
+    assert [(str(test).partition("::")[2], test.promises, test.tier) for test in find_tests(suite)] == [
+        ("test_counted", (1,), "fast"),
+        ("test_failing", (2, 3), "fast"),
+        ("test_skipped", (4,), "fast"),
+        ("test_long", (5,), "long"),
+        ("test_tiered", (6,), "long"),
+        ("test_unmarked", (), "fast"),
     ]
 
 
