@@ -178,7 +178,8 @@ class Mutator:
     def _written(self, value: Any) -> bytes:
         """As some writer of JSON would write it; texts that no UTF-8 holds as it should not be done, too."""
         plain = bool(self.chance.randrange(3))
-        text = json.dumps(value, ensure_ascii=plain, indent=self.chance.choice((None, None, 1)))
+        between = self.chance.choice((None, None, (",\n ", ": ")))  # with an indentation, deep values take milliseconds
+        text = json.dumps(value, ensure_ascii=plain, separators=between)
         if not self.chance.randrange(10):
             text = text.replace("}", ', "x": 1, "x": 2}', 1)
         return text.encode("utf-8", "surrogatepass" if self.chance.randrange(2) else "replace")
