@@ -7,19 +7,24 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.promises import FAST, HOURS, LONG
+from tests.promises import FAST, HOURS, LONG, TIERS
 
 ROOT = Path(__file__).parents[1]
 TESTS = (ast.FunctionDef, ast.AsyncFunctionDef)
+TIERED = {  # decorators of other modules that part a test's cases into tiers
+    "each_tier": (LONG, HOURS),
+    "each_number": TIERS,
+    "each_lesser_number": (FAST, LONG),
+}
 
 
 class Marked(NamedTuple):
-    """A test function; one with parameters stands for all of its cases, and is of the quickest tier that has any."""
+    """A test function; one with parameters stands for all of its cases."""
 
     file: str
     name: str
     promises: tuple[int, ...]
-    tier: str
+    tiers: tuple[str, ...]  # the quickest first
 
     def __str__(self) -> str:
         return f"{self.file}::{self.name}"
@@ -38,8 +43,8 @@ def _tests(path: Path, root: Path) -> Iterator[Marked]:
         if isinstance(node, TESTS) and node.name.startswith("test"):
             found = [*marks, *_marks(node.decorator_list, named)]
             numbers = {number for name, numbers in found if name == "promise" for number in numbers}
-            tier = next((tier for tier in (LONG, HOURS) if any(name == tier for name, _ in found)), FAST)
-            yield Marked(path.relative_to(root).as_posix(), node.name, tuple(sorted(numbers)), tier)
+            tiers = _tiers({name for name, _ in found}, node.decorator_list, named)
+            yield Marked(path.relative_to(root).as_posix(), node.name, tuple(sorted(numbers)), tiers)
 
 
 def _assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
@@ -62,8 +67,28 @@ def _marks(expressions: Iterable[ast.expr], named: dict[str, ast.expr]) -> Itera
             yield from ((name, []) for name in _name(expression))
 
 
+def _tiers(marks: set[str], decorators: list[ast.expr], named: dict[str, ast.expr]) -> tuple[str, ...]:
+    """A mark on the test is for all of its cases; one inside of a decorator is for some, and the others are fast."""
+    if own := marks & {LONG, HOURS}:
+        return tuple(own)
+    for helper in (_called(decorator) for decorator in decorators):
+        if helper in TIERED and helper not in named:
+            return TIERED[helper]
+    text = " ".join(_text(decorator, named) for decorator in decorators)
+    return (FAST, *(tier for tier in (LONG, HOURS) if f"pytest.mark.{tier}" in text))
+
+
+def _text(expression: ast.expr, named: dict[str, ast.expr]) -> str:
+    """The source, with that of all names of the module that are used in it."""
+    used = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)} & named.keys()
+    others = {name: value for name, value in named.items() if name not in used}
+    return " ".join([ast.unparse(expression), *(_text(named[name], others) for name in sorted(used))])
+
+
+def _called(decorator: ast.expr) -> str:
+    return ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
+
+
 def _name(expression: ast.expr) -> list[str]:
-    text = ast.unparse(expression.func if isinstance(expression, ast.Call) else expression)
-    if text == "each_tier":  # of tests/crash/modes.py
-        return [LONG]
+    text = _called(expression)
     return [text.removeprefix("pytest.mark.")] if text.startswith("pytest.mark.") else []

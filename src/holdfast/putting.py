@@ -160,7 +160,11 @@ class Putting:
     def _full(self, path: bytes) -> bytes:
         parts = path.split(b"/")
         if b".." in parts or b"" in parts or b"." in parts or parts[0] in (b".git", b".holdfast"):
-            raise Refused("A checkpoint names a path that is not inside the worktree", [("path", os.fsdecode(path))])
+            raise Refused(
+                "A checkpoint names a path that is not inside the worktree",
+                [("path", os.fsdecode(path))],
+                ["`holdfast checkpoints` lists others"],
+            )
         return self.root + b"/" + path
 
     def _make_parents(self, path: bytes) -> None:

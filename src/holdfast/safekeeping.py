@@ -190,7 +190,11 @@ def take_out(source: Path, room: Path) -> Contents:
         )
     check_schema(room / DATABASE, version)
     if check_database(room / DATABASE) != contents.rows:
-        raise Damaged("The database in this backup is not what its list says", [("path", path_text(source))])
+        raise Damaged(
+            "The database in this backup is not what its list says",
+            [("path", path_text(source))],
+            ["another backup may be whole"],
+        )
     SqliteStore(room / DATABASE).close()
     return contents
 

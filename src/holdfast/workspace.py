@@ -165,17 +165,20 @@ class Workspace:
     def _open_store(self) -> Store:
         from holdfast.stores.sqlite import SqliteStore  # a workspace without a store need not load a database
 
+        self.check_exists()
+        if self._held is None or not self._held.is_in_place():
+            self.check_ours()
+        if not self.inbox.exists():
+            files.make_private_directory(self.inbox)
+        return SqliteStore(self.here / "journal.db", self.settings.number("store.deadline"), self._held)
+
+    def check_exists(self) -> None:
         if not self.exists:
             raise NotFound(
                 "There is no Holdfast store here",
                 [("looked at", self.place)],
                 ["`holdfast init` makes one", '`holdfast start "GOAL"` makes one and begins a run'],
             )
-        if self._held is None or not self._held.is_in_place():
-            self.check_ours()
-        if not self.inbox.exists():
-            files.make_private_directory(self.inbox)
-        return SqliteStore(self.here / "journal.db", self.settings.number("store.deadline"), self._held)
 
     def check_ours(self) -> None:
         """Refuse a store that somebody else made, or that others can write into. From then on it is held open."""

@@ -227,7 +227,6 @@ def test_words_phrases_and_beginnings_find_runs(store: Store, search: str, expec
 def test_no_search_is_a_command_to_the_database(listed: Store, search: str) -> None:
     with listed.reading() as reader:
         assert found(reader, search) == []
-        assert not reader.found_by("a", search)
         assert found(reader, "common") == list("edcba")
 
 
@@ -250,11 +249,7 @@ def test_run_is_found_by_its_own_words_alone(store: Store) -> None:
     with store.writing() as writer:
         add_run(writer, "a", "apple")
         add_run(writer, "b", "pear")
-        assert [writer.found_by(*pair) for pair in (("a", "apple"), ("a", "pear"), ("b", "pear"))] == [
-            True,
-            False,
-            True,
-        ]
+        assert (found(writer, "apple"), found(writer, "pear")) == (["a"], ["b"])
 
 
 def test_forgotten_words_find_nothing_and_others_stay(store: Store) -> None:

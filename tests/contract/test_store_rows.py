@@ -86,7 +86,7 @@ def test_id_of_an_event_is_known_to_all_runs(store: Store) -> None:
         writer.put_run(a_run_row("run-b"))
         assert not writer.add_event(an_event_row(1, "run-b", id=an_event_row(1).id), "other")
         assert list(writer.events("run-b")) == []
-        assert not writer.found_by("run-b", "other")
+        assert writer.list_runs(RunQuery(search="other")).rows == []
 
 
 @pytest.mark.parametrize(
@@ -404,7 +404,7 @@ def test_run_that_comes_back_under_a_deleted_name_inherits_nothing(store: Store)
         assert writer.snapshots("run-a") == []
         assert writer.list_sessions("run-a") == []
         assert writer.pointers() == {}
-        assert not writer.found_by("run-a", "alpha")
+        assert writer.list_runs(RunQuery(search="alpha")).rows == []
         assert writer.list_runs(RunQuery(labels=frozenset({"tag:one"}))).rows == []
         assert writer.add_event(an_event_row(1), "alpha")
 

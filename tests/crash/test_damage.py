@@ -16,6 +16,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import HoldfastError
+from holdfast.stores.protocol import RunQuery
 from tests.crash.cases import in_project, opened
 from tests.crash.damage import DAMAGES, a_damaged_store, a_full_store, claim, place_of
 from tests.faults import tracer
@@ -44,7 +45,7 @@ def values(directory: Path) -> dict[str, Any]:
         }
         found["checkpoints"] = list(journal.list_checkpoints())
         found["pointers"] = journal.view.pointers()
-        found["found"] = [journal.view.found_by(id, "action") for id in runs]
+        found["found"] = [row.id for row in journal.view.list_runs(RunQuery(search="action")).rows]
     return found
 
 

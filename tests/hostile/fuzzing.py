@@ -19,15 +19,15 @@ from tests.hostile.parsers import Parser
 FAST = 2_000  # inputs a parser, with every change
 ON_DEMAND = 100_000
 MANY = 1_000_000
-QUICK = 2 << 20  # bytes of the largest of those; two or three of them would take as long as all others
+QUICK = 2 << 20  # bytes of the largest of the fast ones; two or three larger ones would take as long as all others
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 HANG = 1.0  # seconds of work for each megabyte that is begun
 STUCK = 60.0  # seconds of waiting, whatever else the machine does
 GROWTH = 200 * 1024  # KB; a command has some 45 MB before it reads anything, and must stay below 256 MB
 
-each_number = pytest.mark.parametrize(
-    "count", [FAST, pytest.param(ON_DEMAND, marks=pytest.mark.long), pytest.param(MANY, marks=pytest.mark.hours)]
-)
+NUMBERS = [FAST, pytest.param(ON_DEMAND, marks=pytest.mark.long), pytest.param(MANY, marks=pytest.mark.hours)]
+each_number = pytest.mark.parametrize("count", NUMBERS)
+each_lesser_number = pytest.mark.parametrize("count", NUMBERS[:2])  # where an input costs milliseconds
 
 
 class Hang(BaseException):

@@ -24,7 +24,7 @@ from holdfast import config, intake
 from holdfast.errors import HoldfastError
 from holdfast.intake import Call
 from tests.hostile import inputs
-from tests.hostile.fuzzing import FAST, each_number, fuzz
+from tests.hostile.fuzzing import FAST, each_lesser_number, each_number, fuzz
 from tests.hostile.parsers import PARSERS, Parser
 from tests.hostile.parsers_on_disk import ON_DISK, on_disk
 from tests.promises import Figure
@@ -114,7 +114,7 @@ def in_our_words() -> Iterator[None]:
         assert all(told), told
 
 
-@each_number
+@each_lesser_number
 def test_every_kept_file_is_taken_in_or_set_aside(target: Path, begin: Begin, count: int) -> None:
     """From the inbox into the journal, and out again through every way of looking."""
     inbox = target / ".git/holdfast/inbox"
@@ -135,7 +135,7 @@ def test_every_kept_file_is_taken_in_or_set_aside(target: Path, begin: Begin, co
         assert call(*line.split(), directory=target).ok()
 
 
-@each_number
+@each_lesser_number
 def test_any_name_in_the_inbox_is_a_call_or_is_passed_over(begin: Begin, tmp_path: Path, count: int) -> None:
     @within(count // BATCH)
     @given(batches_of(inputs.file_names))
@@ -151,7 +151,7 @@ def test_any_name_in_the_inbox_is_a_call_or_is_passed_over(begin: Begin, tmp_pat
     look()
 
 
-@each_number
+@each_lesser_number
 def test_a_setting_is_within_its_bounds_whatever_a_file_says(begin: Begin, tmp_path: Path, count: int) -> None:
     project, user, absent = tmp_path / config.PROJECT_FILE, tmp_path / "user.toml", tmp_path / "absent.toml"
 
@@ -174,7 +174,7 @@ def bounds_hold(found: config.Settings) -> bool:
     return all(setting.least <= found.number(key) <= setting.most for key, setting in numbers.items())
 
 
-@each_number
+@each_lesser_number
 def test_an_environment_is_understood_or_refused_in_our_words(target: Path, begin: Begin, count: int) -> None:
     @within(count // BATCH)
     @given(batches_of(inputs.environments))
@@ -199,7 +199,7 @@ def test_an_odd_line_of_arguments_gets_an_answer(line: list[str], target: Path, 
     answered(target, line)
 
 
-@each_number
+@each_lesser_number
 def test_any_line_of_arguments_gets_an_answer(target: Path, begin: Begin, count: int) -> None:
     @within(count // BATCH)
     @given(batches_of(inputs.lines))

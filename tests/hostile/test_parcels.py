@@ -28,7 +28,7 @@ from tests.hostile.forging import (
     told,
     without,
 )
-from tests.hostile.fuzzing import each_number
+from tests.hostile.fuzzing import each_lesser_number
 from tests.promises import Figure
 
 
@@ -198,7 +198,7 @@ def rename(parts: Parts, run: str) -> None:
 
 
 @pytest.mark.promise(19)
-@each_number
+@each_lesser_number
 def test_whatever_stands_in_a_sealed_file_it_is_read_or_refused_in_a_sentence(
     file: Path, count: int, figure: Figure
 ) -> None:

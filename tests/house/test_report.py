@@ -21,8 +21,9 @@ SUITE = """
 import pytest
 from tests.crash.modes import each_tier
 FOUR = pytest.mark.promise(4)
+CASES = [1, 2, pytest.param(3, marks=pytest.mark.long)]
 @pytest.mark.promise(1)
-@pytest.mark.parametrize("case", [1, 2])
+@pytest.mark.parametrize("case", CASES)
 def test_counted(case, figure):
     figure("points", case)
     figure("points", 10)
@@ -76,7 +77,7 @@ def test_a_report_has_a_row_for_every_marked_test_and_runs_complete_each_other(s
     assert [row["figures"] for row in first.values()] == [{"points": 11}, {"points": 12}, {"points": 1}, {}]
     second = run(suite, "-m", "long")
     assert second.pop("test_long")["figures"] == {"file systems": "ext4, xfs"}
-    assert second.pop("test_tiered[some]")["tier"] == "long"
+    assert second.pop("test_tiered[some]")["tier"] == second.pop("test_counted[3]")["tier"] == "long"
     assert second == first
     assert run(suite, "-m", "hours")["test_tiered[every]"]["tier"] == "hours"
 
@@ -89,13 +90,13 @@ def test_a_test_that_was_broken_off_has_no_row(suite: Path) -> None:
 
 
 def test_what_is_read_from_the_source_is_what_pytest_collects(suite: Path) -> None:
-    assert [(str(test).partition("::")[2], test.promises, test.tier) for test in find_tests(suite)] == [
-        ("test_counted", (1,), "fast"),
-        ("test_failing", (2, 3), "fast"),
-        ("test_skipped", (4,), "fast"),
-        ("test_long", (5,), "long"),
-        ("test_tiered", (6,), "long"),
-        ("test_unmarked", (), "fast"),
+    assert [(str(test).partition("::")[2], test.promises, test.tiers) for test in find_tests(suite)] == [
+        ("test_counted", (1,), ("fast", "long")),
+        ("test_failing", (2, 3), ("fast",)),
+        ("test_skipped", (4,), ("fast",)),
+        ("test_long", (5,), ("long",)),
+        ("test_tiered", (6,), ("long", "hours")),
+        ("test_unmarked", (), ("fast",)),
     ]
 
 
@@ -129,6 +130,6 @@ def test_a_page_that_does_not_say_what_a_report_says_is_stale(suite: Path) -> No
     name = "test_a_hundred_thousand_reads_all_find_one_complete_version"
     report.write_text(json.dumps({"tests": {f"tests/crash/test_readers.py::{name}": row}}))
     told = subprocess.run([*made, report, "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (told.returncode, told.stdout) == (1, "docs/promises.md is stale; run `scripts/promises`\n")
+    assert (told.returncode, told.stdout) == (1, f"docs/promises.md is stale; run `scripts/promises {report}`\n")
     empty = subprocess.run([*made, suite / "none", "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (empty.returncode, "holds no row" in empty.stderr) == (1, True)

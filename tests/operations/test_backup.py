@@ -59,6 +59,14 @@ def whole(workspace: Workspace) -> bool:
     return holdfast.verify(workspace, deep=True).problems == []
 
 
+def test_without_a_store_there_is_nothing_to_keep_and_the_way_to_one_is_told(repository: Path, target: Path) -> None:
+    """It said that a directory inside of `.git` does not exist."""
+    with holdfast.open(repository) as workspace, pytest.raises(NotFound, match="no Holdfast store") as raised:
+        holdfast.backup(workspace, str(target))
+    assert raised.value.hints
+    assert not target.exists()
+
+
 def test_a_store_comes_back_as_it_was(worked: Workspace, target: Path) -> None:
     made = holdfast.backup(worked, str(target))
     assert (made.runs, made.checkpoints, made.format) == (1, 1, connecting.FORMAT)

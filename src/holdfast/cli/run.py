@@ -30,7 +30,10 @@ from holdfast.workspace import Workspace
 @click.option("--take-over", is_flag=True, help="Fence whoever is on the run: they cannot write any more.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND…")
 def run(workspace: Workspace, run: str | None, agent: str | None, take_over: bool, command: tuple[str, ...]) -> Said:
-    """Run a command in your terminal, saved from time to time; exits as it does."""
+    """Run a command in your terminal, saved from time to time; exits as it does.
+
+    Standard output is the command's own; with --json the object is its last line.
+    """
     _take_up(workspace, run)
     found = running.run(workspace, command, run=run, agent=agent, take_over=take_over)
     talk: list[Line] = []

@@ -36,6 +36,7 @@ class PutStoreBack(Struct):
 @verb
 def backup(workspace: Workspace, path: str, *, replace: bool = False) -> BackedUp:
     """Write a backup of journal, checkpoints, copies of files and waiting calls. It is read back before it counts."""
+    workspace.check_exists()
     target = _outside(workspace, path)
     if target.is_dir() or (os.path.lexists(target) and not replace):
         raise Refused(

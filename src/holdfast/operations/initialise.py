@@ -12,7 +12,7 @@ from msgspec import Struct
 from holdfast import client, files, hookfile, hooking, installing, plugged, spool
 from holdfast.catchup import has_files
 from holdfast.checkpointing import shadow_of
-from holdfast.errors import HoldfastError, NotFound, Refused, WrongUsage
+from holdfast.errors import HoldfastError, Refused, WrongUsage
 from holdfast.text import path_text
 from holdfast.workspace import Workspace
 
@@ -157,8 +157,7 @@ def on(workspace: Workspace) -> Switched:
 
 
 def _switch(workspace: Workspace, off: bool) -> Switched:
-    if not workspace.exists:
-        raise NotFound("There is no Holdfast store here", [("looked at", workspace.place)], ['`holdfast start "GOAL"`'])
+    workspace.check_exists()
     workspace.check_ours()
     marker = workspace.here / "off"
     changed = marker.exists() != off

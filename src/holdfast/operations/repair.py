@@ -102,7 +102,11 @@ def _repair_file(workspace: Workspace, run: str | None = None, *, keep: bool = F
     if current is not None and (keep or not lacking):
         return _accept(workspace, name, current, changed=bool(lacking))
     if keep:
-        raise Refused("A file that cannot be read cannot be kept", [("path", path), ("because", why)])
+        raise Refused(
+            "A file that cannot be read cannot be kept",
+            [("path", path), ("because", why)],
+            [f"`holdfast repair {shlex.quote(name)}` puts the best copy back"],
+        )
     best = max(_copies(workspace, name, path), key=lambda copy: copy.rank, default=None)
     if best is None:
         raise NotFound(

@@ -59,7 +59,8 @@ def _is_in_user_settings(workspace: Workspace) -> bool:
 
 def _check_store(workspace: Workspace) -> None:
     if not workspace.place.exists():
-        raise NotFound("There is no Holdfast store here", [("looked at", workspace.place)])
+        way = "`holdfast uninit` takes Holdfast's calls out of an agent's settings"
+        raise NotFound("There is no Holdfast store here", [("looked at", workspace.place)], [way])
     if workspace.exists:
         workspace.check_ours()
 

@@ -70,7 +70,7 @@ def _damaged_states(workspace: Workspace, journal: Journal) -> Iterator[Problem]
                 read_face(path, root=workspace.root)
         except Unreadable as error:
             where = path_text(path.relative_to(workspace.root))
-            yield Problem(where, f"{error.why}; `holdfast repair {shlex.quote(name)}` offers its backups")
+            yield Problem(where, f"{error.why}; `holdfast repair {shlex.quote(name)}` puts the best copy back")
         except Damaged:  # the run that has it is named by itself
             continue
 

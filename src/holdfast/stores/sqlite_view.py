@@ -89,14 +89,6 @@ class SqliteView(SqliteChecks, SqliteLists):
         select = "SELECT pointer.worktree, run.id FROM pointer JOIN run ON run.key = pointer.run"
         return dict(self._connection.execute(select))
 
-    def found_by(self, run: str, search: str) -> bool:
-        select = (
-            "SELECT 1 FROM search JOIN event ON event.position = search.rowid"
-            " WHERE search MATCH ? AND event.run = (SELECT key FROM run WHERE id = ?) LIMIT 1"
-        )
-        expression = queries.match_expression(search)
-        return bool(expression) and self._value(select, expression, run) is not None
-
     def find_checkpoint(self, id: str) -> CheckpointRow | None:
         row = self._row(f"SELECT {CHECKPOINT} FROM checkpoint WHERE id = ?", id)
         return _checkpoint(row) if row else None

@@ -98,7 +98,11 @@ def check_schema(path: Path, version: int) -> None:
         finally:
             connection.close()
     if found != expected_schema(version):
-        raise Damaged("This database is not one of ours", [("path", path), ("format", version)])
+        raise Damaged(
+            "This database is not one of ours",
+            [("path", path), ("format", version)],
+            ["`holdfast restore-backup FILE` puts a backup in its place"],
+        )
 
 
 def _keep_backup(connection: apsw.Connection, path: Path, version: int) -> None:
