@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -99,6 +100,21 @@ def test_only_these_modules_may_start_a_process() -> None:
 )  # fmt: skip
 def test_starting_a_process_is_known_when_it_is_seen(tmp_path: Path, text: str) -> None:
     assert starters(written(tmp_path, text)) != set()
+
+
+def exposed(module: Module) -> list[str]:
+    """Commands that start Python in a place where a project's modules come before ours."""
+    lists = [node for node in ast.walk(module.tree) if isinstance(node, ast.List)]
+    words = [[part.value for part in node.elts if isinstance(part, ast.Constant)] for node in lists]
+    return [" ".join(map(str, found)) for found in words if "holdfast" in found and "-m" in found and "-I" not in found]
+
+
+def test_our_own_module_is_never_looked_for_in_the_project() -> None:
+    assert {name: found for name, module in modules().items() if (found := exposed(module))} == {}
+
+
+def test_such_a_command_is_known_when_it_is_seen(tmp_path: Path) -> None:
+    assert exposed(written(tmp_path, 'x = [sys.executable, "-m", "holdfast", "resume", run]')) == ["-m holdfast resume"]
 
 
 # SQL

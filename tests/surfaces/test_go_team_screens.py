@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -76,6 +77,23 @@ def test_a_start_on_a_terminal_asks_and_can_go_on_with_an_earlier_one(interrupte
         terminal.wait_for("✓ SESSION RESUMED")
         assert terminal.finish() == 0
     assert status_of(repository, interrupted) == "active"
+
+
+@pytest.mark.promise(20)
+def test_a_start_that_goes_on_with_an_earlier_one_runs_no_module_of_the_project(
+    interrupted: str, repository: Path, tmp_path: Path
+) -> None:
+    """A directory of our name in the project was run in our place."""
+    owned = tmp_path / "owned"
+    (repository / "holdfast").mkdir()
+    for name in ("__init__", "__main__"):
+        (repository / f"holdfast/{name}.py").write_text(f"open({str(owned)!r}, 'w')\n")
+    program = [str(Path(sys.executable).with_name("holdfast"))]
+    with Terminal("start", "another", "--layout", "go-team", directory=repository, program=program) as terminal:
+        terminal.wait_for("Resume # (Enter: a new session)")
+        terminal.type("1\n")
+        terminal.wait_for("SESSION RECOVERY")
+    assert not owned.exists()
 
 
 def test_a_start_on_a_terminal_begins_a_new_one_on_enter(interrupted: str, repository: Path) -> None:

@@ -94,7 +94,7 @@ def _chosen(earlier: list[Run], answer: str) -> str:
 
 
 def _resume_instead(run: str) -> NoReturn:
-    command = [sys.executable, "-m", "holdfast", "resume", run]
+    command = [sys.executable, "-I", "-m", "holdfast", "resume", run]  # else a `holdfast/` of the project would run
     process.become(sys.executable, command, Path.cwd(), dict(os.environ))
 
 
