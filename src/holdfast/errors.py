@@ -41,10 +41,11 @@ class HoldfastError(Exception):
 
 def _sayable(value: object) -> str:
     """A fact in characters that every surface can carry, by names that people know; a path may be made of any bytes."""
-    return _known(str(value)).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return known(str(value)).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
-def _known(text: str) -> str:
+def known(text: str) -> str:
+    """A text with the names by which people know directories that are held open."""
     if not KNOWN_AS:
         return text
     import re  # failures are rare

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from holdfast import files, inside
-from holdfast.errors import KNOWN_AS, Trouble
+from holdfast.errors import KNOWN_AS, Trouble, known
 
 
 def unchecked(_here: Path) -> None:
@@ -27,7 +27,7 @@ class Held:
         self._check = check
         self._descriptor = open_private(path)
         self.here = Path(f"{inside.HELD}{self._descriptor}") if os.path.isdir(inside.HELD) else path
-        KNOWN_AS[str(self.here)] = str(path)
+        KNOWN_AS[str(self.here)] = known(str(path))
         self._note()
         try:
             check(self.here)

@@ -346,9 +346,5 @@ def _run_of(workspace: Workspace, journal: Journal, wanted: Restore) -> Run | No
 def beside_of(shadow: Shadow, target: Checkpoint) -> Beside:
     data = shadow.reader.read(target.beside)
     if data is None:
-        raise Damaged(
-            "What git does not know of this checkpoint is missing",
-            [("checkpoint", target.id)],
-            ["`holdfast verify --deep` tells what else is", "`holdfast checkpoints` lists others"],
-        )
+        raise Damaged("A part of this checkpoint is missing", [("checkpoint", target.id)], ["`holdfast checkpoints`"])
     return Beside.decode(data)

@@ -74,21 +74,32 @@ def _is_submodule(git: str, directory: str) -> bool:
 
 def git_directory(git: str) -> str | None:
     """What `git rev-parse --git-dir` would say for this `.git`, or None where it is no repository."""
-    try:
-        git = _join(git[: git.rfind("/")], posix.readlink(git))
-    except OSError:
-        pass  # not a link, as nearly always
     if _is_directory(git):
         return git if _exists(git + "/HEAD") else None
-    line = _first_line(git)
-    if not line.startswith("gitdir: "):
-        return None
-    directory = _join(git[: git.rfind("/")], line[8:])
-    return directory if _knows(directory, git) else None
+    real = _without_links(git)  # a link leads like the line of a file, and is believed no more than that
+    if not _is_directory(real):
+        line = _first_line(real)
+        real = _without_links(_join(real[: real.rfind("/")], line[8:])) if line.startswith("gitdir: ") else ""
+    return real if real and _knows(real, git) else None
+
+
+def _without_links(path: str) -> str:
+    """The same place by the name that no link takes part in; empty where links lead in a circle."""
+    done, left, links = "", path.split("/")[::-1], 40
+    while left and links:
+        done = _join(done, left.pop())
+        try:
+            target = posix.readlink(done)
+        except (OSError, ValueError):  # not a link, as nearly always
+            continue
+        done = "" if target.startswith("/") else done[: done.rfind("/")]
+        left += target.split("/")[::-1]
+        links -= 1
+    return done if links else ""
 
 
 def _knows(directory: str, git: str) -> bool:
-    """Whether a git directory says itself that it belongs to this `.git` file, as worktrees and submodules do.
+    """Whether a git directory says itself that it belongs to this `.git` file or link, as worktrees and submodules do.
 
     Otherwise anybody who brings such a file could lead us into another project.
     """

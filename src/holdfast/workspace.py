@@ -67,6 +67,7 @@ class Workspace:
         self.hidden: Counter[str] = Counter()  # secrets that were taken out since somebody asked
         self._store: Store | None = None
         self._held: Held | None = None
+        self._inbox: Held | None = None
         self._kept: dict[type, Closable] = {}
 
     def warn(self, text: str) -> None:
@@ -86,7 +87,14 @@ class Workspace:
 
     @property
     def inbox(self) -> Path:
-        return self.here / "inbox"
+        """Where calls wait: held open as the store is, or a link in its place would let us take another project's."""
+        if self._inbox is not None and not self._inbox.is_in_place():
+            self._inbox.close()
+            self._inbox = None
+        place = self.here / "inbox"
+        if self._inbox is None and os.path.lexists(place):
+            self._inbox = Held(place)
+        return self._inbox.here if self._inbox else place
 
     @functools.cached_property
     def worktree(self) -> str:
@@ -242,9 +250,10 @@ class Workspace:
         if self._store is not None:
             self._store.close()
             self._store = None
-        if self._held is not None:
-            self._held.close()
-            self._held = None
+        for held in (self._inbox, self._held):
+            if held is not None:
+                held.close()
+        self._inbox = self._held = None
 
     def __enter__(self) -> Workspace:
         return self

@@ -83,6 +83,31 @@ def test_a_store_that_others_can_write_into_is_refused(mode: int, target: Path) 
     store.chmod(0o700)
 
 
+@pytest.mark.promise(1, 22)
+@pytest.mark.parametrize("name", ["inbox", "inbox/aside"])
+def test_no_call_of_another_project_is_taken_in_or_removed_through_a_link(
+    name: str, target: Path, tmp_path: Path
+) -> None:
+    """Those that waited there were read here, and were gone there."""
+    hostile = tmp_path / "hostile"
+    subprocess.run(["git", "init", "-q", str(hostile)], check=True)
+    call("start", "hostile", directory=hostile).ok()
+    theirs, ours = target / ".git/holdfast/inbox/aside", hostile / ".git/holdfast" / name
+    hook(target)
+    theirs.mkdir(mode=0o700)
+    (theirs / "strange").write_bytes(b"no call")
+    before = tree_of(target / ".git/holdfast/inbox")
+    shutil.rmtree(ours, ignore_errors=True)
+    ours.symlink_to(target / ".git/holdfast" / name)
+    for line in ("status", "sweep", "verify", "doctor", "note text", "tidy", "delete hostile --purge --yes"):
+        done = call(*line.split(), directory=hostile)
+        assert done.code in (0, 1, 10, 12), done.err
+        assert "/proc/self" not in done.out + done.err
+    hook(hostile)
+    assert tree_of(target / ".git/holdfast/inbox") == before
+    assert name != "inbox" or "move it away" in call("status", directory=hostile).err
+
+
 # A clone can bring a store: a `.holdfast` directory below the repository's root is found by whoever works there.
 
 

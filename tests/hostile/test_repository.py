@@ -273,7 +273,7 @@ def test_the_command_imports_nothing_from_the_directory_it_is_called_in(
 
 
 def git_file(directory: Path, leads_to: str) -> None:
-    directory.mkdir()
+    directory.mkdir(parents=True)
     (directory / ".git").write_text(f"gitdir: {leads_to}\n")
 
 
@@ -318,11 +318,42 @@ def test_a_commondir_that_leads_to_no_repository_changes_nothing_there(victim: P
     assert tree_of(victim) == before
 
 
+def a_link(hostile: Path, victim: Path) -> None:
+    hostile.mkdir()
+    (hostile / ".git").symlink_to(victim / ".git")
+
+
+def a_link_to_a_directory_of_links(hostile: Path, victim: Path) -> None:
+    hostile.mkdir()
+    (hostile / "around").symlink_to(victim)
+    (hostile / "more").symlink_to("around/.git")
+    (hostile / ".git").symlink_to("more")
+
+
+def a_file_that_names_a_link(hostile: Path, victim: Path) -> None:
+    git_file(hostile, "inner")
+    (hostile / "inner").symlink_to(victim / ".git")
+
+
+def a_link_to_a_file(hostile: Path, victim: Path) -> None:
+    git_file(hostile / "inner", str(victim / ".git"))
+    (hostile / ".git").symlink_to("inner/.git")
+
+
+def a_file(hostile: Path, victim: Path) -> None:
+    git_file(hostile, str(victim / ".git"))
+
+
 @pytest.mark.promise(20, 24)
-def test_a_git_file_that_leads_to_another_project_is_told_nothing_of_it(target: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "make", [a_file, a_link, a_link_to_a_directory_of_links, a_file_that_names_a_link, a_link_to_a_file]
+)
+def test_a_git_file_that_leads_to_another_project_is_told_nothing_of_it(
+    make: Callable[[Path, Path], None], target: Path, tmp_path: Path
+) -> None:
     """An archive can bring one; whoever opens it must not get another project's brief, nor write into its run."""
     hostile = tmp_path / "hostile"
-    git_file(hostile, str(target / ".git"))
+    make(hostile, target)
     events = call("log", directory=target).ok().out
     for arguments in (("brief",), ("status",), ("show",), ("log",), ("note", "planted")):
         done = call(*arguments, directory=hostile)

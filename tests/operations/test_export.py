@@ -350,6 +350,21 @@ def test_transcripts_of_subagents_go_with_that_of_their_conversation(
         assert "Look for [redacted token]" in kept[1].read_text()
 
 
+@pytest.mark.promise(20)
+def test_transcript_of_another_project_stays_at_home(
+    project: Workspace, talked: tuple[str, Path], home: Path, file: Path, tmp_path: Path
+) -> None:
+    """Whoever forges a hook's call can name any conversation of the user's."""
+    run, path = talked
+    other = tmp_path / "other"
+    other.mkdir()
+    told = Transcript(str(other), "9f1c2d3e")
+    told.prompt("what nobody else may know")
+    told.write(path)
+    done = holdfast.export(project, run, file, transcripts=True)
+    assert (done.transcripts, done.skipped) == (0, [str(path)])
+
+
 def test_transcript_that_is_not_the_clients_own_is_not_read(
     project: Workspace, talked: tuple[str, Path], file: Path, tmp_path: Path
 ) -> None:

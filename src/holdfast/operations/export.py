@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 import holdfast
-from holdfast import choosing, departed, history, ids, installing, parcel, transcript
+from holdfast import choosing, departed, history, ids, importing, installing, parcel, transcript
 from holdfast.checkpointing import shadow_of
 from holdfast.clock import micros
 from holdfast.errors import Damaged, HoldfastError, Refused
@@ -189,7 +189,7 @@ def _add_transcripts(
         try:
             if result.transcripts == MOST_TRANSCRIPTS or any(part == known.name for known in parcels.parts):
                 raise Refused("There is no place for this transcript", [("path", path_text(path))])
-            _check_transcript(path, home)
+            _check_transcript(workspace, path, home)
             parcels.add(part, functools.partial(transcript.copied, path, cleaner.clean))
             result.transcripts += 1
         except HoldfastError:
@@ -213,9 +213,12 @@ def _is_below(path: Path, home: str) -> bool:
     return str(path).startswith(home + os.sep) and path.suffix == transcript.ENDING
 
 
-def _check_transcript(path: Path, home: str) -> None:
+def _check_transcript(workspace: Workspace, path: Path, home: str) -> None:
     if not _is_below(path, home):
         raise Refused("This is not a file that the client keeps", [("path", path_text(path))])
+    head = importing.read_head(path)  # whoever calls a hook can name any file
+    if head is None or importing.worktree_of(workspace, head.directory, is_named=False) is None:
+        raise Refused("This is not a conversation of this project", [("path", path_text(path))])
     with transcript.opened(path) as file:
         if os.fstat(file).st_size > MOST_TRANSCRIPT:
             raise Refused("This transcript is too large", [("path", path_text(path))])
