@@ -296,7 +296,12 @@ def read_condition(data: bytes) -> None:
 
 
 COMMANDS = lines(
-    "make test {work_id}", "./run.sh 'a b' --x={run_id}", "git log -n 3 --oneline", "git diff --stat HEAD~1"
+    "make test {work_id}",
+    "./run.sh 'a b' --x={run_id}",
+    "git log -n 3 --oneline",
+    "git diff --stat HEAD~1",
+    """sh -c 'cd a;sh -c "./x\\.sh,y=z" && make -sfx.mk'""",
+    "python3 -Bm a.b.c",
 )
 
 

@@ -255,6 +255,7 @@ PLACES = [
 ]  # fmt: skip
 
 REVOKED = of("operations/test_trust", "any_change_revokes_it")
+WINDING = of("operations/test_trust", "a_script_is_found_whichever_way_the_command_comes_to_it")
 GRANTS = [
     ("a command that nobody allowed", "trusting.py", "if found.state == TRUSTED:", "if True:",
      of("operations/test_trust", "nothing_runs_before_it_was_allowed_and_all_else_works")),
@@ -263,8 +264,16 @@ GRANTS = [
      "[root.encode(), real.encode(), data]", REVOKED),
     ("a file that nobody has seen", "trusting.py", "if name not in [file.path for file in found.files]]", "if False]",
      of("operations/test_trust", "a_file_that_a_filled_word_names_must_have_been_seen_too")),
-    ("a script below a directory that is named", "invocation.py", "for directory in directories:",
-     "for directory in []:", of("operations/test_trust", "a_script_is_found_wherever_it_stands_in_the_command")),
+    ("a script below a directory that is named", "invocation.py", "        directories += [path for", "        _ = [path for",
+     of("operations/test_trust", "a_script_is_found_wherever_it_stands_in_the_command")),
+    ("a script below a directory in a directory", "invocation.py", "if path not in found and path", "if not found and path",
+     WINDING),
+    ("a script behind several options", "invocation.py", "max(flags.end(), 2) + 1", "3", WINDING),
+    ("a script with a comma in its name", "invocation.py", "(piece, *_runs(piece))", "(*FRAGMENT.findall(piece),)", WINDING),
+    ("a script that two shells quote", "invocation.py", "*plain, *_unquoted(texts)", "*_unquoted(texts)", WINDING),
+    ("a module that a command names", "invocation.py", 'yield from _modules(" ".join(plain))', "yield from ()", WINDING),
+    ("a command that could name very many files", "invocation.py", "if len(directories) * steps > MOST_STEPS:", "if False:",
+     of("operations/test_trust", "a_command_that_could_name_very_many_files_never_runs")),
     ("what was said never to run", "trusting.py", "if order.why_not is not None:", "if False:",
      of("operations/test_trust", "what_is_said_never_to_run_does_not_run_with_values_filled_in_either")),
     ("what a state fills in", "invocation.py", "if name != OWN and not ids.is_safe(values[name]):", "if False:",

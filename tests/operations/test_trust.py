@@ -45,7 +45,7 @@ def order(command: str = COMMAND, id: str = "issue", kind: str = "skill") -> dic
 
 def script(faber: Faber, text: str, name: str = "tools/issue.sh") -> Path:
     path = faber.root / name
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     path.chmod(0o755)
     return path
@@ -211,6 +211,52 @@ def test_a_script_is_found_wherever_it_stands_in_the_command(command: str, faber
     assert load(faber) == {"issue": "not run"}
 
 
+WINDING = [
+    ("sh -c 'cd tools && cd ci && ./x.sh'", "tools/ci/x.sh"),
+    ("sh -c 'cd a && cd b && cd c && ./x.sh'", "a/b/c/x.sh"),
+    ("sh -c 'cd a/link/../b && ./x.sh'", "a/b/x.sh"),
+    ("make -sfx.mk", "x.mk"),
+    ("make -sssssssssssssfx.mk", "x.mk"),
+    ("make -sCtools -fx.mk", "tools/x.mk"),
+    ("sed -nfx.sed /dev/null", "x.sed"),
+    ("sed -nfx,y.sed /dev/null", "x,y.sed"),
+    ("sh -c 'cd tools;./x,y.sh'", "tools/x,y.sh"),
+    ("sh -c 'true;./x=y.sh'", "x=y.sh"),
+    ("sh -c 'echo `./x,y.sh,`'", "x,y.sh,"),
+    ("git -c alias.x=!./x,y.sh x", "x,y.sh"),
+    ("sh -c 'PATH=x,y:$PATH z.sh'", "x,y/z.sh"),
+    ("""sh -c 'sh -c "./x\\.sh"'""", "x.sh"),
+    ("""sh -c 'sh -c "sh -c \\"./x\\\\\\\\.sh\\""'""", "x.sh"),
+    (r"""sh -c "sh -c \"./it\\\\'s.sh\"" """, "it's.sh"),
+    ("""sh -c "true # don't\n./x\\.sh" """, "x.sh"),
+    ("sh -c './x\\\n.sh'", "x.sh"),
+    ("python3 -m tools.x", "tools/x.py"),
+    ("python3 -Bm tools.x", "tools/x.py"),
+    ("python3 -Bmtools.x", "tools/x.py"),
+    ("""sh -c 'cd tools && python3 -m "x"'""", "tools/x.py"),
+    ("env PYTHONPATH=tools python3 -m x", "tools/x/__main__.py"),
+    ("python3 -m tools.x", "tools/x/__main__.py"),
+    ("python3 -m tools", "tools/__init__.py"),
+]
+HARMLESS = {".mk": "all:\n\t@echo good\n", ".sed": "p\n", ".py": "print('good')\n", ".sh": "#!/bin/sh\necho good\n"}
+
+
+@pytest.mark.parametrize(("command", "name"), WINDING)
+def test_a_script_is_found_whichever_way_the_command_comes_to_it(command: str, name: str, faber: Faber) -> None:
+    good = HARMLESS[Path(name.rstrip(",")).suffix]
+    script(faber, good, name)
+    if "link" in command:
+        (faber.root / "a/link").symlink_to("../tools")
+    if name == "tools/__init__.py":
+        script(faber, "", "tools/__main__.py")
+    faber.workflow(order(command))
+    assert name in [file.path for file in holdfast.trust(faber.workspace).files[0].files]
+    allow(faber)
+    assert load(faber) == {"issue": "loaded"}
+    script(faber, good.replace("good", "evil") if "good" in good else "", name)
+    assert load(faber) == {"issue": "not run"}
+
+
 def test_a_script_is_found_also_where_names_have_blanks(clock: TickingClock, tmp_path: Path, home: Path) -> None:
     (tmp_path / "my project").mkdir()
     with holdfast.open(tmp_path / "my project") as workspace:
@@ -232,6 +278,14 @@ def test_a_command_that_names_very_many_directories_never_runs(faber: Faber) -> 
     faber.workflow(order("ls " + " ".join(f"d{number}" for number in range(40))))
     assert holdfast.trust(faber.workspace).files == []
     assert artifact(faber.load(), "issue").why == "it names more than 32 directories of the project"
+
+
+def test_a_command_that_could_name_very_many_files_never_runs(faber: Faber) -> None:
+    for number in range(20):
+        (faber.root / f"d{number}").mkdir()
+    faber.workflow(order("ls " + " ".join(f"d{number}" for number in range(20)) + " -" + "a" * 3_900))
+    assert holdfast.trust(faber.workspace).files == []
+    assert artifact(faber.load(), "issue").why == "it could name too many files to look for all of them"
 
 
 @pytest.mark.parametrize(
