@@ -14,6 +14,7 @@ import msgspec
 
 from holdfast import files, ids
 from holdfast.errors import Ambiguous, HoldfastError, NotFound, Refused, WrongUsage
+from holdfast.inside import real_path
 from holdfast.journal import Journal, is_ledger
 from holdfast.model import OPEN, Checkpoint, Run, Session
 from holdfast.packing import UNREADABLE
@@ -162,7 +163,7 @@ def inside(workspace: Workspace, path: str) -> bytes:
     root = os.fsencode(workspace.root)
     full = os.path.normpath(os.path.join(root, os.fsencode(path)))
     if not (full + b"/").startswith(root + b"/"):  # it may lead here through a link
-        full = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
+        full = os.path.join(real_path(os.path.dirname(full)), os.path.basename(full))
     if not (full + b"/").startswith(root + b"/"):
         facts = [("path", path), ("worktree", path_text(workspace.root))]
         raise WrongUsage("This path is not in the worktree", facts, ["give one below the worktree"])

@@ -20,6 +20,7 @@ from typing import NoReturn
 
 from holdfast import files
 from holdfast.errors import Damaged, NotFound, Trouble
+from holdfast.inside import real_path
 from holdfast.objects import DIRECTORY, KEEP, Entry, Format, parse_tree, sorted_tree
 from holdfast.text import one_line
 
@@ -117,10 +118,10 @@ def find_git(search: str, root: str) -> str:
 
 def find_program(name: str, search: str, root: str) -> str | None:
     """A program's absolute path. What lies in the worktree, or depends on where one stands, is not asked."""
-    inside = os.path.realpath(root) + os.sep
+    inside = real_path(root) + os.sep
     for directory in search.split(os.pathsep):
         program = os.path.join(directory, name)
-        places = (os.path.realpath(directory) + os.sep, os.path.realpath(program))
+        places = (real_path(directory) + os.sep, real_path(program))
         if os.path.isabs(directory) and not any(place.startswith(inside) for place in places) and _can_run(program):
             return program
     return None

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from holdfast import files
 from holdfast.errors import HoldfastError, Refused
+from holdfast.inside import real_path
 from holdfast.packing import UNREADABLE
 from holdfast.text import path_text
 
@@ -41,7 +42,7 @@ class Grants:
     def __init__(self, directory: Path, borders: Iterable[Path]) -> None:
         """`borders` are directories that a repository fills: what lies inside of them is nobody's word."""
         self.directory = directory
-        self._borders = [os.path.realpath(border) for border in borders]
+        self._borders = [real_path(border) for border in borders]
 
     def find(self, root: str, path: str) -> Grant | None:
         found = self._load(self._place(root, path))
@@ -77,7 +78,7 @@ class Grants:
 
     def _is_safe(self) -> bool:
         """Whether no repository could have brought the directory, by a link or by a variable that moves it."""
-        real = os.path.realpath(self.directory)
+        real = real_path(self.directory)
         return not any(real == border or real.startswith(border.rstrip(os.sep) + os.sep) for border in self._borders)
 
     def _refuse(self) -> None:

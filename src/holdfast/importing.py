@@ -17,6 +17,7 @@ from msgspec import Struct, structs
 from holdfast import gauge, history, ids, process, spool, transcript
 from holdfast.errors import HoldfastError
 from holdfast.fill import COUNTED, MEASURED
+from holdfast.inside import real_path
 from holdfast.journal import Journal
 from holdfast.lifecycle import Move
 from holdfast.measuring import counted, window_in
@@ -87,7 +88,7 @@ def read_head(path: Path) -> Head | None:
 def worktree_of(workspace: Workspace, directory: str, *, is_named: bool) -> str | None:
     """The worktree of this project that a directory lies in. One that is gone counts if somebody named the file."""
     if os.path.isdir(directory):
-        root, place = spool.locate(os.path.realpath(directory))
+        root, place = spool.locate(real_path(directory))
         return path_text(spool.worktree_name(root)) if place == str(workspace.place) else None
     is_inside = f"{os.path.normpath(directory)}/".startswith(f"{workspace.root}/")
     return workspace.worktree if is_inside or is_named else None

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import AnyStr, NamedTuple
 
 LOOKING = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_NOFOLLOW | os.O_CLOEXEC
 PASSING = LOOKING | os.O_DIRECTORY
@@ -53,12 +53,20 @@ def _plain(root: Path, path: str) -> Inside | None:
 
 @functools.lru_cache(maxsize=8)
 def _real(root: str) -> str:
-    return os.path.realpath(root)
+    return real_path(root)
 
 
 def _followed(root: Path, path: str) -> Inside:
-    full = os.path.realpath(os.path.join(root, path))
-    return Inside(full, os.path.relpath(full, os.path.realpath(root)), False)
+    full = real_path(os.path.join(root, path))
+    return Inside(full, os.path.relpath(full, real_path(root)), False)
+
+
+def real_path(path: AnyStr | os.PathLike[AnyStr]) -> AnyStr:
+    """Where a path leads, all links followed. One through thousands of links, of which the system follows 40, stays."""
+    try:
+        return os.path.realpath(path)
+    except RecursionError:
+        return os.path.abspath(path)
 
 
 def read(full: str, most: int) -> tuple[bytes, int]:

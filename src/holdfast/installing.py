@@ -24,6 +24,7 @@ from holdfast.generations import Generations
 from holdfast.git import find_program
 from holdfast.hookfile import NotSettings
 from holdfast.hooking import Handler
+from holdfast.inside import real_path
 from holdfast.packing import UNREADABLE
 from holdfast.text import one_line, path_text, sound_text
 
@@ -63,7 +64,7 @@ class Place(Struct, frozen=True):
 
     def resolved(self) -> Path:
         """The file itself, where its name is a link."""
-        real, border = os.path.realpath(self.path), os.path.realpath(self.border)
+        real, border = real_path(self.path), real_path(self.border)
         if not real.startswith(border.rstrip("/") + "/"):
             raise Refused(
                 "The agent's settings file is a link that leads out of the project",

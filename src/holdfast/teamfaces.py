@@ -19,6 +19,7 @@ from msgspec import Struct
 from holdfast import files, ids, teammerging
 from holdfast.errors import Refused
 from holdfast.faces import Face, Unreadable, parse_face, read_face
+from holdfast.inside import real_path
 from holdfast.journal import Journal
 from holdfast.model import Body, Run
 from holdfast.packing import UNREADABLE
@@ -73,7 +74,7 @@ def root_of(workspace: Workspace) -> Path:
     value = str(workspace.settings.values["go_team.root"].value)
     path = Path(os.path.normpath(workspace.root / value))
     inside = path != workspace.root and workspace.root in path.parents
-    if not inside or ".git" in path.relative_to(workspace.root).parts or os.path.realpath(path) != str(path):
+    if not inside or ".git" in path.relative_to(workspace.root).parts or real_path(path) != str(path):
         workspace.warn(f"`go_team.root` does not lead to a directory inside the project: {one_line(value, 100)}")
         return workspace.root / "checkpoints"
     return path

@@ -19,6 +19,7 @@ from holdfast import files, hookfile, installing, invocation, places
 from holdfast.errors import HoldfastError
 from holdfast.grants import Grants, digest
 from holdfast.hookfile import NotSettings
+from holdfast.inside import real_path
 from holdfast.invocation import Unfit
 from holdfast.text import one_line, path_text, sound_text
 from holdfast.workflows import FILE_LIMIT, find_definitions, read_commands
@@ -78,7 +79,7 @@ def grants_of(workspace: Workspace) -> Grants:
 
 def key(workspace: Workspace, path: Path) -> tuple[str, str]:
     """By what a grant is known: the real paths of the project and of the file."""
-    return path_text(os.path.realpath(workspace.root)), path_text(os.path.realpath(path))
+    return path_text(real_path(workspace.root)), path_text(real_path(path))
 
 
 def find_brought(workspace: Workspace) -> list[Brought]:
@@ -100,7 +101,7 @@ def is_trusted(workspace: Workspace, path: Path) -> bool:
 
 def look(workspace: Workspace, path: Path) -> Brought | None:
     """What a file brings; None where that is nothing, or it cannot be read."""
-    data = _read(os.path.realpath(path), FILE_LIMIT)
+    data = _read(real_path(path), FILE_LIMIT)
     if data is None:
         return None
     is_settings = path in _settings(workspace)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from holdfast.errors import WorkflowError
 from holdfast.faces import Unreadable, parse_face, read_face
+from holdfast.inside import real_path
 from holdfast.installing import config_directory
 from holdfast.layouts.faber import check_run_id
 from holdfast.text import one_line, path_text, sound_text
@@ -181,8 +182,8 @@ class _Search:
 
     def is_at_home(self, directory: Path, path: Path) -> bool:
         """Whether a definition lies in its directory, and one of the project in the project, all links followed."""
-        real, home = os.path.realpath(path), os.path.realpath(directory)
-        project = os.path.realpath(self.root)
+        real, home = real_path(path), real_path(directory)
+        project = real_path(self.root)
         is_ours = self.root in directory.parents
         return real.startswith(home + os.sep) and (not is_ours or home.startswith(project + os.sep))
 

@@ -35,6 +35,16 @@ def make_socket(path: Path) -> None:
         os.chdir(before)
 
 
+def make_chain(path: Path) -> None:
+    """More links to links than a system follows, and than Python can."""
+    links = path.parent / "links"
+    links.mkdir()
+    (links / "0").write_text("{}\n")
+    for number in range(1, 1500):
+        (links / f"{number}").symlink_to(f"{number - 1}")
+    path.symlink_to("links/1499")
+
+
 KINDS: dict[str, Callable[[Path], object]] = {
     "pipe": os.mkfifo,
     "socket": make_socket,
@@ -43,6 +53,7 @@ KINDS: dict[str, Callable[[Path], object]] = {
     "link to a full device": lambda path: path.symlink_to("/dev/full"),
     "link to a terminal": lambda path: path.symlink_to("/dev/tty"),
     "link to itself": lambda path: path.symlink_to(path.name),
+    "link to thousands of links": make_chain,
 }
 
 

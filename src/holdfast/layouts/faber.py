@@ -18,6 +18,7 @@ from msgspec import Struct
 from holdfast import files
 from holdfast.agents.protocol import Reading
 from holdfast.errors import Refused, WorkflowError
+from holdfast.inside import real_path
 from holdfast.model import Draft, Run, Session, Status
 from holdfast.text import one_line, path_text, visible
 
@@ -116,8 +117,8 @@ def _is_file(path: Path) -> bool:
 
 
 def _is_inside(path: Path, *directories: Path) -> bool:
-    real = os.path.realpath(path)
-    return all(real.startswith(os.path.realpath(directory) + os.sep) for directory in directories)
+    real = real_path(path)
+    return all(real.startswith(real_path(directory) + os.sep) for directory in directories)
 
 
 def _runs_of(root: Path, path: Path) -> Path:

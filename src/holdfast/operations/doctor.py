@@ -16,6 +16,7 @@ from holdfast.client import Level
 from holdfast.errors import HoldfastError
 from holdfast.filling import cap_of, look_at_room, warning_of
 from holdfast.git import find_program
+from holdfast.inside import real_path
 from holdfast.originals import told_of_originals
 from holdfast.redact import check_pattern, listed
 from holdfast.teamfaces import damages
@@ -142,7 +143,7 @@ def _plugin(workspace: Workspace, plugin: client.Plugin, ours: list[str]) -> Ite
     remedy = [f"`{command}`" for command in plugged.commands(path_text(plugged.DIRECTORY))[1:]]
     if plugin.directory is None or not plugin.directory.is_dir():
         yield Check("plugin", WARNING if ours else BROKEN, f"{place} enables {name}, which is not installed", remedy)
-    elif os.path.realpath(plugin.directory) != os.path.realpath(plugged.DIRECTORY):
+    elif real_path(plugin.directory) != real_path(plugged.DIRECTORY):
         about = f"{name} is another one: it lies in {path_text(plugin.directory)}"
         yield Check("plugin", WARNING, about, remedy)
     elif ours:
@@ -203,7 +204,7 @@ def _interpreter(workspace: Workspace, python: str, remedy: list[str]) -> Check:
         return Check(name, OK, python)
     if not os.path.isabs(python) or not os.path.isfile(python) or not os.access(python, os.X_OK):
         return Check(name, BROKEN, f"{python} is not there any more", remedy)
-    if os.path.realpath(python).startswith(f"{workspace.root}/") or python.startswith(f"{workspace.root}/"):
+    if real_path(python).startswith(f"{workspace.root}/") or python.startswith(f"{workspace.root}/"):
         return Check(name, WARNING, f"{python} lies in the worktree and is not this one, so it was not tried", remedy)
     said = process.ask([python, "-I", "-m", "holdfast", "--version"], {"PATH": os.defpath}, DEADLINE)
     if said is None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from holdfast import catchup, filtering, projects, spool
 from holdfast.errors import Busy, HoldfastError
+from holdfast.inside import real_path
 from holdfast.model import Run
 from holdfast.projects import Claim
 from holdfast.stores.protocol import RunQuery
@@ -83,7 +84,7 @@ def _directory_of(run: Run, claim: Claim) -> str:
     """A run may have come from another machine, and its worktree may be gone: then its project is the place."""
     if not os.path.isabs(run.directory) or not os.path.isdir(run.directory):
         return claim.root
-    _, store = spool.locate(os.path.realpath(run.directory))
+    _, store = spool.locate(real_path(run.directory))
     return run.directory if store == claim.path else claim.root
 
 

@@ -17,6 +17,7 @@ from holdfast import choosing, departed, history, ids, importing, installing, pa
 from holdfast.checkpointing import shadow_of
 from holdfast.clock import micros
 from holdfast.errors import Damaged, HoldfastError, Refused
+from holdfast.inside import real_path
 from holdfast.journal import Journal
 from holdfast.ledger import record_of
 from holdfast.model import Body, Checkpoint, Event, Run, Session
@@ -182,9 +183,9 @@ def _add_transcripts(
     workspace: Workspace, parcels: Outgoing, sessions: Iterable[Session], cleaner: _Cleaner, result: RunExported
 ) -> None:
     """The client's own records of the run's conversations. Only files below the client's own directory are read."""
-    home = os.path.realpath(installing.config_directory(workspace.environ) / "projects")
+    home = real_path(installing.config_directory(workspace.environ) / "projects")
     for name, told in _records(sessions, home):
-        path = Path(os.path.realpath(told))
+        path = Path(real_path(told))
         part = f"transcripts/{ids.file_name(name)}{transcript.ENDING}"
         try:
             if result.transcripts == MOST_TRANSCRIPTS or any(part == known.name for known in parcels.parts):
@@ -201,7 +202,7 @@ def _records(sessions: Iterable[Session], home: str) -> Iterator[tuple[str, str]
     told = {session.agent_session or session.transcript: session.transcript for session in sessions}
     for conversation, file in told.items():
         if file:
-            path = Path(os.path.realpath(file))
+            path = Path(real_path(file))
             name = conversation if conversation != file and conversation else path.stem
             yield name, file
             below = path.with_suffix("") / transcript.SUBAGENTS

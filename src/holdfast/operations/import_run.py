@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 from holdfast import files, ids, parcel, receiving, transcript
 from holdfast.checkpointing import MEGABYTE, shadow_of
 from holdfast.errors import NotFound, Refused
+from holdfast.inside import real_path
 from holdfast.journal import Journal
 from holdfast.ledger import record_of
 from holdfast.model import Checkpoint, Draft
@@ -49,7 +50,7 @@ def import_run(workspace: Workspace, file: str | os.PathLike[str]) -> RunImporte
 
     A longer copy extends the run; one that went another way becomes a run of its own.
     """
-    path = Path(os.path.realpath(file))
+    path = Path(real_path(file))
     if not path.exists():
         raise NotFound("There is no such file", [("path", path_text(path))], ["`holdfast export RUN FILE` makes one"])
     workspace.create()

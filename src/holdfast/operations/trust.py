@@ -14,6 +14,7 @@ from msgspec import Struct
 from holdfast import files
 from holdfast.errors import NotFound, Refused
 from holdfast.grants import Grant
+from holdfast.inside import real_path
 from holdfast.text import path_text
 from holdfast.trusting import TRUSTED, Brought, find_brought, grants_of, is_inside, key, look
 from holdfast.workflows import find_definitions, plugin_root
@@ -61,8 +62,8 @@ def untrust(workspace: Workspace, path: str | None = None) -> Untrusted:
     """Take trust back: from everything of this project, or from one file or directory."""
     with files.os_errors():
         grants = grants_of(workspace)
-        root = path_text(os.path.realpath(workspace.root))
-        place = None if path is None else path_text(os.path.realpath(path))
+        root = path_text(real_path(workspace.root))
+        place = None if path is None else path_text(real_path(path))
         found = [grant for grant in grants.every() if grant.root == root and _is_below(grant.path, place)]
         for grant in found:
             grants.remove(grant)
@@ -81,8 +82,8 @@ def _meant(workspace: Workspace, path: str | None) -> list[Brought]:
     found = find_brought(workspace)
     if path is None:
         return found
-    real = path_text(os.path.realpath(path))
-    chosen = [brought for brought in found if _is_below(path_text(os.path.realpath(brought.path)), real)]
+    real = path_text(real_path(path))
+    chosen = [brought for brought in found if _is_below(path_text(real_path(brought.path)), real)]
     return chosen or [_outside(workspace, Path(path))]
 
 
@@ -90,7 +91,7 @@ def _outside(workspace: Workspace, path: Path) -> Brought:
     """A workflow of FABER's plugin, which lies outside of the project and is allowed for this project alone."""
     plugin = plugin_root(workspace.environ, str(workspace.settings.values["faber.plugin_root"].value))
     known = [file for file in find_definitions(workspace.root, plugin) if not is_inside(workspace, file)]
-    found = next((file for file in known if os.path.realpath(file) == os.path.realpath(path)), None)
+    found = next((file for file in known if real_path(file) == real_path(path)), None)
     brought = look(workspace, found) if found else None
     if brought is None or not brought.can_run:
         raise NotFound(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from holdfast import inside
 from holdfast.git import find_program
+from holdfast.inside import real_path
 from holdfast.sources.protocol import Found, Loaded, Unloadable, Wanted, said, too_large
 from holdfast.text import one_line
 
@@ -109,10 +110,10 @@ def _program(wanted: Wanted) -> str:
 
 def _search(wanted: Wanted) -> str:
     """PATH without what lies in the project or depends on where one stands."""
-    inside_it = os.path.realpath(wanted.root) + os.sep
+    inside_it = real_path(wanted.root) + os.sep
     places = wanted.environ.get("PATH", os.defpath).split(os.pathsep)
     good = [place for place in places if os.path.isabs(place)]
-    return os.pathsep.join(place for place in good if not f"{os.path.realpath(place)}{os.sep}".startswith(inside_it))
+    return os.pathsep.join(place for place in good if not f"{real_path(place)}{os.sep}".startswith(inside_it))
 
 
 def _environment(wanted: Wanted) -> dict[str, str]:
