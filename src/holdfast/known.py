@@ -11,7 +11,8 @@ from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from holdfast import files
 from holdfast.errors import HoldfastError
-from holdfast.patterns import SHORTEST, is_secretive
+from holdfast.members import is_secretive
+from holdfast.patterns import SHORTEST, is_place
 
 MOST_FILES, LARGEST_FILE, MOST_VALUES = 20, 1 << 20, 500
 LONGEST = 8192  # characters of a value
@@ -54,9 +55,10 @@ def _secrets_in(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _is_secret(value: str) -> bool:
-    is_place = value.startswith(("/", "~/", "./", "../"))
+    if not SHORTEST <= len(value) <= LONGEST or is_place(value.encode("utf-8", "surrogateescape")):
+        return False
     is_word = value.isalpha() and value.islower() and len(value) < PLAIN_WORD
-    return SHORTEST <= len(value) <= LONGEST and not (is_place or is_word or value.isdecimal() or LOST in value)
+    return not (is_word or value.isdecimal() or LOST in value)
 
 
 def _assignments(text: str) -> Iterator[tuple[str, str]]:

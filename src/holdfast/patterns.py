@@ -16,9 +16,10 @@ MEMORY = 64 << 20  # bytes that a pattern may use to stay linear without becomin
 NAMED = (
     r"pass(?:word|wd|phrase)|pwd|secret|token|api[_-]?key|apikey|access[_-]?key|account[_-]?key|private[_-]?key"
     r"|auth[_-]?key|encryption[_-]?key|signing[_-]?key|master[_-]?key|credential|(?-i:_PASS)"
+    r"|(?:db|database|user|admin|root|login|sudo|become|ssh|s?ftp|smtp|mail|imap|ldap|http|proxy|auth|redis|mysql|mongo)"
+    r"[_-]?pass"  # a first_pass is none
 )
 TAIL = r"s?(?:[_-]?(?:key|value|base|b64|base64|string|enc|[0-9]+))*"  # of a name: a token_count is no token
-LONGEST_NAME = 200  # of what may be one, in characters
 SHORTEST = 8  # characters of a text that can be a secret
 
 TOKENS = (
@@ -54,7 +55,9 @@ TOKENS = (
 DIGITS = b"0123456789"
 LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 WORDLY = b"-_."
-FILLED_IN = (b"$", b"<", b"{", b"%", b"[", b"*")
+SEPARATED = bytes(byte if byte in LETTERS + DIGITS else 32 for byte in range(256))
+FILLED_IN = (b"<", b"{", b"%", b"[", b"*")
+AFTER_NAMES = b"/.:$[-=+|?("  # what follows a variable in a path, a template or code
 PLACEHOLDERS = (b"undefined", b"required", b"optional", b"password", b"passwd", b"xxxxxx", b"xxxxxxxx", b"...")
 QUOTE = r"\\*[\"']"
 # What a word may begin after: a torn piece of JSON says `\n`, and a terminal is told its colours by a letter.
@@ -117,10 +120,15 @@ def _is_password(text: bytes, match: Match) -> bool:
     return text[start:end] not in PLACEHOLDERS and text[start : start + 1] not in (b"$", b"{", b"[")
 
 
+def _is_typed(text: bytes, match: Match) -> bool:
+    start, end = match.span(1)
+    return not is_harmless(text[start:end])
+
+
 def _is_sent(text: bytes, match: Match) -> bool:
     start, end = match.span(1)
     value = text[start:end]
-    return not _is_harmless(value) and not value.isalpha()
+    return not is_harmless(value) and not value.isalpha()
 
 
 def _is_assigned(text: bytes, match: Match) -> bool:
@@ -128,7 +136,7 @@ def _is_assigned(text: bytes, match: Match) -> bool:
     begin = match.span(1)[0]
     start, end = match.span(2)
     value, after = text[start:end], text[end : end + 1]
-    if _is_harmless(value) or after in (b"(", b"[", b"{"):
+    if is_harmless(value) or after in (b"(", b"[", b"{"):
         return False
     name = text[begin:start]
     if name[-1:] in (b'"', b"'"):
@@ -139,9 +147,31 @@ def _is_assigned(text: bytes, match: Match) -> bool:
     return True
 
 
-def _is_harmless(value: bytes) -> bool:
-    is_place = value.startswith((b"/", b"~/", b"./", b"../"))
-    return is_place or value[:1] in FILLED_IN or value.isdigit() or value.lower() in PLACEHOLDERS
+def is_harmless(value: bytes) -> bool:
+    return is_elsewhere(value) or value[:1] in FILLED_IN or value.isdigit() or value.lower() in PLACEHOLDERS
+
+
+def is_elsewhere(value: bytes) -> bool:
+    """Whether a value is the place of a secret, or the variable that holds it."""
+    return is_place(value) or _is_variable(value)
+
+
+def is_place(value: bytes) -> bool:
+    """Whether a value is a path. Base64 and passwords may begin with a slash, too, but rarely hold a word."""
+    if not value.startswith(b"/"):
+        return value.startswith((b"~/", b"./", b"../"))
+    words = value.translate(SEPARATED).split()
+    if any(len(word) > 2 and word.isalpha() and word[1:].islower() for word in words):
+        return True
+    is_name = not value.translate(None, LETTERS + DIGITS + WORDLY + b"/")
+    return is_name and not is_random(value.replace(b"/", b""))
+
+
+def _is_variable(value: bytes) -> bool:
+    """Whether it is `$NAME`, `${…}`, `$(…)` or begins as `$HOME/`: a password may begin with `$`, too."""
+    rest = value[1:].lstrip(LETTERS + DIGITS + b"_")
+    is_name = value[1:2].isalpha() or value[1:2] == b"_"
+    return value[:1] == b"$" and (value[1:2] in (b"{", b"(", b"[") or (is_name and rest[:1] in AFTER_NAMES))
 
 
 def _is_set(text: bytes, match: Match) -> bool:
@@ -150,7 +180,7 @@ def _is_set(text: bytes, match: Match) -> bool:
     value = text[start:end]
     head, call, _ = value.partition(b"(")
     is_code = bool(call) and not head.translate(None, LETTERS + DIGITS + WORDLY)
-    return not _is_harmless(value) and not is_code and not value.isalpha() and not value.endswith(b",")
+    return not is_harmless(value) and not is_code and not value.isalpha() and not value.endswith(b",")
 
 
 def _is_login(text: bytes, match: Match) -> bool:
@@ -195,8 +225,12 @@ KEY_LINE = rf"\W{{0,14}}(?:[0-9]{{1,6}}\W{{1,4}})?(?:{CODE}*|[A-Z][A-Za-z-]+: .*
 LAST = rf"(?:{BETWEEN}{CODE}{{1,9}})?"
 NAME = rf"[A-Za-z0-9_.-]*(?:{NAMED}){TAIL}"
 CURL = rf"{EDGE}curl\b(?:[^\n]|\\\n)*?\s"
+# Its options and addresses alone: in prose, `-a` after the word belongs to another command.
+HTTPIE = rf"{EDGE}https?[ ]+(?:(?:[A-Z]+|[^\s\"'\\]*[./:=-][^\s\"'\\]*)[ ]+)*"
 TO = rf"[ =]{{0,2}}(?:{QUOTE})?"  # of an option, to its value
 BARE = r"[^\s\"'`,;&<>(){}\[\]$\\]"
+MONGO = r"mongo(?:sh|dump|restore|export|import)"  # to run a server of that name has a `-p`, too: its port
+SQL = r"(?:identified\s+(?:with\s+\S+\s+)?by|(?:with|login|encrypted|(?:user|role)\s+\S+)\s+password)"
 DOOR = r"x-(?:api-key|auth-token|gitlab-token|access-token|csrf-token|vault-token|auth-key)"
 HOOKS = r"hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks|[a-z0-9-]+\.webhook\.office\.com"
 PATTERNS = (
@@ -233,11 +267,22 @@ PATTERNS = (
     Pattern(
         "assignment", rf"\b(?:mysql|mysqldump|mysqladmin|mariadb)\s(?:[^\n]*\s)?-p(?:{QUOTE})?([^\s\"'\\=]{{4,}})", 1
     ),
-    Pattern("assignment", rf"\b(?:sshpass|(?:docker|podman)[ ]login)\b[^\n]*?\s-p{TO}([^\s\"'\\=]{{4,}})", 1, _is_sent),
+    Pattern("header", rf"{HTTPIE}(?:-a|--auth){TO}[^\s:\"'\\]+:([^\s\"'\\]{{3,}})", 1, _is_typed),
+    Pattern(
+        "assignment",
+        rf"\b(?:sshpass|(?:docker|podman)[ ]login|{MONGO})\b[^\n]*?\s-p{TO}([^\s\"'\\=]{{4,}})",
+        1,
+        _is_sent,
+    ),
+    Pattern("assignment", rf"-pass(?:in|out)?[ ]{{1,3}}(?:{QUOTE})?pass:([^\s\"'\\]{{4,}})", 1, _is_typed),
+    Pattern("assignment", rf"(?i)\b{SQL}\s+{QUOTE}([^\"'\\\n]{{4,100}}){QUOTE}", 1, _is_typed),
     Pattern("assignment", rf"\bredis-cli\b[^\n]*?\s-a{TO}([^\s\"'\\=]{{4,}})", 1, _is_sent),
     Pattern("assignment", r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+([^\s\\]{4,})", 1),
     Pattern(
-        "assignment", rf"(?i)(\b(?:set[ ]-[a-z]+|setenv)[ ]+{NAME}[ ]+)(?:{QUOTE})?({BARE}{{6,}})", 2, _is_assigned
+        "assignment",
+        rf"(?i)(\b(?:set[ ]-[a-z]+|setenv|config(?:ure)?[ ]set|(?-i:ENV))[ ]+{NAME}[ ]+)(?:{QUOTE})?({BARE}{{6,}})",
+        2,
+        _is_assigned,
     ),
     Pattern("assignment", rf"(?i)[_\"']auth(?:{QUOTE})?{GAP}[:=]{GAP}(?:{QUOTE})?({CODE}{{12,}})", 1, _is_login),
     Pattern("assignment", rf"(?i)<{NAME}>([^<>\s]{{6,}})</", 1, _is_sent),
@@ -254,11 +299,11 @@ PATTERNS = (
     ),
     Pattern(
         "assignment",
-        rf"(?i)({NAME}(?:{QUOTE})?{GAP}(?:=>|:=|=|:|,){GAP}{QUOTE})((?:[^\s\"'\\]|\\[/u]){{6,}})",
+        rf"(?i)({NAME}(?:{QUOTE})?(?:{GAP}(?:=>|:=|=|:|,)|\]{GAP}=){GAP}{QUOTE})((?:[^\s\"'\\]|\\[/u]){{6,}})",
         2,
         _is_assigned,
     ),
-    Pattern("assignment", rf"(?i)({NAME}(?:{QUOTE})?{GAP}(?:=>|:=|=|:){GAP})({BARE}{{6,}})", 2, _is_assigned),
+    Pattern("assignment", rf"(?i)({NAME}(?:{QUOTE})?{GAP}(?:=>|:=|=|:){GAP})(\$?{BARE}{{6,}})", 2, _is_assigned),
     Pattern("assignment", rf"(?i)(--?{NAME}[ \t]{{1,3}})(?:{QUOTE})?({BARE}{{6,}})", 2, _is_assigned),
     Pattern(
         "assignment",
@@ -274,7 +319,6 @@ PATTERNS = (
     ),
     Pattern("random text", rf"(?i)\b(?:{NAMED})s?\b[^\n]{{0,24}}?[\s\"'`=:(]([A-Za-z0-9+/_=-]{{24,}})", 1, _is_random),
 )
-SECRETIVE = rf"(?i)(?:{NAMED}){TAIL}\z"
 MARKS = r"\[redacted [a-z ]+\]"
 
 
@@ -288,18 +332,3 @@ def patterns() -> list[tuple[Pattern, Regex]]:
 def anything() -> Regex:
     """Finds where any of them might: most texts hold nothing, and are looked at once."""
     return compiled("|".join(f"(?:{pattern.source})" for pattern in PATTERNS), captures=False)
-
-
-@functools.cache
-def _secretive() -> Regex:
-    return compiled(SECRETIVE)
-
-
-def is_secretive(name: str) -> bool:
-    """Whether the name of a member or variable promises a secret."""
-    return len(name) < LONGEST_NAME and _is_secretive(name)  # or long names would fill the memory of them
-
-
-@functools.lru_cache(4096)
-def _is_secretive(name: str) -> bool:
-    return _secretive().search(name.encode("utf-8", "replace")) is not None

@@ -20,6 +20,7 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from holdfast.known import forms
+from holdfast.members import is_header, is_told, items_of, members_of
 from holdfast.patterns import (
     KEY,
     KEY_ENDS,
@@ -30,7 +31,6 @@ from holdfast.patterns import (
     Regex,
     anything,
     compiled,
-    is_secretive,
     patterns,
 )
 
@@ -41,7 +41,6 @@ NESTED = 100  # lists and objects in each other; a text that holds more is no JS
 SHORT, ROOM = 200, 1 << 18  # bytes of a form that is part of one pattern, and of all of them together
 LONGEST_LINE = 1000  # characters of a private key's line
 ROUNDS = 8  # until nothing more is found; a second round finds something only where a mark made a border
-NAMING = ("name", "Name", "key", "Key")  # members that give their neighbour `value` a name
 BEGINNINGS = '{[" \t\r\n'
 OPENING, CLOSING = ("{", "[", '"'), ("}", "]", '"')
 # Base64 of ASCII: the first bit of each of three bytes is 0, so that of four characters three are of one half each.
@@ -125,33 +124,33 @@ class Redactor:
     def _is_suspect(self, data: bytes) -> bool:
         return any(regex.search(data) for regex in self._any) or any(form in data for form in self._long)
 
-    def _value(self, value: Any, counts: Counts, depth: int) -> Any:
+    def _value(self, value: Any, counts: Counts, depth: int, name: str = "") -> Any:
         if isinstance(value, str):
-            return self._text(value, counts, depth)
+            return self._named_text(name, value, counts, depth)
         if isinstance(value, list | tuple):
-            return list(self._items(value, counts, depth))
+            return list(self._items(items_of(value, name), counts, depth))
         if isinstance(value, dict):
-            return {
-                self._text(key, counts, depth): self._member(_name_of(key, value), item, counts, depth)
-                for key, item in value.items()
-            }
+            texts = [self._text(key, counts, depth) for key in value]
+            items = (self._value(item, counts, depth, called) for called, item in members_of(value))
+            return dict(zip(texts, items, strict=True))
         return value
 
-    def _items(self, items: Iterable[Any], counts: Counts, depth: int) -> Iterator[Any]:
+    def _items(self, items: Iterable[tuple[str, Any]], counts: Counts, depth: int) -> Iterator[Any]:
         """The items of a list; what a patch has of a private key are its lines, one by one."""
         in_key = False
-        for item in items:
+        for name, item in items:
             line = item.encode("utf-8", PASSED) if isinstance(item, str) and len(item) < LONGEST_LINE else b"no line"
             in_key = in_key and self._key_line.fullmatch(line) is not None
-            yield _mark("private key") if in_key and item else self._value(item, counts, depth)
+            yield _mark("private key") if in_key and item else self._value(item, counts, depth, name)
             if in_key or self._key.search(line):
                 in_key = not self._key_ends.search(line)
 
-    def _member(self, key: str, value: Any, counts: Counts, depth: int) -> Any:
-        if not isinstance(value, str) or not _is_told(key, value) or self._is_allowed(value.encode("utf-8", PASSED)):
-            return self._value(value, counts, depth)
-        counts["assignment"] += 1
-        return _mark("assignment")
+    def _named_text(self, name: str, text: str, counts: Counts, depth: int) -> str:
+        if not is_told(name, text) or self._is_allowed(text.encode("utf-8", PASSED)):
+            return self._text(text, counts, depth)
+        kind = "header" if is_header(name) else "assignment"
+        counts[kind] += 1
+        return _mark(kind)
 
     def _text(self, text: str, counts: Counts, depth: int) -> str:
         if len(text) < SHORTEST:
@@ -230,39 +229,24 @@ def _mark(kind: str) -> str:
 
 def _gather(value: Any, texts: list[str]) -> bool:
     """All texts of a value, and of those that are JSON; True as soon as a member's name says that it is secret."""
-    inner = [value]
+    inner = [("", value)]
     for depth in reversed(range(DEEPEST + 1)):
         left, inner = inner, []
         while left:
-            value = left.pop()
+            name, value = left.pop()
             if isinstance(value, str):
                 if len(value) >= SHORTEST:
                     texts.append(value)
+                    if is_told(name, value):
+                        return True
                     if depth and value[0] in BEGINNINGS and (found := _inside(value)) is not None:
-                        inner.append(found)
+                        inner.append(("", found))
             elif isinstance(value, dict):
                 texts += value
-                left += value.values()
-                if any(isinstance(item, str) and _is_told(_name_of(key, value), item) for key, item in value.items()):
-                    return True
+                left += members_of(value)
             elif isinstance(value, list | tuple):
-                left += value
+                left += items_of(value, name)
     return False
-
-
-def _name_of(key: str, owner: dict[str, Any]) -> str:
-    """What a member is called; a `value` has the name that stands beside it."""
-    if key not in ("value", "Value"):
-        return key
-    name = next((owner[other] for other in NAMING if isinstance(owner.get(other), str)), key)
-    return str(name)
-
-
-def _is_told(key: str, value: str) -> bool:
-    """Whether a member is secret by its name, and not told that it is hidden, or where it lies."""
-    if len(value) < SHORTEST or not is_secretive(key):
-        return False
-    return not value.startswith(("/", "~/", "./", "../", "$", "<", "[redacted ")) and not value.isdecimal()
 
 
 def _inside(text: str) -> Any:

@@ -122,6 +122,7 @@ SECRETS = st.builds(
 )
 AROUND = ["password=", 'token": "', "Authorization: Bearer ", "://a:", "@", "[redacted token]", "[redacted ", "\\", '"']
 AROUND += ["=", "%41", "-----BEGIN RSA PRIVATE KEY-----", "curl -u a:", "'", " ", "--token ", "eyJ", "{", "}"]
+AROUND += ["Authorization", "Cookie", "x-api-key", "password", "$", "/", "a=", "['token'] = '", "IDENTIFIED BY '"]
 PIECES = st.one_of(SECRETS, st.text(max_size=20), st.sampled_from(AROUND))
 TEXTS = st.lists(PIECES, max_size=8).map("".join)
 VALUES = st.recursive(

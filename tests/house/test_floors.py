@@ -15,7 +15,7 @@ FLOORS = {
     "1 what things are": ["errors", "ids", "text", "standing", "model"],
     "2 what follows from what": ["fence", "lifecycle", "searching", "wording", "delta", "narration", "ledger", "fill", "doings", "crew", "steps", "teamwork", "recovery", "teamfiles", "teammerging", "screens", "owning", "priming", "history", "spending", "markup", "recounting", "timeline", "retention", "observer", "conditions", "records", "teamreading", "teamedits", "orchestra", "following", "salvage", "bannering", "critical", "reporting", "summarising"],
     "3 the world": [
-        "spool", "inbox", "clock", "inside", "files", "holding", "patterns", "known", "generations", "redact", "unredact", "process", "packing", "departed", "places", "projects", "config", "intake",
+        "spool", "inbox", "clock", "inside", "files", "holding", "patterns", "members", "known", "generations", "redact", "unredact", "process", "packing", "departed", "places", "projects", "config", "intake",
         "beside", "objects", "repository", "git", "headstart", "filters", "watching", "vault", "looking", "staging", "shadow", "reach", "naming", "pruning", "room", "putting", "packfile", "restoring", "sparing", "artifacts", "grants",
         "sources.protocol", "sources.command", "sources.directory", "sources.document", "sources.repository", "sources",
         "archive", "stores", "stores.protocol", "stores.queries", "stores.connecting", "stores.pages", "stores.copying", "stores.sqlite_values", "stores.reindexing", "stores.upgrading", "stores.sqlite_checks", "stores.sqlite_lists", "stores.sqlite_view", "stores.shrinking", "stores.scrubbing", "stores.sqlite", "stores.leaves", "stores.plans", "stores.salvaging", "stores.replacing",

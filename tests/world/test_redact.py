@@ -104,7 +104,30 @@ SECRETS = [
     ('{"auths": {"x": {"auth": "YWRhOmNvcnJlY3Q5aG9yc2U="}}}', "YWRhOmNvcnJlY3Q5aG9yc2U"),
     ("postgres://shop:correct@9horse@db/shop", "9horse"),
     ("https://0123456789abcdef0123@example.org/a.git", "0123456789abcdef"),
-]
+    *[(line.format("correct9horse"), "correct9horse") for line in (
+        "CREATE USER shop IDENTIFIED BY '{}';",
+        "ALTER USER shop IDENTIFIED WITH caching_sha2_password BY '{}';",
+        "ALTER USER shop WITH PASSWORD '{}';",
+        "CREATE ROLE shop LOGIN PASSWORD '{}';",
+        "ALTER ROLE shop PASSWORD '{}';",
+        "os.environ['API_TOKEN'] = '{}'",
+        'process.env["API_TOKEN"]="{}"',
+        "aws configure set aws_secret_access_key {}",
+        "aws configure set profile.shop.aws_secret_access_key {}",
+        "FROM python\nENV DB_PASSWORD {}\nRUN make",
+        "openssl rsa -in key.pem -passin pass:{} -out plain.pem",
+        "openssl enc -aes256 -pass 'pass:{}' -in a",
+        "ansible_ssh_pass={}",
+        "ansible_become_pass: {}",
+        "db_pass: {}",
+        "smtpPass = '{}'",
+        "http -a ada:{} https://example.org",
+        "http --auth=ada:{} example.org/v1",
+        "https GET example.org/v1 -a ada:{}",
+        "mongosh -u root -p {} shop",
+        "mongodump -p={} shop",
+    )],
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "secret"), SECRETS)
@@ -113,6 +136,58 @@ def test_what_says_of_itself_that_it_is_a_secret_is_found(text: str, secret: str
     assert secret not in clean
     assert counts.total() == 1
     assert "[redacted " in clean
+
+
+HEADERS = [
+    {"Authorization": "Basic dXNlcjpodW50ZXIyMg=="},
+    {"authorization": "Xk9vQ2mLp7Rt4Wz8"},
+    {"Proxy-Authorization": ["Negotiate Xk9vQ2mLp7Rt4Wz8"]},
+    {"HTTP_AUTHORIZATION": "Digest username=ada, response=6629fae49393a05397450978507c4ef1"},
+    {"Cookie": "sid=Xk9vQ2mLp7Rt4Wz8"},
+    {"cookie": ["sid=Xk9vQ2mLp7Rt4Wz8"]},
+    {"set-cookie": ["sid=Xk9vQ2mLp7Rt4Wz8; Path=/"]},
+    {"X-Api-Key": ["Xk9vQ2mLp7Rt4Wz8"]},
+    {"name": "Authorization", "value": "Basic dXNlcjpodW50ZXIyMg=="},
+    ["Authorization", "Basic dXNlcjpodW50ZXIyMg=="],
+    ["X-Api-Key", "Xk9vQ2mLp7Rt4Wz8"],
+    ["Set-Cookie", "sid=Xk9vQ2mLp7Rt4Wz8"],
+    {"password": ["Xk9vQ2mLp7!"]},
+    {"password": [["Xk9vQ2mLp7!"]]},
+    ["accept", "text/html", "authorization", "Basic dXNlcjpodW50ZXIyMg=="],
+]
+SAID = ["dXNlcjpodW50ZXIyMg", "Xk9vQ2mLp7", "6629fae49393a05397450978507c4ef1"]
+
+
+@pytest.mark.promise(26)
+@pytest.mark.parametrize("shape", [lambda it: it, lambda it: {"headers": it}, lambda it: [it], json.dumps])
+@pytest.mark.parametrize("headers", HEADERS, ids=json.dumps)
+def test_headers_and_lists_are_known_by_their_names_in_decoded_json(headers: Any, shape: Any) -> None:
+    """Only a line of text was one of headers; what a tool had decoded already passed."""
+    clean, counts = redact(shape(headers))
+    assert [word for word in SAID if word in json.dumps(clean)] == []
+    assert counts.total() == 1
+    assert redact(clean) == (clean, {})
+
+
+SLASHED = "/JalrXUtnFEMIK7MDENG" + "bPxRfiCYEXAMPLEKEY1a"
+STRANGE = [SLASHED, SLASHED[:20] + "/b/" + SLASHED[23:], "$up3rS3cret!", "$2b$12$Xk9vQ2mLp7Rt4Wz8", "/k3J!9x%Qz#"]
+
+
+@pytest.mark.promise(26)
+@pytest.mark.parametrize("secret", STRANGE)
+def test_a_secret_may_begin_as_a_path_or_a_variable_does(tmp_path: Path, secret: str) -> None:
+    """Every sixty-fourth word of base64 begins with a slash."""
+    lines = [f"DB_SECRET={secret}", f'secret = "{secret}"', f"export DB_SECRET='{secret}'"]
+    for text in lines:
+        assert secret not in redact(text)[0]
+    assert redact({"secret": secret}) == ({"secret": "[redacted assignment]"}, {"assignment": 1})
+    assert find_known({"SHOP_SECRET": secret}, tmp_path) == {secret}
+
+
+@pytest.mark.promise(26)
+@pytest.mark.parametrize("secret", [SLASHED, "$up3rS3cret!"])
+def test_a_secret_without_quotes_may_begin_as_a_path_or_a_variable_does(secret: str) -> None:
+    assert redact(f"db_password = {secret} # mine")[0] == "db_password = [redacted assignment] # mine"
 
 
 EDGES = {
@@ -190,12 +265,56 @@ PLAIN = [
     "git@github.com:fractary/core.git",
     "src/holdfast/stores/sqlite_view.py:120",
     "cp-7kzjpfgwag run-4x9k2m7pq3 ses-0123456789",
+    "TOKEN_PASSWORD=$HOME/.token",
+    "password = $config->password1",
+    'password: "${DB_PASSWORD_2}"',
+    'TOKEN="$(cat token_2.txt)"',
+    "SSH_SECRET=/home/dev/.ssh/id_ed25519",
+    "private_key: /etc/ssl/private/Shop2024-Server.pem",
+    '"token": "/oauth2/token?grant_type=client_credentials"',
+    "secret: /run/secrets/7f3aXk9vQ2mLp7Rt4Wz8",
+    "first_pass: Filter22",
+    "render_pass = shadow_map_2",
+    "compass: N42E17",
+    "The password is identified by its name",
+    "IDENTIFIED BY '$PASSWORD'",
+    "openssl rsa -passin pass:$PASSWORD",
+    "openssl rsa -passin env:PASSWORD_2",
+    "ENV API_TOKEN is-required-here",
+    "ENV TOKEN_FILE /run/secrets/token",
+    "http -a ada https://example.org:8080",
+    "https://example.org/a-b -a c:defgh",
+    "mongosh --port 27017",
+    "docker run --name mongo -p 27017:27017 mongo:8",
+    "It is served over http, so rsync -a example.org:data/shop does",
+    "ALTER USER shop WITH PASSWORD '<password>'",
+    "x['token'] == 'something-else'",
+]
+VALUES: list[Any] = [
+    {"Authorization": "Bearer ${GITHUB_TOKEN}"},
+    {"Authorization": "Bearer <your token 1>"},
+    {"cookie": "^0.17.1 || >=1"},
+    {"tough-cookie": ">=4.1.3 <5"},
+    {"password": "/run/secrets/db_password"},
+    {"password": "$DB_PASSWORD_2"},
+    {"password": ["The password must have at least 8 characters."]},
+    {"secrets": ["DB_PASSWORD", "API_TOKEN"]},
+    {"tokens": ["tokenization", "beginning", "something-else"]},
+    ["Authorization", "Content-Type", "X-Api-Key", "X-Requested-With"],
+    ["authorization", "What a user may do"],
+    ["cookie", "express-session@1.17.3"],
+    ["token", "toolu_0123456789"],
 ]
 
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_what_is_none_stays_as_it_is(text: str) -> None:
     assert redact({"text": text}) == ({"text": text}, {})
+
+
+@pytest.mark.parametrize("value", VALUES, ids=json.dumps)
+def test_what_only_has_the_name_of_a_secret_beside_it_stays_as_it_is(value: Any) -> None:
+    assert redact({"body": value}) == ({"body": value}, {})
 
 
 def test_a_member_is_known_by_its_name_and_only_its_text_goes() -> None:
@@ -269,6 +388,8 @@ def test_place_is_no_secret_though_its_name_promises_one(tmp_path: Path) -> None
         "CREDENTIALS": "~/secrets.json",
         "TOKEN": "./token.txt",
         "PASSWORD": "12345678901",
+        "OLDPWD": "/srv/Shop2024/Xk9vQ2mLp7Rt4Wz8",
+        "SHOP_SECRET": "/key_2.pem",
     }
     assert find_known(environ, tmp_path) == set()
 

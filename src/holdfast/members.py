@@ -1,0 +1,72 @@
+"""Which members of a decoded value are secret by their names: `password`, a header, a `value` beside such a name."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from holdfast.patterns import NAMED, SHORTEST, TAIL, WORDLY, Regex, compiled, is_elsewhere, is_harmless
+
+NAMING = ("name", "Name", "key", "Key")  # members that give their neighbour `value` a name
+LONGEST_NAME = 200  # of what may be one, in characters
+SENT = r"(?:http[_-]|proxy[_-]|set[_-]|x[_-])?(?:authorization|cookie)"
+SECRETIVE = rf"(?i)(?:(?:{NAMED}){TAIL}|\A{SENT})\z"
+HEADER = rf"(?i)\A(?:{SENT}|x-[a-z0-9-]*(?:{NAMED}){TAIL})\z"
+
+
+def is_secretive(name: str) -> bool:
+    """Whether the name of a member or variable promises a secret."""
+    return len(name) < LONGEST_NAME and _matches(SECRETIVE, name)  # or long names would fill the memory of them
+
+
+def is_header(name: str) -> bool:
+    """Whether a text is the name of a header that carries a secret."""
+    return len(name) < LONGEST_NAME and _matches(HEADER, name)
+
+
+@functools.lru_cache(4096)
+def _matches(source: str, name: str) -> bool:
+    return _compiled(source).search(name.encode("utf-8", "replace")) is not None
+
+
+@functools.cache
+def _compiled(source: str) -> Regex:
+    return compiled(source)
+
+
+def members_of(owner: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The members of an object with their names; a `value` has the name that stands beside it."""
+    for key, item in owner.items():
+        name = key
+        if key in ("value", "Value"):
+            name = next((owner[other] for other in NAMING if isinstance(owner.get(other), str)), key)
+        yield name, item
+
+
+def items_of(items: Iterable[Any], name: str) -> Iterator[tuple[str, Any]]:
+    """The items of a list, which have its name, or that of a header before them: Node lists both in one row.
+
+    A text that is a word or prose has none, for lists say which secrets there are, and complain of them.
+    """
+    before = ""
+    for item in items:
+        own = before if before and is_header(before) else name
+        yield ("" if own and isinstance(item, str) and _is_prose(item, is_header(own)) else own), item
+        before = item if isinstance(item, str) else ""
+
+
+def _is_prose(text: str, is_sent: bool) -> bool:
+    return (" " in text and not is_sent) or all(letter.isalpha() or letter in "-_. " for letter in text)
+
+
+def is_told(name: str, value: str) -> bool:
+    """Whether a text is secret by its name, and not told that it is hidden, or where it lies."""
+    if len(value) < SHORTEST or not is_secretive(name) or "[redacted " in value:
+        return False
+    data = value.encode("utf-8", "replace")
+    if name[-6:].lower() == "cookie":  # a package is called so, too, and has a version
+        return b"=" in data and data.partition(b"=")[0].translate(None, WORDLY).isalnum()
+    if name[-13:].lower() == "authorization":
+        return not is_harmless(data.partition(b" ")[2].lstrip() or data)
+    return not data.startswith(b"<") and not value.isdecimal() and not is_elsewhere(data)
