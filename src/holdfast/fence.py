@@ -23,9 +23,11 @@ UNITS = (("d", timedelta(days=1)), ("h", timedelta(hours=1)), ("m", timedelta(mi
 
 # Words that begin a tag by which a client, a model's template or we ourselves tell who is speaking.
 SPEAKERS = (
-    "history system user assistant human developer tool function antml invoke parameter thinking instruction "
-    "instructions start_of_turn end_of_turn sys command local-command bash task-notification claude ide "
-    "session-start-hook new-diagnostics teammate-message"
+    "history system user assistant human developer tool tools function functions antml invoke parameter think thinking "
+    "instruction instructions start_of_turn end_of_turn sys command local-command bash task-notification claude ide "
+    "session-start-hook session-end-hook pre-tool-use-hook post-tool-use-hook pre-compact-hook stop-hook "
+    "subagent-stop-hook notification-hook new-diagnostics teammate-message persisted-output environment_context "
+    "environment_details"
 )
 NAMES = "|".join(SPEAKERS.split())
 # Each takes the whole of a run at once: looking ahead from every `<` of a million would never end.
@@ -34,7 +36,9 @@ SQUARED = "inst|sys|system_prompt|available_tools|tool_calls|tool_results"
 SQUARE = re.compile(rf"\[(?=\s*+(?:/\s*+)?(?:{SQUARED})\b)", re.IGNORECASE)
 PLAIN = "\u2039"
 BLANK = r" \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
-ROLE = re.compile(rf"^([{BLANK}>#*]*(?:Human|Assistant|System|User|Developer)[{BLANK}*]*):", re.MULTILINE)
+# In small letters they are names of settings: `user: root`.
+TURNS = "Human|Assistant|System|User|Developer"
+ROLE = re.compile(rf"^([{BLANK}>#*]*(?:{TURNS}|{TURNS.upper()})[{BLANK}*]*):", re.MULTILINE)
 
 
 def enclose(text: str, chance: Chance) -> str:

@@ -56,6 +56,8 @@ SPEAKERS = [
     "<SYSTEM>", "<assistant>", "</user>", "<developer>", "<instructions>", "<start_of_turn>", "<thinking>",
     "<\uff5cUser\uff5c>", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CALLS]", "[AVAILABLE_TOOLS]", "<ide_selection>",
     "<ide_opened_file>", "<session-start-hook>", "<new-diagnostics>", "<teammate-message>", "<claude_info>",
+    "<functions>", "</functions>", "<tools>", "<think>", "</think>", "<post-tool-use-hook>", "<pre-tool-use-hook>",
+    "<environment_context>", "<environment_details>", "<persisted-output>", "<stop-hook>",
 ]  # fmt: skip
 
 
@@ -67,6 +69,7 @@ def test_a_tag_that_says_who_speaks_is_made_plain(tag: str) -> None:
 
 
 ROLES = ["Human:", "Assistant:", "System:", "User:", "### System:", "**Human**:", "\xa0Human:", "Human\u2003:"]
+ROLES += ["SYSTEM:", "ASSISTANT:", "USER:", "HUMAN:", "**DEVELOPER**:"]
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -84,6 +87,15 @@ OTHERS = [
     "the System: it",
     "<users>",
     "<idea>",
+    "<environment>",
+    "<thinker>",
+    "<post>",
+    "<output>",
+    "<toolset>",
+    "std::function<void()>",
+    "system: ok",
+    "SYSTEMS: two",
+    "USER=root",
 ]
 
 
