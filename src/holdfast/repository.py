@@ -21,8 +21,10 @@ UNDER_WAY = {
     "BISECT_LOG": "bisect",
 }
 MOST_REFS = 50_000
+LONGEST = 4096  # characters of a ref: no path has more
 REF = re.compile(r"refs(?:/[^/\x00-\x20\x7f~^:?*\[\\]+)+")
 COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+LEVELS = 3  # of directories in which git looks for objects: `objects/info/commit-graphs` has files
 POINTS = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?|ref: refs/[^\x00-\x20\x7f]+")
 
 
@@ -50,6 +52,20 @@ class Repository:
     @property
     def objects(self) -> Path | None:
         return self.common / "objects" if self.common else None
+
+    @property
+    def borrows(self) -> Path | None:
+        """The list of other object directories, where there is one."""
+        found = self.common / "objects" / "info" / "alternates" if self.common else None
+        return found if found and os.path.lexists(found) else None
+
+    def find_link(self) -> str | None:
+        """A link by which git would read another repository: in the place of this one, of its refs, or of an object."""
+        if self.directory is None or self.common is None:
+            return None
+        places = (self.root / ".git", self.directory, self.common / "refs")
+        links = (os.fspath(place) for place in places if place.is_symlink())
+        return next(links, None) or next(_links(os.fspath(self.common / "objects"), LEVELS), None)
 
     def format(self) -> Format:
         config = (files.read(self.common / "config") or b"") if self.common else b""
@@ -87,7 +103,7 @@ class Repository:
         assert self.common is not None
         assert self.directory is not None
         for directory in (self.directory, self.common):
-            if commit := _commit(_line(directory / ref)):
+            if _is_plain(directory, ref) and (commit := _commit(_line(directory / ref))):
                 return commit
         for line in (files.read(self.common / "packed-refs") or b"").splitlines():
             if line.endswith(b" " + ref.encode("utf-8", "surrogateescape")):
@@ -106,6 +122,8 @@ def _line(path: Path) -> str:
 def _loose_refs(directory: Path) -> Iterator[tuple[str, str]]:
     """The refs that are files, by name; what is no file, or too much, is passed over."""
     left = MOST_REFS
+    if not _is_plain(directory, "refs/"):
+        return
     for place, _, names in os.walk(directory / "refs"):
         for name in names[:left]:
             path = Path(place, name)
@@ -114,6 +132,25 @@ def _loose_refs(directory: Path) -> Iterator[tuple[str, str]]:
             except HoldfastError:  # a link, a pipe, or another's
                 continue
         left -= len(names[:left])
+
+
+def _is_plain(directory: Path, ref: str) -> bool:
+    """Whether no link stands on the way to a ref: another repository may be behind it, whose commits would be told."""
+    above = (directory / ref[: found.start()] for found in re.finditer("/", ref))
+    return len(ref) <= LONGEST and not any(map(os.path.islink, above))
+
+
+def _links(directory: str, levels: int) -> Iterator[str]:
+    """What is a link in a directory and so many levels of those below it, or the directory itself."""
+    if os.path.islink(directory):
+        yield directory
+        return
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.is_symlink():
+                yield entry.path
+            elif levels > 1 and entry.is_dir(follow_symlinks=False):
+                yield from _links(entry.path, levels - 1)
 
 
 def _is_ref(name: str) -> bool:

@@ -83,6 +83,8 @@ def _gather_calls(workspace: Workspace, room: Path) -> Iterator[Part]:
 
 
 def _gather_packs(workspace: Workspace, room: Path) -> Iterator[Part]:
+    if Shadow(workspace.place, workspace.root, workspace.worktree).never_was():
+        return
     files.make_private_directory(room / "packs")
     with shadow_of(workspace) as shadow:  # nobody merges or drops packs of ours while we hold this
         refs = tips(shadow)
@@ -220,10 +222,13 @@ def _keep_before(workspace: Workspace) -> tuple[str | None, int | None]:
 
 def put_packs(workspace: Workspace, room: Path) -> None:
     """Put the packs of the backup beside ours. Those that are there already are left; nothing names the others yet."""
+    found = sorted((room / "packs").glob("*.idx"))
+    if not found:
+        return
     with shadow_of(workspace) as shadow:
         directory = shadow.git.objects / "pack"
         files.make_directories(directory)
-        for index in sorted((room / "packs").glob("*.idx")):
+        for index in found:
             shadow.git.run("verify-pack", str(index))
             if (directory / index.name).exists():
                 continue

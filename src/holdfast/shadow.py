@@ -55,6 +55,10 @@ class Shadow:
     def vault(self) -> Vault:
         return Vault(self.git, self.repository, self.worktree, self.reader, self.known)
 
+    def never_was(self) -> bool:
+        """Whether nothing was ever kept here, because a link stands in the place of a directory of the vault."""
+        return not self.git.directory.exists() and self.vault.find_link() is not None
+
     def close(self) -> None:
         if "reader" in self.__dict__:
             self.reader.close()
@@ -122,6 +126,7 @@ class Shadow:
 
     def prepare(self) -> None:
         """Make ready for a piece of work. Whoever calls this holds the worktree's lock."""
+        self.vault.refuse_links()
         self.reader.pending.clear()
         self.known.refresh()
         for directory in (self.directory.parent, self.directory):

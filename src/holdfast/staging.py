@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from holdfast import files
-from holdfast.errors import Busy
+from holdfast.errors import Busy, Refused
 from holdfast.git import Git
 from holdfast.looking import Memory
 from holdfast.repository import Repository
@@ -90,10 +90,12 @@ class Staging:
         directory = self._theirs
         if directory is None:
             return None
+        if os.path.islink(directory / "index"):  # to that of another repository, whose files would be told
+            raise Refused("The repository's index is a link", [("path", directory / "index")], ["remove the link"])
         import shutil  # takes its time to load, and an index that did not change is not copied
 
         for shared in directory.glob("sharedindex.*"):
-            if not (self.git.directory / shared.name).exists():
+            if not shared.is_symlink() and not (self.git.directory / shared.name).exists():
                 shutil.copyfile(shared, self.git.directory / shared.name)
         try:
             shutil.copy2(directory / "index", target)

@@ -44,6 +44,8 @@ def tidy_checkpoints(workspace: Workspace, rules: Rules, *, dry_run: bool, thoro
     together, or too close together. Space that earlier ones left is looked for only by who is `thorough`; who
     `spares_open` leaves all of an open run, and not just its last."""
     workspace.store  # noqa: B018 - there must be one: looking for checkpoints would begin to make it
+    if Shadow(workspace.place, workspace.root, workspace.worktree).never_was():
+        return Tidied([], 0, dry_run, 0)
     with shadow_of(workspace) as shadow:
         with workspace.reading() as journal:
             ended = _ended(workspace, shadow, journal)

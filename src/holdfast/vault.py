@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from holdfast import files, ids
-from holdfast.errors import Busy, Damaged
+from holdfast.errors import Busy, Damaged, Refused
 from holdfast.git import Git, Reader
 from holdfast.objects import BLOB, DIRECTORY, KEEP, TREE, Entry, Known, format_tree, write_pack
 from holdfast.repository import Repository
@@ -23,6 +23,7 @@ from holdfast.repository import Repository
 ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 SHELF = 64
 MERGED = 40  # packs of ours before they are merged
+REFS = ("refs", "refs/holdfast", "reftable")
 REF_PATIENCE = 2.0  # seconds that somebody else may hold our ref, as `git pack-refs` does
 
 
@@ -35,6 +36,20 @@ class Vault:
         self.home = repository.common or git.directory
         name = "main" if worktree == "." else "w-" + ids.file_name(worktree)
         self.ref = f"refs/holdfast/{name}"
+
+    def refuse_links(self) -> None:
+        """Refuse to work behind a link: it would lead what is written, and what is taken away, out of the project."""
+        if link := self.find_link():
+            raise Refused(
+                "A directory in which checkpoints are kept is a link, so none is written",
+                [("path", link)],
+                ["put a directory in the place of the link", "work in a clone, which `git clone` makes"],
+            )
+
+    def find_link(self) -> Path | None:
+        objects = self.git.objects
+        places = (self.git.directory, objects, objects / "pack", *(self.home / name for name in REFS))
+        return next(filter(os.path.islink, places), None)
 
     def keep(self, number: int, parts: dict[bytes, Entry]) -> None:
         """Put a checkpoint on its shelf; on disk when this returns."""

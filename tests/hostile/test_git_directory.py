@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from holdfast.repository import Repository
 from holdfast.shadow import FOLDED
+from holdfast.sources import repository as source
+from holdfast.sources.protocol import Unloadable, Wanted
 from tests.hostile.places import tree_of
 from tests.hostile.traps import set_traps, set_traps_in
+from tests.operations.trees import commit, git
 from tests.promises import Figure
 from tests.surfaces.inside import call
 from tests.tools import hook
@@ -128,3 +133,195 @@ def test_a_submodule_with_traps_is_not_entered(
     set_traps(inner, owned, elsewhere)
     assert use(repository, begin) > len(VERBS) / 2
     assert not owned.exists()
+
+
+# Links in a git directory
+
+
+WORDS = "WORDSOFANOTHER"
+
+
+@pytest.fixture
+def other(elsewhere: Path) -> Path:
+    """The git directory of another repository, with code, a commit and checkpoints."""
+    root = elsewhere / WORDS.lower()
+    subprocess.run(["git", "init", "-q", root], check=True)
+    (root / f"{WORDS}.txt").write_text(f"{WORDS}\n")
+    commit(root, WORDS)
+    for line in ("start goal", "checkpoint one"):
+        call(*line.split(), directory=root).ok()
+    return root / ".git"
+
+
+def link(place: Path, leads: Path) -> None:
+    """Put a link where a directory or a file of git's may stand."""
+    if place.is_dir():
+        shutil.rmtree(place)
+    place.unlink(missing_ok=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.symlink_to(leads)
+
+
+WRITTEN = ["objects", "objects/pack", "refs", "refs/holdfast", "reftable"]
+REFUSED = "A directory in which checkpoints are kept is a link, so none is written"
+STILL = ["status", "brief", "checkpoints", "verify", "backup kept.tar.gz", "tidy", "sweep", "doctor", "note more"]
+TAKING_AWAY = ["tidy", "repair", "delete RUN --purge --yes", "uninit --purge --yes"]
+
+
+@pytest.mark.promise(20, 22)
+@pytest.mark.parametrize("name", WRITTEN)
+def test_no_checkpoint_is_written_through_a_link_in_a_git_directory(
+    name: str, repository: Path, elsewhere: Path, other: Path, begin: Callable[[], None]
+) -> None:
+    (other / name).mkdir(exist_ok=True)
+    link(repository / ".git" / name, other / name)
+    before = tree_of(elsewhere)
+    use(repository, begin)
+    refused = call("checkpoint", directory=repository)
+    assert refused.code == 1
+    assert refused.err.splitlines()[:2] == [f"holdfast: {REFUSED}", f"  path  {repository / '.git' / name}"]
+    for line in STILL:
+        call(*line.split(), directory=repository).ok()
+    call("uninit", "--purge", "--yes", directory=repository).ok()
+    assert tree_of(elsewhere) == before
+
+
+@pytest.mark.promise(20, 22)
+@pytest.mark.parametrize("name", WRITTEN)
+def test_nothing_of_ours_is_taken_away_through_a_link_in_a_git_directory(
+    name: str, repository: Path, elsewhere: Path, other: Path, begin: Callable[[], None]
+) -> None:
+    """What carries our mark there are the checkpoints of another project."""
+    assert use(repository, begin) == len(VERBS)
+    (other / name).mkdir(exist_ok=True)
+    link(repository / ".git" / name, other / name)
+    before = tree_of(elsewhere)
+    run = call("status", "--json", directory=repository).ok().json["run"]["id"]
+    for line in TAKING_AWAY:
+        begin()
+        done = call(*line.replace("RUN", run).split(), directory=repository)
+        assert done.code in (0, 1, 12), f"{line}: {done.err}"
+        assert "Traceback" not in done.err
+    assert tree_of(elsewhere) == before
+    assert (repository / ".git/holdfast").is_dir()
+
+
+@pytest.mark.promise(22)
+@pytest.mark.parametrize("name", [".", "objects", "objects/pack", "refs", "refs/holdfast"])
+def test_no_checkpoint_is_written_through_a_link_in_a_store_without_a_repository(
+    name: str, tmp_path: Path, elsewhere: Path
+) -> None:
+    root = tmp_path / "plain"
+    root.mkdir()
+    (root / "a.txt").write_text("1\n")
+    call("checkpoint", directory=root).ok()
+    link(root / ".holdfast/git" / name, elsewhere)
+    (root / "a.txt").write_text("2\n")
+    assert REFUSED in call("checkpoint", directory=root).err
+    assert os.listdir(elsewhere) == []
+
+
+Way = Callable[[Path, Path], None]
+
+
+def borrow(git: Path, other: Path) -> None:
+    (git / "objects/info").mkdir(parents=True, exist_ok=True)
+    (git / "objects/info/alternates").write_text(f"{other}/objects\n")
+
+
+def borrow_by_the_way(git: Path, other: Path) -> None:
+    """By a second list, and by a way that begins inside."""
+    (git / "near/info").mkdir(parents=True)
+    (git / "near/info/alternates").write_text(f"{other}/objects\n")
+    (git / "objects/info/alternates").write_text("../near\n")
+
+
+def know(git: Path, other: Path) -> None:
+    shutil.copy(other / "refs/heads/main", git / "refs/heads/known")
+
+
+def pack(git: Path, other: Path) -> None:
+    subprocess.run(["git", "-C", other, "repack", "-adq"], check=True)
+
+
+def leave_alternates(git: Path, other: Path) -> None:
+    borrow(other, other)
+
+
+def linked(name: str) -> Way:
+    return lambda git, other: link(git / name, other / name)
+
+
+def linked_each(part: str) -> Way:
+    def each(git: Path, other: Path) -> None:
+        for path in (other / "objects").glob(part):
+            link(git / path.relative_to(other), path)
+
+    return each
+
+
+WAYS: dict[str, list[Way]] = {
+    "refs and alternates": [linked("refs"), borrow],
+    "refs and objects": [linked("refs"), linked("objects")],
+    "refs and packs": [pack, linked("refs"), linked("objects/pack")],
+    "branches and alternates": [linked("refs/heads"), borrow],
+    "a commit and alternates": [know, borrow],
+    "a commit and alternates of what is near": [know, borrow_by_the_way],
+    "a commit and alternates behind a link": [know, leave_alternates, linked("objects/info")],
+    "a commit and directories of objects": [know, linked_each("??")],
+    "a commit and objects": [know, linked_each("??/*")],
+    "a commit and a pack": [know, pack, linked_each("pack/pack-*")],
+    "all": [linked("")],
+    "an index": [linked("index")],
+}
+LINKED = " is a link, and may lead into another repository"
+BORROWED = " borrows objects, which may be another repository's"
+WHY = {
+    "branches and alternates": BORROWED,
+    "a commit and alternates": BORROWED,
+    "a commit and alternates of what is near": BORROWED,
+    "an index": "The repository's index is a link",
+}
+ASKED = ["git log -p --all", "git status", "git log -p", "git diff --cached"]
+
+
+@pytest.mark.promise(20, 22)
+@pytest.mark.parametrize("way", WAYS)
+def test_git_tells_nothing_of_a_repository_to_which_a_git_directory_leads(
+    way: str, repository: Path, other: Path
+) -> None:
+    git(repository, "checkout", "-q", "-b", "main")
+    commit(repository, "of our own")
+    git(other.parent, "branch", "-M", "main")
+    for step in WAYS[way]:
+        step(repository / ".git", other)
+    for command in ASKED:
+        wanted = Wanted("commits", "git_info", repository, command=command)
+        with pytest.raises(Unloadable) as caught:
+            source.load(wanted)
+        assert caught.value.why.endswith(WHY.get(way, LINKED))
+        assert WORDS not in caught.value.why
+
+
+@pytest.mark.promise(20, 22)
+@pytest.mark.parametrize("name", ["refs", "refs/heads"])
+def test_refs_behind_a_link_are_nobodys(name: str, repository: Path, other: Path) -> None:
+    (repository / ".git/HEAD").write_bytes((other / "HEAD").read_bytes())
+    assert Repository(other.parent).head().commit
+    link(repository / ".git" / name, other / name)
+    assert Repository(repository).head().commit is None
+    assert Repository(repository).refs().keys() == {"HEAD"}
+
+
+def test_a_branch_of_half_a_million_directories_is_passed_over(repository: Path, begin: Callable[[], None]) -> None:
+    (repository / ".git/HEAD").write_text(f"ref: refs/heads{'/a' * 500_000}\n")
+    begin()
+    assert Repository(repository).head().commit is None
+
+
+def test_a_repository_that_borrows_objects_has_checkpoints_that_can_be_gone_back_to(
+    repository: Path, tmp_path: Path, begin: Callable[[], None]
+) -> None:
+    commit(repository, "first")
+    subprocess.run(["git", "clone", "-q", "--shared", repository, tmp_path / "borrower"], check=True)
+    assert use(tmp_path / "borrower", begin) == len(VERBS)

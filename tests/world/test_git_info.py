@@ -151,9 +151,15 @@ def test_a_linked_worktree_has_its_own_head_and_index(root: Path, tmp_path: Path
     assert answers == {name: git(beside, *name.split()) for name in answers}
 
 
-def test_objects_that_lie_elsewhere_are_found(root: Path, tmp_path: Path) -> None:
+def test_objects_that_lie_elsewhere_are_told_once_they_were_copied(root: Path, tmp_path: Path) -> None:
     git(tmp_path, "clone", "-q", "--shared", str(root), "borrower")
-    assert ask(tmp_path / "borrower", "git log -p") == git(root, "log", "-p")
+    borrower = tmp_path / "borrower"
+    error = refusal(borrower, "git log -p")
+    assert "borrows objects" in error.why
+    assert error.hint == "`git repack -a -d` copies them; then remove that file"
+    git(borrower, "repack", "-a", "-d")
+    (borrower / ".git/objects/info/alternates").unlink()
+    assert ask(borrower, "git log -p") == git(root, "log", "-p")
 
 
 def test_a_shallow_clone_ends_where_it_ends(root: Path, tmp_path: Path) -> None:
@@ -234,7 +240,7 @@ def test_more_than_the_limit_is_not_waited_for(root: Path) -> None:
 
 
 def test_what_takes_too_long_is_ended(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    os.mkfifo(root / ".git/objects/info/alternates")  # which git waits for, and nobody writes
+    os.mkfifo(root / ".git/objects/info/commit-graph")  # which git waits for, and nobody writes
     monkeypatch.setattr(source, "DEADLINE", 0.2)
     assert refusal(root, "git log").why == "git log did not finish: 0.2 s"
 

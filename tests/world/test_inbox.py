@@ -283,7 +283,7 @@ def troubles(project: Workspace) -> list[str]:
 @pytest.fixture
 def blocked(project: Workspace) -> Iterator[Workspace]:
     """A project whose inbox is gone."""
-    project.inbox.rmdir()
+    (project.place / "inbox").rmdir()
     yield project
     project.inbox.mkdir(mode=0o700, exist_ok=True)
 

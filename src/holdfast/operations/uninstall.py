@@ -70,7 +70,7 @@ def _purge(workspace: Workspace, result: Uninstalled) -> None:
     claim = workspace.user_directory("state") / "stores" / ids.file_name(projects.store_id(workspace.place))
     shadow = Shadow(workspace.place, workspace.root, workspace.worktree)
     workspace.close()
-    if shadow.repository.common is not None:
+    if shadow.repository.common is not None and not shadow.never_was():
         result.packs = _leave_repository(workspace, shadow, shadow.repository.common)
     for name in sorted(os.listdir(workspace.place), key=lambda name: name == "id"):
         _delete(workspace.place / name)
@@ -82,6 +82,7 @@ def _purge(workspace: Workspace, result: Uninstalled) -> None:
 
 def _leave_repository(workspace: Workspace, shadow: Shadow, common: Path) -> int:
     """Take our refs and packs out of the user's repository. What his history rests on becomes his own pack."""
+    shadow.vault.refuse_links()
     shadow.git.prepare()
     for ref in shadow.git.run("for-each-ref", "--format=%(refname)", "refs/holdfast/", home=common).decode().split():
         shadow.git.run("update-ref", "--no-deref", "-d", ref, home=common)

@@ -16,7 +16,7 @@ from holdfast import files, inside
 from holdfast.errors import HoldfastError
 from holdfast.repository import Repository
 from holdfast.sources.protocol import Found, Loaded, Unloadable, Wanted, said, too_large
-from holdfast.text import visible
+from holdfast.text import path_text, visible
 
 if TYPE_CHECKING:
     from holdfast.git import Git
@@ -173,7 +173,22 @@ def _open(root: Path) -> Repository:
         raise Unloadable("needs a git repository, and the project is in none", missing=True)
     if repository.uses_reftable():
         raise Unloadable("needs refs that are files, and this repository keeps them in a reftable")
+    try:
+        _refuse_to_be_led_away(repository)
+    except OSError as error:
+        raise Unloadable(f"cannot be asked: {error.strerror or error}") from error
     return repository
+
+
+def _refuse_to_be_led_away(repository: Repository) -> None:
+    """What git prints is shown to a model: it must be of this repository, whatever somebody made of its directory."""
+    if link := repository.find_link():
+        raise Unloadable(f"is not asked: {said(path_text(link))} is a link, and may lead into another repository")
+    if borrows := repository.borrows:
+        raise Unloadable(
+            f"is not asked: {said(path_text(borrows))} borrows objects, which may be another repository's",
+            hint="`git repack -a -d` copies them; then remove that file",
+        )
 
 
 def _ask(repository: Repository, arguments: list[str], limit: int) -> bytes:
