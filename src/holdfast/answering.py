@@ -17,7 +17,7 @@ from holdfast.fence import AGE, enclose, opened
 from holdfast.history import BRIEFED
 from holdfast.intake import Call
 from holdfast.journal import Journal
-from holdfast.keeping import keep_if_changed
+from holdfast.keeping import keep_or_note
 from holdfast.model import Draft, Run, Session
 from holdfast.priming import Brief, plan_brief
 from holdfast.stores.protocol import RunQuery
@@ -58,7 +58,7 @@ def _of_other_systems(workspace: Workspace, call: Call, event: str) -> str:
 def _own(workspace: Workspace, call: Call, event: str, used: int) -> str | None:
     """What the conversation's run tells, in the room that is left."""
     if event == "PreCompact":
-        keep_if_changed(workspace, "before-compaction")
+        keep_or_note(workspace, "before-compaction")
     with workspace.reading() as journal:
         session, run, last = _place(journal, call)
         if run is None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from holdfast import choosing
+from holdfast import choosing, spool
 from holdfast.checkpointing import look, make_checkpoint, shadow_of
+from holdfast.errors import HoldfastError
 from holdfast.model import Checkpoint
 from holdfast.refusing import find_unfinished
 from holdfast.workspace import Workspace
@@ -21,3 +22,11 @@ def keep_if_changed(workspace: Workspace, kind: str) -> Checkpoint | None:
         if last is not None and last.tree == scan.tree:
             return None
         return make_checkpoint(workspace, shadow, run=run, kind=kind)[0]
+
+
+def keep_or_note(workspace: Workspace, kind: str) -> None:
+    """The same for a hook: where it cannot be made, `status` says why, and all else goes on."""
+    try:
+        keep_if_changed(workspace, kind)
+    except HoldfastError as error:
+        spool.note_trouble(str(workspace.place), "checkpoint", kind, error)

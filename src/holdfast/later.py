@@ -10,7 +10,7 @@ from holdfast import files, ids
 from holdfast.capping import hold
 from holdfast.catchup import catch_up
 from holdfast.errors import Busy
-from holdfast.keeping import keep_if_changed
+from holdfast.keeping import keep_or_note
 from holdfast.workspace import Workspace
 
 
@@ -30,7 +30,7 @@ def go_on(workspace: Workspace) -> int:
                 while again.exists():
                     again.unlink(missing_ok=True)
                     catch_up(workspace)
-                    keep_if_changed(workspace, "turn")
+                    keep_or_note(workspace, "turn")
                     rounds += 1
                 hold(workspace)
     except Busy:  # the one at work has seen the mark, or will

@@ -24,7 +24,6 @@ ENVIRONMENT = (
     b"GEMINI_SESSION_ID", b"COPILOT_CLI", b"CURSOR_VERSION",
 )  # fmt: skip
 
-
 # After these, what was changed becomes a checkpoint: by the agent, or by somebody else before the next prompt.
 TURNS = ("Stop", "StopFailure", "SessionEnd", "UserPromptSubmit")
 COMMAND = b'"prompt":"*'  # somebody has typed what may be meant for us, and not for the model
@@ -108,10 +107,11 @@ def _knows(directory: str, git: str) -> bool:
     back = _first_line(directory + "/gitdir")
     if back:  # stale where somebody moved the worktree by hand, and git puts up with that
         return _join(directory, back) == git or not _exists(_join(directory, back))
+    above = git[: git.rfind("/")]
     for line in _read(directory + "/config").decode("utf-8", "replace").splitlines():
-        name, _, value = line.partition("=")
-        if name.strip() == "worktree":
-            return _join(directory, value.strip().strip('"')) == git[: git.rfind("/")]
+        name, _, value = (part.strip(' \t"') for part in line.partition("="))
+        if name == "worktree" or (name, value) == ("bare", "true"):  # a bare one has none, and may lie among them
+            return _join(directory, value) == above if name == "worktree" else directory.startswith(above + "/")
     return not directory.endswith("/.git")  # `git init --separate-git-dir` leaves no trace; a project's own is no guess
 
 

@@ -93,6 +93,20 @@ def test_whoever_writes_the_summary_is_told_what_must_survive(
 
 
 @pytest.mark.promise(18)
+def test_the_brief_is_told_where_no_checkpoint_can_be_made(
+    repository: Path, cli: Callable[..., Command], ask: Ask, tmp_path: Path
+) -> None:
+    """Whoever compacted there was told nothing at all."""
+    cli("start", "Fix the login bug")
+    ask("SessionStart", source="startup")
+    (repository / ".git/objects").rename(tmp_path / "objects")
+    (repository / ".git/objects").symlink_to(tmp_path / "objects")
+    said = ask("PreCompact", trigger="auto", custom_instructions=None)
+    assert (said.returncode, said.stdout.splitlines()[4]) == (0, "Goal: Fix the login bug [0m]")
+    assert "is a link, so none is written" in cli("status").out
+
+
+@pytest.mark.promise(18)
 @pytest.mark.parametrize("damage", ["database", "inbox", "off", "not json"])
 def test_whatever_is_broken_the_agent_goes_on(
     repository: Path, cli: Callable[..., Command], ask: Ask, damage: str

@@ -311,9 +311,9 @@ def test_inbox_that_cannot_be_written_to_is_a_trouble_that_status_tells(project:
 
 
 def test_inbox_that_is_a_file_is_a_trouble_that_status_tells(blocked: Workspace) -> None:
-    blocked.inbox.write_bytes(b"")
+    (blocked.place / "inbox").write_bytes(b"")
     knock(blocked.root)
-    blocked.inbox.unlink()
+    (blocked.place / "inbox").unlink()
     assert len(troubles(blocked)) == 1
 
 

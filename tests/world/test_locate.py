@@ -258,6 +258,24 @@ def test_repository_is_a_border_for_a_store_without_one(tmp_path: Path) -> None:
     assert locate(repository) == (repository, repository / ".git" / "holdfast")
 
 
+def test_bare_repository_belongs_to_the_directory_around_it(tmp_path: Path) -> None:
+    """Where worktrees are kept side by side, and the repository among them."""
+    hub = tmp_path / "hub"
+    git(tmp_path, "clone", "-q", "--bare", str(a_repository(tmp_path / "origin")), str(hub / ".bare"))
+    (hub / ".git").write_text("gitdir: ./.bare\n")
+    assert locate(hub) == (hub, hub / ".bare/holdfast")
+
+
+@pytest.mark.promise(20)
+def test_bare_repository_elsewhere_belongs_to_no_git_file(tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "--bare", str(a_repository(tmp_path / "origin")), str(tmp_path / "repo.git"))
+    make_store(str(tmp_path / "repo.git/holdfast"))
+    hostile = tmp_path / "hostile"
+    hostile.mkdir()
+    (hostile / ".git").write_text(f"gitdir: {tmp_path}/repo.git\n")
+    assert locate(hostile) == (hostile, hostile / ".holdfast")
+
+
 def test_git_directory_without_a_head_is_no_repository(tmp_path: Path) -> None:
     outer = a_repository(tmp_path / "outer")
     broken = outer / "inner" / ".git"
