@@ -281,6 +281,7 @@ WHY = {
     "a commit and alternates": BORROWED,
     "a commit and alternates of what is near": BORROWED,
     "an index": "The repository's index is a link",
+    "all": "needs a git repository, and the project is in none",
 }
 ASKED = ["git log -p --all", "git status", "git log -p", "git diff --cached"]
 

@@ -307,7 +307,7 @@ GRANTS = [
     ("nobody at a terminal", "cli/trust.py", "if why := _nobody():", "if why := None:",
      of("surfaces/test_trust", "where_nobody_is_at_a_terminal_the_answer_is_never_yes")),
     ("a program of the project", "sources/command.py",
-     "for place in good if not f\"{os.path.realpath(place)}{os.sep}\".startswith(inside_it))", "for place in good)",
+     "for place in good if not f\"{real_path(place)}{os.sep}\".startswith(inside_it))", "for place in good)",
      of("operations/test_trust", "a_program_of_the_project_is_not_found_by_what_runs_either")),
     ("an interpreter that settings name", "operations/doctor.py",
      'is_theirs = level.name != "user" and not (allow and is_trusted(workspace, level.path))', "is_theirs = False",
