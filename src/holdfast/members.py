@@ -9,9 +9,10 @@ from typing import Any
 from holdfast.patterns import NAMED, SHORTEST, TAIL, WORDLY, Regex, compiled, is_elsewhere, is_harmless
 
 NAMING = ("name", "Name", "key", "Key")  # members that give their neighbour `value` a name
-LONGEST_NAME = 200  # of what may be one, in characters
+LONGEST_NAME, LONGEST_TIME = 200, 40  # of what may be one, in characters
 SENT = r"(?:http[_-]|proxy[_-]|set[_-]|x[_-])?(?:authorization|cookie)"
 SECRETIVE = rf"(?i)(?:(?:{NAMED}){TAIL}|\A{SENT})\z"
+TIME = r"\A\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?\z"
 HEADER = rf"(?i)\A(?:{SENT}|x-[a-z0-9-]*(?:{NAMED}){TAIL})\z"
 
 
@@ -26,8 +27,8 @@ def is_header(name: str) -> bool:
 
 
 @functools.lru_cache(4096)
-def _matches(source: str, name: str) -> bool:
-    return _compiled(source).search(name.encode("utf-8", "replace")) is not None
+def _matches(source: str, text: str) -> bool:
+    return _compiled(source).search(text.encode("utf-8", "replace")) is not None
 
 
 @functools.cache
@@ -69,4 +70,8 @@ def is_told(name: str, value: str) -> bool:
         return b"=" in data and data.partition(b"=")[0].translate(None, WORDLY).isalnum()
     if name[-13:].lower() == "authorization":
         return not is_harmless(data.partition(b" ")[2].lstrip() or data)
+    if len(value) < LONGEST_TIME and _matches(
+        TIME, value
+    ):  # when a file of that name was touched, or when a token ends
+        return False
     return not data.startswith(b"<") and not value.isdecimal() and not is_elsewhere(data)

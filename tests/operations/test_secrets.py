@@ -411,6 +411,20 @@ def test_names_that_git_shows_are_told_without_secrets_and_are_no_disagreement(p
         assert canary(name)[:10] not in text + found.out + found.err
 
 
+@pytest.mark.parametrize(
+    "name", ["secrets", "conf/api_key", "lib/token", ".password", "db_pass", "a/authorization", "cookie"]
+)
+def test_a_file_whose_name_speaks_of_a_secret_breaks_nothing(name: str, project: Workspace) -> None:
+    """When it was touched was hidden: neither `brief` nor `status` worked any more."""
+    holdfast.start(project, "goal")
+    holdfast.action(project, "Wrote it", files=[name])
+    assert name in holdfast.brief(project).text
+    run = holdfast.status(project).run
+    assert run is not None
+    assert list(run.files) == [name]
+    assert holdfast.show(project).run.files == run.files
+
+
 def test_artifacts_in_a_brief_are_without_secrets(project: Workspace) -> None:
     put(project.root, {"NOTES.md": f"Deploy with {canary('artifact')}\n"})
     run = holdfast.start(project, "goal").run.id
