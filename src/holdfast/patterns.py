@@ -8,10 +8,12 @@ from __future__ import annotations
 import binascii
 import functools
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol, cast
 
+REPEATED = re.compile(r"\{([0-9]+)(?:,[0-9]*)?\}")  # so and so often, in a pattern
 MEMORY = 64 << 20  # bytes that a pattern may use to stay linear without becoming slow
 NAMED = (
     r"pass(?:word|wd|phrase)|pwd|secret|token|api[_-]?key|apikey|access[_-]?key|account[_-]?key|private[_-]?key"
@@ -331,4 +333,14 @@ def patterns() -> list[tuple[Pattern, Regex]]:
 @functools.cache
 def anything() -> Regex:
     """Finds where any of them might: most texts hold nothing, and are looked at once."""
-    return compiled("|".join(f"(?:{pattern.source})" for pattern in PATTERNS), captures=False)
+    return compiled(_union(), captures=False)
+
+
+@functools.cache
+def anything_alike() -> Regex:
+    """Finds all of that, and more, and is ready in a quarter of the time: for who looks at little and is gone."""
+    return compiled(REPEATED.sub(lambda found: "*" if found[1] == "0" else "+", _union()), captures=False)
+
+
+def _union() -> str:
+    return "|".join(f"(?:{pattern.source})" for pattern in PATTERNS)

@@ -30,6 +30,7 @@ from holdfast.patterns import (
     Found,
     Regex,
     anything,
+    anything_alike,
     compiled,
     patterns,
 )
@@ -40,6 +41,7 @@ DEEPEST = 4  # texts inside texts
 NESTED = 100  # lists and objects in each other; a text that holds more is no JSON that anybody wrote
 SHORT, ROOM = 200, 1 << 18  # bytes of a form that is part of one pattern, and of all of them together
 LONGEST_LINE = 1000  # characters of a private key's line
+LITTLE = 4096  # bytes of which it is seen first whether there is a reason to make the patterns ready
 ROUNDS = 8  # until nothing more is found; a second round finds something only where a mark made a border
 BEGINNINGS = '{[" \t\r\n'
 OPENING, CLOSING = ("{", "[", '"'), ("}", "]", '"')
@@ -66,7 +68,7 @@ class Redactor:
         self._known, self._long = _literals(known)
         self._own = [compiled(source) for source in own]
         self._allow = [compiled(source) for source in allow]
-        self._any = [anything(), *([self._known] if self._known else []), *self._own]
+        self._any = [*([self._known] if self._known else []), *self._own]
         self._encoded, self._percent, self._marks = compiled(ENCODED), compiled(PERCENT), compiled(MARKS)
         self._key, self._key_ends, self._key_line = compiled(KEY), compiled(KEY_ENDS), compiled(KEY_LINE)
         self._left = 0
@@ -122,7 +124,9 @@ class Redactor:
         return self._is_suspect(data) or bool(self._encoded_spans(data, DEEPEST))
 
     def _is_suspect(self, data: bytes) -> bool:
-        return any(regex.search(data) for regex in self._any) or any(form in data for form in self._long)
+        alike = len(data) > LITTLE or anything_alike().search(data)
+        ours = alike and anything().search(data)
+        return bool(ours) or any(regex.search(data) for regex in self._any) or any(form in data for form in self._long)
 
     def _value(self, value: Any, counts: Counts, depth: int, name: str = "") -> Any:
         if isinstance(value, str):

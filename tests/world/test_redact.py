@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import tracemalloc
+from collections import Counter
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,7 +13,8 @@ from urllib.parse import quote
 import pytest
 
 from holdfast.known import find_known
-from holdfast.redact import Redactor
+from holdfast.patterns import PATTERNS, Pattern, anything_alike, compiled
+from holdfast.redact import LITTLE, Redactor
 
 # Put together here, so that nobody who looks for secrets finds any in this file.
 TOKENS = {
@@ -54,6 +56,23 @@ TOKENS = {
 }
 redact = Redactor().clean
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow" + "IBAAKCAQEA\n" * 20 + "-----END RSA PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.kind)
+def test_what_a_pattern_finds_is_alike_first(pattern: Pattern) -> None:
+    """A little text is looked at by a rougher pattern first, which must find all that the others do."""
+    texts = [
+        *TOKENS.values(),
+        KEY,
+        *(f"{name} = '{value}'" for name in ("password", "api_key") for value in TOKENS.values()),
+    ]
+    found = [text for text in texts if compiled(pattern.source).search(text.encode())]
+    assert [text for text in found if not anything_alike().search(text.encode())] == []
+
+
+@pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
+def test_as_much_is_found_in_little_as_in_much(token: str) -> None:
+    assert redact(f"see {token}")[1] == redact(f"see {token}" + " and so on" * LITTLE)[1] != Counter()
 
 
 @pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
