@@ -36,13 +36,12 @@ def _compiled(source: str) -> Regex:
     return compiled(source)
 
 
-def members_of(owner: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def members_of(owner: dict[str, Any]) -> Iterable[tuple[str, Any]]:
     """The members of an object with their names; a `value` has the name that stands beside it."""
-    for key, item in owner.items():
-        name = key
-        if key in ("value", "Value"):
-            name = next((owner[other] for other in NAMING if isinstance(owner.get(other), str)), key)
-        yield name, item
+    if "value" not in owner and "Value" not in owner:
+        return owner.items()
+    name = next((owner[other] for other in NAMING if isinstance(owner.get(other), str)), "value")
+    return [(name if key in ("value", "Value") else key, item) for key, item in owner.items()]
 
 
 def items_of(items: Iterable[Any], name: str) -> Iterator[tuple[str, Any]]:

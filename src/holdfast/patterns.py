@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol, cast
 
-REPEATED = re.compile(r"\{([0-9]+)(?:,[0-9]*)?\}")  # so and so often, in a pattern
+REPEATED = re.compile(r"\{([0-9]+)(,[0-9]*)?\}")  # so and so often, in a pattern
+ENOUGH = 12  # of what is repeated, to be looked at more closely
 MEMORY = 64 << 20  # bytes that a pattern may use to stay linear without becoming slow
 NAMED = (
     r"pass(?:word|wd|phrase)|pwd|secret|token|api[_-]?key|apikey|access[_-]?key|account[_-]?key|private[_-]?key"
@@ -321,6 +322,7 @@ PATTERNS = (
     ),
     Pattern("random text", rf"(?i)\b(?:{NAMED})s?\b[^\n]{{0,24}}?[\s\"'`=:(]([A-Za-z0-9+/_=-]{{24,}})", 1, _is_random),
 )
+UNION = "|".join(f"(?:{pattern.source})" for pattern in PATTERNS)
 MARKS = r"\[redacted [a-z ]+\]"
 
 
@@ -333,14 +335,16 @@ def patterns() -> list[tuple[Pattern, Regex]]:
 @functools.cache
 def anything() -> Regex:
     """Finds where any of them might: most texts hold nothing, and are looked at once."""
-    return compiled(_union(), captures=False)
+    return compiled(UNION, captures=False)
 
 
 @functools.cache
 def anything_alike() -> Regex:
-    """Finds all of that, and more, and is ready in a quarter of the time: for who looks at little and is gone."""
-    return compiled(REPEATED.sub(lambda found: "*" if found[1] == "0" else "+", _union()), captures=False)
+    """Finds all of that, and a little more, and is ready in a fifth of the time: what is long need not be counted."""
+    return compiled(REPEATED.sub(_at_least, UNION), captures=False)
 
 
-def _union() -> str:
-    return "|".join(f"(?:{pattern.source})" for pattern in PATTERNS)
+def _at_least(found: re.Match[str]) -> str:
+    """Something that is repeated so and so often, as it is repeated so often or more."""
+    least, most = int(found[1]), found[2]
+    return found[0] if most is None and least <= ENOUGH else f"{{{min(least, ENOUGH)},}}"

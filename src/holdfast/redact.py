@@ -41,7 +41,6 @@ DEEPEST = 4  # texts inside texts
 NESTED = 100  # lists and objects in each other; a text that holds more is no JSON that anybody wrote
 SHORT, ROOM = 200, 1 << 18  # bytes of a form that is part of one pattern, and of all of them together
 LONGEST_LINE = 1000  # characters of a private key's line
-LITTLE = 4096  # bytes of which it is seen first whether there is a reason to make the patterns ready
 ROUNDS = 8  # until nothing more is found; a second round finds something only where a mark made a border
 BEGINNINGS = '{[" \t\r\n'
 OPENING, CLOSING = ("{", "[", '"'), ("}", "]", '"')
@@ -124,9 +123,9 @@ class Redactor:
         return self._is_suspect(data) or bool(self._encoded_spans(data, DEEPEST))
 
     def _is_suspect(self, data: bytes) -> bool:
-        alike = len(data) > LITTLE or anything_alike().search(data)
-        ours = alike and anything().search(data)
-        return bool(ours) or any(regex.search(data) for regex in self._any) or any(form in data for form in self._long)
+        if anything_alike().search(data) and anything().search(data):
+            return True
+        return any(regex.search(data) for regex in self._any) or any(form in data for form in self._long)
 
     def _value(self, value: Any, counts: Counts, depth: int, name: str = "") -> Any:
         if isinstance(value, str):
@@ -241,7 +240,7 @@ def _gather(value: Any, texts: list[str]) -> bool:
             if isinstance(value, str):
                 if len(value) >= SHORTEST:
                     texts.append(value)
-                    if is_told(name, value):
+                    if name and is_told(name, value):
                         return True
                     if depth and value[0] in BEGINNINGS and (found := _inside(value)) is not None:
                         inner.append(("", found))

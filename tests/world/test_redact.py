@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import tracemalloc
-from collections import Counter
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,7 +13,7 @@ import pytest
 
 from holdfast.known import find_known
 from holdfast.patterns import PATTERNS, Pattern, anything_alike, compiled
-from holdfast.redact import LITTLE, Redactor
+from holdfast.redact import Redactor
 
 # Put together here, so that nobody who looks for secrets finds any in this file.
 TOKENS = {
@@ -60,7 +59,7 @@ KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow" + "IBAAKCAQEA\n" * 20 + "-----EN
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.kind)
 def test_what_a_pattern_finds_is_alike_first(pattern: Pattern) -> None:
-    """A little text is looked at by a rougher pattern first, which must find all that the others do."""
+    """A rougher pattern looks first, and must find all that the others do."""
     texts = [
         *TOKENS.values(),
         KEY,
@@ -68,11 +67,6 @@ def test_what_a_pattern_finds_is_alike_first(pattern: Pattern) -> None:
     ]
     found = [text for text in texts if compiled(pattern.source).search(text.encode())]
     assert [text for text in found if not anything_alike().search(text.encode())] == []
-
-
-@pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
-def test_as_much_is_found_in_little_as_in_much(token: str) -> None:
-    assert redact(f"see {token}")[1] == redact(f"see {token}" + " and so on" * LITTLE)[1] != Counter()
 
 
 @pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
