@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import compileall
 import os
 import platform
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import apsw
 
+import holdfast
 from bench import (
     answers,
     checkpoints,
@@ -55,6 +57,7 @@ FULL = {
 
 def main() -> int:
     asked = _arguments()
+    compileall.compile_dir(Path(holdfast.__file__).parent, quiet=1)  # as pip does; a checkout may have none of it
     chosen = BENCHMARKS | (FULL if asked.full else {})
     reports = []
     try:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 import bisect
+import functools
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -68,11 +69,23 @@ class Redactor:
         self._own = [compiled(source) for source in own]
         self._allow = [compiled(source) for source in allow]
         self._any = [*([self._known] if self._known else []), *self._own]
-        self._encoded, self._percent, self._marks = compiled(ENCODED), compiled(PERCENT), compiled(MARKS)
-        self._key, self._key_ends, self._key_line = compiled(KEY), compiled(KEY_ENDS), compiled(KEY_LINE)
+        self._encoded = compiled(ENCODED)
         self._left = 0
         self._passed: set[str] = set()  # texts without a secret: a call's are looked at again as those of its event
         self._room = REMEMBERED
+
+    @functools.cached_property
+    def _percent(self) -> Regex:
+        return compiled(PERCENT)
+
+    @functools.cached_property
+    def _marks(self) -> Regex:
+        return compiled(MARKS)
+
+    @functools.cached_property
+    def _keys(self) -> tuple[Regex, Regex, Regex]:
+        """A private key's beginning, its end, and a line of it."""
+        return compiled(KEY), compiled(KEY_ENDS), compiled(KEY_LINE)
 
     def clean(self, value: Any) -> tuple[Any, Counts]:
         """A decoded JSON value without the secrets in it, and how many of each kind were found."""
@@ -140,13 +153,14 @@ class Redactor:
 
     def _items(self, items: Iterable[tuple[str, Any]], counts: Counts, depth: int) -> Iterator[Any]:
         """The items of a list; what a patch has of a private key are its lines, one by one."""
+        begins, ends, of_it = self._keys
         in_key = False
         for name, item in items:
             line = item.encode("utf-8", PASSED) if isinstance(item, str) and len(item) < LONGEST_LINE else b"no line"
-            in_key = in_key and self._key_line.fullmatch(line) is not None
+            in_key = in_key and of_it.fullmatch(line) is not None
             yield _mark("private key") if in_key and item else self._value(item, counts, depth, name)
-            if in_key or self._key.search(line):
-                in_key = not self._key_ends.search(line)
+            if in_key or begins.search(line):
+                in_key = not ends.search(line)
 
     def _named_text(self, name: str, text: str, counts: Counts, depth: int) -> str:
         if not is_told(name, text) or self._is_allowed(text.encode("utf-8", PASSED)):
@@ -202,13 +216,13 @@ class Redactor:
     def _encoded_spans(self, data: bytes, depth: int) -> list[Found]:
         """Words that hold a secret once they are decoded."""
         found = []
-        for regex, decode in ((self._encoded, _from_base64), (self._percent, _from_percent)):
-            if depth and (regex is not self._percent or b"%" in data):
-                for match in regex.finditer(data):
-                    start, end = match.span()
-                    plain = decode(data[start:end])
-                    if plain and (inner := self._spans(plain) or self._encoded_spans(plain, depth - 1)):
-                        found.append(Found(start, end, inner[0].kind))
+        ways = [(self._encoded, _from_base64), *([(self._percent, _from_percent)] if b"%" in data else [])]
+        for regex, decode in ways if depth else ():
+            for match in regex.finditer(data):
+                start, end = match.span()
+                plain = decode(data[start:end])
+                if plain and (inner := self._spans(plain) or self._encoded_spans(plain, depth - 1)):
+                    found.append(Found(start, end, inner[0].kind))
         return [one for one in found if not self._is_allowed(data[one.start : one.end])]
 
 
