@@ -369,7 +369,7 @@ def test_transcript_that_is_not_the_clients_own_is_not_read(
     project: Workspace, talked: tuple[str, Path], file: Path, tmp_path: Path
 ) -> None:
     run, path = talked
-    (tmp_path / "secret.jsonl").write_text('{"type": "user"}\n')
+    (tmp_path / "secret.jsonl").write_bytes(path.read_bytes())  # of this project, by what it says
     path.unlink()
     path.symlink_to(tmp_path / "secret.jsonl")
     told = holdfast.export(project, run, file, transcripts=True)

@@ -88,7 +88,7 @@ def test_a_start_that_goes_on_with_an_earlier_one_runs_no_module_of_the_project(
     (repository / "holdfast").mkdir()
     for name in ("__init__", "__main__"):
         (repository / f"holdfast/{name}.py").write_text(f"open({str(owned)!r}, 'w')\n")
-    program = [str(Path(sys.executable).with_name("holdfast"))]
+    program = [sys.executable, "-I", "-m", "holdfast"]
     with Terminal("start", "another", "--layout", "go-team", directory=repository, program=program) as terminal:
         terminal.wait_for("Resume # (Enter: a new session)")
         terminal.type("1\n")
