@@ -126,7 +126,7 @@ def test_what_a_report_does_not_hold_stays_as_the_page_has_it() -> None:
 
 def test_a_page_that_does_not_say_what_a_report_says_is_stale(suite: Path) -> None:
     report, made = suite / "report.json", [sys.executable, "scripts/promises"]
-    row = {"promises": [3], "tier": "fast", "outcome": "passed", "date": "1999-01-01"}
+    row = {"promises": [3], "tier": "long", "outcome": "passed", "date": "1999-01-01"}
     name = "test_a_hundred_thousand_reads_all_find_one_complete_version"
     report.write_text(json.dumps({"tests": {f"tests/crash/test_readers.py::{name}": row}}))
     told = subprocess.run([*made, report, "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
