@@ -75,7 +75,7 @@ def git_directory(git: str) -> str | None:
     """What `git rev-parse --git-dir` would say for this `.git`, or None where it is no repository."""
     if _is_directory(git):
         return git if _exists(git + "/HEAD") else None
-    real = _without_links(git)  # a link leads like the line of a file, and is believed no more than that
+    real = _without_links(git) if _exists(git) else ""  # a link leads like a file's line, and is believed no more
     if not _is_directory(real):
         line = _first_line(real)
         real = _without_links(_join(real[: real.rfind("/")], line[8:])) if line.startswith("gitdir: ") else ""
