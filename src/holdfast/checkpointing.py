@@ -28,13 +28,22 @@ MEGABYTE = 1_000_000
 @contextlib.contextmanager
 def shadow_of(workspace: Workspace, patience: float = PATIENCE) -> Iterator[Shadow]:
     """The worktree's shadow, for us alone."""
-    shadow = workspace.keep(Shadow, lambda: Shadow(workspace.place, workspace.root, workspace.worktree))
+    shadow = _shadow(workspace)
     if not shadow.directory.exists():
         files.make_private_directory(shadow.directory.parent)
         files.make_private_directory(shadow.directory)
     with files.lock(shadow.directory / "lock", patience):
         shadow.prepare()
         yield shadow
+
+
+def never_kept_any(workspace: Workspace) -> bool:
+    """Whether there is no checkpoint to look for, because a link has always stood where they would be kept."""
+    return _shadow(workspace).never_kept_any()
+
+
+def _shadow(workspace: Workspace) -> Shadow:
+    return workspace.keep(Shadow, lambda: Shadow(workspace.place, workspace.root, workspace.worktree))
 
 
 def make_checkpoint(

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from holdfast import archive, departed, files, intake
 from holdfast.archive import DATABASE, REFS, Contents, Part
-from holdfast.checkpointing import PATIENCE, shadow_of
+from holdfast.checkpointing import PATIENCE, never_kept_any, shadow_of
 from holdfast.errors import Damaged, Refused
 from holdfast.journal import is_ledger
 from holdfast.objects import KEEP, MARKED
@@ -83,7 +83,7 @@ def _gather_calls(workspace: Workspace, room: Path) -> Iterator[Part]:
 
 
 def _gather_packs(workspace: Workspace, room: Path) -> Iterator[Part]:
-    if Shadow(workspace.place, workspace.root, workspace.worktree).never_was():
+    if never_kept_any(workspace):
         return
     files.make_private_directory(room / "packs")
     with shadow_of(workspace) as shadow:  # nobody merges or drops packs of ours while we hold this

@@ -55,7 +55,7 @@ class Shadow:
     def vault(self) -> Vault:
         return Vault(self.git, self.repository, self.worktree, self.reader, self.known)
 
-    def never_was(self) -> bool:
+    def never_kept_any(self) -> bool:
         """Whether nothing was ever kept here, because a link stands in the place of a directory of the vault."""
         return not self.git.directory.exists() and self.vault.find_link() is not None
 

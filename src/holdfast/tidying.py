@@ -7,7 +7,7 @@ from collections import Counter
 from msgspec import Struct, field
 
 from holdfast import files
-from holdfast.checkpointing import PATIENCE, shadow_of
+from holdfast.checkpointing import PATIENCE, never_kept_any, shadow_of
 from holdfast.errors import HoldfastError, Trouble
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Draft
@@ -44,7 +44,7 @@ def tidy_checkpoints(workspace: Workspace, rules: Rules, *, dry_run: bool, thoro
     together, or too close together. Space that earlier ones left is looked for only by who is `thorough`; who
     `spares_open` leaves all of an open run, and not just its last."""
     workspace.store  # noqa: B018 - there must be one: looking for checkpoints would begin to make it
-    if Shadow(workspace.place, workspace.root, workspace.worktree).never_was():
+    if never_kept_any(workspace):
         return Tidied([], 0, dry_run, 0)
     with shadow_of(workspace) as shadow:
         with workspace.reading() as journal:

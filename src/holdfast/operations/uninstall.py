@@ -70,7 +70,7 @@ def _purge(workspace: Workspace, result: Uninstalled) -> None:
     claim = workspace.user_directory("state") / "stores" / ids.file_name(projects.store_id(workspace.place))
     shadow = Shadow(workspace.place, workspace.root, workspace.worktree)
     workspace.close()
-    if shadow.repository.common is not None and not shadow.never_was():
+    if shadow.repository.common is not None and not shadow.never_kept_any():
         result.packs = _leave_repository(workspace, shadow, shadow.repository.common)
     for name in sorted(os.listdir(workspace.place), key=lambda name: name == "id"):
         _delete(workspace.place / name)
