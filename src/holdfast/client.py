@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast import files, hookfile, installing, process, spool
+from holdfast.density import sparse
 from holdfast.errors import HoldfastError, Refused
 from holdfast.git import find_program
 from holdfast.packing import UNREADABLE
@@ -140,7 +141,7 @@ def _installed_at(name: str, environ: Mapping[str, str]) -> Path | None:
 
 def _noted(path: Path, kind: type[T]) -> T | None:
     try:
-        return msgspec.json.decode(files.read(path, LIMIT) or b"{}", type=kind)
+        return msgspec.json.decode(sparse(files.read(path, LIMIT) or b"{}"), type=kind)
     except (*UNREADABLE, Refused):
         return None
 
@@ -149,7 +150,7 @@ def is_trusted(root: Path, environ: Mapping[str, str]) -> bool | None:
     """Whether the user has trusted the folder, or one that it lies in; None where nothing is known about it."""
     directory = environ.get("CLAUDE_CONFIG_DIR") or environ.get("HOME") or os.path.expanduser("~")
     try:
-        known = msgspec.json.decode(files.read(Path(directory, ".claude.json"), LIMIT) or b"{}")
+        known = msgspec.json.decode(sparse(files.read(Path(directory, ".claude.json"), LIMIT) or b"{}"))
     except (*UNREADABLE, Refused):
         return None
     projects = known.get("projects") if isinstance(known, dict) else None

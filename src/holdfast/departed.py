@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from holdfast import files, ids
+from holdfast.density import sparse
 from holdfast.errors import Refused
 from holdfast.packing import UNREADABLE
 
@@ -94,7 +95,7 @@ def unfinished_purge(place: Path) -> str | None:
     if not os.path.exists(place / PURGING):
         return None
     try:
-        found = msgspec.json.decode(files.read(place / PURGING) or b"", type=dict[str, Any]).get("run")
+        found = msgspec.json.decode(sparse(files.read(place / PURGING) or b""), type=dict[str, Any]).get("run")
     except (*UNREADABLE, Refused):
         found = None
     name = found if isinstance(found, str) and ids.is_safe(found) else "RUN"

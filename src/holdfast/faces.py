@@ -19,12 +19,13 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from holdfast import files, jsonedit
+from holdfast import density, files, jsonedit
 from holdfast.errors import Busy, Damaged, Refused, Trouble
 from holdfast.text import one_line, path_text
 
 WHITE = re.compile(r"[ \t\r\n]*")
 BLANK = jsonedit.MARK + " \t\r\n"
+LIMIT = 12 * 1024 * 1024  # bytes; one emoji makes four of each byte in memory, and a text stands there several times
 FLAWS = 20  # that are told
 BACKUPS = 50  # that are looked at, the newest
 NAMES = 10_000  # of files in a directory of backups
@@ -76,7 +77,7 @@ class Changed(Busy):
         self.theirs = theirs
 
 
-def read_face(path: Path, limit: int = files.READ_LIMIT, root: Path | None = None) -> Face:
+def read_face(path: Path, limit: int = LIMIT, root: Path | None = None) -> Face:
     """The JSON object in a file, or Unreadable. Where a root is given, no link leads out of it."""
     return parse_face(path, _bytes_of(path, limit, root), root)
 
@@ -89,6 +90,8 @@ def parse_face(path: Path, data: bytes, root: Path | None = None) -> Face:
         raise Unreadable(path, "not UTF-8", f"It is not UTF-8 at byte {error.start:,}") from error
     if not text.strip(BLANK):
         raise Unreadable(path, "empty", "The file is empty")
+    if density.is_dense(data):
+        raise Unreadable(path, "too dense", f"It holds more than {density.MOST:,} values")
     scan = _Scan(text)
     try:
         value = scan.root()
@@ -233,10 +236,12 @@ def with_members(face: Face, changes: dict[str, object]) -> bytes:
         for name, value in changes.items()
         if name not in there
     ]
-    text = _with_new(face, new, form, inner, outer) if new else face.text
-    for member in sorted((there[name] for name in changes if name in there), key=lambda member: -member.start):
-        text = text[: member.value] + jsonedit.rendered(changes[member.name], inner, form) + text[member.end :]
-    return text.encode()
+    spliced = [
+        jsonedit.Splice(member.value, member.end, jsonedit.rendered(changes[name], inner, form))
+        for name, member in there.items()
+        if name in changes
+    ]
+    return jsonedit.with_splices(face.text, spliced + ([_addition(face, new, form, inner, outer)] if new else []))
 
 
 def _form(face: Face) -> tuple[jsonedit.Form, str | None, str]:
@@ -249,13 +254,14 @@ def _form(face: Face) -> tuple[jsonedit.Form, str | None, str]:
     return jsonedit.form_of(face.text, unit), inner if is_spread else None, outer
 
 
-def _with_new(face: Face, new: list[str], form: jsonedit.Form, inner: str | None, outer: str) -> str:
+def _addition(face: Face, new: list[str], form: jsonedit.Form, inner: str | None, outer: str) -> jsonedit.Splice:
+    """New members behind the last one."""
     gap = form.line + inner if inner is not None else " " if form.airy else ""
     written = f",{gap}".join(new)
     if face.members:
         at = face.members[-1].end
-        return f"{face.text[:at]},{gap}{written}{face.text[at:]}"
-    return f"{face.text[: face.opening + 1]}{gap}{written}{form.line}{outer}{face.text[face.closing :]}"
+        return jsonedit.Splice(at, at, f",{gap}{written}")
+    return jsonedit.Splice(face.opening + 1, face.closing, f"{gap}{written}{form.line}{outer}")
 
 
 def write_face(face: Face, data: bytes, *, lock_deadline: float = 30.0) -> list[str]:

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from holdfast import faces, files
 from holdfast.adopting import LAYOUT, journal_id
+from holdfast.density import sparse
 from holdfast.errors import Ambiguous, HoldfastError, WorkflowError
 from holdfast.faces import Face, Unreadable, read_face
 from holdfast.layouts import faber
@@ -196,7 +197,7 @@ class Glance(Struct):
 def _glance(path: Path, root: Path) -> State:
     """A copy of a state that is only looked into, and so read without the care that writing it again needs."""
     try:
-        found = msgspec.json.decode(files.read(path, root=root) or b"", type=Glance)
+        found = msgspec.json.decode(sparse(files.read(path, faces.LIMIT, root) or b""), type=Glance)
         return {"run_id": found.run_id, "sessions": found.sessions}
     except (*UNREADABLE, HoldfastError):  # JSON with flaws too
         try:

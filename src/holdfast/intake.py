@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast import clock, files, ids, spool
+from holdfast.density import is_dense
 from holdfast.errors import Refused, Trouble, from_os_error
 from holdfast.model import Process
 from holdfast.packing import UNREADABLE
@@ -38,6 +39,7 @@ def _number(text: str) -> float | str:
 
 
 _decode = msgspec.json.Decoder(float_hook=_number).decode
+_validate = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 class Call(Struct):
@@ -224,14 +226,24 @@ def _integer(text: str | None) -> int:
 
 
 def parse(data: bytes) -> Any:
-    """The JSON value in these bytes; one that is nested too deeply to be walked through stays a text.
+    """The JSON value in these bytes; one that is too deep or too dense to be walked through stays a text.
 
     Half a character, which some clients write, is replaced instead of refused.
     """
+    if is_dense(data):
+        return _unread(data)
     value = _parse(data)
     if data.count(b"{") + data.count(b"[") > DEPTH and _is_deeper(value, DEPTH):
         return data.decode("utf-8", "replace")
     return value
+
+
+def _unread(data: bytes) -> str:
+    try:
+        _validate(data)
+    except UNREADABLE as error:
+        raise _not_json(error) from error
+    return data.decode("utf-8", "replace")
 
 
 def _parse(data: bytes) -> Any:
@@ -248,7 +260,11 @@ def _parse_patiently(data: bytes) -> Any:
     try:
         return sound(json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant, parse_float=_number))
     except (ValueError, RecursionError, MemoryError) as error:
-        raise NotACall(f"it is not JSON: {type(error).__name__}") from error
+        raise _not_json(error) from error
+
+
+def _not_json(error: Exception) -> NotACall:
+    return NotACall(f"it is not JSON: {type(error).__name__}")
 
 
 def _is_deeper(value: Any, depth: int) -> bool:

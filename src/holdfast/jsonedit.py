@@ -16,6 +16,7 @@ TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],:]|[^\s{}\[\],:"]+', re
 HALF = re.compile("[\ud800-\udfff]")
 DEPTH = 100
 MARK = "\ufeff"
+PIECE = 1 << 20  # characters
 
 Path = Sequence[str | int]
 
@@ -39,6 +40,24 @@ class Part(NamedTuple):
     name: str | int
     start: int  # of the key, where there is one
     value: Node
+
+
+class Splice(NamedTuple):
+    """What comes in the place of a stretch of the text."""
+
+    start: int
+    end: int
+    text: str
+
+
+def with_splices(text: str, splices: list[Splice]) -> bytes:
+    """The text with all of them, which do not overlap. Bytes are joined: a text may take four times as much."""
+    pieces, at = [], 0
+    for splice in [*sorted(splices), Splice(len(text), len(text), "")]:
+        pieces += [text[first : min(first + PIECE, splice.start)].encode() for first in range(at, splice.start, PIECE)]
+        pieces.append(splice.text.encode())
+        at = splice.end
+    return b"".join(pieces)
 
 
 def parse(text: str) -> Any:

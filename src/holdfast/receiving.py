@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from holdfast import history, ids, owning, packing
 from holdfast.clock import from_micros
+from holdfast.density import sparse
 from holdfast.errors import Damaged, HoldfastError
 from holdfast.journal import Journal, is_ledger
 from holdfast.jsonedit import is_deeper
@@ -84,7 +85,7 @@ def read_events(incoming: Incoming, run: str) -> Iterator[Event]:
 
 def _event(line: bytes, run: str, seq: int) -> Event:
     try:
-        found = _line(line)
+        found = _line(sparse(line))
         packing.encode(found.body)
         body = sound(found.body)
     except (*UNREADABLE, OverflowError) as error:

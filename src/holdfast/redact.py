@@ -20,6 +20,7 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
+from holdfast.density import is_dense
 from holdfast.known import forms
 from holdfast.members import is_header, is_told, items_of, members_of
 from holdfast.patterns import (
@@ -269,7 +270,7 @@ def _gather(value: Any, texts: list[str]) -> bool:
 def _inside(text: str) -> Any:
     """What a text that is JSON holds; None for any other."""
     bare = text.strip()
-    if not bare.startswith(OPENING) or not bare.endswith(CLOSING):
+    if not bare.startswith(OPENING) or not bare.endswith(CLOSING) or is_dense(bare):
         return None
     try:
         value = msgspec.json.decode(bare)

@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from holdfast.density import is_dense
+
 MEMBER = re.compile(r'"((?:[^"\\]|\\.){1,80})"\s*:\s*')
 MOST = 100_000  # places that are tried
 PATIENCE = 5  # times that a text may be gone through on the whole
@@ -18,7 +20,7 @@ def salvage(text: str, names: tuple[str, ...], inner: frozenset[str] = frozenset
     What lies inside a whole value is no member. Behind a broken one nobody knows how deep a name stands: those of
     `inner`, which entries of lists have too, are not believed there.
     """
-    return _Reading(text).members(names, inner)
+    return {} if is_dense(text) else _Reading(text).members(names, inner)
 
 
 class _Reading:

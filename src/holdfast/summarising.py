@@ -6,6 +6,7 @@ import re
 
 import msgspec
 
+from holdfast.density import is_dense
 from holdfast.text import one_line
 
 HEADINGS, KEYS, LINES, WIDTH = 20, 30, 5, 160
@@ -31,7 +32,7 @@ def _headings(text: str) -> list[str]:
 
 def _keys(text: str) -> list[str]:
     try:
-        value = msgspec.json.decode(text)
+        value = {} if is_dense(text) else msgspec.json.decode(text)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return []
     if not isinstance(value, dict) or not value:

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from holdfast import files, ids, teammerging
 from holdfast.errors import Refused
-from holdfast.faces import Face, Unreadable, parse_face, read_face
+from holdfast.faces import LIMIT, Face, Unreadable, parse_face, read_face
 from holdfast.inside import real_path
 from holdfast.journal import Journal
 from holdfast.model import Body, Run
@@ -32,7 +32,6 @@ from holdfast.workspace import Workspace
 
 SHARED = 0o644
 MOST = 1_000  # sessions that are taken in, and runs that are shown
-READ_LIMIT = 16 * 1024 * 1024
 REMEMBERED = 1_000_000  # bytes of what others put into one file
 SEEN = "team.json"
 POINT = "cp-"
@@ -111,7 +110,7 @@ def point_files(directory: Path) -> list[Path]:
 
 def read_sound(path: Path, run: str | None, root: Path) -> Face:
     """A file that is what it should be, or Unreadable."""
-    face = read_face(path, READ_LIMIT, root)
+    face = read_face(path, root=root)
     if why := flaw_of(face, run):
         raise Unreadable(path, "unsound", why)
     return face
@@ -187,7 +186,7 @@ class Shelf:
         if run is not None:
             self.read_anew.add(run)
         try:
-            face = read_face(path, READ_LIMIT, self.workspace.root)
+            face = read_face(path, root=self.workspace.root)
         except Unreadable as error:
             self._report(path, run, error.why)
             return None
@@ -227,7 +226,7 @@ class Shelf:
         if data != before and files.replace_shared(path, before, data, SHARED, self.workspace.root) is not None:
             raise Edited
         look = look_at(path)
-        now = files.read(path, READ_LIMIT, self.workspace.root)
+        now = files.read(path, LIMIT, self.workspace.root)
         if look is not None and now == data:  # else somebody was quick, and is heard next time
             self.written.looks[self.key(path)] = look
 
@@ -262,7 +261,7 @@ class Shelf:
         look = look_at(path)
         if look is not None and look != self.written.looks.get(key):
             raise Edited
-        return files.read(path, READ_LIMIT, self.workspace.root)
+        return files.read(path, LIMIT, self.workspace.root)
 
     def _report(self, path: Path, run: str | None, why: str) -> None:
         self.broken.add(self.key(path))

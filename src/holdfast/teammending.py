@@ -8,9 +8,10 @@ from msgspec import Struct
 
 from holdfast import files, ids, teamfiles, teammerging
 from holdfast.errors import HoldfastError
+from holdfast.faces import LIMIT
 from holdfast.model import Body, Run
 from holdfast.salvage import salvage
-from holdfast.teamfaces import FACES, POINT, READ_LIMIT, SHAPES, Damage, Shelf, as_bytes, damages
+from holdfast.teamfaces import FACES, POINT, SHAPES, Damage, Shelf, as_bytes, damages
 from holdfast.teamfiles import REGISTRY
 from holdfast.teaming import on_shelf, show
 from holdfast.teamtaking import follow_face
@@ -46,7 +47,7 @@ def _salvaged(damage: Damage, root: Path) -> Body:
     if name not in SHAPES:
         return {}
     try:
-        text = (files.read(damage.path, READ_LIMIT, root) or b"").decode("utf-8", "replace")
+        text = (files.read(damage.path, LIMIT, root) or b"").decode("utf-8", "replace")
     except HoldfastError:  # a link, a pipe, a directory, a giant
         return {}
     shape = {**SHAPES[name], "topic": str}

@@ -13,10 +13,10 @@ import msgspec
 
 from holdfast import files, ids, teammerging
 from holdfast.errors import HoldfastError
-from holdfast.faces import Unreadable, parse_face
+from holdfast.faces import LIMIT, Unreadable, parse_face
 from holdfast.model import Run
 from holdfast.packing import UNREADABLE
-from holdfast.teamfaces import FACES, READ_LIMIT, SEEN, Edited, Shelf, Written, as_bytes, is_directory, root_of
+from holdfast.teamfaces import FACES, SEEN, Edited, Shelf, Written, as_bytes, is_directory, root_of
 from holdfast.teamfiles import REGISTRY
 from holdfast.teaming import on_shelf
 from holdfast.teamwork import LAYOUT
@@ -60,7 +60,7 @@ def left(workspace: Workspace, run: str) -> list[str]:
     found = [root / run] if os.path.lexists(root / run) else []
     for path in sorted(root.glob(f"{REGISTRY}*")):
         with contextlib.suppress(HoldfastError):
-            if run.encode() in (files.read(path, READ_LIMIT, workspace.root) or b""):
+            if run.encode() in (files.read(path, LIMIT, workspace.root) or b""):
                 found.append(path)
     return [path_text(path) for path in found]
 
@@ -78,7 +78,7 @@ def _leave_registry(shelf: Shelf, run: str) -> None:
 
 def _rewrite(shelf: Shelf, path: Path, run: str) -> None:
     try:
-        before = files.read(path, READ_LIMIT, shelf.workspace.root)
+        before = files.read(path, LIMIT, shelf.workspace.root)
         value = parse_face(path, before).value if before else {}
     except (Unreadable, HoldfastError):
         return

@@ -41,7 +41,11 @@ def spelled(text: str) -> str:
 
 def sound_text(text: str) -> str:
     """The text with lone surrogates replaced, so that it can be stored as UTF-8."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def sound(value: object, *, small: bool = False) -> object:

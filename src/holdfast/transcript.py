@@ -21,6 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast import intake
+from holdfast.density import is_dense
 from holdfast.errors import HoldfastError, Refused, from_os_error
 from holdfast.fill import MOST, number
 from holdfast.intake import NotACall
@@ -32,7 +33,6 @@ FIRST_TAIL, LAST_TAIL = 64 * 1024, 16 * 1024 * 1024  # bytes from the end in whi
 TALLIED = 64 * 1024 * 1024  # bytes of a transcript that are counted when its session ends; `import` counts any
 TRIES = 1_000  # lines that look as if they told it
 ANSWER = 1 << 20  # bytes; a line that tells how many tokens an answer has used is never longer
-DENSE, DENSE_LINE = 2_000_000, 4 * 1024 * 1024  # values in a line of so many bytes that would not fit into memory
 CHUNK, LONGEST = 1 << 20, 32 * 1024 * 1024  # bytes; a line that is longer is passed over
 SYNTHETIC = "<synthetic>"  # the model of answers that the client itself made up
 COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
@@ -257,7 +257,7 @@ def _is_sound(line: bytes | None) -> bool:
 
 
 def _parse(line: bytes) -> Line | None:
-    if len(line) > DENSE_LINE and sum(line.count(mark) for mark in (b",", b"[", b"{")) > DENSE:
+    if is_dense(line):
         return None
     try:
         value = _decode(line)

@@ -60,10 +60,12 @@ PIECES += [
     b"\x1b[2J",
     b"0x",
     b"\x00" * 300,
+    "\U0001f600".encode(),  # after it every character of a text takes four bytes
 ]
 TIMES_REPEATED = (2, 2, 3, 10, 60, 300, 2000)
 MOST = 60  # times that a piece is repeated in one of a few inputs, in thousands
 LARGEST = 24 << 20  # bytes of what is repeated: lines of 20 MB are promised
+SMALL = [b"{}", b"[]", b'{"":0}', b"[0]", b'""', b"0"]  # values that take much more than their bytes
 NESTS = [("[", "]"), ('{"a":', "}"), ("[{", "}]"), ("(", ")")]
 
 
@@ -84,7 +86,9 @@ class Mutator:
             yield self.chance.choice(self._ways)()
 
     def _rare(self) -> bytes:
-        return self.chance.choice([self._noise, self._spliced, self._repeated, self._nested, self._words])()
+        return self.chance.choice(
+            [self._noise, self._spliced, self._repeated, self._nested, self._words, self._dense]
+        )()
 
     # Without a look at what it means
 
@@ -130,6 +134,14 @@ class Mutator:
         data = self.chance.choice(self.seeds)
         at = self.chance.choice((0, len(data), data.find(b":") + 1))
         return data[:at] + whole.encode() + (b"," + data[at:] if at < len(data) else b"")
+
+    def _dense(self) -> bytes:
+        """A list of many small values in the place of one."""
+        data = self.chance.choice(self.seeds)
+        small = self.chance.choice(SMALL) + b","
+        times = self.chance.choice(TIMES_REPEATED) if self.chance.randrange(100) else self.largest // len(small)
+        at = data.find(b":", self.chance.randrange(len(data) + 1)) + 1
+        return data[:at] + b"[" + small * times + b"0]" + (b"," if at else b"") + data[at:]
 
     def _words(self) -> bytes:
         words = self.chance.choices(WORDS, k=self.chance.randrange(1, 4))

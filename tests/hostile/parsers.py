@@ -45,7 +45,8 @@ from holdfast import (
 )
 from holdfast.agents import claude, plain
 from holdfast.beside import Beside
-from holdfast.faces import parse_face, with_members
+from holdfast.errors import Refused
+from holdfast.faces import LIMIT, Face, parse_face, with_members
 from holdfast.layouts import faber
 from holdfast.objects import Entry, Format, format_tree
 from holdfast.packfile import Shapes, check_beside, format_pack, parse_pack
@@ -78,6 +79,13 @@ def dumped(*values: Any) -> list[bytes]:
 
 def as_text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
+
+
+def as_face(data: bytes) -> Face:
+    """As `read_face` reads a file: a larger one is refused before it is read."""
+    if len(data) > LIMIT:
+        raise Refused("This file is too large to read")
+    return parse_face(HERE, data)
 
 
 def storable(value: object) -> None:
@@ -181,7 +189,7 @@ STATES = dumped(
 
 
 def read_faber(data: bytes) -> None:
-    state = parse_face(HERE, data).value
+    state = as_face(data).value
     told = faber.tell(state, faber_states.RUN)
     storable(msgspec.to_builtins(told))
     for name in faber.placeholders(state, faber_states.RUN, Path("/project")):
@@ -197,7 +205,7 @@ ORCHESTRATORS = dumped(orchestrator_files.schema_1_0(), orchestrator_files.prede
 
 
 def read_orchestrator(data: bytes) -> None:
-    face = parse_face(HERE, data)
+    face = as_face(data)
     state = orchestra.read_state(face.value)
     storable(msgspec.to_builtins(state))
     orchestra.is_legacy(face.value)
@@ -208,7 +216,7 @@ def read_orchestrator(data: bytes) -> None:
 
 def read_team(data: bytes) -> None:
     """One text as any of the files of a session."""
-    value = parse_face(HERE, data).value
+    value = as_face(data).value
     for entry in teamreading.entries(value):
         teamreading.is_name(str(entry.get("id")))
     point = value.get("points")
@@ -252,7 +260,7 @@ WORKFLOWS = dumped(
 def read_workflow(data: bytes) -> None:
     for id, command in workflows.read_commands(HERE, data):
         storable([id, command])
-    value = parse_face(HERE, data).value
+    value = as_face(data).value
     warnings: list[str] = []
     block = value.get("critical_artifacts")
     declared = critical.read_declared(block if isinstance(block, dict) else value, warnings)
@@ -263,7 +271,7 @@ def read_workflow(data: bytes) -> None:
 
 def read_face_again(data: bytes) -> None:
     """A face without flaws is the same after it was written again."""
-    face = parse_face(HERE, data)
+    face = as_face(data)
     if not face.flaws:
         again = parse_face(HERE, with_members(face, {"ours": [1, {"a": "b"}], "status": "x"}))
         assert {**face.value, "ours": [1, {"a": "b"}], "status": "x"} == again.value

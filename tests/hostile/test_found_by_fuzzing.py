@@ -14,14 +14,16 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import archive, fence, retelling, salvage, searching, transcript
+from holdfast import archive, density, fence, intake, redact, retelling, salvage, searching, transcript
 from holdfast.errors import HoldfastError
+from holdfast.faces import Unreadable, read_face
 from holdfast.layouts.orchestrator import SESSION
 from holdfast.objects import Format, Known
 from holdfast.repository import Repository
 from holdfast.workspace import Workspace
 from tests import orchestrator_files
 from tests.faber_states import RUN, RUNS, a_state, put
+from tests.hostile.inputs import GOOD_CALL
 from tests.hostile.parsers import NOON, TRANSCRIPT
 from tests.operations import teams
 from tests.surfaces.inside import call
@@ -119,6 +121,49 @@ def test_a_head_never_tells_what_stands_in_another_file(kind: str, project: Work
 def test_a_head_with_a_zero_byte_names_nothing(repository: Path) -> None:
     (repository / ".git/HEAD").write_bytes(b"ref: refs/heads/a\0b\n")
     assert Repository(repository).head() == (None, None, None)
+
+
+# Small values, many of them: 20 MB of empty objects took 1.5 GB and half a minute
+
+
+def many(piece: str = "{}") -> str:
+    return f"[{','.join([piece] * (density.MOST + 1))}]"
+
+
+def test_a_call_of_more_values_than_anybody_uses_is_kept_as_a_text(project: Workspace) -> None:
+    holdfast.start(project, "goal")
+    payload = f'{{"session_id": "s", "tool_input": {many()}}}'
+    found = intake.decode("00000000000000000001-2cc64b64-1-00000000", GOOD_CALL + payload.encode())
+    assert found.payload == payload
+    with pytest.raises(intake.NotACall, match="not JSON"):
+        intake.parse(payload[:-1].encode())
+
+
+@pytest.mark.parametrize("kind", ["faber", "orchestrator", "go-team"])
+def test_a_file_of_more_values_than_anybody_uses_is_named_and_left_alone(kind: str, project: Workspace) -> None:
+    if kind == "faber":
+        path = put(project.root, f"{RUNS}/{RUN}/state.json", a_state())
+    elif kind == "orchestrator":
+        path = put(project.root, SESSION, orchestrator_files.schema_1_0())
+    else:
+        path = teams.demonstration(project.root / "checkpoints") / "state.json"
+    path.write_text(path.read_text().replace("{", f'{{"odd": {many()}, ', 1))
+    before = path.read_bytes()
+    with pytest.raises(Unreadable, match="more than 500,000 values"):
+        read_face(path)
+    for line in ("status", "runs --json", "brief"):
+        assert call(*line.split(), directory=project.root).code in (0, 10), line
+    assert path.read_bytes() == before
+
+
+def test_a_text_of_more_values_than_anybody_uses_is_not_made_into_them_to_look_for_secrets() -> None:
+    clean, counts = redact.Redactor().clean(f'{{"password": "hunter22x", "odd": {many()}}}')
+    assert counts.total() == 1
+    assert "hunter22x" not in clean
+
+
+def test_a_broken_file_of_more_values_than_anybody_uses_gives_nothing() -> None:
+    assert salvage.salvage(f'{{"goal": "x", "odd": {many()}, ', ("goal",)) == {}
 
 
 # What a repository's object directory can hold

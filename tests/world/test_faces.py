@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -93,7 +94,7 @@ def be_a_pipe(path: Path) -> None:
 
 def be_too_large(path: Path) -> None:
     with open(path, "wb") as file:
-        file.truncate(files.READ_LIMIT + 1)
+        file.truncate(faces.LIMIT + 1)
 
 
 @pytest.mark.parametrize(
@@ -297,11 +298,25 @@ def test_a_real_state_keeps_its_values_and_the_order_of_its_keys(path: Path) -> 
 
 
 def test_a_state_of_10_mb_is_read_and_changed_like_a_small_one(path: Path) -> None:
-    rows = [{"step_id": f"step-{number}", "message": "m" * 80} for number in range(90_000)]
+    rows = [{"step_id": f"step-{number}", "message": "m" * 80} for number in range(75_000)]
     face = face_of(path, json.dumps({"steps": rows, "sessions": {}}, indent=2))
     assert len(face.data) > 10_000_000
     assert write_face(face, with_members(face, {"sessions": {"total_sessions": 1}})) == []
     assert read_face(path).value == {"steps": rows, "sessions": {"total_sessions": 1}}
+
+
+@pytest.mark.promise(19)
+def test_a_file_that_takes_four_times_its_bytes_in_memory_is_changed_within_bounds(path: Path) -> None:
+    path.write_text('{"log": "\U0001f600' + "x" * (faces.LIMIT - 100) + '", "status": "a"}', encoding="utf-8")
+    tracemalloc.start()
+    try:
+        face = read_face(path)
+        data = with_members(face, {"status": "b", "new": 1})
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert data.endswith(b'", "status": "b", "new": 1}')
+    assert peak < 160 << 20
 
 
 # Writing
