@@ -6,7 +6,6 @@ be read is told of, and left as it is.
 
 from __future__ import annotations
 
-import hashlib
 import shlex
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +17,7 @@ from holdfast import files, ids
 from holdfast.errors import HoldfastError, Refused
 from holdfast.faces import Face, Unreadable, Version, read_face
 from holdfast.generations import Generations
+from holdfast.hashing import hexdigest
 from holdfast.journal import Journal
 from holdfast.layouts import faber
 from holdfast.model import Body, Draft, Run
@@ -48,12 +48,12 @@ def journal_id(run_id: str) -> str:
     """
     is_word = shlex.quote(run_id) == run_id
     if run_id.startswith(RESERVED) or run_id.isdecimal() or len(run_id) > 200 or not is_word:
-        return f"faber-{hashlib.sha256(run_id.encode()).hexdigest()[:20]}"
+        return f"faber-{hexdigest('sha256', run_id.encode())[:20]}"
     return run_id
 
 
 def digest(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+    return hexdigest("blake2b", data, digest_size=16)
 
 
 def adopt(workspace: Workspace) -> None:

@@ -5,7 +5,6 @@ The call that asks was kept before anything else happens here, so whatever goes 
 
 from __future__ import annotations
 
-import hashlib
 import time
 
 from holdfast import choosing
@@ -14,6 +13,7 @@ from holdfast.briefing import make_brief, without_secrets
 from holdfast.catchup import catch_up, has_files
 from holdfast.errors import HoldfastError
 from holdfast.fence import AGE, enclose, opened
+from holdfast.hashing import hexdigest
 from holdfast.history import BRIEFED
 from holdfast.intake import Call
 from holdfast.journal import Journal
@@ -115,7 +115,7 @@ def _source(call: Call) -> str:
 def _digest(made: Brief) -> str:
     """What a brief says of the work, whenever it was made and however often somebody has looked in since."""
     lines = [line for line in AGE.sub("", opened(made.text)).splitlines() if not line.startswith(PASSING)]
-    return hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
+    return hexdigest("blake2b", "\n".join(lines).encode(), digest_size=16)
 
 
 def _note(workspace: Workspace, session: Session, made: Brief, digest: str) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ import msgspec
 from holdfast import files, ids
 from holdfast.density import sparse
 from holdfast.errors import Refused
+from holdfast.hashing import hexdigest
 from holdfast.packing import UNREADABLE
 
 EXPORTED, DELETED = "exported", "deleted"
@@ -108,4 +108,4 @@ def _put(directory: Path, name: str, data: bytes) -> None:
 
 
 def _digest(conversation: str) -> str:
-    return sha256(conversation.encode("utf-8", "surrogatepass")).hexdigest()
+    return hexdigest("sha256", conversation.encode("utf-8", "surrogatepass"))

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from holdfast import inside
 from holdfast.errors import Busy, Facts, Refused, from_os_error
+from holdfast.hashing import hexdigest
 
 PRIVATE_FILE, PRIVATE_DIRECTORY = 0o600, 0o700
 READ_LIMIT = 64 * 1024 * 1024
@@ -305,9 +306,7 @@ def _wait_for(descriptor: int, path: Path, end: float, what: str) -> None:
 
 
 def digest(data: bytes) -> str:
-    from hashlib import sha256  # few commands need it
-
-    return sha256(data).hexdigest()
+    return hexdigest("sha256", data)
 
 
 AT_FDCWD, RENAME_EXCHANGE, RENAME_SWAP = -100, 2, 2

@@ -6,6 +6,8 @@ import functools
 import os
 import re
 
+from holdfast.hashing import hexdigest
+
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # without i, l, o and u, which people misread
 LENGTH = 10
 SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
@@ -31,13 +33,10 @@ def make_event(moment: int) -> str:
 @functools.lru_cache(2048)
 def event_of_call(name: str) -> str:
     """The id of the event that a kept call becomes: the same call taken in twice is one event."""
-    from hashlib import blake2b
-
     since_boot = name.partition("-")[0]
     moment = int(since_boot) >> 20 if since_boot.isdecimal() and len(since_boot) <= 20 else 0
-    return (moment & (1 << 48) - 1).to_bytes(6).hex() + blake2b(
-        name.encode("utf-8", "surrogateescape"), digest_size=10
-    ).hexdigest()
+    data = name.encode("utf-8", "surrogateescape")
+    return (moment & (1 << 48) - 1).to_bytes(6).hex() + hexdigest("blake2b", data, digest_size=10)
 
 
 def is_safe(text: str) -> bool:
@@ -49,6 +48,4 @@ def file_name(text: str) -> str:
     """A file name for any id. Distinct ids never share one, not even where a file system ignores case."""
     if AS_FILE_NAME.match(text):
         return text
-    from hashlib import sha256
-
-    return "x-" + sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+    return "x-" + hexdigest("sha256", text.encode("utf-8", "surrogatepass"))[:40]

@@ -7,20 +7,18 @@ already, and a pack appears under its name only when it is on disk with its inde
 
 from __future__ import annotations
 
-import contextlib
 import mmap
 import os
 import struct
 import zlib
 from collections.abc import Collection, Iterable, Iterator
-from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from holdfast import files
+from holdfast.hashing import hexdigest
 
 BLOB, TREE = "blob", "tree"
-SMALL = 1 << 18  # bytes
 FEW = 100  # objects
 TABLE = 8 + 4 * 256  # bytes before the names in the index of a pack
 ABSENT = (FileNotFoundError, NotADirectoryError, PermissionError)  # alternates may name anything
@@ -29,11 +27,6 @@ TYPE_NUMBER = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
 DIRECTORY = 0o040000
 KEEP = b"holdfast\n"  # what the file says that keeps git's housekeeping from a pack of ours
 MARKED = 1.0  # the date of our packs, in seconds since the epoch: git renews it when it relies on one
-
-
-class Hash(Protocol):
-    def update(self, data: bytes, /) -> None: ...
-    def hexdigest(self) -> str: ...
 
 
 class Entry(NamedTuple):
@@ -61,20 +54,7 @@ class Format(NamedTuple):
         return self.digest(b"%s %d\0" % (kind.encode(), len(data)), data)
 
     def digest(self, *parts: bytes) -> str:
-        state = self._hash(sum(map(len, parts)))
-        for part in parts:
-            state.update(part)
-        return state.hexdigest()
-
-    def _hash(self, size: int) -> Hash:
-        """A hash for so many bytes. The quick one takes as long to load as the slow one takes for a megabyte."""
-        if size < SMALL and self.name == "sha1":
-            with contextlib.suppress(ImportError):  # a Python without its own
-                found: Hash = import_module("_sha1").sha1()
-                return found
-        import hashlib
-
-        return hashlib.new(self.name)
+        return hexdigest(self.name, *parts)
 
 
 def parse_tree(data: bytes, form: Format) -> list[Entry]:

@@ -17,6 +17,7 @@ import msgspec
 
 from holdfast.delta import difference, is_alike, patch
 from holdfast.errors import Damaged
+from holdfast.hashing import hexdigest
 from holdfast.model import Body
 
 SHARED = 1024
@@ -128,9 +129,7 @@ def _thinned(value: Any, fetch: Callable[[bytes], bytes | None]) -> Any:
 
 
 def digest_of(data: bytes) -> bytes:
-    from hashlib import blake2b  # few commands meet a large value
-
-    return blake2b(data, digest_size=16).digest()
+    return bytes.fromhex(hexdigest("blake2b", data, digest_size=DIGEST))
 
 
 def _take_out(value: Any, blobs: dict[bytes, bytes]) -> Any:

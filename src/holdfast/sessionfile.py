@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -14,6 +13,7 @@ from holdfast import files, ids, inside
 from holdfast.adopting import journal_id
 from holdfast.errors import Refused
 from holdfast.faces import Face, Unreadable, read_face
+from holdfast.hashing import hexdigest
 from holdfast.layouts.orchestrator import HISTORY, SESSION
 from holdfast.model import Body, Run
 from holdfast.orchestra import LEGACY, LONGEST, Incompatible, read_state, state_of
@@ -63,7 +63,7 @@ def name_of(session_id: str) -> str:
     """The run that a session is in the journal: its own name, unless that could be taken for something else."""
     if ids.is_safe(session_id) and journal_id(session_id) == session_id:
         return session_id
-    return f"session-{hashlib.sha256(session_id.encode('utf-8', 'surrogatepass')).hexdigest()[:20]}"
+    return f"session-{hexdigest('sha256', session_id.encode('utf-8', 'surrogatepass'))[:20]}"
 
 
 def is_of(face: Face | None, run: Run) -> bool:
@@ -119,7 +119,7 @@ def _is_same(workspace: Workspace, place: Path, run: Run) -> bool:
 
 
 def digest(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+    return hexdigest("blake2b", data, digest_size=16)
 
 
 def own_directory(workspace: Workspace) -> Path:

@@ -5,7 +5,6 @@ Each is made from a run. Nothing here touches a disk.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from datetime import datetime
 
@@ -13,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast import teamwork
+from holdfast.hashing import hexdigest
 from holdfast.model import Body, Run, Status
 from holdfast.recovery import Option, reason_of, recommended
 from holdfast.standing import Kept, Rollback
@@ -58,7 +58,7 @@ def stamp(moment: datetime | None) -> str | None:
 def checksum(document: Body) -> str:
     """Of the document without its checksum: keys in order, no white space, UTF-8."""
     rest = sound({name: value for name, value in document.items() if name != "checksum"}, small=True)
-    return f"sha256:{hashlib.sha256(msgspec.json.encode(rest, order='sorted')).hexdigest()}"
+    return f"sha256:{hexdigest('sha256', msgspec.json.encode(rest, order='sorted'))}"
 
 
 def word_of(run: Run) -> str:
