@@ -12,8 +12,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast import conditions
-from holdfast.conditions import NotACondition
 from holdfast.errors import WorkflowError
 from holdfast.records import BEGINNING, CUT, State
 from holdfast.text import one_line, sound_text
@@ -184,9 +182,11 @@ def _unwanted(artifact: Declared, state: State, asked: Asked, warnings: list[str
 
 
 def _holds(artifact: Declared, condition: str, state: State, warnings: list[str]) -> bool:
+    from holdfast import conditions  # few artifacts have one, and its language takes milliseconds to load
+
     try:
         return conditions.holds(condition, state)
-    except NotACondition as error:
+    except conditions.NotACondition as error:
         shown = conditions.pointed(condition, error)
         warnings.append(f"the condition of {artifact.id} cannot be read, so it does not hold:\n{shown}")
         return False

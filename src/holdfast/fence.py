@@ -7,6 +7,7 @@ made plain. Whether a model obeys what it reads is its own business; it is told 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -31,7 +32,7 @@ SPEAKERS = (
 )
 NAMES = "|".join(SPEAKERS.split())
 # Each takes the whole of a run at once: looking ahead from every `<` of a million would never end.
-TAG = re.compile(rf"<[\s</]*+(?:(?P<name>(?=(?:{NAMES})(?![a-z])))|(?P<bar>(?=[|\uff5c])))?", re.IGNORECASE)
+TAG = rf"<[\s</]*+(?:(?P<name>(?=(?:{NAMES})(?![a-z])))|(?P<bar>(?=[|\uff5c])))?"
 SQUARED = "inst|sys|system_prompt|available_tools|tool_calls|tool_results"
 SQUARE = re.compile(rf"\[(?=\s*+(?:/\s*+)?(?:{SQUARED})\b)", re.IGNORECASE)
 PLAIN = "\u2039"
@@ -57,7 +58,13 @@ def opened(text: str) -> str:
 
 def tame(text: str) -> str:
     """The text without what acts, and with markup made plain that would pass for somebody else's; it never grows."""
-    return ROLE.sub("\\1\ua789", SQUARE.sub(PLAIN, TAG.sub(_plain, visible(text))))
+    return ROLE.sub("\\1\ua789", SQUARE.sub(PLAIN, _tag().sub(_plain, visible(text))))
+
+
+@functools.cache
+def _tag() -> re.Pattern[str]:
+    """It takes a millisecond to be made, and many answers have no fence."""
+    return re.compile(TAG, re.IGNORECASE)
 
 
 def _plain(found: re.Match[str]) -> str:

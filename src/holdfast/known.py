@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote, quote_plus, unquote, urlsplit
@@ -33,6 +31,9 @@ def find_known(environ: Mapping[str, str], root: Path) -> frozenset[str]:
 
 def forms(value: str) -> Iterator[str]:
     """A value as it stands, and as JSON, addresses and base64 show it, also inside something longer."""
+    import base64
+    import json  # few commands know any
+
     yield from (value, quote(value, safe="", errors="replace"), quote(value, errors="replace"))
     yield quote_plus(value, errors="replace")
     for escaped in (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]):

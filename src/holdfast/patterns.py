@@ -8,13 +8,10 @@ from __future__ import annotations
 import binascii
 import functools
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol, cast
 
-REPEATED = re.compile(r"\{([0-9]+)(,[0-9]*)?\}")  # so and so often, in a pattern
-ENOUGH = 12  # of what is repeated, to be looked at more closely
 MEMORY = 64 << 20  # bytes that a pattern may use to stay linear without becoming slow
 NAMED = (
     r"pass(?:word|wd|phrase)|pwd|secret|token|api[_-]?key|apikey|access[_-]?key|account[_-]?key|private[_-]?key"
@@ -322,7 +319,6 @@ PATTERNS = (
     ),
     Pattern("random text", rf"(?i)\b(?:{NAMED})s?\b[^\n]{{0,24}}?[\s\"'`=:(]([A-Za-z0-9+/_=-]{{24,}})", 1, _is_random),
 )
-UNION = "|".join(f"(?:{pattern.source})" for pattern in PATTERNS)
 MARKS = r"\[redacted [a-z ]+\]"
 
 
@@ -330,20 +326,3 @@ MARKS = r"\[redacted [a-z ]+\]"
 def patterns() -> list[tuple[Pattern, Regex]]:
     """All of them, ready."""
     return [(pattern, compiled(pattern.source)) for pattern in PATTERNS]
-
-
-@functools.cache
-def anything() -> Regex:
-    """Finds where any of them might: most texts hold nothing, and are looked at once."""
-    return compiled(UNION, captures=False)
-
-
-@functools.cache
-def anything_alike() -> Regex:
-    """Finds all of that, and a little more, and is ready in a fifth of the time: what is long need not be counted."""
-    return compiled(loosened(UNION), captures=False)
-
-
-def loosened(source: str) -> str:
-    """A pattern that finds wherever this one does: what is repeated so and so often may be repeated more often."""
-    return REPEATED.sub(lambda found: f"{{{min(int(found[1]), ENOUGH)},}}", source)

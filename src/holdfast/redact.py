@@ -8,13 +8,12 @@ other text passes. It is no promise that nothing secret is left.
 
 from __future__ import annotations
 
-import base64
 import binascii
 import bisect
 import functools
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from types import NoneType
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -22,7 +21,7 @@ import msgspec
 
 from holdfast.density import is_dense
 from holdfast.known import forms
-from holdfast.members import is_header, is_told, items_of, members_of
+from holdfast.members import is_header, is_secretive, is_told, items_of, members_of
 from holdfast.patterns import (
     KEY,
     KEY_ENDS,
@@ -31,11 +30,10 @@ from holdfast.patterns import (
     SHORTEST,
     Found,
     Regex,
-    anything,
-    anything_alike,
     compiled,
     patterns,
 )
+from holdfast.sieve import is_suspect
 
 BUDGET = 64 << 20  # bytes of text in one value; what comes after them is not looked at, and therefore not kept
 REMEMBERED = 4 << 20  # characters of texts that need not be looked at again
@@ -45,6 +43,7 @@ SHORT, ROOM = 200, 1 << 18  # bytes of a form that is part of one pattern, and o
 LONGEST_LINE = 1000  # characters of a private key's line
 ROUNDS = 8  # until nothing more is found; a second round finds something only where a mark made a border
 BEGINNINGS = '{[" \t\r\n'
+PLAIN = (int, float, NoneType)  # values that are no text and hold none
 OPENING, CLOSING = ("{", "[", '"'), ("}", "]", '"')
 # Base64 of ASCII: the first bit of each of three bytes is 0, so that of four characters three are of one half each.
 ENCODED = r"(?:[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][\w+/-]){6,}[\w+/-]{0,3}={0,2}"
@@ -137,9 +136,11 @@ class Redactor:
         return self._is_suspect(data) or bool(self._encoded_spans(data, DEEPEST))
 
     def _is_suspect(self, data: bytes) -> bool:
-        if anything_alike().search(data) and anything().search(data):
-            return True
-        return any(regex.search(data) for regex in self._any) or any(form in data for form in self._long)
+        return (
+            is_suspect(data)
+            or any(regex.search(data) for regex in self._any)
+            or any(form in data for form in self._long)
+        )
 
     def _value(self, value: Any, counts: Counts, depth: int, name: str = "") -> Any:
         if isinstance(value, str):
@@ -180,6 +181,8 @@ class Redactor:
             before = counts.total()
             clean = self._value(inner, counts, depth - 1)
             if counts.total() != before:
+                import json  # few texts hold any
+
                 text = json.dumps(clean, ensure_ascii=False)
         data = text.encode("utf-8", PASSED)
         for _ in range(ROUNDS):
@@ -247,21 +250,26 @@ def _mark(kind: str) -> str:
 
 def _gather(value: Any, texts: list[str]) -> bool:
     """All texts of a value, and of those that are JSON; True as soon as a member's name says that it is secret."""
+    harmless = {""}  # names that promise nothing: most members have one of a few
     inner = [("", value)]
     for depth in reversed(range(DEEPEST + 1)):
         left, inner = inner, []
         while left:
             name, value = left.pop()
             if isinstance(value, str):
-                if len(value) >= SHORTEST:
-                    texts.append(value)
-                    if name and is_told(name, value):
+                if len(value) < SHORTEST:
+                    continue
+                texts.append(value)
+                if name not in harmless:
+                    if is_told(name, value):
                         return True
-                    if depth and value[0] in BEGINNINGS and (found := _inside(value)) is not None:
-                        inner.append(("", found))
+                    if not is_secretive(name):
+                        harmless.add(name)
+                if depth and value[0] in BEGINNINGS and (found := _inside(value)) is not None:
+                    inner.append(("", found))
             elif isinstance(value, dict):
                 texts += value
-                left += members_of(value)
+                left += [member for member in members_of(value) if not isinstance(member[1], PLAIN)]
             elif isinstance(value, list | tuple):
                 left += items_of(value, name)
     return False
@@ -329,7 +337,7 @@ def _from_base64(word: bytes) -> bytes | None:
     """The text in a word of base64; None where it is none."""
     bare = word.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
     try:
-        plain = base64.b64decode(bare[: len(bare) - (len(bare) % 4 == 1)] + b"=" * (-len(bare) % 4))
+        plain = binascii.a2b_base64(bare[: len(bare) - (len(bare) % 4 == 1)] + b"=" * (-len(bare) % 4))
     except (binascii.Error, ValueError):
         return None
     return plain if plain.isascii() else None

@@ -39,7 +39,19 @@ SHARED = {
     },
     "layouts": {"protocol"},
     "sources": {"protocol"},
-    "cli": {"command", "listing", "outcome", "picker", "telling", "progress", "saying", "sizing", "verbs", "words"},
+    "cli": {
+        "command",
+        "ends",
+        "listing",
+        "outcome",
+        "picker",
+        "telling",
+        "progress",
+        "saying",
+        "sizing",
+        "verbs",
+        "words",
+    },
 }
 # that is what these are for
 COLLECTORS = {"agents", "layouts", "sources", "cli.app", "cli.quick", "operations.command", "operations.session"}

@@ -34,6 +34,7 @@ TOKENS = [
         "--here",
         "--newest",
     ),
+    *("--run-id", "--run-id=r", "--trigger=manual", "--trigger", "--artifacts=a,b", "--budget", "--budget=499", "500"),
     *("--agent=a", "--tag", "--status", "--status=open", "--since=3d", "--kind=note"),
 ]
 
@@ -47,7 +48,7 @@ def read_by_click(arguments: list[str]) -> dict[str, Any] | None:
         found = command.make_context(arguments[0], arguments[1:], parent=context)
     except (click.UsageError, click.exceptions.Exit):
         return None
-    nothing = (None, (), False, "", "code")  # the worktree is what a restore means, where nothing else is said
+    nothing = (None, (), False, "", "code", "manual")  # what a restore and a load mean, where nothing else is said
     return {name: value for name, value in found.params.items() if value not in nothing}
 
 
@@ -58,9 +59,13 @@ def read_quickly(arguments: list[str]) -> dict[str, Any] | None:
         return None
     first, *rest = [*read.words, None]
     named: dict[str, Any] = {"name" if arguments[0] == "checkpoint" else "checkpoint": first, "paths": tuple(rest[:-1])}
-    if arguments[0] in ("runs", "search"):
+    if arguments[0] not in ("checkpoint", "restore"):
         named = {"text": tuple(read.words)}
-    return {name: value for name, value in {**named, **read.options, **structs.asdict(read.manner)}.items() if value}
+    return {
+        name: value
+        for name, value in {**named, **read.options, **structs.asdict(read.manner)}.items()
+        if value not in (None, (), False, "", "manual")
+    }
 
 
 @given(st.sampled_from(sorted(quick.FORMS)), st.lists(st.sampled_from(TOKENS), max_size=5))
@@ -69,6 +74,8 @@ def read_quickly(arguments: list[str]) -> dict[str, Any] | None:
 @example("runs", ["--limit=5", "--search", "x", "--here"])
 @example("runs", ["--limit", "10001"])
 @example("search", ["a", "b", "--newest", "--limit", "5"])
+@example("session-load", ["--run-id=r", "--trigger", "manual", "--budget", "500", "--force"])
+@example("load", ["--budget=499"])
 def test_what_is_read_quickly_is_read_the_same_by_the_whole_command_line(verb: str, rest: list[str]) -> None:
     found = read_quickly([verb, *rest])
     if found is not None:
@@ -86,6 +93,7 @@ def test_what_is_read_quickly_is_read_the_same_by_the_whole_command_line(verb: s
             "restore cp-1 a b --yes",
         ),
         *("runs", "runs --search x --limit 5 --json", "runs --here", "search a b*", "search a --newest --run=r"),
+        *("session-load --json --force --budget 500", "load --run-id=r --trigger session_start", "prime-context"),
     ],
 )
 def test_plain_forms_are_read_quickly(line: str) -> None:
@@ -98,6 +106,7 @@ def test_plain_forms_are_read_quickly(line: str) -> None:
         *("checkpoint --help", "checkpoint a b", "checkpoint -m", "checkpoint -mtext", "checkpoint -- -x"),
         *("restore", "restore --continue", "restore cp-1 --dry-run", "restore cp-1 --both --yes"),
         *("runs x", "runs --limit 0", "runs --status open", "runs --all-projects", "search", "search a --kind note"),
+        *("session-load x", "session-load --budget 499", "load --budget 100000001", "load --help"),
     ],
 )
 def test_all_else_is_left_to_the_whole_command_line(line: str) -> None:
@@ -115,6 +124,7 @@ def test_every_quick_verb_is_a_verb() -> None:
         (["checkpoint"], {"click", "rich", "subprocess", "holdfast.returning", "holdfast.pruning", "tomlkit"}),
         (["runs"], {"click", "rich", "subprocess", "holdfast.shadow", "holdfast.git", "holdfast.operations.search"}),
         (["search", "keep"], {"click", "rich", "subprocess", "holdfast.shadow", "holdfast.git"}),
+        (["session-load"], {"click", "rich"}),
     ],
 )
 def test_a_quick_verb_loads_only_what_it_needs(

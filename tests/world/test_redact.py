@@ -13,8 +13,9 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from holdfast.known import find_known
-from holdfast.patterns import compiled, loosened
+from holdfast.patterns import NAMED, PATTERNS, compiled
 from holdfast.redact import Redactor
+from holdfast.sieve import loosened
 
 # Put together here, so that nobody who looks for secrets finds any in this file.
 TOKENS = {
@@ -62,13 +63,29 @@ KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow" + "IBAAKCAQEA\n" * 20 + "-----EN
     least=st.integers(0, 40),
     more=st.one_of(st.none(), st.integers(0, 40)),
     text=st.from_regex(r"x{0,2}a{0,90}y?", fullmatch=True),
+    enough=st.integers(0, 20),
 )
-@example(least=20, more=None, text="x" + "a" * 20 + "y")
-def test_what_looks_first_finds_all_that_the_patterns_find(least: int, more: int | None, text: str) -> None:
+@example(least=20, more=None, text="x" + "a" * 20 + "y", enough=12)
+def test_what_looks_first_finds_all_that_the_patterns_find(
+    least: int, more: int | None, text: str, enough: int
+) -> None:
     for end in ("}", ",}" if more is None else f",{least + more}}}"):
         source = f"xa{{{least}{end}y"
         if compiled(source).search(text.encode()):
-            assert compiled(loosened(source)).search(text.encode()), source
+            assert compiled(loosened(source, enough)).search(text.encode()), source
+
+
+NAMING = [pattern.source for pattern in PATTERNS if f"(?:{NAMED})" in pattern.source]
+
+
+@pytest.mark.parametrize("source", NAMING, ids=range(len(NAMING)))
+def test_a_pattern_that_holds_a_name_finds_nothing_without_it(source: str) -> None:
+    """Or the name alone, which is looked for first, would pass over what the pattern finds."""
+    without = compiled(source.replace(f"(?:{NAMED})", r"(?:[^\x00-\xff])"))
+    found = [text for text, _ in SECRETS if compiled(source).search(text.encode())]
+    assert found
+    assert not [text for text in found if without.search(text.encode())]
+    assert source.startswith(("(?i)", "(?im)"))  # as the name is looked for
 
 
 @pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
@@ -88,6 +105,8 @@ SECRETS = [
     ("https://oauth2:s3cr3t@example.org/a.git", "s3cr3t"),
     ("https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXX", "XXXXXXXXXXXX"),
     (f"before {KEY} after", "MIIEow"),
+    ("deploy --db-password hunter22x now", "hunter22x"),
+    ("the token we got was (aB3dE5gH7jK9mN1pQ3sT5vW7xY9z)", "aB3dE5gH7jK9mN1pQ3sT5vW7xY9z"),
     (KEY[: KEY.index("-----END")], "MIIEow"),
     ("DB_PASSWORD=correcthorse", "correcthorse"),
     ("password: 'correct1horse'", "correct1horse"),

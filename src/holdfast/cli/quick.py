@@ -19,6 +19,14 @@ from holdfast.workspace import Workspace
 MANNERS = {"--json": "as_json", "-q": "quiet", "--quiet": "quiet", "-v": "verbose", "--verbose": "verbose"}
 
 
+class Number(NamedTuple):
+    """An option that takes a whole number."""
+
+    name: str
+    least: int
+    most: int
+
+
 class Form(NamedTuple):
     """The arguments of a verb: how many words, which options take a value, which are flags, whether it may ask."""
 
@@ -28,7 +36,7 @@ class Form(NamedTuple):
     flags: dict[str, str]
     least: int = 0
     asks: bool = False
-    numbers: Mapping[str, tuple[str, int]] = MappingProxyType({})  # options that take a number from 1, and the largest
+    numbers: Mapping[str, Number] = MappingProxyType({})
 
 
 class Read(NamedTuple):
@@ -77,11 +85,13 @@ def read_arguments(arguments: list[str], form: Form) -> Read | None:
         elif argument in form.values and (following := next(waiting, None)) is not None:
             options[form.values[argument]] = following
         elif argument in form.numbers or (name in form.numbers and has_value):
-            name, most = form.numbers[name]
+            known = form.numbers[name]
             number = value if has_value else next(waiting, "")
-            if not (number.isascii() and number.isdecimal() and len(number) < 10 and 1 <= int(number) <= most):
+            if not (number.isascii() and number.isdecimal() and len(number) < 10):
                 return None
-            options[name] = int(number)
+            if not known.least <= int(number) <= known.most:
+                return None
+            options[known.name] = int(number)
         elif argument.startswith("-") or not argument:
             return None
         else:
@@ -116,8 +126,22 @@ def _search(workspace: Workspace, words: list[str], **filters: Any) -> Said:
     return said_found(search(workspace, " ".join(words), **filters))
 
 
-LIMIT = {"--limit": ("limit", 10_000)}
+def _load(workspace: Workspace, words: list[str], **arguments: Any) -> Said:
+    from holdfast.cli.ends import load_session
+
+    return load_session(workspace, **arguments)
+
+
+LIMIT = {"--limit": Number("limit", 1, 10_000)}
+LOAD = Form(
+    _load,
+    0,
+    {"--run-id": "run", "--run": "run", "--trigger": "trigger", "--artifacts": "artifacts"},
+    {"--force": "force", "--dry-run": "dry_run"},
+    numbers={"--budget": Number("budget", 500, 100_000_000)},
+)
 FORMS = {
+    **dict.fromkeys(("session-load", "load", "prime-context"), LOAD),
     "checkpoint": Form(_checkpoint, 1, {"-m": "message", "--message": "message", "--run": "run"}, {}),
     "restore": Form(_restore, 1000, {}, {"--yes": "yes"}, least=1, asks=True),
     "runs": Form(

@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import click
 
-from holdfast.cli import words
 from holdfast.cli.command import complete_run, run_option, verb
+from holdfast.cli.ends import load_session, said_saved
 from holdfast.cli.outcome import Said
-from holdfast.cli.words import Line
-from holdfast.fence import enclose
 from holdfast.operations import save as saving, session
-from holdfast.priming import Brief
-from holdfast.reporting import (
-    Reloaded,
-    SessionSaved,
-    dry_report,
-    fenced,
-    report,
-    saved_report,
-    told_artifacts,
-    told_warnings,
-)
-from holdfast.saving import Saved
 from holdfast.workspace import Workspace
 
 
@@ -34,7 +18,7 @@ def save(workspace: Workspace, run: str | None) -> Said:
 
     In a FABER run this is `session-save`.
     """
-    return _said(saving.save(workspace, run=run))
+    return said_saved(saving.save(workspace, run=run))
 
 
 _run_id_option = click.option(
@@ -63,11 +47,9 @@ def _load_command(name: str) -> click.Command:
 
         TRIGGER is session_start, manual, phase_start, phase_transition:A->B or compaction_detected.
         """
-        wanted = tuple(word.strip() for word in (artifacts or "").split(",") if word.strip())
-        found = session.session_load(
-            workspace, run=run, trigger=trigger, artifacts=wanted, force=force, dry_run=dry_run, budget=budget
+        return load_session(
+            workspace, run=run, trigger=trigger, artifacts=artifacts, force=force, dry_run=dry_run, budget=budget
         )
-        return _loaded(workspace, found)
 
     return command
 
@@ -78,7 +60,7 @@ def _save_command(name: str) -> click.Command:
     @click.option("--reason", type=click.Choice(session.REASONS), default="manual", help="Why the session ends.")
     def command(workspace: Workspace, run: str | None, reason: str) -> Said:
         """Keep what a session did: a FABER run's session record is closed; a run of our own is saved."""
-        return _said(session.session_save(workspace, run=run, reason=reason))
+        return said_saved(session.session_save(workspace, run=run, reason=reason))
 
     return command
 
@@ -88,29 +70,3 @@ load = _load_command("load")
 prime_context = _load_command("prime-context")
 session_save = _save_command("session-save")
 session_end = _save_command("session-end")
-
-
-def _loaded(workspace: Workspace, found: Brief | Reloaded) -> Said:
-    if isinstance(found, Brief):
-        return Said(found, [found.text], fenced=True)
-    return Said(found, _lines(workspace, found), told_warnings(found.warnings, words.marks()), fenced=True)
-
-
-def _lines(workspace: Workspace, found: Reloaded) -> Iterator[Line]:
-    """The report and the artifacts, in one fence; nothing of it is made for somebody who wants JSON."""
-    marks = words.marks()
-    lines = dry_report(found, marks) if found.dry_run else report(found, marks)
-    for artifact in told_artifacts(found):
-        lines += ["", fenced(artifact, workspace.clock.now())]
-    yield enclose("\n".join(lines), workspace.chance)
-
-
-def _said(found: Saved | SessionSaved) -> Said:
-    if isinstance(found, SessionSaved):
-        marks = words.marks()
-        short = [f"Session ended: {found.session} (reason: {found.reason})"] if found.changed else []
-        lines: list[Line] = list(saved_report(found, marks))
-        return Said(found, lines, told_warnings(found.warnings, marks), short=short)
-    where = f"{found.run} at event {found.seq:,}"
-    talk = f"Saved {where} as {found.checkpoint.id}" if found.changed else f"Nothing changed since {where}"
-    return Said(found, [found.checkpoint.id], [talk])
