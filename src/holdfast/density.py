@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 MOST = 500_000  # values in one text
+TOKENS = 4 * MOST  # where more are found, it is no JSON: that has two strings for a comma or bracket, and no more
 TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{,]', re.DOTALL)
 QUOTE = ord('"')
 
@@ -20,9 +21,9 @@ def is_dense(text: bytes | str) -> bool:
     if sum(data.count(mark) for mark in (b",", b"[", b"{")) <= MOST:
         return False
     left = MOST
-    for token in TOKEN.finditer(data):
+    for number, token in enumerate(TOKEN.finditer(data)):
         left -= data[token.start()] != QUOTE
-        if left < 0:
+        if left < 0 or number > TOKENS:
             return True
     return False
 
