@@ -67,7 +67,9 @@ def make_checkpoint(
     parts = {b"tree": Entry(DIRECTORY, b"", scan.tree), b"beside": beside}
     if staged:
         parts[b"staged"] = Entry(DIRECTORY, b"", staged)
+    vault.rely_on(shadow.staging.relied)
     vault.keep(number, parts)
+    shadow.staging.relied.clear()
     head = shadow.head()
     made = Checkpoint(
         id=ids.make("cp"),

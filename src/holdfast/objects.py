@@ -79,7 +79,10 @@ def format_tree(entries: Iterable[Entry]) -> bytes:
 
 
 class Known:
-    """Which objects a repository has, without starting git: loose ones, packs, and what it borrows."""
+    """Which objects a repository has, without starting git: in its packs, and in those that it borrows.
+
+    Loose ones do not count. Git does not sync them, so that after a power cut they may be empty or gone.
+    """
 
     def __init__(self, directory: Path, form: Format) -> None:
         self.directories = [str(found) for found in _with_alternates(directory)]
@@ -92,10 +95,12 @@ class Known:
         self.refresh()
 
     def has(self, id: str) -> bool:
-        loose = f"/{id[:2]}/{id[2:]}"
-        if any(os.path.exists(directory + loose) for directory in self.directories):
-            return True
         return id in self._few or any(index.has(id) for index in self._large)
+
+    def find_loose(self, id: str) -> str | None:
+        """The file of an object that is in no pack."""
+        names = (f"{directory}/{id[:2]}/{id[2:]}" for directory in self.directories)
+        return None if self.has(id) else next(filter(os.path.exists, names), None)
 
     def refresh(self) -> None:
         """See which packs have come and gone; git's housekeeping may have worked meanwhile."""

@@ -14,6 +14,7 @@ from holdfast.model import Checkpoint, Draft, Run
 from holdfast.objects import DIRECTORY, Entry
 from holdfast.returning import Restored
 from holdfast.shadow import Shadow
+from holdfast.staging import names_in
 from holdfast.standing import Kept
 from holdfast.teamwork import LAYOUT
 from holdfast.text import one_line, path_text
@@ -96,6 +97,7 @@ def _keep_tree(workspace: Workspace, shadow: Shadow, run: Run, kept: Kept, tree:
     with workspace.reading() as journal:
         number = journal.view.last_checkpoint_number(workspace.worktree) + 1
     beside = vault.blob(Beside().encode())
+    vault.rely_on(names_in(shadow.git, tree))
     vault.keep(number, {b"tree": Entry(DIRECTORY, b"", tree), b"beside": beside})
     made = Checkpoint(
         id=ids.make("cp"),

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from holdfast import files
-from holdfast.errors import Busy, Refused
-from holdfast.git import Git
+from holdfast.errors import Busy, HoldfastError, Refused
+from holdfast.git import Git, zsplit
 from holdfast.looking import Memory
 from holdfast.repository import Repository
 
@@ -21,6 +21,7 @@ class Staging:
     def __init__(self, git: Git, repository: Repository, directory: Path) -> None:
         self.git = git
         self.directory = directory
+        self.relied: set[str] = set()  # objects of the user's that trees made here name, since they were last synced
         self._theirs = repository.directory
 
     def signature(self) -> tuple[int, int, int] | None:
@@ -30,10 +31,11 @@ class Staging:
         """The index as a tree, made only when it has changed; None where there is none, or a conflict in it."""
         now = self.signature()
         if now != memory.staged_index:
+            before = memory.staged
             memory.staged_index, memory.staged = now, None
             with self.copied() as copy:
                 if copy is not None and not self.git.run("ls-files", "-u", "-z", index=copy):
-                    memory.staged, objects = self.tree_of(copy)
+                    memory.staged, objects = self.tree_of(copy, before)
                     pending.update(objects)
         return memory.staged
 
@@ -70,11 +72,26 @@ class Staging:
             files.remove(made)
             files.sync_directory(directory)
 
-    def tree_of(self, index: Path) -> tuple[str, dict[str, tuple[str, bytes]]]:
-        """The tree of an index, and those of its directories that the repository does not have."""
+    def tree_of(self, index: Path, before: str | None = None) -> tuple[str, dict[str, tuple[str, bytes]]]:
+        """The tree of an index, and those of its directories that the repository does not have.
+
+        What else it names, and the tree before it does not, is relied on from then on.
+        """
         with scratch(self.directory) as place:
             tree = self.git.run("write-tree", "--missing-ok", index=index, scratch=place).decode().strip()
-            return tree, dict(loose_objects(place))
+            made = dict(loose_objects(place))
+            self.relied |= self._named(before, tree, place).difference(made)
+            return tree, made
+
+    def _named(self, before: str | None, tree: str, place: Path) -> set[str]:
+        """The objects that a tree holds, itself among them; only new ones, where what was there before is known."""
+        if before == tree:
+            return set()
+        if before is not None:
+            with contextlib.suppress(HoldfastError):  # it may have been tidied away
+                raw = self.git.run("diff-tree", "-r", "-t", "-z", "--no-renames", before, tree, scratch=place)
+                return {tree, *(line.split(b" ")[3].decode() for line in zsplit(raw)[::2])}
+        return names_in(self.git, tree, place)
 
     @contextlib.contextmanager
     def copied(self) -> Iterator[Path | None]:
@@ -103,6 +120,12 @@ class Staging:
             return None
         target.chmod(files.PRIVATE_FILE)
         return target
+
+
+def names_in(git: Git, tree: str, place: Path | None = None) -> set[str]:
+    """The objects that a tree holds, itself among them; it may lie in a scratch place."""
+    raw = git.run("ls-tree", "-r", "-t", "-z", "--full-tree", tree, scratch=place)
+    return {tree, *(line.split(b" ")[2].partition(b"\t")[0].decode() for line in zsplit(raw))}
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ adding one stays cheap however many there are. A tree and not a commit: no log a
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import time
@@ -19,11 +20,14 @@ from holdfast.errors import Busy, Damaged, Refused
 from holdfast.git import Git, Reader
 from holdfast.objects import BLOB, DIRECTORY, KEEP, TREE, Entry, Known, format_tree, write_pack
 from holdfast.repository import Repository
+from holdfast.syncing import sync_all
+from holdfast.text import path_text
 
 ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 SHELF = 64
 MERGED = 40  # packs of ours before they are merged
 REFS = ("refs", "refs/holdfast", "reftable")
+NO_SECOND_NAMES = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)  # as on exFAT
 REF_PATIENCE = 2.0  # seconds that somebody else may hold our ref, as `git pack-refs` does
 
 
@@ -65,6 +69,10 @@ class Vault:
         self.reader.pending.clear()
         if root is not None:
             self.point(root)
+
+    def rely_on(self, ids: Iterable[str]) -> None:
+        """Bring the user's own objects that a checkpoint will name to the disk, as far as no pack holds them."""
+        sync_all([path for id in ids if (path := self.known.find_loose(id))])
 
     def bring(self, objects: dict[str, tuple[str, bytes]]) -> None:
         """Write objects from elsewhere, but for those that are here already."""
@@ -119,17 +127,16 @@ class Vault:
             return
         path = self.home / self.ref
         files.make_directories(path.parent)
-        lock = path.with_name(path.name + ".lock")
-        descriptor = _take(lock)
+        made, lock = self.git.index.with_name("ref.new"), path.with_name(path.name + ".lock")
+        _clear(made, lock)
+        files.put(made, id.encode() + b"\n", 0o644)
+        _take(made, lock)
         try:
-            with open(descriptor, "wb", buffering=0) as file:
-                files.write_all(file.fileno(), id.encode() + b"\n")
-                os.fsync(file.fileno())
             os.rename(lock, path)
         except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(lock)
+            _clear(made, lock)
             raise
+        os.unlink(made)
         files.sync_directory(path.parent)
 
     def packs(self) -> list[Path]:
@@ -183,24 +190,42 @@ def _age(path: Path) -> float:
         return 0.0
 
 
-def _take(lock: Path) -> int:
-    """Take git's lock on a ref. Ours are serialised already, so one that stays was left behind by a kill."""
+def _clear(made: Path, lock: Path) -> None:
+    """Take away what a kill of ours left. A lock is ours if it is a second name of our file; git may hold any other."""
+    with contextlib.suppress(FileNotFoundError):
+        if os.path.samestat(os.lstat(made), os.lstat(lock)):
+            os.unlink(lock)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(made)
+
+
+def _take(made: Path, lock: Path) -> None:
+    """Take git's lock on a ref: a second name of our file, which holds what the ref will say."""
     end = time.monotonic() + REF_PATIENCE
     while True:
         try:
-            return os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+            _give_second_name(made, lock)
+            return
         except FileExistsError:
-            if _is_left_behind(lock):
-                files.remove(lock)
-            elif time.monotonic() > end:
-                raise Busy("Somebody else holds our ref", [("lock", lock)], ["run the command again"]) from None
-            else:
-                time.sleep(0.01)
+            if time.monotonic() > end:
+                raise _held(lock) from None
+            time.sleep(0.01)
 
 
-def _is_left_behind(lock: Path) -> bool:
-    """Older than any git command would hold it for one ref, or made before somebody turned the clock back."""
+def _give_second_name(made: Path, lock: Path) -> None:
     try:
-        return abs(time.time() - lock.stat().st_mtime) > REF_PATIENCE / 2
-    except FileNotFoundError:
-        return False
+        os.link(made, lock)
+    except OSError as error:
+        if error.errno not in NO_SECOND_NAMES:
+            raise
+        descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        with open(descriptor, "wb", buffering=0) as file:
+            files.write_all(file.fileno(), made.read_bytes())
+            os.fsync(file.fileno())
+
+
+def _held(lock: Path) -> Busy:
+    import shlex  # takes its time to load
+
+    hints = ["run the command again", f"`rm {shlex.quote(path_text(lock))}`, if no git is at work here"]
+    return Busy("Somebody else holds our ref", [("lock", lock)], hints)

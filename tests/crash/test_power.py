@@ -16,9 +16,10 @@ from pathlib import Path
 
 import pytest
 
+import holdfast
 from tests.crash import test_backups as backups
-from tests.crash.cases import CASES, Case, adopt, environment, in_project
-from tests.crash.checkpoint_cases import Scene, first_work, git, later_work
+from tests.crash.cases import CASES, Case, adopt, environment, in_project, opened
+from tests.crash.checkpoint_cases import SOURCE, Scene, first_work, git, later_work
 from tests.crash.more_cases import MORE
 from tests.crash.test_carrying import scene_of
 from tests.faults import powercut
@@ -53,6 +54,50 @@ def cut(prepare: Prepare, command: Command, check: Check, filesystem: str, point
 def test_an_acknowledged_checkpoint_or_way_back_survives_every_power_cut(verb: str, filesystem: str) -> None:
     scene = Scene(verb)
     cut(scene.prepare, scene.command, scene.check, filesystem, points=15).assert_clean()
+
+
+# What git wrote a moment before, and did not sync. The power is cut when the command has ended, as nothing else counts.
+
+GIT_WRITES = {
+    "staged": "git add fresh",
+    "staged and changed again": "git add fresh && echo later > fresh",
+    "committed": "git add -A && git -c user.name=a -c user.email=b commit -q -m second",
+    "many staged": "for n in $(seq 100); do echo new $n > fresh$n; done && git add -A",
+}
+
+
+def kept_behind_git(kind: str, directory: Path) -> Sequence[str]:
+    adopt(directory)
+    words = f"echo fresh > fresh && {GIT_WRITES[kind]} && exec {sys.executable} -m holdfast checkpoint -q"
+    return [*in_project(directory), f"PYTHONPATH={SOURCE}", "sh", "-c", words]
+
+
+def what_git_wrote_is_kept(kind: str, outcome: Outcome) -> None:
+    if not outcome.acknowledged():
+        return
+    with opened(outcome.directory) as workspace:
+        made = holdfast.checkpoints(workspace).checkpoints[0]
+        assert made.id == outcome.stdout.strip()
+        assert made.staged
+        (outcome.directory / "project/fresh").write_text("spoiled")
+        holdfast.restore(workspace, made.id, index=True)
+        assert (outcome.directory / "project/fresh").read_text() == ("later\n" if "again" in kind else "fresh\n")
+        assert holdfast.verify(workspace, deep=True).problems == []
+    shown = subprocess.run(
+        ["git", "show", ":fresh"],
+        cwd=outcome.directory / "project",
+        env=environment(outcome.directory),
+        capture_output=True,
+    )
+    assert shown.stdout == b"fresh\n", shown.stderr
+
+
+@FILESYSTEMS
+@pytest.mark.parametrize("kind", GIT_WRITES)
+def test_a_checkpoint_keeps_what_git_has_not_synced(kind: str, filesystem: str) -> None:
+    """It relied on loose objects of git's, which a power cut leaves empty."""
+    act, check = functools.partial(kept_behind_git, kind), functools.partial(what_git_wrote_is_kept, kind)
+    cut(Scene("checkpoint").prepare, act, check, filesystem, points=4).assert_clean()
 
 
 # Events. A case holds functions without a name, so it travels to the worker by its own.
