@@ -31,9 +31,15 @@ def main(arguments: list[str]) -> int:
         else:
             _answer(agent, event)
     except BaseException as error:
-        store = spool.locate(os.getcwd())[1]
-        spool.note_trouble(store, agent, event, error)
+        _note_trouble(agent, event, error)
     return 0
+
+
+def _note_trouble(agent: str, event: str, error: BaseException) -> None:
+    try:
+        spool.note_trouble(spool.locate(os.getcwd())[1], agent, event, error)
+    except BaseException:  # the directory that we stand in may be gone, as after `git worktree remove`
+        pass
 
 
 def _answer(agent: str, event: str) -> None:

@@ -8,6 +8,7 @@ import random
 import signal
 import stat
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -377,11 +378,18 @@ def test_wrong_arguments_break_nothing(project: Workspace, arguments: list[str])
     assert len(kept_files(project.inbox)) == (len(arguments) >= 2)
 
 
+ANSWERING = [sys.executable, "-I", "-m", "holdfast", "hook"]
+
+
 @pytest.mark.promise(18)
-def test_directory_that_was_removed_breaks_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "door", [[*DOOR, "robot", "Did"], [*ANSWERING, "claude", "SessionEnd"]], ids=["keeps", "answers"]
+)
+def test_directory_that_was_removed_breaks_nothing(door: list[str], tmp_path: Path) -> None:
+    """The hook that answers exited with 1, as at the end of a session whose worktree was removed."""
     gone = tmp_path / "gone"
     gone.mkdir()
-    command = ["sh", "-c", f'rmdir "{gone}"; exec "$@"', "sh", *DOOR, "robot", "Did"]
+    command = ["sh", "-c", f'rmdir "{gone}"; exec "$@"', "sh", *door]
     done = subprocess.run(command, cwd=gone, input=b"{}", capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
