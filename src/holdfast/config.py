@@ -269,6 +269,8 @@ def write(path: Path, key: str, value: str, generations: Generations | None = No
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
+    from holdfast import sharing
+
     converted = check(key, value, "the command line")
     before = files.read(path)
     table, name = key.split(".")
@@ -283,7 +285,7 @@ def write(path: Path, key: str, value: str, generations: Generations | None = No
     files.make_directories(path.parent)
     if before is not None and generations is not None:
         generations.keep(path, before)
-    if files.replace_shared(path, before, text.encode()) is not None:
+    if sharing.replace_shared(path, before, text.encode()) is not None:
         raise Busy("Somebody else changed the settings at the same moment", [("file", path)], ["run the command again"])
     return converted
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from holdfast import density, files, jsonedit
+from holdfast import density, files, jsonedit, sharing
 from holdfast.errors import Busy, Damaged, Refused, Trouble
 from holdfast.text import one_line, path_text
 
@@ -275,7 +275,7 @@ def write_face(face: Face, data: bytes, *, lock_deadline: float = 30.0) -> list[
         if (found := files.read(path, root=root)) != face.data:
             raise Changed(path, found)
         warnings = _back_up(face)
-        theirs = files.replace_shared(path, face.data, data, root=root)
+        theirs = sharing.replace_shared(path, face.data, data, root=root)
         if theirs is None and (found := files.read(path, root=root)) != data:
             raise Changed(path, found)
     if theirs is not None:

@@ -1,7 +1,7 @@
 """The one module that writes files: whole or not at all, on disk when it returns.
 
 A file is written under a unique temporary name in its own directory, read back and compared, synced, renamed, and the
-directory synced. Where other programs write the same file, `replace_shared` exchanges it and looks at what came out.
+directory synced. Where other programs write the same file, `sharing.py` does so with care for what they write.
 """
 
 from __future__ import annotations
@@ -9,12 +9,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import functools
 import os
 import stat
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from holdfast import inside
@@ -46,9 +44,9 @@ def write(path: Path, data: bytes, mode: int | None = None, root: Path | None = 
     with (
         os_errors(path),
         inside.held(path, root) as place,
-        _temporary(place, data, _mode_of(place, mode)) as temporary,
+        temporary(place, data, mode_of(place, mode)) as made,
     ):
-        os.rename(temporary, place)
+        os.rename(made, place)
         sync_directory(place.parent)
 
 
@@ -81,67 +79,21 @@ def staged(path: Path, data: bytes, mode: int, *, synced: bool = True, date: flo
             raise
 
 
-def replace_shared(
-    path: Path, expected: bytes | None, data: bytes, new: int = PRIVATE_FILE, root: Path | None = None
-) -> bytes | None:
-    """Replace a file that strangers write too, if it still holds `expected`. Its mode stays; a new one has mode `new`.
-
-    Returns None when that was so. Otherwise the stranger's bytes come back, and their file stays as it was.
-    """
-    with os_errors(path), inside.held(path, root) as place:
-        return _replace_shared(place, expected, data, _mode_of(place, None, new))
-
-
-def _replace_shared(path: Path, expected: bytes | None, data: bytes, mode: int) -> bytes | None:
-    with _temporary(path, data, mode) as temporary:
-        if expected is None:
-            return _create_shared(temporary, path)
-        _exchange(temporary, path)
-        try:
-            found = read(temporary) or b""
-        except Refused:  # a stranger put something that is no file there
-            _exchange(temporary, path)
-            raise
-        if found != expected:
-            found = _give_back(temporary, path, data, found)
-        sync_directory(path.parent)
-        return None if found == expected else found
-
-
-def _give_back(temporary: Path, path: Path, ours: bytes, theirs: bytes) -> bytes:
-    """Put a stranger's version back. What comes out must be ours; else he has written again, and that goes back."""
-    while True:
-        _exchange(temporary, path)
-        out = read(temporary) or b""
-        if out == ours:
-            return theirs
-        ours, theirs = theirs, out
-
-
-def _create_shared(temporary: Path, path: Path) -> bytes | None:
-    try:
-        os.link(temporary, path)
-    except FileExistsError:
-        return read(path) or b""
-    sync_directory(path.parent)
-    return None
-
-
 @contextlib.contextmanager
-def _temporary(path: Path, data: bytes, mode: int) -> Iterator[Path]:
+def temporary(path: Path, data: bytes, mode: int) -> Iterator[Path]:
     """A synced file beside `path` that holds `data`; gone at the end, if it was not renamed."""
-    temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
-    descriptor = _create(temporary)
+    made = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
+    descriptor = _create(made)
     try:
         with open(descriptor, "r+b", buffering=0) as file:
             write_all(file.fileno(), data)
             os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
             if os.pread(file.fileno(), len(data) + 1, 0) != data:
-                raise OSError(errno.EIO, "what was written does not read back", str(temporary))
-        yield temporary
+                raise OSError(errno.EIO, "what was written does not read back", str(made))
+        yield made
     finally:
-        temporary.unlink(missing_ok=True)
+        made.unlink(missing_ok=True)
 
 
 def _create(path: Path) -> int:
@@ -154,7 +106,7 @@ def write_all(descriptor: int, data: bytes) -> None:
         left = left[os.write(descriptor, left) :]
 
 
-def _mode_of(path: Path, mode: int | None, new: int = PRIVATE_FILE) -> int:
+def mode_of(path: Path, mode: int | None, new: int = PRIVATE_FILE) -> int:
     if mode is not None:
         return mode
     try:
@@ -307,42 +259,3 @@ def _wait_for(descriptor: int, path: Path, end: float, what: str) -> None:
 
 def digest(data: bytes) -> str:
     return hexdigest("sha256", data)
-
-
-AT_FDCWD, RENAME_EXCHANGE, RENAME_SWAP = -100, 2, 2
-
-
-def _exchange(one: Path, other: Path) -> None:
-    """Let two names change places in one step, so that no reader ever finds neither."""
-    code = _exchange_call()(os.fsencode(one), os.fsencode(other))
-    if code in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
-        _exchange_by_renames(one, other)
-    elif code:
-        raise OSError(code, os.strerror(code), str(other))
-
-
-def _exchange_by_renames(one: Path, other: Path) -> None:
-    """Where the file system cannot exchange: the new file is in place at every moment, the old one is kept."""
-    aside = one.with_name(one.name + ".old")
-    os.link(other, aside)
-    os.rename(one, other)
-    os.rename(aside, one)
-
-
-@functools.cache
-def _exchange_call() -> Callable[[bytes, bytes], int]:
-    """The system's own exchange of two names, answering with an errno or 0."""
-    import ctypes  # costs more to import than all the rest here, and few commands need it
-
-    library = ctypes.CDLL(None, use_errno=True)
-
-    def exchange(one: bytes, other: bytes) -> int:
-        if sys.platform == "darwin":
-            failed = library.renamex_np(one, other, RENAME_SWAP)
-        elif hasattr(library, "renameat2"):
-            failed = library.renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE)
-        else:
-            return errno.ENOSYS
-        return ctypes.get_errno() if failed else 0
-
-    return exchange

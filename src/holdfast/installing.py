@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from holdfast import files, hookfile
+from holdfast import files, hookfile, sharing
 from holdfast.errors import Busy, Refused
 from holdfast.generations import Generations
 from holdfast.git import find_program
@@ -143,6 +143,7 @@ def _attempts(place: Place, path: Path) -> Iterator[tuple[Record | None, bytes |
     """What we know of a file and what it holds, as often as somebody else may write it in between."""
     for _ in range(ATTEMPTS):
         record = _load(place.state, path)
+        sharing.settle(path)
         _clear_leftovers(path, record)
         yield record, files.read(path, LIMIT)
 
@@ -218,13 +219,13 @@ def _write(place: Place, path: Path, before: bytes | None, after: bytes, made: l
             with contextlib.suppress(FileExistsError):
                 os.mkdir(directory)
                 files.sync_directory(Path(os.fsdecode(directory)).parent)
-    return files.replace_shared(path, before, after, place.mode) is None
+    return sharing.replace_shared(path, before, after, place.mode) is None
 
 
 def _give_back(path: Path, before: bytes, original: bytes | None) -> bool:
     """False where somebody else has changed the file in this very moment."""
     if original is not None:
-        return files.replace_shared(path, before, original) is None
+        return sharing.replace_shared(path, before, original) is None
     with files.os_errors(path):
         aside = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
         os.rename(path, aside)

@@ -11,7 +11,7 @@ import json
 
 from msgspec import structs
 
-from holdfast import files, ids
+from holdfast import files, ids, sharing
 from holdfast.errors import HoldfastError, Refused
 from holdfast.faces import Face, Unreadable, parse_face, read_face, with_members
 from holdfast.following import drafts, known_part
@@ -225,7 +225,7 @@ def _write(workspace: Workspace, run: Run, face: Face | None) -> bool:
         return True
     data = as_bytes(before, members) if face is None or is_legacy(before) else with_members(face, members)
     files.make_directories(path.parent, root=workspace.root)
-    if files.replace_shared(path, face.data if face else None, data, SHARED, workspace.root) is not None:
+    if sharing.replace_shared(path, face.data if face else None, data, SHARED, workspace.root) is not None:
         return False
     remember(workspace, Written(run.id, run.seq, digest(data), parse_face(path, data).value))
     place = place_in_history(workspace, run)

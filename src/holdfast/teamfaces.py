@@ -16,7 +16,7 @@ from typing import cast
 import msgspec
 from msgspec import Struct
 
-from holdfast import files, ids, teammerging
+from holdfast import files, ids, sharing, teammerging
 from holdfast.errors import Refused
 from holdfast.faces import LIMIT, Face, Unreadable, parse_face, read_face
 from holdfast.inside import real_path
@@ -223,7 +223,7 @@ class Shelf:
 
     def put_bytes(self, path: Path, before: bytes | None, data: bytes) -> None:
         """Replace what was read by this."""
-        if data != before and files.replace_shared(path, before, data, SHARED, self.workspace.root) is not None:
+        if data != before and sharing.replace_shared(path, before, data, SHARED, self.workspace.root) is not None:
             raise Edited
         look = look_at(path)
         now = files.read(path, LIMIT, self.workspace.root)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from holdfast import files
+from holdfast import sharing
 
 LOOP = """
 import ctypes, itertools, os, sys
@@ -46,6 +46,6 @@ def swapped(path: Path, leads_to: Path) -> Iterator[None]:
         yield
     for link in path.parent.glob(f"{path.name}-swapped*"):
         if path.is_symlink() and not link.is_symlink():
-            files._exchange(path, link)
+            sharing._exchange(path, link)
         if link.is_symlink():
             link.unlink()

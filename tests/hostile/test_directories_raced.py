@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import faces, files, inside
+from holdfast import faces, files, inside, sharing
 from holdfast.errors import HoldfastError
 from holdfast.putting import Putting
 from holdfast.workspace import Workspace
@@ -57,7 +57,7 @@ def write_a_face(root: Path) -> None:
 def replace(root: Path) -> None:
     before = files.read(root / DEEP, root=root)
     assert b"somebody else" not in (before or b"")
-    files.replace_shared(root / DEEP, before, MINE + b" " * (len(before or b"") % 7), root=root)
+    sharing.replace_shared(root / DEEP, before, MINE + b" " * (len(before or b"") % 7), root=root)
 
 
 def make_and_remove(root: Path) -> None:

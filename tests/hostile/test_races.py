@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import faces, files, inside, transcript
+from holdfast import faces, files, inside, sharing, transcript
 from holdfast.errors import HoldfastError
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.workspace import Workspace
@@ -78,7 +78,7 @@ def test_a_link_in_the_place_of_a_file_is_never_written_through(tries: int, tmp_
     def write() -> bytes | None:
         data = files.read(path) or b""
         assert b"somebody else" not in data
-        return files.replace_shared(path, data, b'{"ours": true}\n')
+        return sharing.replace_shared(path, data, b'{"ours": true}\n')
 
     with contextlib.suppress(FileNotFoundError):
         raced(path, outside / "state.json", tries // 10, write)

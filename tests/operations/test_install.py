@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast import hooking, installing
+from holdfast import hooking, installing, sharing
 from holdfast.errors import Busy, NotFound, Refused, WrongUsage
 from holdfast.hookfile import called
 from holdfast.workspace import Workspace
@@ -346,6 +346,20 @@ def test_whoever_writes_the_settings_at_the_same_time_loses_nothing(project: Wor
     stranger.join()
     holdfast.uninit(project)
     assert path.read_bytes() == last[0]
+    assert os.listdir(path.parent) == [path.name]
+
+
+@pytest.mark.promise(13, 28)
+def test_what_the_client_wrote_while_we_were_killed_is_found_and_kept(project: Workspace) -> None:
+    """It lay beside its settings under our temporary name: `init` and `uninit` said that all was well."""
+    path = put(local(project), "{}")
+    holdfast.init(project, scope="local")
+    marks = sharing._mark(b"{}") + sharing._mark(path.read_bytes())
+    path.with_name(f".{path.name}.{marks}00000000").write_bytes(b'{"permissions": {"allow": ["Bash"]}}')
+    holdfast.init(project, scope="local")
+    assert json.loads(path.read_bytes())["permissions"] == {"allow": ["Bash"]}
+    holdfast.uninit(project)
+    assert json.loads(path.read_bytes()) == {"permissions": {"allow": ["Bash"]}}
     assert os.listdir(path.parent) == [path.name]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from holdfast import faces, files
+from holdfast import faces, sharing
 from holdfast.errors import Busy, HoldfastError, Refused
 from holdfast.faces import Changed, Face, Unreadable, best_backup, read_face, with_members, write_face
 from tests.faber_states import a_state, with_a_session
@@ -368,14 +368,14 @@ def test_a_concurrent_writer_between_read_and_write_is_told_and_nothing_is_writt
 
 
 def test_a_writer_in_the_very_moment_of_the_exchange_wins(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    face, exchange = face_of(path, "{}"), files._exchange
+    face, exchange = face_of(path, "{}"), sharing._exchange
 
     def be_disturbed(one: Path, other: Path) -> None:
-        monkeypatch.setattr(files, "_exchange", exchange)
+        monkeypatch.setattr(sharing, "_exchange", exchange)
         other.write_bytes(b'{"theirs": 1}')
         exchange(one, other)
 
-    monkeypatch.setattr(files, "_exchange", be_disturbed)
+    monkeypatch.setattr(sharing, "_exchange", be_disturbed)
     with pytest.raises(Changed) as caught:
         write_face(face, b'{"ours": 1}')
     assert (caught.value.theirs, path.read_bytes()) == (b'{"theirs": 1}', b'{"theirs": 1}')
@@ -383,14 +383,14 @@ def test_a_writer_in_the_very_moment_of_the_exchange_wins(path: Path, monkeypatc
 
 
 def test_a_writer_right_after_us_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    face, replace = face_of(path, "{}"), files.replace_shared
+    face, replace = face_of(path, "{}"), sharing.replace_shared
 
     def be_followed(path: Path, expected: bytes | None, data: bytes, **options: Any) -> bytes | None:
         theirs = replace(path, expected, data, **options)
         path.write_bytes(b'{"theirs": 1}')
         return theirs
 
-    monkeypatch.setattr(files, "replace_shared", be_followed)
+    monkeypatch.setattr(sharing, "replace_shared", be_followed)
     with pytest.raises(Changed):
         write_face(face, b'{"ours": 1}')
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import files
+from holdfast import files, sharing
 from holdfast.errors import Refused, Trouble
 from tests.promises import Figure
 
@@ -23,7 +24,7 @@ FEW, MANY = 100, 1_000  # rounds, of three changes each
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """By the system's own exchange of two names, and by renames where a file system has none."""
     if request.param == "renames":
-        monkeypatch.setattr(files, "_exchange_call", lambda: lambda one, other: errno.ENOSYS)
+        monkeypatch.setattr(sharing, "_exchange_call", lambda: lambda one, other: errno.ENOSYS)
     name: str = request.param
     return name
 
@@ -42,7 +43,7 @@ def alone(path: Path) -> bool:
 def test_file_that_is_as_expected_is_replaced(path: Path) -> None:
     path.write_bytes(b"old")
     path.chmod(0o640)
-    assert files.replace_shared(path, b"old", b"new") is None
+    assert sharing.replace_shared(path, b"old", b"new") is None
     assert path.read_bytes() == b"new"
     assert path.stat().st_mode & 0o777 == 0o640
     assert alone(path)
@@ -53,15 +54,15 @@ def test_file_that_is_as_expected_is_replaced(path: Path) -> None:
 def test_change_of_a_stranger_comes_back_and_stays(path: Path, theirs: bytes) -> None:
     path.write_bytes(theirs)
     inode = path.stat().st_ino
-    assert files.replace_shared(path, b"old", b"ours") == theirs
+    assert sharing.replace_shared(path, b"old", b"ours") == theirs
     assert path.read_bytes() == theirs
     assert path.stat().st_ino == inode
     assert alone(path)
 
 
 def test_file_is_created_only_where_there_is_none(path: Path) -> None:
-    assert files.replace_shared(path, None, b"ours") is None
-    assert files.replace_shared(path, None, b"again") == b"ours"
+    assert sharing.replace_shared(path, None, b"ours") is None
+    assert sharing.replace_shared(path, None, b"again") == b"ours"
     assert path.read_bytes() == b"ours"
     assert path.stat().st_mode & 0o777 == 0o600
     assert alone(path)
@@ -70,7 +71,7 @@ def test_file_is_created_only_where_there_is_none(path: Path) -> None:
 @pytest.mark.usefixtures("way")
 def test_file_that_a_stranger_removed_is_not_made_again(path: Path) -> None:
     with pytest.raises(Trouble):
-        files.replace_shared(path, b"old", b"ours")
+        sharing.replace_shared(path, b"old", b"ours")
     assert os.listdir(path.parent) == []
 
 
@@ -99,7 +100,7 @@ def test_what_a_stranger_put_in_the_place_of_the_file_stays_there(path: Path, be
     become(path)
     theirs = path.lstat()
     with pytest.raises(Refused):
-        files.replace_shared(path, b"old", b"ours")
+        sharing.replace_shared(path, b"old", b"ours")
     assert alone(path)
     assert (path.lstat().st_ino, path.lstat().st_mode) == (theirs.st_ino, theirs.st_mode)
 
@@ -107,16 +108,16 @@ def test_what_a_stranger_put_in_the_place_of_the_file_stays_there(path: Path, be
 def test_file_system_without_exchange_is_served_by_renames(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(b"old")
     for code in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
-        monkeypatch.setattr(files, "_exchange_call", lambda code=code: lambda one, other: code)
-        assert files.replace_shared(path, path.read_bytes(), b"new %d" % code) is None
+        monkeypatch.setattr(sharing, "_exchange_call", lambda code=code: lambda one, other: code)
+        assert sharing.replace_shared(path, path.read_bytes(), b"new %d" % code) is None
         assert path.read_bytes() == b"new %d" % code
 
 
 def test_other_failure_of_the_exchange_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(b"old")
-    monkeypatch.setattr(files, "_exchange_call", lambda: lambda one, other: errno.EIO)
+    monkeypatch.setattr(sharing, "_exchange_call", lambda: lambda one, other: errno.EIO)
     with pytest.raises(Trouble):
-        files.replace_shared(path, b"old", b"new")
+        sharing.replace_shared(path, b"old", b"new")
     assert (path.read_bytes(), alone(path)) == (b"old", True)
 
 
@@ -138,17 +139,118 @@ def test_change_in_the_middle_of_the_exchange_stays(
 ) -> None:
     """A stranger writes once more right after our file has taken the place of theirs."""
     path.write_bytes(b"theirs, first")
-    exchange, calls = files._exchange, iter(range(10))
+    exchange, calls = sharing._exchange, iter(range(10))
 
     def exchange_and_be_disturbed(one: Path, other: Path) -> None:
         exchange(one, other)
         if next(calls) == 0:
             write(path, b"theirs, newest")
 
-    monkeypatch.setattr(files, "_exchange", exchange_and_be_disturbed)
-    files.replace_shared(path, expected, b"ours")
+    monkeypatch.setattr(sharing, "_exchange", exchange_and_be_disturbed)
+    sharing.replace_shared(path, expected, b"ours")
     assert path.read_bytes() == b"theirs, newest"
     assert alone(path)
+
+
+# A kill in the middle
+
+EXCHANGE_AND_DIE = """
+import os, signal, sys
+from pathlib import Path
+from holdfast import sharing
+
+path, how = Path(sys.argv[1]), sys.argv[2]
+exchange = sharing._exchange
+
+
+def disturbed(one, other):
+    if how in ("between", "and again"):
+        Path(f"{path}.stranger").write_bytes(b"theirs")
+        os.rename(f"{path}.stranger", path)
+    exchange(one, other)
+    if how == "and again":
+        Path(f"{path}.stranger").write_bytes(b"theirs, newest")
+        os.rename(f"{path}.stranger", path)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+sharing._exchange = disturbed
+sharing.replace_shared(path, b"old", b"ours")
+"""
+
+
+@pytest.fixture
+def killed(path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """A writer that is killed right after its exchange, a while ago."""
+
+    def kill(how: str) -> None:
+        path.write_bytes(b"old")
+        done = subprocess.run([sys.executable, "-c", EXCHANGE_AND_DIE, str(path), how], check=False)
+        assert done.returncode == -signal.SIGKILL
+        monkeypatch.setattr(sharing, "STALE", 0.0)
+
+    return kill
+
+
+@pytest.mark.promise(13)
+def test_a_change_that_a_kill_left_aside_comes_back(path: Path, killed: Callable[[str], None]) -> None:
+    """It lay under our temporary name, and nobody ever looked there."""
+    killed("between")
+    assert path.read_bytes() == b"ours"
+    sharing.settle(path)
+    assert path.read_bytes() == b"theirs"
+    assert alone(path)
+
+
+@pytest.mark.promise(13)
+def test_the_next_writer_meets_a_change_that_a_kill_left_aside(path: Path, killed: Callable[[str], None]) -> None:
+    killed("between")
+    assert sharing.replace_shared(path, b"ours", b"ours, again") == b"theirs"
+    assert path.read_bytes() == b"theirs"
+    assert alone(path)
+
+
+@pytest.mark.promise(13)
+def test_what_is_newer_than_a_change_that_was_left_aside_stays(path: Path, killed: Callable[[str], None]) -> None:
+    """Nobody knows then what belongs there: both are kept."""
+    killed("and again")
+    sharing.settle(path)
+    assert path.read_bytes() == b"theirs, newest"
+    (left,) = set(os.listdir(path.parent)) - {path.name}
+    assert (path.parent / left).read_bytes() == b"theirs"
+
+
+def test_what_a_kill_left_of_our_own_goes(path: Path, killed: Callable[[str], None]) -> None:
+    killed("alone")
+    assert not alone(path)
+    sharing.settle(path)
+    assert path.read_bytes() == b"ours"
+    assert alone(path)
+
+
+def test_an_exchange_that_goes_on_now_is_left_alone(path: Path, killed: Callable[[str], None]) -> None:
+    killed("between")
+    sharing.settle(path, 60.0)
+    assert path.read_bytes() == b"ours"
+
+
+@pytest.mark.promise(13)
+def test_a_giving_back_that_fails_throws_nothing_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What could not be put back was removed with our own temporary file."""
+    path.write_bytes(b"theirs")
+    exchange, calls = sharing._exchange, iter(range(10))
+
+    def fail_the_second_time(one: Path, other: Path) -> None:
+        if next(calls):
+            raise OSError(errno.EIO, "no")
+        exchange(one, other)
+
+    monkeypatch.setattr(sharing, "_exchange", fail_the_second_time)
+    with pytest.raises(Trouble):
+        sharing.replace_shared(path, b"old", b"ours")
+    monkeypatch.undo()
+    sharing.settle(path)
+    assert path.read_bytes() == b"theirs"
 
 
 STRANGER = """
@@ -200,7 +302,7 @@ def add_ours(path: Path, number: int) -> bool:
     """Put our number beside theirs, unless they have just written; whether it worked."""
     found = files.read(path) or b""
     ours = json.dumps({**json.loads(found), "ours": number})
-    return files.replace_shared(path, found, ours.encode()) is None
+    return sharing.replace_shared(path, found, ours.encode()) is None
 
 
 def keep_all_of_theirs(path: Path, stranger: Stranger, rounds: int, figure: Figure) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from holdfast import choosing, faces, files, projecting, teamwork
+from holdfast import choosing, faces, files, projecting, sharing, teamwork
 from holdfast.adopting import LAYOUT, body_of, copies, journal_id, keep_copy, remember
 from holdfast.errors import Ambiguous, HoldfastError, NotFound, Refused
 from holdfast.faces import Face, Unreadable, read_face
@@ -214,7 +214,7 @@ def _put_back(workspace: Workspace, run: str, path: Path, best: Copy, known: Run
     if before is not None:
         aside = path.with_name(f"{path.name}.damaged-{workspace.clock.now():%Y%m%d-%H%M%S}")
         files.write(aside, before, root=workspace.root)
-    if files.replace_shared(path, before, best.face.data, root=workspace.root) is not None:
+    if sharing.replace_shared(path, before, best.face.data, root=workspace.root) is not None:
         raise Refused("Somebody else changed the file at the same moment", [("path", path)], ["run the command again"])
     face = read_face(path, root=workspace.root)
     shown_now = faber.tell(workspace.hide(face.value), run)
