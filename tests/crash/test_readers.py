@@ -21,7 +21,7 @@ FEW, MANY = (4, 1_000), (10, 10_100)  # readers, and how often each of them read
 WRITE = """
 import json, sys
 from pathlib import Path
-from holdfast import files
+from holdfast import files, sharing
 path, over, who, how = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4]
 number = 0
 while not over.exists():
@@ -29,6 +29,8 @@ while not over.exists():
     data = json.dumps({"who": who, "number": number, "filler": who * 20_000}).encode()
     if how == "ours":
         files.write(path, data)
+    elif how == "shared":
+        sharing.replace_shared(path, path.read_bytes(), data)
     else:
         path.write_bytes(data)
 print(number)
@@ -77,21 +79,26 @@ def _race(directory: Path, how: str, readers: int, reads: int) -> int:
     return sum(torn)
 
 
-def _find_one_version(directory: Path, figure: Figure, readers: int, reads: int) -> None:
+def _find_one_version(directory: Path, how: str, figure: Figure, readers: int, reads: int) -> None:
     figure("reads", readers * reads)
-    assert _race(directory, "ours", readers, reads) == 0
+    assert _race(directory, how, readers, reads) == 0
     assert [path.name for path in sorted(directory.iterdir())] == ["over", "state.json"]
 
 
+ways = pytest.mark.parametrize("how", ["ours", "shared"])  # files of our own, and those that others write too
+
+
 @pytest.mark.promise(3)
-def test_a_reader_always_finds_one_complete_version(directory: Path, figure: Figure) -> None:
-    _find_one_version(directory, figure, *FEW)
+@ways
+def test_a_reader_always_finds_one_complete_version(directory: Path, how: str, figure: Figure) -> None:
+    _find_one_version(directory, how, figure, *FEW)
 
 
 @pytest.mark.long
 @pytest.mark.promise(3)
-def test_a_hundred_thousand_reads_all_find_one_complete_version(directory: Path, figure: Figure) -> None:
-    _find_one_version(directory, figure, *MANY)
+@ways
+def test_a_hundred_thousand_reads_all_find_one_complete_version(directory: Path, how: str, figure: Figure) -> None:
+    _find_one_version(directory, how, figure, *MANY)
 
 
 @pytest.mark.promise(3)

@@ -74,7 +74,7 @@ def test_a_new_journal_has_its_log_or_is_refused() -> None:
     assert report.runs >= 4, report.summary()
 
 
-@each_tier(8)
+@each_tier(11)
 @pytest.mark.promise(1)
 @named(*CASES, *MORE)
 def test_a_kill_at_any_point_loses_nothing_that_was_acknowledged(case: Case, points: int | None) -> None:
