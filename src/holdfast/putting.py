@@ -21,6 +21,7 @@ from msgspec import Struct
 from holdfast import files, inside
 from holdfast.beside import TEMPORARY, is_temporary
 from holdfast.errors import Refused
+from holdfast.syncing import sync, sync_file_system
 from holdfast.text import path_text
 
 FEW = 32  # files that are renamed and synced one by one
@@ -102,7 +103,7 @@ class Putting:
         self.done.written += 1
         try:
             if not self._many:
-                _sync(place)
+                sync(place)
         except PermissionError:  # it may not be read, not even by us
             self._many = True
             self._touched.add(os.path.dirname(self._full(path)))
@@ -152,10 +153,10 @@ class Putting:
         there = [directory for directory in self._touched if _is_directory(directory)]
         if self._many:
             for directory in {os.stat(directory).st_dev: directory for directory in there}.values():
-                _sync_file_system(directory)
+                sync_file_system(directory)
             return
         for directory in there:
-            _sync(directory)
+            sync(directory)
 
     def _full(self, path: bytes) -> bytes:
         parts = path.split(b"/")
@@ -300,28 +301,5 @@ def _write_file(path: bytes, data: bytes, mode: int, *, synced: bool) -> None:
         os.fchmod(descriptor, mode)
         if synced:
             os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _sync(path: bytes) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _sync_file_system(directory: bytes) -> None:
-    import ctypes  # takes longer to load than a few files take to be written
-
-    library = ctypes.CDLL(None, use_errno=True)
-    if not hasattr(library, "syncfs"):
-        os.sync()
-        return
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        if library.syncfs(descriptor):
-            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), os.fsdecode(directory))
     finally:
         os.close(descriptor)

@@ -1,9 +1,9 @@
-"""Bringing to the disk what somebody else wrote and did not sync: git leaves its loose objects to the system."""
+"""Bringing files to the disk that are written already: restored ones, and what git wrote and did not sync."""
 
 from __future__ import annotations
 
+import contextlib
 import os
-import sys
 from collections.abc import Collection
 from pathlib import Path
 
@@ -12,39 +12,41 @@ from holdfast import files
 MANY = 64  # files from which on the whole file system is synced at once, which takes as long as some dozens of them
 
 
-def sync_all(paths: Collection[str]) -> None:
-    """Bring files and their names to the disk, up to the directory above that in which they lie."""
-    with files.os_errors(next(iter(paths), ".")):
-        if len(paths) > MANY and sys.platform == "linux":
-            _sync_file_systems({os.path.dirname(os.path.dirname(path)) for path in paths})
-            return
-        for path in paths:
-            _sync(path)
-    directories = {os.path.dirname(path) for path in paths}
-    for directory in directories | {os.path.dirname(directory) for directory in directories}:
-        files.sync_directory(Path(directory))
-
-
-def _sync(path: str) -> None:
+def sync(path: bytes | str) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
-    except FileNotFoundError:  # git has put it into a pack meanwhile, and packs it does sync
-        return
-    try:
-        os.fsync(file)
+        os.fsync(descriptor)
     finally:
-        os.close(file)
+        os.close(descriptor)
 
 
-def _sync_file_systems(directories: Collection[str]) -> None:
-    import ctypes
+def sync_file_system(directory: bytes | str) -> None:
+    """Bring all to the disk that is written on the file system of a directory."""
+    import ctypes  # takes longer to load than a few files take to be written
 
     library = ctypes.CDLL(None, use_errno=True)
-    for directory in directories:
-        file = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            if library.syncfs(file):
-                error = ctypes.get_errno()
-                raise OSError(error, os.strerror(error), directory)
-        finally:
-            os.close(file)
+    if not hasattr(library, "syncfs"):
+        os.sync()
+        return
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if library.syncfs(descriptor):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), os.fsdecode(directory))
+    finally:
+        os.close(descriptor)
+
+
+def sync_objects(paths: Collection[str]) -> None:
+    """Bring loose objects of git's to the disk, with their names and those of their directories."""
+    shelves = {os.path.dirname(path) for path in paths}
+    places = {os.path.dirname(shelf) for shelf in shelves}
+    with files.os_errors(next(iter(paths), None)):
+        if len(paths) > MANY:
+            for place in places:
+                sync_file_system(place)
+            return
+        for path in paths:
+            with contextlib.suppress(FileNotFoundError):  # git has put it into a pack meanwhile, and packs it does sync
+                sync(path)
+    for directory in shelves | places:
+        files.sync_directory(Path(directory))

@@ -20,7 +20,7 @@ from holdfast.errors import Busy, Damaged, Refused
 from holdfast.git import Git, Reader
 from holdfast.objects import BLOB, DIRECTORY, KEEP, TREE, Entry, Known, format_tree, write_pack
 from holdfast.repository import Repository
-from holdfast.syncing import sync_all
+from holdfast.syncing import sync_objects
 from holdfast.text import path_text
 
 ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -72,7 +72,7 @@ class Vault:
 
     def rely_on(self, ids: Iterable[str]) -> None:
         """Bring the user's own objects that a checkpoint will name to the disk, as far as no pack holds them."""
-        sync_all([path for id in ids if (path := self.known.find_loose(id))])
+        sync_objects([path for id in ids if (path := self.known.find_loose(id))])
 
     def bring(self, objects: dict[str, tuple[str, bytes]]) -> None:
         """Write objects from elsewhere, but for those that are here already."""

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.promise(2)
 def synced(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The files that were synced, of which somebody else has written."""
     found: set[str] = set()
-    monkeypatch.setattr(syncing, "_sync", found.add)
+    monkeypatch.setattr(syncing, "sync", found.add)
     return found
 
 
@@ -65,24 +65,23 @@ def test_what_a_commit_brought_is_synced(project: Workspace, synced: set[str]) -
 def test_many_are_synced_at_once_with_the_file_system_they_lie_on(
     project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[set[str]] = []
-    monkeypatch.setattr(syncing, "_sync_file_systems", lambda directories: asked.append(set(directories)))
-    monkeypatch.setattr("sys.platform", "linux")
+    asked: list[str] = []
+    monkeypatch.setattr(syncing, "sync_file_system", asked.append)
     put(project.root, {f"f{number}": str(number) for number in range(syncing.MANY + 1)})
     git(project.root, "add", "-A")
     take(project)
-    assert asked == [{str(project.root / ".git/objects")}]
+    assert asked == [str(project.root / ".git/objects")]
 
 
 def test_a_file_system_is_synced_for_real_and_a_failure_is_told(tmp_path: Path) -> None:
-    syncing._sync_file_systems([str(tmp_path)])
+    syncing.sync_file_system(str(tmp_path))
     with pytest.raises(OSError, match="No such file"):
-        syncing._sync_file_systems([str(tmp_path / "gone")])
+        syncing.sync_file_system(str(tmp_path / "gone"))
 
 
 def test_what_git_packed_meanwhile_needs_no_sync(tmp_path: Path) -> None:
     (tmp_path / "ab").mkdir()
-    syncing.sync_all([str(tmp_path / "ab/cdef")])
+    syncing.sync_objects([str(tmp_path / "ab/cdef")])
 
 
 @pytest.mark.promise(6)
