@@ -15,10 +15,10 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from holdfast import archive, departed, files, intake
+from holdfast import archive, departed, files, intake, rotation
 from holdfast.archive import DATABASE, REFS, Contents, Part
 from holdfast.checkpointing import PATIENCE, never_kept_any, shadow_of
-from holdfast.errors import Damaged, Refused
+from holdfast.errors import Damaged, HoldfastError, Refused
 from holdfast.journal import is_ledger
 from holdfast.objects import KEEP, MARKED
 from holdfast.packing import UNREADABLE
@@ -34,7 +34,6 @@ from holdfast.stores.upgrading import check_schema
 from holdfast.text import path_text
 from holdfast.workspace import Workspace
 
-KEPT = 2  # backups that restoring made
 STAGING, RESTORING = "backing-up", "restoring"
 PLAIN = ("faces/*/*", "inbox/aside/*", "exported/*", "deleted/*", "carried/*/*")  # files that are kept as they are
 MEGABYTE = 1_000_000
@@ -138,7 +137,7 @@ class PutBack(Struct):
     """What was put back, and where what stood there before is now."""
 
     contents: Contents
-    before: str | None = None  # a backup of what was there
+    before: Path | None = None  # a backup of what was there
     aside: str | None = None  # the files themselves, where no backup could be made of them or somebody wrote since
 
 
@@ -161,14 +160,31 @@ def put_store_back(workspace: Workspace, source: Path) -> PutBack:
             is_kept = moment is not None and workspace.store.moment() == moment  # else somebody wrote since
             workspace.close()
             aside = replace_database(path, room / DATABASE, workspace.place / "aside")
-        if aside is not None and is_kept:
-            shutil.rmtree(aside)
-        elif aside is not None:
-            result.aside = path_text(aside.relative_to(workspace.place))
+        if aside is not None:
+            _part_with(workspace, result, aside, is_kept)
         _put_refs(workspace, room)
         put_packs(workspace, room)  # once more: a tidying may have dropped them while no ref named what they hold
         _put_the_rest(workspace, room)
+        if result.before:  # not earlier: what is put back may be one of those that go
+            rotation.drop_earlier(result.before, REPLACED)
     return result
+
+
+def _part_with(workspace: Workspace, result: PutBack, aside: Path, is_kept: bool) -> None:
+    """Remove the files that were replaced, if the backup of them is there and whole: else they are the only copy."""
+    if not _is_whole(result.before):
+        result.before = None
+    if is_kept and result.before:
+        shutil.rmtree(aside)
+    else:
+        result.aside = path_text(aside.relative_to(workspace.place))
+
+
+def _is_whole(backup: Path | None) -> bool:
+    try:
+        return backup is not None and bool(archive.read_archive(backup, lambda _: None))
+    except (HoldfastError, OSError):
+        return False
 
 
 def take_out(source: Path, room: Path) -> Contents:
@@ -201,12 +217,12 @@ def take_out(source: Path, room: Path) -> Contents:
     return contents
 
 
-def _keep_before(workspace: Workspace) -> tuple[str | None, int | None]:
+def _keep_before(workspace: Workspace) -> tuple[Path | None, int | None]:
     """A backup of what is there, and of which moment; None where it is too damaged or too new for one."""
     directory = workspace.place / "backups"
     files.make_private_directory(directory)
     archive.clear_begun(directory)
-    target = directory / f"{REPLACED}{workspace.clock.now():%Y%m%d-%H%M%S}.tar.gz"
+    target = rotation.next_place(directory, REPLACED, f"{workspace.clock.now():%Y%m%d-%H%M%S}")
     try:
         path = workspace.place / DATABASE
         if path.exists() and format_of(path) > FORMAT:  # whoever goes back to an older Holdfast comes from a newer one
@@ -215,9 +231,7 @@ def _keep_before(workspace: Workspace) -> tuple[str | None, int | None]:
         keep_store(workspace, target)
     except Damaged:
         return None, None
-    for old in sorted(directory.glob(f"{REPLACED}*.tar.gz"))[:-KEPT]:
-        files.remove(old)
-    return path_text(target), moment
+    return target, moment
 
 
 def put_packs(workspace: Workspace, room: Path) -> None:

@@ -18,7 +18,7 @@ FLOORS = {
         "spool", "inbox", "clock", "inside", "files", "sharing", "holding", "patterns", "sieve", "members", "known", "generations", "redact", "unredact", "process", "packing", "departed", "places", "projects", "config", "intake",
         "beside", "objects", "repository", "git", "headstart", "syncing", "filters", "watching", "vault", "looking", "staging", "shadow", "reach", "naming", "pruning", "room", "putting", "packfile", "restoring", "sparing", "artifacts", "grants",
         "sources.protocol", "sources.command", "sources.directory", "sources.document", "sources.repository", "sources",
-        "archive", "stores", "stores.protocol", "stores.queries", "stores.connecting", "stores.pages", "stores.copying", "stores.sqlite_values", "stores.reindexing", "stores.upgrading", "stores.sqlite_checks", "stores.sqlite_lists", "stores.sqlite_view", "stores.shrinking", "stores.scrubbing", "stores.sqlite", "stores.leaves", "stores.plans", "stores.salvaging", "stores.replacing",
+        "archive", "rotation", "stores", "stores.protocol", "stores.queries", "stores.connecting", "stores.pages", "stores.copying", "stores.sqlite_values", "stores.reindexing", "stores.upgrading", "stores.sqlite_checks", "stores.sqlite_lists", "stores.sqlite_view", "stores.shrinking", "stores.scrubbing", "stores.sqlite", "stores.leaves", "stores.plans", "stores.salvaging", "stores.replacing",
         "agents.protocol", "agents.plain", "agents.claude", "agents", "layouts.protocol", "layouts.native", "layouts.faber", "layouts.orchestrator", "layouts.goteam", "layouts", "invocation", "transcript", "parcel", "gauge", "retelling", "rows", "journal",
         "hooking", "jsonedit", "faces", "hookfile", "installing", "workflows", "client", "plugged",
     ],

@@ -29,7 +29,7 @@ class PutStoreBack(Struct):
     runs: int
     events: int
     checkpoints: int
-    before: str | None  # a backup of what was there; null: it was too damaged or too new for one
+    before: str | None  # a backup of what was there; null: it was too damaged or too new for one, or that one is gone
     aside: str | None  # where the old database is, if that backup does not hold all of it
 
 
@@ -61,7 +61,8 @@ def restore_backup(workspace: Workspace, path: str) -> PutStoreBack:
             archive.read_archive(source, lambda _: None)
             workspace.create()
         found = put_store_back(workspace, source)
-    return PutStoreBack(path_text(source), *_counts(found.contents), found.before, found.aside)
+    before = path_text(found.before) if found.before else None
+    return PutStoreBack(path_text(source), *_counts(found.contents), before, found.aside)
 
 
 def look_into_backup(path: str) -> tuple[archive.Contents, int]:

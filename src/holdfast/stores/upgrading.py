@@ -8,14 +8,14 @@ from pathlib import Path
 
 import apsw
 
-from holdfast import __version__, files
+from holdfast import __version__, files, rotation
 from holdfast.archive import DATABASE, Contents, Part, clear_begun, write_archive
 from holdfast.errors import Damaged, Refused
 from holdfast.stores.connecting import FORMAT, WAYS, connect, event_sum, translated, write_by
 from holdfast.stores.copying import copy_database
 from holdfast.stores.reindexing import index_errors
 
-KEPT = 2  # backups of earlier formats
+KEPT = "format-"  # how the name of a backup begins that an upgrade made
 
 
 def upgrade(connection: apsw.Connection, path: Path) -> None:
@@ -114,10 +114,9 @@ def _keep_backup(connection: apsw.Connection, path: Path, version: int) -> None:
     clear_begun(directory)
     try:
         rows = copy_database(connection, copy, lambda done, total: None)
-        name = f"format-{version}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.tar.gz"
+        made = rotation.next_place(directory, KEPT, f"{version}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}")
         about = Contents(version, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), rows)
-        write_archive(directory / name, [Part(DATABASE, copy)], about, lambda size: None)
+        write_archive(made, [Part(DATABASE, copy)], about, lambda size: None)
     finally:
         files.remove(copy)
-    for old in sorted(directory.glob("format-*.tar.gz"), key=lambda found: found.stat().st_mtime)[:-KEPT]:
-        files.remove(old)
+    rotation.drop_earlier(made, KEPT)
