@@ -115,6 +115,16 @@ LOCKS = [
      "return contextlib.nullcontext()", HELD),
     ("a transaction that writes", "stores/sqlite.py", 'execute("BEGIN IMMEDIATE")', 'execute("BEGIN")',
      of("contract/test_sqlite", "writer_holds_the_database_from_the_beginning_of_its_transaction")),
+    ("a database that took the place of the one that is opened", "stores/sqlite.py",
+     "if self._look().inode != inode or not self._bring_up_to_date(connection, inode):\n                return False\n"
+     "            self._inode = inode\n",
+     "if not self._bring_up_to_date(connection, inode):\n                return False\n"
+     "            self._inode = self._look().inode\n",
+     of("contract/test_opening", "a_store_that_is_replaced_while_it_is_opened_is_written_where_others_find_it")),
+    ("a database that took the place of the one that is brought up to date", "stores/sqlite.py",
+     "            if self._look().inode != inode:\n                return False\n", "",
+     of("contract/test_opening",
+        "a_store_that_is_replaced_while_its_first_opener_waits_is_not_made_there_once_more")),
     ("a worktree's shadow", "checkpointing.py", 'with files.lock(shadow.directory / "lock", patience):', "if True:",
      HELD),
     ("a face", "faces.py", 'files.lock(path.with_name(path.name + ".lock"), lock_deadline, path.name, root)',

@@ -12,10 +12,11 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import apsw
 
-from holdfast.errors import Damaged
+from holdfast.errors import Busy, Damaged, HoldfastError
 from holdfast.files import PRIVATE_FILE, lock, os_errors
 from holdfast.holding import Held
 from holdfast.inside import open_directory
@@ -26,6 +27,12 @@ from holdfast.stores.sqlite_view import SqliteView
 LOG_PAGES = 100  # 400 KB
 PAGES_AT_ONCE = 5_000  # that are compared while writers wait
 NEVER = -1  # the number of no file
+TRIES = 10  # to open a database whose place others take meanwhile
+
+
+class Look(NamedTuple):
+    inode: int
+    size: int
 
 
 class SqliteStore:
@@ -152,23 +159,53 @@ class SqliteStore:
             scrub(self._connection, self.write_back, self.deadline)
 
     def _open(self) -> apsw.Connection:
-        if os.path.exists(self._new):
-            raise Damaged(
-                "A repair or a restore of the store was broken off", [("waiting", self._new)], ["`holdfast repair`"]
-            )
-        if not self.path.exists() or not self.path.stat().st_size:
-            self._create()
-        with translated(self.path):
-            connection = connect(self.path, deadline=self.deadline)
-            try:
-                self._inode = self.path.stat().st_ino
-                self._log_pages = 0
-                connection.set_wal_hook(self._note_log)
-                self._bring_up_to_date(connection)
-            except BaseException:
-                connection.close()
+        for _ in range(TRIES):
+            if os.path.exists(self._new):
+                raise Damaged(
+                    "A repair or a restore of the store was broken off", [("waiting", self._new)], ["`holdfast repair`"]
+                )
+            if not self._look().size:
+                self._create()
+            if connection := self._open_what_is_there():
+                return connection
+        raise Busy("Others replace the store while it is opened", [("store", self.path)], ["run the command again"])
+
+    def _open_what_is_there(self) -> apsw.Connection | None:
+        """The database of this name; None where another one got the name meanwhile.
+
+        Which one it is, is asked first. Asked afterwards, the name could mean a database that took the place of the one
+        that is open: what is written into that would be acknowledged, and lost.
+        """
+        inode = self._look().inode
+        try:
+            with translated(self.path):
+                connection = connect(self.path, deadline=self.deadline)
+                return connection if self._is_ready(connection, inode) else None
+        except HoldfastError:
+            if inode == self._look().inode != NEVER:
                 raise
-        return connection
+            return None  # the old database does not fit to the log of the new one, and seems damaged
+
+    def _is_ready(self, connection: apsw.Connection, inode: int) -> bool:
+        """Whether it is the database that still has the name, and of our format; otherwise it is closed."""
+        with contextlib.ExitStack() as stack:
+            stack.callback(connection.close)
+            self._log_pages = 0
+            connection.set_wal_hook(self._note_log)
+            if self._look().inode != inode or not self._bring_up_to_date(connection, inode):
+                return False
+            self._inode = inode
+            stack.pop_all()
+        return True
+
+    def _look(self) -> Look:
+        """What the name means now, by way of the same directory as the connection's."""
+        with os_errors(self.path):
+            try:
+                status = os.stat(self.path)
+            except (FileNotFoundError, NotADirectoryError):
+                return Look(NEVER, 0)
+        return Look(status.st_ino, status.st_size)
 
     def _create(self) -> None:
         """An empty file of the user's own; SQLite gives its other files the same mode."""
@@ -207,18 +244,22 @@ class SqliteStore:
         self._log_pages = count
         return apsw.SQLITE_OK
 
-    def _bring_up_to_date(self, connection: apsw.Connection) -> None:
+    def _bring_up_to_date(self, connection: apsw.Connection, inode: int) -> bool:
+        """Let it be of our format; False where another one took its place before we were the only writer."""
         version = int(connection.pragma("user_version"))
         if version == FORMAT:
-            return
+            return True
         from holdfast.stores.upgrading import refuse_newer, upgrade  # as much to load as all the rest, once in a while
 
         if not 0 <= version <= FORMAT:
             refuse_newer(connection, self.path, version)
         with self.locked():
+            if self._look().inode != inode:
+                return False
             self._connection = connection
             upgrade(connection, self.path)
             self.write_back()
+        return True
 
 
 def new_of(path: Path) -> Path:
