@@ -13,8 +13,10 @@ from msgspec import Struct
 
 from holdfast import intake, spool
 from holdfast.attending import bury, judged
+from holdfast.errors import Trouble
 from holdfast.journal import Journal
 from holdfast.model import Session
+from holdfast.text import count, one_line, path_text
 from holdfast.workspace import Workspace
 
 FEW = 50  # calls that are removed in no time
@@ -27,6 +29,7 @@ class CaughtUp(Struct):
     set_aside: int = 0
     interrupted: list[str] = []
     left: set[str] = set()  # calls that were taken in and not removed
+    unread: dict[str, Trouble] = {}  # calls that cannot be read for the moment, and wait
 
 
 def catch_up(workspace: Workspace, until: float | None = None, *, hurry: bool = False) -> CaughtUp:
@@ -101,12 +104,27 @@ def take_in(workspace: Workspace, until: float | None = None, *, hurry: bool = F
         result.taken_in += batch.added
         result.set_aside += len(batch.strange)
         workspace.progress("taking in calls", result.taken_in, total)
-        tried, waiting = waiting, [name for name in intake.waiting(workspace.inbox) if name not in result.left]
+        result.unread |= batch.unread
+        stay = result.left | result.unread.keys()
+        tried, waiting = waiting, [name for name in intake.waiting(workspace.inbox) if name not in stay]
         if waiting == tried or (until is not None and time.monotonic() > until):
             break
     intake.clear_leftovers(workspace.inbox, time.time())
     _hold_later(workspace)
+    if result.unread:
+        _tell_unread(workspace, result.unread)
     return result
+
+
+def _tell_unread(workspace: Workspace, unread: dict[str, Trouble]) -> None:
+    """Say of all of them at once that they wait, what is wrong with the first, and what can be done."""
+    import shlex  # a disk that fails is rare
+
+    name, error = next(iter(unread.items()))
+    path = one_line(path_text(workspace.place / "inbox" / name), 300)
+    told = f"{count(len(unread), 'kept call')} cannot be read for the moment; the others are taken in: {path}"
+    ways = [*error.hints, f"`mv {shlex.quote(path)} .` takes it out of the way"]
+    workspace.warn(f"{told}: {error.message}; {'; '.join(ways)}")
 
 
 def _hold_later(workspace: Workspace) -> None:

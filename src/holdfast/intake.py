@@ -7,6 +7,7 @@ Nothing here writes to the journal.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterable
 from datetime import datetime
@@ -29,6 +30,7 @@ HEADER_LIMIT = 256 * 1024
 READ_LIMIT = spool.LIMIT + HEADER_LIMIT
 DEPTH = 100
 INFINITIES = (float("inf"), float("-inf"))
+OF_ONE_FILE = {errno.EIO, errno.EACCES, errno.EPERM, errno.EBADMSG, getattr(errno, "EUCLEAN", errno.EIO)}
 STALE = 3600.0  # seconds after which a temporary file of a hook that was killed is cleared away
 
 
@@ -96,6 +98,32 @@ def read(inbox: Path, name: str) -> Call | None:
     except Refused as error:
         raise NotACall(error.message) from error
     return decode(name, data) if data is not None else None
+
+
+def is_of_one_file(error: Trouble) -> bool:
+    """Whether it is about the file alone that cannot be read.
+
+    Where no file can be opened any more, or memory is short, any call could be the one that fails, and the next one be
+    read again: to go on would put calls out of their order without need.
+    """
+    return isinstance(error.__cause__, OSError) and error.__cause__.errno in OF_ONE_FILE
+
+
+def unread(inbox: Path) -> list[str]:
+    """Calls that wait because they cannot be read, though others can."""
+    return [name for name in waiting(inbox) if _is_unread(inbox / name)]
+
+
+def _is_unread(path: Path) -> bool:
+    try:
+        files.read(path, READ_LIMIT)
+    except Trouble as error:
+        if is_of_one_file(error):
+            return True
+        raise
+    except Refused:  # no call at all, and set aside by whoever takes in
+        pass
+    return False
 
 
 def decode(name: str, data: bytes) -> Call:

@@ -69,12 +69,18 @@ def _session_of(journal: Journal, call: Call, reading: Reading, ground: Ground) 
     latest = known[0] if known else None
     if latest is not None and latest.how == TAKEN and _is_same(latest, call):
         return latest  # its run was taken from it: what it still says there is late, whatever it begins
+    if latest is not None and _is_before_its_end(latest, call):
+        return latest  # it could not be read when its turn was: whatever it began has ended since
     if reading.begins is None and reading.goal is None:
         return latest  # a late word of one that has ended
     run = journal.find_run(latest.run) if latest else _run_to_join(journal, call, reading, ground)
     if run is None and reading.goal is not None:
         run = _start(journal, call, reading.goal, ground)
     return _open(journal, call, reading, run) if run else None
+
+
+def _is_before_its_end(session: Session, call: Call) -> bool:
+    return session.ended is not None and call.time < session.ended and _is_same(session, call)
 
 
 def _is_same(session: Session, call: Call) -> bool:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from holdfast import ids, intake, spool
 from holdfast.agents import caller, find_agent
+from holdfast.errors import Trouble
 from holdfast.intake import Call, NotACall
 from holdfast.journal import Journal
 from holdfast.measuring import Moments, measure, note_moment
@@ -23,10 +24,11 @@ CHUNK_CALLS, CHUNK_BYTES = 50, 1024 * 1024  # that are looked through for secret
 
 
 class Batch(Struct):
-    """Calls to remove, files to set aside, and how many events came of them."""
+    """Calls to remove, files to set aside, calls that stay because they cannot be read, and how many events came."""
 
     done: list[str] = []
     strange: list[str] = []
+    unread: dict[str, Trouble] = {}
     added: int = 0
 
 
@@ -51,6 +53,12 @@ def take_batch(workspace: Workspace, journal: Journal, names: Iterable[str]) -> 
 
 
 def _read(workspace: Workspace, journal: Journal, names: Iterable[str], batch: Batch) -> Iterator[Call]:
+    """The calls that can be read, in their order. One that cannot is overtaken by those after it.
+
+    Whose it is stands in the call itself, so nobody can tell which of the others are of its conversation; were all of
+    them to wait, one bad block or one file with another owner would stop every command for good. Coming later, it is an
+    event with its own time, and opens no conversation again that has ended since: see `placing.py`.
+    """
     inbox = workspace.inbox
     for name in names:
         if len(batch.done) >= BATCH_CALLS:
@@ -62,6 +70,11 @@ def _read(workspace: Workspace, journal: Journal, names: Iterable[str], batch: B
             call = intake.read(inbox, name)
         except NotACall:
             batch.strange.append(name)
+            continue
+        except Trouble as error:
+            if not intake.is_of_one_file(error):
+                raise
+            batch.unread[name] = error
             continue
         if call is not None:
             yield call

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -9,11 +10,13 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import holdfast
 from holdfast import catchup, ids, intake, taking
+from holdfast.errors import Trouble
 from holdfast.intake import Call
 from holdfast.model import Status
 from holdfast.workspace import Workspace
@@ -358,3 +361,93 @@ def test_reader_is_not_stopped_by_a_writer(project: Workspace) -> None:
         writer.send_signal(signal.SIGCONT)
         writer.communicate(timeout=60)
     assert [note.text for note in run_of(project).notes] == ["from inside"]
+
+
+# what cannot be read for the moment
+
+
+def unreadable(monkeypatch: pytest.MonkeyPatch, name: str, number: int) -> None:
+    """Let the system refuse to open a file."""
+    opened = os.open
+
+    def refuse(path: str | Path, *arguments: Any, **options: Any) -> int:
+        if str(path).endswith(name):
+            raise OSError(number, os.strerror(number), str(path))
+        return opened(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", refuse)
+
+
+def numbers_of(workspace: Workspace) -> list[int]:
+    return [event.body["call"]["n"] for event in events_of(workspace) if event.kind == "call.kept"]
+
+
+@pytest.mark.promise(6)
+@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES])
+def test_call_that_cannot_be_read_keeps_nobody_else_waiting_and_is_taken_in_once_it_can(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    holdfast.start(project, "goal")
+    bad, *_ = [keep_by_hand(project.inbox, b'{"n": %d}' % n, monotonic=n) for n in (1, 2, 3)]
+    with monkeypatch.context() as patch:
+        unreadable(patch, bad.name, number)
+        holdfast.note(project, "something else")
+        holdfast.repair(project)
+        assert numbers_of(project) == [2, 3]
+        assert kept_files(project.inbox) == [project.inbox / bad.name]
+        (told,) = project.warnings
+        assert f"1 kept call cannot be read for the moment; the others are taken in: {project.place}/inbox/" in told
+        assert f"`mv {project.place}/inbox/{bad.name} .`" in told
+    assert holdfast.sweep(project).taken_in == 1
+    assert numbers_of(project) == [2, 3, 1]
+    assert kept_files(project.inbox) == []
+
+
+@pytest.mark.promise(6)
+def test_calls_that_cannot_be_read_are_counted(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    holdfast.start(project, "goal")
+    bad = keep_by_hand(project.inbox)
+    with monkeypatch.context() as patch:
+        unreadable(patch, bad.name, errno.EIO)
+        assert holdfast.status(project).unread == [bad.name]
+        assert holdfast.verify(project).unread == 1
+        (check,) = [check for check in holdfast.doctor(project).checks if check.name == "not read"]
+        assert check.about == "1 call cannot be read for the moment"
+    assert (holdfast.status(project).unread, holdfast.verify(project).unread) == ([], 0)
+
+
+@pytest.mark.promise(5, 6)
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
+def test_no_call_overtakes_one_that_only_finds_no_room_to_be_read(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    holdfast.start(project, "goal")
+    paths = [keep_by_hand(project.inbox, b'{"n": %d}' % n, monotonic=n) for n in (1, 2, 3)]
+    with monkeypatch.context() as patch:
+        unreadable(patch, paths[1].name, number)
+        with pytest.raises(Trouble):
+            holdfast.sweep(project)
+    assert [path.name for path in kept_files(project.inbox)] == [path.name for path in paths]
+    holdfast.sweep(project)
+    assert numbers_of(project) == [1, 2, 3]
+
+
+@pytest.mark.promise(6)
+@pytest.mark.parametrize("late", ["SessionStart", "UserPromptSubmit"])
+def test_call_that_is_read_after_its_conversation_has_ended_does_not_open_it_again(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch, late: str
+) -> None:
+    project.create()
+    paths: dict[str, Path] = {}
+    for number, event in enumerate(("SessionStart", "UserPromptSubmit", "UserPromptSubmit", "SessionEnd"), 1):
+        body = b'{"session_id":"c1","hook_event_name":"%s","prompt":"Fix it"}' % event.encode()
+        when = str(1_767_268_800_000_000_000 + number * 1_000_000_000)
+        path = keep_by_hand(project.inbox, body, monotonic=number, agent="claude", event=event, time=when)
+        paths.setdefault(event, path)
+    with monkeypatch.context() as patch:
+        unreadable(patch, paths[late].name, errno.EIO)
+        before = kinds_of(project)
+    after = kinds_of(project)
+    assert (before.count("session.opened"), after.count("session.opened")) == (1, 1)
+    assert len(after) == len(before) + 1
+    assert kept_files(project.inbox) == []

@@ -48,6 +48,8 @@ def verify(workspace: Workspace, deep: bool) -> Said:
     talk: list[Line] = []
     if found.set_aside:
         talk.append(f"{count(found.set_aside, 'call')} that could not be read lie in inbox/aside")
+    if found.unread:
+        talk.append(("warn", f"{count(found.unread, 'call')} in the inbox cannot be read for the moment"))
     if found.promised:
         talk.append(f"{count(found.promised, 'object')} of yours are not fetched yet: this is a partial clone")
     return Said(found, [f"Whole: {seen}"], talk)

@@ -114,3 +114,9 @@ def _went_wrong(found: standing.Status) -> Iterator[Line]:
     if found.set_aside:
         aside = f"{found.store}/inbox/aside"
         yield ("warn", f"Set aside, because it could not be read: {count(len(found.set_aside), 'call')} in {aside}")
+    if found.unread:
+        inbox = f"{found.store}/inbox"
+        yield (
+            "warn",
+            f"Waiting, because it cannot be read for the moment: {count(len(found.unread), 'call')} in {inbox}",
+        )

@@ -311,6 +311,7 @@ def _arrival(workspace: Workspace, levels: list[Level], last: datetime | None) -
 def _inbox(workspace: Workspace) -> Iterator[Check]:
     try:
         waiting, aside = intake.waiting(workspace.inbox), intake.aside(workspace.inbox)
+        unread = intake.unread(workspace.inbox)
         troubles = intake.troubles(workspace.here) if workspace.exists else []
     except HoldfastError:  # the check of the store says why
         return
@@ -323,6 +324,9 @@ def _inbox(workspace: Workspace) -> Iterator[Check]:
             f"{count(len(aside), 'call')} could not be read",
             [f"`ls {workspace.place}/inbox/aside`"],
         )
+    if unread:
+        about = f"{count(len(unread), 'call')} cannot be read for the moment"
+        yield Check("not read", WARNING, about, [f"`ls -l {shlex.quote(path_text(workspace.place))}/inbox`", "`dmesg`"])
     if troubles:
         about = f"hooks could not keep {count(len(troubles), 'call')}; the last time: {troubles[-1]}"
         yield Check("troubles", WARNING, about, ["`holdfast status`"])

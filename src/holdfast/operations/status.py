@@ -37,6 +37,7 @@ class Status(Struct):
     others: list[Run] = []
     troubles: list[str] = []
     set_aside: list[str] = []
+    unread: list[str] = []  # kept calls that cannot be read for the moment
     warnings: list[str] = []
     unfinished: Restore | None = None
     checkpoint: Checkpoint | None = None  # the worktree's last one
@@ -57,7 +58,7 @@ def status(workspace: Workspace, *, run: str | None = None) -> Status:
     if told := departed.unfinished_purge(workspace.here):
         workspace.warn(told)
     result.troubles = intake.troubles(workspace.here)
-    result.set_aside = intake.aside(workspace.inbox)
+    result.set_aside, result.unread = intake.aside(workspace.inbox), intake.unread(workspace.inbox)
     if warning := warning_of(look_at_room(workspace), cap_of(workspace)):
         workspace.warn(warning)
         if told := told_of_originals(workspace):

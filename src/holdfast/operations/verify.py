@@ -32,6 +32,7 @@ class Verified(Struct):
     objects: int = 0  # that were read, with `--deep`
     promised: int = 0  # objects that a partial clone has not fetched yet, with `--deep`
     faces: list[Problem] = []  # damaged files that show runs to another system
+    unread: int = 0  # kept calls that cannot be read for the moment
 
 
 def verify(workspace: Workspace, *, deep: bool = False) -> Verified:
@@ -40,7 +41,7 @@ def verify(workspace: Workspace, *, deep: bool = False) -> Verified:
 
     It changes nothing, so it does not take in what hooks have kept either.
     """
-    result = Verified(0, 0, [], len(intake.aside(workspace.inbox)))
+    result = Verified(0, 0, [], len(intake.aside(workspace.inbox)), unread=len(intake.unread(workspace.inbox)))
     if told := departed.unfinished_purge(workspace.here):
         workspace.warn(told)
     if deep:
