@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -26,6 +27,7 @@ from holdfast.vault import MERGED, Vault
 
 LATELY = 3600.0  # seconds in which what git has just relied on may not be reachable yet
 PATIENCE = 120.0  # seconds to wait for a checkpoint of another worktree
+LEFTOVER = re.compile(r"(?:\..+\.|tmp_holdfast_)[0-9a-f]{12}\Z")  # what a kill left of a file that was being written
 AWAY = ".away"  # git takes whatever ends with .idx for a pack, so that must not be the end
 
 Say = Callable[[str, int, int], None]
@@ -72,7 +74,9 @@ def prune(shadow: Shadow, place: Path, say: Say) -> Pruned:
         standing = {id for path in packs if path not in chosen for id in packs[path]}
         kept = {id for path in chosen for id in packs[path] if id in needed} - standing
         gone = _move_away({path: dates[path] for path in chosen}, _write(shadow, kept, MARKED))
+        left = _begun(shadow.git.objects / "pack")
         _lock_worktrees(place, held, locked)
+        _discard(left)
         if tips(shadow) == pointed:
             result.rewritten = _unlink(gone)
         else:  # a worktree that is new has made a checkpoint meanwhile, and may rest on what was to go
@@ -179,6 +183,21 @@ def _clear_leftovers(directory: Path) -> None:
         if half and time.time() - keep.stat().st_mtime > LATELY:  # else somebody may be writing it
             for path in (keep.with_suffix(".rev"), keep.with_suffix(".pack"), keep):
                 path.unlink(missing_ok=True)
+
+
+def _begun(directory: Path) -> list[Path]:
+    return [path for path in directory.glob("*") if LEFTOVER.match(path.name)]
+
+
+def _discard(begun: list[Path]) -> None:
+    """Remove files that somebody began to write before we had every lock: whoever he was, he is done or dead by now.
+
+    He held the lock of his worktree, which was there before his file was. Files that came later are not among these.
+    """
+    for path in begun:
+        path.unlink(missing_ok=True)
+    if begun:
+        files.sync_directory(begun[0].parent)
 
 
 def _lock_worktrees(place: Path, held: contextlib.ExitStack, locked: set[Path]) -> set[Path]:

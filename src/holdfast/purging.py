@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import time
 from collections.abc import Collection, Iterator
@@ -28,7 +27,7 @@ from holdfast.journal import LEDGER_PREFIX, Journal
 from holdfast.layouts.orchestrator import SESSION
 from holdfast.model import Body, Draft, Event, Run
 from holdfast.packing import UNREADABLE
-from holdfast.pruning import prune
+from holdfast.pruning import LEFTOVER, prune
 from holdfast.shadow import Shadow
 from holdfast.stores.protocol import Snapshot, Writer
 from holdfast.teaming import root_of
@@ -42,7 +41,6 @@ COPIES = ("backups/*", "aside/journal-*", "aside/copies/*")  # of the store, who
 PACKS = "aside/packs/*"  # of ours, damaged; their dates say nothing
 ROOMS = ("backing-up", "rebuilding", "restoring")  # where a backup or repair works, and what a kill left there
 CARRIED = "carried"
-LEFTOVER = re.compile(r"(?:\..+\.|tmp_holdfast_)[0-9a-f]{12}\Z")  # what a kill left of a file that was being written
 STALE = 60.0  # seconds after which such a file is nobody's any more
 CACHES = ("memory", "index", "looked-at", "theirs")  # of a worktree; they name files, and keep their objects alive
 SIZE = 1 << 26
@@ -184,7 +182,6 @@ def finish(workspace: Workspace, purge: Purge) -> Purged:
         shadow = Shadow(place, workspace.root, workspace.worktree)
         pruned = prune(shadow, place, workspace.progress)
         result.freed, result.waiting = max(0, pruned.before - pruned.after), pruned.waiting
-        _clear_leftovers(shadow.git.objects / "pack", 0.0)
     workspace.progress("purging", 2, 4)
     result.copies = [path_text(path) for path in _remove_copies(workspace, purge)]
     result.set_aside = _clear_inbox(workspace.inbox, purge)
@@ -295,7 +292,7 @@ def _remove_copies(workspace: Workspace, purge: Purge) -> Iterator[Path]:
     for tree in trees:
         _remove_tree(tree)
     for directory in [place, place / "inbox", *(place / "worktrees").glob("*"), *(place / "faces").glob("*")]:
-        _clear_leftovers(directory, STALE)
+        _clear_leftovers(directory)
     copies = [path for pattern in COPIES for path in sorted(place.glob(pattern)) if _may_hold(path, purge)]
     for path in [*copies, *sorted(place.glob(PACKS))]:
         _remove_tree(path)
@@ -318,11 +315,11 @@ def _remove_tree(path: Path) -> None:
         files.remove(path)
 
 
-def _clear_leftovers(directory: Path, age: float) -> None:
+def _clear_leftovers(directory: Path) -> None:
     now = time.time()
     for path in directory.glob("*") if directory.is_dir() else ():
         with contextlib.suppress(FileNotFoundError):
-            if LEFTOVER.match(path.name) and path.is_file() and now - path.lstat().st_mtime >= age:
+            if LEFTOVER.match(path.name) and path.is_file() and now - path.lstat().st_mtime >= STALE:
                 files.remove(path)
 
 

@@ -182,6 +182,27 @@ def test_packs_are_not_pruned_while_a_worktree_makes_a_checkpoint(impatient: Wor
         pruning.prune(shadow, impatient.place, lambda *_: None)
 
 
+def test_what_a_new_worktree_begins_to_write_while_packs_are_pruned_stays(
+    impatient: Workspace, hold: Hold, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its lock was not there yet when all others were taken."""
+    with shadow_of(impatient) as shadow:
+        begun = shadow.git.objects / "pack" / "tmp_holdfast_aaaaaaaaaaaa"
+
+    def write(*_: object) -> str:
+        new = impatient.place / "worktrees" / "new"
+        files.make_private_directory(new)
+        hold(new / "lock")
+        begun.write_bytes(b"half a pack")
+        return ""
+
+    monkeypatch.setattr(pruning, "_write", write)
+    with pytest.raises(Busy):
+        pruning.prune(shadow, impatient.place, lambda *_: None)
+    assert begun.read_bytes() == b"half a pack"
+    begun.unlink()
+
+
 def test_a_worktree_that_is_gone_is_tidied_by_one_alone(
     impatient: Workspace, hold: Hold, tmp_path: Path, clock: TickingClock
 ) -> None:

@@ -8,13 +8,14 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import apsw
 import msgspec
 import pytest
 
 import holdfast
-from holdfast import departed, purging
+from holdfast import departed, pruning, purging
 from holdfast.errors import Busy, NotFound, Refused
 from holdfast.model import Draft
 from holdfast.workspace import Workspace
@@ -254,6 +255,40 @@ def test_what_a_kill_left_in_the_store_goes_when_nobody_writes_it_any_more(proje
     holdfast.delete(project, run, purge=True)
     assert (young.exists(), old.exists()) == (True, False)
     young.unlink()
+
+
+def pack_begun(project: Workspace, digits: str) -> Path:
+    """A pack that somebody has begun to write, as a checkpoint does it."""
+    path = project.root / ".git" / "objects" / "pack" / f"tmp_holdfast_{digits * 6}"
+    path.write_text(CANARY)
+    return path
+
+
+def test_a_pack_that_was_begun_before_a_kill_goes_with_the_run(project: Workspace) -> None:
+    run = planted(project)
+    begun = [pack_begun(project, "aa"), pack_begun(project, "bb")]
+    begun[1] = begun[1].rename(begun[1].with_name(".pack-1.keep.bbbbbbbbbbbb"))
+    holdfast.delete(project, run, purge=True)
+    assert [path.exists() for path in begun] == [False, False]
+
+
+@pytest.mark.promise(11, 12)
+def test_a_pack_of_a_checkpoint_that_is_made_meanwhile_stays(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once packs are pruned, whoever waited for that writes his own."""
+    run = planted(project)
+    begun: list[Path] = []
+
+    def prune_then_write(*arguments: Any) -> pruning.Pruned:
+        result = pruning.prune(*arguments)
+        begun.append(pack_begun(project, "aa"))
+        return result
+
+    monkeypatch.setattr(purging, "prune", prune_then_write)
+    holdfast.delete(project, run, purge=True)
+    assert [path.exists() for path in begun] == [True]
+    begun[0].unlink()
 
 
 @pytest.mark.promise(11)
