@@ -12,9 +12,11 @@ import struct
 import subprocess
 import termios
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 PATIENCE = 20.0
+TRIES = 3
 ESCAPE = "\x1b"
 CONTROL_C, CONTROL_U = "\x03", "\x15"
 SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_78=>])|\s")
@@ -67,6 +69,14 @@ class Interactive:
 
     def press(self, keys: str) -> None:
         os.write(self._master, keys.encode())
+
+    def press_until(self, keys: str, has_happened: Callable[[], bool]) -> None:
+        """Press keys, and again where nothing came of it: a question is drawn before the client listens for answers."""
+        for _ in range(TRIES):
+            self.press(keys)
+            if has_happened():
+                return
+        raise AssertionError(f"nothing came of {keys!r}:\n{self.screen[-3000:]}")
 
     def finish(self) -> int:
         """Wait for its end; answers with the exit code."""

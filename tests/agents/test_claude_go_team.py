@@ -112,8 +112,7 @@ def test_a_permission_prompt_is_a_breakpoint_until_it_is_answered(team: Team) ->
         assert found["save_trigger"] == "breakpoint"
         assert found["outputs"]["code_files"] == []
         assert "Stop" not in team.project.witness.names
-        claude.press("\r")
-        team.project.witness.wait_for("PostToolUse(Write)")
+        claude.press_until("\r", lambda: team.project.witness.has_come("PostToolUse(Write)", 10))
         team.project.witness.wait_for("Stop")
         claude.wait_until_idle()
     found = team.state()

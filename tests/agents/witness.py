@@ -83,6 +83,11 @@ class Witness:
     def of(self, session: str) -> list[str]:
         return [seen.name for seen in self.seen if seen.session == session]
 
+    def has_come(self, name: str, seconds: float) -> bool:
+        """Whether a call of that name comes within this time."""
+        with self._came:
+            return self._came.wait_for(lambda: name in self.names, seconds)
+
     def wait_for(self, name: str, count: int = 1) -> Seen:
         """The call of that name, once it has come so often."""
 
