@@ -9,7 +9,7 @@ from collections.abc import Callable
 from bench import calls
 from bench.report import Measure, Report, ratio, times
 from bench.timing import take_turns, timed
-from holdfast.patterns import compiled
+from holdfast.linear import compiled
 from holdfast.redact import Redactor
 
 CALLS = 2000

@@ -9,8 +9,9 @@ from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from holdfast import files
 from holdfast.errors import HoldfastError
-from holdfast.members import is_secretive
-from holdfast.patterns import SHORTEST, is_place
+from holdfast.harmless import is_place
+from holdfast.patterns import SHORTEST
+from holdfast.secretive import is_secretive
 
 MOST_FILES, LARGEST_FILE, MOST_VALUES = 20, 1 << 20, 500
 LONGEST = 8192  # characters of a value

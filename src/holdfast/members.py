@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from holdfast.patterns import NAMED, SHORTEST, TAIL, WORDLY, Regex, compiled, is_elsewhere, is_harmless
+from holdfast.harmless import WORDLY, is_elsewhere, is_harmless
+from holdfast.patterns import SHORTEST
+from holdfast.secretive import is_header, is_secretive, matches
 
 NAMING = ("name", "Name", "key", "Key")  # members that give their neighbour `value` a name
-LONGEST_NAME, LONGEST_TIME = 200, 40  # of what may be one, in characters
-SENT = r"(?:http[_-]|proxy[_-]|set[_-]|x[_-])?(?:authorization|cookie)"
-SECRETIVE = rf"(?i)(?:(?:{NAMED}){TAIL}|\A{SENT})\z"
+LONGEST_TIME = 40  # of what may be one, in characters
 TIME = r"\A\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?\z"
-HEADER = rf"(?i)\A(?:{SENT}|x-[a-z0-9-]*(?:{NAMED}){TAIL})\z"
-
-
-def is_secretive(name: str) -> bool:
-    """Whether the name of a member or variable promises a secret."""
-    return len(name) < LONGEST_NAME and _matches(SECRETIVE, name)  # or long names would fill the memory of them
-
-
-def is_header(name: str) -> bool:
-    """Whether a text is the name of a header that carries a secret."""
-    return len(name) < LONGEST_NAME and _matches(HEADER, name)
-
-
-@functools.lru_cache(4096)
-def _matches(source: str, text: str) -> bool:
-    return _compiled(source).search(text.encode("utf-8", "replace")) is not None
-
-
-@functools.cache
-def _compiled(source: str) -> Regex:
-    return compiled(source)
 
 
 def members_of(owner: dict[str, Any]) -> Iterable[tuple[str, Any]]:
@@ -69,8 +47,6 @@ def is_told(name: str, value: str) -> bool:
         return b"=" in data and data.partition(b"=")[0].translate(None, WORDLY).isalnum()
     if name[-13:].lower() == "authorization":
         return not is_harmless(data.partition(b" ")[2].lstrip() or data)
-    if len(value) < LONGEST_TIME and _matches(
-        TIME, value
-    ):  # when a file of that name was touched, or when a token ends
+    if len(value) < LONGEST_TIME and matches(TIME, value):  # when a file of that name was touched, or when a token ends
         return False
     return not data.startswith(b"<") and not value.isdecimal() and not is_elsewhere(data)

@@ -1,4 +1,4 @@
-"""What secrets look like: the patterns, all of them linear, and what is none although it looks like one.
+"""What secrets look like: the patterns, all of them linear, and whether what they find is one.
 
 Each pattern names its kind and which of its groups is hidden. They run over bytes, so that any text will do.
 """
@@ -7,19 +7,13 @@ from __future__ import annotations
 
 import binascii
 import functools
-import math
-from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol, cast
+from collections.abc import Callable
+from typing import NamedTuple
 
-MEMORY = 64 << 20  # bytes that a pattern may use to stay linear without becoming slow
-NAMED = (
-    r"pass(?:word|wd|phrase)|pwd|secret|token|api[_-]?key|apikey|access[_-]?key|account[_-]?key|private[_-]?key"
-    r"|auth[_-]?key|encryption[_-]?key|signing[_-]?key|master[_-]?key|credential|(?-i:_PASS)"
-    r"|(?:db|database|user|admin|root|login|sudo|become|ssh|s?ftp|smtp|mail|imap|ldap|http|proxy|auth|redis|mysql|mongo)"
-    r"[_-]?pass"  # a first_pass is none
-)
-TAIL = r"s?(?:[_-]?(?:key|value|base|b64|base64|string|enc|[0-9]+))*"  # of a name: a token_count is no token
+from holdfast.harmless import DIGITS, LETTERS, PLACEHOLDERS, WORDLY, is_harmless, is_random
+from holdfast.linear import Match, Regex, compiled
+from holdfast.secretive import NAMED, TAIL
+
 SHORTEST = 8  # characters of a text that can be a secret
 
 TOKENS = (
@@ -52,31 +46,12 @@ TOKENS = (
     r"xkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}", r"napi_[A-Za-z0-9]{50,}", r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}",
     r"1//0[A-Za-z0-9_-]{40,}", r"key-[a-f0-9]{32}\b", r"[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}",
 )  # fmt: skip
-DIGITS = b"0123456789"
-LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-WORDLY = b"-_."
-SEPARATED = bytes(byte if byte in LETTERS + DIGITS else 32 for byte in range(256))
-FILLED_IN = (b"<", b"{", b"%", b"[", b"*")
-AFTER_NAMES = b"/.:$[-=+|?("  # what follows a variable in a path, a template or code
-PLACEHOLDERS = (b"undefined", b"required", b"optional", b"password", b"passwd", b"xxxxxx", b"xxxxxxxx", b"...")
 QUOTE = r"\\*[\"']"
 # What a word may begin after: a torn piece of JSON says `\n`, and a terminal is told its colours by a letter.
 EDGE = r"(?:\b|\\[abefnrtv]|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\[[0-9;]*m)"
 GAP = r"[ \t]{0,3}"
 SCHEMES = r"(?:(?:bearer|basic|token|negotiate|apikey|ssws|bot|key)[ \t]{1,3})?"
 SIGNED = r"(?:digest|hawk|oauth|aws4-hmac-sha256|signature)[ \t]{1,3}"
-
-
-class Match(Protocol):
-    def span(self, group: int = 0) -> tuple[int, int]: ...
-
-
-class Regex(Protocol):
-    groups: int
-
-    def search(self, text: bytes) -> Match | None: ...
-    def finditer(self, text: bytes) -> Iterator[Match]: ...
-    def fullmatch(self, text: bytes) -> Match | None: ...
 
 
 class Found(NamedTuple):
@@ -92,22 +67,6 @@ class Pattern(NamedTuple):
     source: str
     group: int = 0
     is_one: Callable[[bytes, Match], bool] = lambda text, match: True
-
-
-def compiled(source: str, *, captures: bool = True) -> Regex:
-    """A pattern that takes linear time; ValueError where it is none."""
-    import re2  # loaded where something is stored or leaves, and nowhere else
-
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.max_mem = MEMORY
-    options.log_errors = False
-    options.never_capture = not captures
-    try:
-        return cast(Regex, re2.compile(source.encode(), options))
-    except re2.error as error:
-        why = error.args[0] if error.args else "it is no pattern"
-        raise ValueError(why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)) from error
 
 
 def _has_digit(text: bytes, match: Match) -> bool:
@@ -147,33 +106,6 @@ def _is_assigned(text: bytes, match: Match) -> bool:
     return True
 
 
-def is_harmless(value: bytes) -> bool:
-    return is_elsewhere(value) or value[:1] in FILLED_IN or value.isdigit() or value.lower() in PLACEHOLDERS
-
-
-def is_elsewhere(value: bytes) -> bool:
-    """Whether a value is the place of a secret, or the variable that holds it."""
-    return is_place(value) or _is_variable(value)
-
-
-def is_place(value: bytes) -> bool:
-    """Whether a value is a path. Base64 and passwords may begin with a slash, too, but rarely hold a word."""
-    if not value.startswith(b"/"):
-        return value.startswith((b"~/", b"./", b"../"))
-    words = value.translate(SEPARATED).split()
-    if any(len(word) > 2 and word.isalpha() and word[1:].islower() for word in words):
-        return True
-    is_name = not value.translate(None, LETTERS + DIGITS + WORDLY + b"/")
-    return is_name and not is_random(value.replace(b"/", b""))
-
-
-def _is_variable(value: bytes) -> bool:
-    """Whether it is `$NAME`, `${…}`, `$(…)` or begins as `$HOME/`: a password may begin with `$`, too."""
-    rest = value[1:].lstrip(LETTERS + DIGITS + b"_")
-    is_name = value[1:2].isalpha() or value[1:2] == b"_"
-    return value[:1] == b"$" and (value[1:2] in (b"{", b"(", b"[") or (is_name and rest[:1] in AFTER_NAMES))
-
-
 def _is_set(text: bytes, match: Match) -> bool:
     """Whether a variable of the environment is set to a secret, of whatever characters: it is no call of a function."""
     start, end = match.span(1)
@@ -203,17 +135,6 @@ def _is_mixed(text: bytes, match: Match) -> bool:
 def _is_random(text: bytes, match: Match) -> bool:
     start, end = match.span(1)
     return is_random(text[start:end])
-
-
-def is_random(value: bytes) -> bool:
-    """Whether a word is made of chance: of all kinds of characters, and no hash, id or path."""
-    if value.count(b"/") > 1 or value.count(b"-") > 3 or value.count(b"_") > 3:
-        return False
-    kinds = (LETTERS[:26], LETTERS[26:], DIGITS)
-    if min(sum(byte in kind for byte in value) for kind in kinds) < 2:
-        return False
-    times = Counter(value).values()
-    return -sum(n / len(value) * math.log2(n / len(value)) for n in times) >= 3.9
 
 
 # A key may be torn, and its lines may have numbers or marks before them. A mere word of one is followed by other text.

@@ -8,31 +8,22 @@ other text passes. It is no promise that nothing secret is left.
 
 from __future__ import annotations
 
-import binascii
 import bisect
 import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from types import NoneType
 from typing import Any
-from urllib.parse import unquote_to_bytes
 
 import msgspec
 
 from holdfast.density import is_dense
+from holdfast.encoded import BASE64, PERCENT, from_base64, from_percent
 from holdfast.known import forms
-from holdfast.members import is_header, is_secretive, is_told, items_of, members_of
-from holdfast.patterns import (
-    KEY,
-    KEY_ENDS,
-    KEY_LINE,
-    MARKS,
-    SHORTEST,
-    Found,
-    Regex,
-    compiled,
-    patterns,
-)
+from holdfast.linear import Regex, compiled
+from holdfast.members import is_told, items_of, members_of
+from holdfast.patterns import KEY, KEY_ENDS, KEY_LINE, MARKS, SHORTEST, Found, patterns
+from holdfast.secretive import is_header, is_secretive
 from holdfast.sieve import is_suspect
 
 BUDGET = 64 << 20  # bytes of text in one value; what comes after them is not looked at, and therefore not kept
@@ -45,9 +36,6 @@ ROUNDS = 8  # until nothing more is found; a second round finds something only w
 BEGINNINGS = '{[" \t\r\n'
 PLAIN = (int, float, NoneType)  # values that are no text and hold none
 OPENING, CLOSING = ("{", "[", '"'), ("}", "]", '"')
-# Base64 of ASCII: the first bit of each of three bytes is 0, so that of four characters three are of one half each.
-ENCODED = r"(?:[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][\w+/-]){6,}[\w+/-]{0,3}={0,2}"
-PERCENT = r"[^\s\"'<>`]*%[0-9A-Fa-f]{2}[^\s\"'<>`]*"
 PASSED = "surrogatepass"
 
 Counts = Counter[str]
@@ -69,7 +57,7 @@ class Redactor:
         self._own = [compiled(source) for source in own]
         self._allow = [compiled(source) for source in allow]
         self._any = [*([self._known] if self._known else []), *self._own]
-        self._encoded = compiled(ENCODED)
+        self._encoded = compiled(BASE64)
         self._left = 0
         self._passed: set[str] = set()  # texts without a secret: a call's are looked at again as those of its event
         self._room = REMEMBERED
@@ -220,7 +208,7 @@ class Redactor:
     def _encoded_spans(self, data: bytes, depth: int) -> list[Found]:
         """Words that hold a secret once they are decoded."""
         found = []
-        ways = [(self._encoded, _from_base64), *([(self._percent, _from_percent)] if b"%" in data else [])]
+        ways = [(self._encoded, from_base64), *([(self._percent, from_percent)] if b"%" in data else [])]
         for regex, decode in ways if depth else ():
             for match in regex.finditer(data):
                 start, end = match.span()
@@ -331,18 +319,3 @@ def _with_marks(data: bytes, found: list[Found]) -> bytes:
         pieces += [data[at:start], _mark(kind).encode()]
         at = end
     return b"".join((*pieces, data[at:]))
-
-
-def _from_base64(word: bytes) -> bytes | None:
-    """The text in a word of base64; None where it is none."""
-    bare = word.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
-    try:
-        plain = binascii.a2b_base64(bare[: len(bare) - (len(bare) % 4 == 1)] + b"=" * (-len(bare) % 4))
-    except (binascii.Error, ValueError):
-        return None
-    return plain if plain.isascii() else None
-
-
-def _from_percent(word: bytes) -> bytes | None:
-    plain = unquote_to_bytes(word)
-    return plain if plain != word else None

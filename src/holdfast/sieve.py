@@ -9,7 +9,9 @@ import functools
 import re
 from collections.abc import Iterable
 
-from holdfast.patterns import NAMED, PATTERNS, Regex, compiled
+from holdfast.linear import Regex, compiled
+from holdfast.patterns import PATTERNS
+from holdfast.secretive import NAMED
 
 REPEATED = re.compile(r"\{([0-9]+)(,[0-9]*)?\}")  # so and so often, in a pattern
 FEW, ENOUGH = 4, 12  # of what is repeated, to be looked at more closely

@@ -13,8 +13,10 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from holdfast.known import find_known
-from holdfast.patterns import NAMED, PATTERNS, compiled
+from holdfast.linear import compiled
+from holdfast.patterns import PATTERNS
 from holdfast.redact import Redactor
+from holdfast.secretive import NAMED
 from holdfast.sieve import loosened
 
 # Put together here, so that nobody who looks for secrets finds any in this file.

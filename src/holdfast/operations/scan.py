@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from holdfast import choosing, files
 from holdfast.errors import HoldfastError
-from holdfast.patterns import MARKS, compiled
+from holdfast.linear import compiled
+from holdfast.patterns import MARKS
 from holdfast.text import path_text
 from holdfast.unredact import texts
 from holdfast.verbs import verb
