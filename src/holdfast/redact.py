@@ -37,6 +37,7 @@ BEGINNINGS = '{[" \t\r\n'
 PLAIN = (int, float, NoneType)  # values that are no text and hold none
 OPENING, CLOSING = ("{", "[", '"'), ("}", "]", '"')
 PASSED = "surrogatepass"
+BETWEEN_TEXTS = "\n\0\n"  # a line and a word end and begin here, as they do with a text; nothing goes on over it
 
 Counts = Counter[str]
 
@@ -91,7 +92,7 @@ class Redactor:
         fresh = set(texts) - self._passed
         if not fresh:
             return True
-        data = "\0".join(fresh).encode("utf-8", PASSED)
+        data = BETWEEN_TEXTS.join(fresh).encode("utf-8", PASSED)
         if len(data) > BUDGET or self._may_hold(data):
             return False
         self._remember(fresh)

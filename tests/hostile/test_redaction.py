@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from holdfast.redact import BUDGET, Redactor, check_pattern
 from tests.promises import tell
@@ -134,6 +134,13 @@ VALUES = st.recursive(
 def test_twice_is_once(value: object) -> None:
     clean, _ = REDACTOR.clean(value)
     assert REDACTOR.clean(clean) == (clean, {})
+
+
+@given(st.lists(TEXTS, min_size=2, max_size=4, unique=True))
+@example(["use it", "DB_PASSWORD=ab$cd&ef(12zz", "and this"])
+def test_texts_lose_together_what_each_of_them_loses_alone(texts: list[str]) -> None:
+    together, _ = Redactor().clean({str(number): text for number, text in enumerate(texts)})
+    assert list(together.values()) == [Redactor().text(text) for text in texts]
 
 
 @given(SECRETS, st.sampled_from(sorted(secrets.SHAPES)))

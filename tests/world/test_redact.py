@@ -226,6 +226,23 @@ def test_a_secret_without_quotes_may_begin_as_a_path_or_a_variable_does(secret: 
     assert redact(f"db_password = {secret} # mine")[0] == "db_password = [redacted assignment] # mine"
 
 
+BEGINNING = [
+    ("DB_PASSWORD=ab$cd&ef(12zz", "ab$cd&ef"),
+    ("machine example.org login ada password correct9horse", "correct9horse"),
+    ("It is lost: -----BEGIN RSA PRIVATE KEY-----", "BEGIN RSA"),
+]
+
+
+@pytest.mark.promise(26)
+@pytest.mark.parametrize(("text", "secret"), BEGINNING)
+def test_a_secret_is_found_in_each_of_many_texts_as_in_one(text: str, secret: str) -> None:
+    """All were looked at as one line: where one ended, no other began, and what passed so was never looked at again."""
+    for number in range(20):
+        clean, counts = Redactor().clean([f"the text {number}, with", text, "the last of them"])
+        assert secret not in str(clean)
+        assert counts.total() == 1
+
+
 EDGES = {
     "lines of JSON": lambda secret: json.dumps({"out": f"it says\n{secret}\n"}) + "\n" + json.dumps({"code": 0}),
     "torn JSON": lambda secret: json.dumps({"out": f"it says\t{secret}\n"})[:-1],
