@@ -93,10 +93,16 @@ class Redactor:
         if not fresh:
             return True
         data = BETWEEN_TEXTS.join(fresh).encode("utf-8", PASSED)
-        if len(data) > BUDGET or self._may_hold(data):
+        if len(data) > BUDGET or self._may_hold(data) or self._is_owned(fresh):
             return False
         self._remember(fresh)
         return True
+
+    def _is_owned(self, texts: set[str]) -> bool:
+        """Whether a pattern of the user's finds something: it may say where a text begins and ends."""
+        return bool(self._own) and any(
+            own.search(data) for data in (text.encode("utf-8", PASSED) for text in texts) for own in self._own
+        )
 
     def _remember(self, texts: set[str]) -> None:
         for text in texts:

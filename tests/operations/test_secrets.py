@@ -177,6 +177,14 @@ def test_a_pattern_of_the_users_hides_and_a_bad_one_is_told_and_passed_over(proj
     assert "acme-1234" not in str(stored_events(project, run))
 
 
+def test_a_pattern_of_the_users_for_a_whole_text_hides_it(project: Workspace) -> None:
+    run = holdfast.start(project, "goal").run.id
+    Command.run("config", "set", "redact.patterns", r"^EMP-\d{6}$", directory=project.root).ok()
+    said = Command.run("note", "EMP-123456", directory=project.root).ok()
+    assert "1 of kind own pattern" in said.err
+    assert "EMP-123456" not in str(stored_events(project, run))
+
+
 # Other people's files
 
 

@@ -243,6 +243,16 @@ def test_a_secret_is_found_in_each_of_many_texts_as_in_one(text: str, secret: st
         assert counts.total() == 1
 
 
+@pytest.mark.promise(26)
+@pytest.mark.parametrize("own", [r"^EMP-\d{6}$", r"\AEMP-\d{6}\z", r"^EMP-\d{6}", r"EMP-\d{6}$"])
+@pytest.mark.parametrize("text", ["EMP-123456", "EMP%2D123456", '["EMP-123456"]'])
+def test_a_pattern_of_the_users_may_say_where_a_text_begins_and_ends(own: str, text: str) -> None:
+    for number in range(20):
+        clean, counts = Redactor(own=[own]).clean([f"the text {number}, with", text, "the last of them"])
+        assert text not in clean
+        assert counts == {"own pattern": 1}
+
+
 EDGES = {
     "lines of JSON": lambda secret: json.dumps({"out": f"it says\n{secret}\n"}) + "\n" + json.dumps({"code": 0}),
     "torn JSON": lambda secret: json.dumps({"out": f"it says\t{secret}\n"})[:-1],
