@@ -145,9 +145,11 @@ BETWEEN = r"(?:\\+[nrt]|[^A-Za-z0-9+/=]){1,14}(?:[0-9]{1,6}[^A-Za-z0-9+/=]{1,4})
 KEY_LINE = rf"\W{{0,14}}(?:[0-9]{{1,6}}\W{{1,4}})?(?:{CODE}*|[A-Z][A-Za-z-]+: .*|{KEY_ENDS})\W{{0,4}}"
 LAST = rf"(?:{BETWEEN}{CODE}{{1,9}})?"
 NAME = rf"[A-Za-z0-9_.-]*(?:{NAMED}){TAIL}"
+MARKS = r"\[redacted [a-z ]+\]"
+TYPED = r"(?:[^\s\"'\\\[]|\[[^\s\"'\\r])[^\s\"'\\]{2,}"  # no mark: the next round finds what stands after that
 CURL = rf"{EDGE}curl\b(?:[^\n]|\\\n)*?\s"
 # Its options and addresses alone: in prose, `-a` after the word belongs to another command.
-HTTPIE = rf"{EDGE}https?[ ]+(?:(?:[A-Z]+|[^\s\"'\\]*[./:=-][^\s\"'\\]*)[ ]+)*"
+HTTPIE = rf"{EDGE}https?[ ]+(?:(?:[A-Z]+|[^\s\"'\\]*[./:=-](?:{MARKS}|[^\s\"'\\]*))[ ]+)*?"
 TO = rf"[ =]{{0,2}}(?:{QUOTE})?"  # of an option, to its value
 BARE = r"[^\s\"'`,;&<>(){}\[\]$\\]"
 MONGO = r"mongo(?:sh|dump|restore|export|import)"  # to run a server of that name has a `-p`, too: its port
@@ -183,21 +185,21 @@ PATTERNS = (
         "header", rf"(?i){EDGE}cookie(?:{QUOTE})?{GAP}:{GAP}(?:{QUOTE})?([A-Za-z0-9_.-]+=[^\s\"'\\][^\n\"'\\]{{7,}})", 1
     ),
     Pattern("header", rf"(?i){EDGE}bearer[ \t]{{1,3}}([A-Za-z0-9._~+/=-]{{12,}})", 1, _is_sent),
-    Pattern("header", rf"{CURL}(?:-[a-zA-Z]*u|--user|--proxy-user){TO}[^\s:\"'\\]+:([^\s\"'\\]{{3,}})", 1),
+    Pattern("header", rf"{CURL}(?:-[a-zA-Z]*[uU]|--user|--proxy-user){TO}[^\s:\"'\\]+:({TYPED})", 1),
     Pattern("header", rf"{CURL}(?:-[a-zA-Z]*b|--cookie){TO}([A-Za-z0-9_.-]+=[^\n\"'\\]{{8,}}){QUOTE}", 1),
     Pattern(
-        "assignment", rf"\b(?:mysql|mysqldump|mysqladmin|mariadb)\s(?:[^\n]*\s)?-p(?:{QUOTE})?([^\s\"'\\=]{{4,}})", 1
+        "assignment", rf"\b(?:mysql|mysqldump|mysqladmin|mariadb)\s(?:[^\n]*?\s)?-p(?:{QUOTE})?([^\s\"'\\]{{4,}})", 1
     ),
-    Pattern("header", rf"{HTTPIE}(?:-a|--auth){TO}[^\s:\"'\\]+:([^\s\"'\\]{{3,}})", 1, _is_typed),
+    Pattern("header", rf"{HTTPIE}(?:-a|--auth){TO}[^\s:\"'\\]+:({TYPED})", 1, _is_typed),
     Pattern(
         "assignment",
-        rf"\b(?:sshpass|(?:docker|podman)[ ]login|{MONGO})\b[^\n]*?\s-p{TO}([^\s\"'\\=]{{4,}})",
+        rf"\b(?:sshpass|(?:docker|podman)[ ]login|{MONGO})\b[^\n]*?\s-p{TO}([^\s\"'\\]{{4,}})",
         1,
         _is_sent,
     ),
     Pattern("assignment", rf"-pass(?:in|out)?[ ]{{1,3}}(?:{QUOTE})?pass:([^\s\"'\\]{{4,}})", 1, _is_typed),
     Pattern("assignment", rf"(?i)\b{SQL}\s+{QUOTE}([^\"'\\\n]{{4,100}}){QUOTE}", 1, _is_typed),
-    Pattern("assignment", rf"\bredis-cli\b[^\n]*?\s-a{TO}([^\s\"'\\=]{{4,}})", 1, _is_sent),
+    Pattern("assignment", rf"\bredis-cli\b[^\n]*?\s-a{TO}([^\s\"'\\]{{4,}})", 1, _is_sent),
     Pattern("assignment", r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+([^\s\\]{4,})", 1),
     Pattern(
         "assignment",
@@ -240,7 +242,6 @@ PATTERNS = (
     ),
     Pattern("random text", rf"(?i)\b(?:{NAMED})s?\b[^\n]{{0,24}}?[\s\"'`=:(]([A-Za-z0-9+/_=-]{{24,}})", 1, _is_random),
 )
-MARKS = r"\[redacted [a-z ]+\]"
 
 
 @functools.cache

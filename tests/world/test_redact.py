@@ -174,6 +174,33 @@ def test_what_says_of_itself_that_it_is_a_secret_is_found(text: str, secret: str
     assert "[redacted " in clean
 
 
+# One line, its secrets, and what else must stay
+SEVERAL = [
+    ("mysqldump -uroot -pOldPass123 db | mysql -uroot -pNewPass456 db", ["OldPass123", "NewPass456"], " db | mysql "),
+    ("mysql -uroot -pOldPass123 db && find . -print", ["OldPass123"], " db && find . -print"),
+    ("mysql -uroot -pS3c=retPass db", ["S3c", "retPass"], " db"),
+    ("mariadb -p'[correct9horse' db", ["correct9horse"], " db"),
+    ("curl -u a:pw1secret --proxy-user b:pw2secret http://x", ["pw1secret", "pw2secret"], " http://x"),
+    ("curl -U b:pw2secret -u a:[pw1secret http://x", ["pw1secret", "pw2secret"], " http://x"),
+    ("curl -u a:pw1secret http://x; curl -u b:pw2secret http://y", ["pw1secret", "pw2secret"], " http://x; curl "),
+    ("curl -b 'a=pw1secret' -b 'b=pw2secret' http://x", ["pw1secret", "pw2secret"], " http://x"),
+    ("http -a ada:pw1secret --auth=b:pw2secret example.org", ["pw1secret", "pw2secret"], " example.org"),
+    ("sshpass -p pw1s=cret9 ssh -p 2222 a 'sshpass -p =pw2secret ssh b'", ["cret9", "pw2secret"], " ssh -p 2222 a "),
+    ("redis-cli -a pw1secret== get a | redis-cli -a pw2=secret set a", ["pw1secret", "==", "secret set"], " get a | "),
+    ("mongodump -p=pw1s=cret | mongorestore -p pw2secret", ["cret |", "pw2secret"], " | mongorestore "),
+    ("docker login -p pw1secret a && docker login -p pw2secret b", ["pw1secret", "pw2secret"], " a && docker login "),
+]
+
+
+@pytest.mark.promise(26)
+@pytest.mark.parametrize(("text", "hidden", "kept"), SEVERAL)
+def test_all_passwords_of_a_command_line_are_found_and_nothing_else(text: str, hidden: list[str], kept: str) -> None:
+    clean, _ = redact(text)
+    assert [secret for secret in hidden if secret in clean] == []
+    assert kept in clean
+    assert redact(clean) == (clean, {})
+
+
 HEADERS = [
     {"Authorization": "Basic dXNlcjpodW50ZXIyMg=="},
     {"authorization": "Xk9vQ2mLp7Rt4Wz8"},
