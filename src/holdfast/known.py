@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice, zip_longest
 from pathlib import Path
 from urllib.parse import quote, quote_plus, unquote, urlsplit
 
@@ -13,21 +14,41 @@ from holdfast.harmless import is_place
 from holdfast.patterns import SHORTEST
 from holdfast.secretive import is_secretive
 
-MOST_FILES, LARGEST_FILE, MOST_VALUES = 20, 1 << 20, 500
+MOST_FILES, LARGEST_FILE, MOST_VALUES = 20, 1 << 20, 500  # of files; of the environment all are known
+OWN_FILES = (".env", ".env.local")  # which most projects do not commit
 LONGEST = 8192  # characters of a value
 LOST = "\ufffd"  # what was no text
 PLAIN_WORD = 12  # letters below which a word of small letters is no secret: it would be found in every text
 
 
 def find_known(environ: Mapping[str, str], root: Path) -> frozenset[str]:
-    """The values that are secret here: of variables whose names say so, and the passwords of addresses."""
-    found = set(_secrets_in(environ.items()))
-    with contextlib.suppress(OSError):
-        for path in sorted(root.glob(".env*"))[:MOST_FILES]:
-            with contextlib.suppress(HoldfastError):
-                text = (files.read(path, LARGEST_FILE) or b"").decode("utf-8", "replace")
-                found |= set(_secrets_in(_assignments(text)))
-    return frozenset(sorted(found, key=len)[-MOST_VALUES:])
+    """The values that are secret here: of variables whose names say so, and the passwords of addresses.
+
+    There is room for so many of files; a repository that somebody else made pushes out none of the environment.
+    """
+    of_files = _in_turn([_in_file(path) for path in _env_files(root)])
+    return frozenset(_secrets_in(environ.items())) | frozenset(islice(of_files, MOST_VALUES))
+
+
+def _env_files(root: Path) -> list[Path]:
+    """Those that are likely to be the user's own come first."""
+    try:
+        return sorted(root.glob(".env*"), key=lambda path: (path.name not in OWN_FILES, path.name))[:MOST_FILES]
+    except OSError:
+        return []
+
+
+def _in_file(path: Path) -> list[str]:
+    """The secrets of a file, the longest first."""
+    with contextlib.suppress(OSError, HoldfastError):
+        text = (files.read(path, LARGEST_FILE) or b"").decode("utf-8", "replace")
+        return sorted(set(_secrets_in(_assignments(text))), key=lambda value: (-len(value), value))
+    return []
+
+
+def _in_turn(found: list[list[str]]) -> Iterator[str]:
+    """One of each file after the other, so that none of them takes all the room."""
+    return (value for row in zip_longest(*found) for value in row if value is not None)
 
 
 def forms(value: str) -> Iterator[str]:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import example, given, strategies as st
 
-from holdfast.known import find_known
+from holdfast.known import MOST_FILES, MOST_VALUES, find_known
 from holdfast.linear import compiled
 from holdfast.patterns import PATTERNS
 from holdfast.redact import Redactor
@@ -470,6 +470,21 @@ LINES_OF_ENV = [
 def test_a_line_of_an_env_file_is_read_as_programs_do(tmp_path: Path, line: str, secret: str) -> None:
     (tmp_path / ".env").write_bytes(f"{line}\n".encode())
     assert Redactor(find_known({}, tmp_path)).text(f"it is {secret} so") == "it is [redacted known value] so"
+
+
+@pytest.mark.promise(26)
+def test_a_file_pushes_out_no_value_of_the_environment_or_of_another_file(tmp_path: Path) -> None:
+    """A cloned repository brings an example with as many long values as there is room for."""
+    many = "".join(f"A_{number}_SECRET={number:x<80}\n" for number in range(MOST_VALUES + 100))
+    for number in range(MOST_FILES + 5):
+        (tmp_path / f".env.{number:02}").write_text(many.replace("x", chr(97 + number)))
+    theirs = {".env": "correct-horse-7", ".env.local": "correct-horse-8", ".env.05": "correct-horse-9"}
+    for name, secret in theirs.items():
+        (tmp_path / name).write_text(f"SHOP_PASSWORD={secret}\n")
+    environ = {f"SHOP_{number}_PASSWORD": f"battery-{number}" for number in range(MOST_VALUES + 100)}
+    found = find_known(environ, tmp_path)
+    assert {*environ.values(), *theirs.values()} <= found
+    assert len(found) <= len(environ) + MOST_VALUES
 
 
 def test_place_is_no_secret_though_its_name_promises_one(tmp_path: Path) -> None:
