@@ -5,17 +5,50 @@ from __future__ import annotations
 import math
 from collections import Counter
 
+from holdfast.secretive import is_secretive
+
 DIGITS = b"0123456789"
 LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 WORDLY = b"-_."
 SEPARATED = bytes(byte if byte in LETTERS + DIGITS else 32 for byte in range(256))
+NUMERIC = DIGITS + b"_.,/~kM%"  # how people and programs write how many tokens were used, and of how many
+TYPES = (b"int", b"uint", b"bigint", b"biguint", b"float", b"complex", b"bytes")  # with their bits behind them
+MOST_BITS = 3  # digits of them
+LONGEST_ENDING = 5  # of the name of a file
 FILLED_IN = (b"<", b"{", b"%", b"[", b"*")
 AFTER_NAMES = b"/.:$[-=+|?("  # what follows a variable in a path, a template or code
 PLACEHOLDERS = (b"undefined", b"required", b"optional", b"password", b"passwd", b"xxxxxx", b"xxxxxxxx", b"...")
 
 
 def is_harmless(value: bytes) -> bool:
-    return is_elsewhere(value) or value[:1] in FILLED_IN or value.isdigit() or value.lower() in PLACEHOLDERS
+    return is_elsewhere(value) or value[:1] in FILLED_IN or is_number(value) or value.lower() in PLACEHOLDERS
+
+
+def is_number(value: bytes) -> bool:
+    return value.lstrip(b"~")[:1].isdigit() and not value.translate(None, NUMERIC)
+
+
+def is_code(value: bytes) -> bool:
+    """Whether what stands behind a name, without quotes, is a type or the attribute that has the secret."""
+    names = value.split(b".")
+    is_path = len(names) > 1 and all(_is_identifier(name) for name in names)
+    return (is_path and is_secretive(names[-1].decode())) or _is_type(value)
+
+
+def _is_identifier(name: bytes) -> bool:
+    return name[:1].strip(DIGITS) != b"" and not name.translate(None, LETTERS + DIGITS + b"_")
+
+
+def _is_type(value: bytes) -> bool:
+    """Whether it is `uint64`, `Uint8Array` or such a one joined to words, as in `Uint8Array|null`."""
+    left = [word for word in value.split(b"|") if not _is_primitive(word.lower())]
+    return b"|".join(left) != value and all(word.isalpha() for word in left)
+
+
+def _is_primitive(word: bytes) -> bool:
+    sized = word.removesuffix(b"_t").removesuffix(b"array").removesuffix(b"clamped")
+    stem = sized.rstrip(DIGITS)
+    return stem in TYPES and 0 < len(sized) - len(stem) <= MOST_BITS
 
 
 def is_elsewhere(value: bytes) -> bool:
@@ -26,12 +59,28 @@ def is_elsewhere(value: bytes) -> bool:
 def is_place(value: bytes) -> bool:
     """Whether a value is a path. Base64 and passwords may begin with a slash, too, but rarely hold a word."""
     if not value.startswith(b"/"):
-        return value.startswith((b"~/", b"./", b"../"))
-    words = value.translate(SEPARATED).split()
-    if any(len(word) > 2 and word.isalpha() and word[1:].islower() for word in words):
+        return value.startswith((b"~/", b"./", b"../")) or _is_file(value)
+    if any(len(word) > 2 and _is_word(word) for word in value.translate(SEPARATED).split()):
         return True
-    is_name = not value.translate(None, LETTERS + DIGITS + WORDLY + b"/")
-    return is_name and not is_random(value.replace(b"/", b""))
+    return _is_path(value) and not is_random(value.replace(b"/", b""))
+
+
+def _is_file(value: bytes) -> bool:
+    """Whether it leads from here to a file, half of it words: base64 has slashes, too, but no point and no words."""
+    folders, _, name = value.rpartition(b"/")
+    stem, _, ending = name.rpartition(b".")
+    if not folders or not stem or not ending[:1].isalpha() or len(ending) > LONGEST_ENDING or not _is_path(value):
+        return False
+    words = value.translate(SEPARATED).split()
+    return 2 * sum(map(_is_word, words)) >= len(words) and not any(is_random(part) for part in value.split(b"/"))
+
+
+def _is_path(value: bytes) -> bool:
+    return not value.translate(None, LETTERS + DIGITS + WORDLY + b"/")
+
+
+def _is_word(word: bytes) -> bool:
+    return word.isalpha() and word[1:].islower()
 
 
 def _is_variable(value: bytes) -> bool:

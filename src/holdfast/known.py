@@ -10,7 +10,7 @@ from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from holdfast import files
 from holdfast.errors import HoldfastError
-from holdfast.harmless import is_place
+from holdfast.harmless import is_number, is_place
 from holdfast.patterns import SHORTEST
 from holdfast.secretive import is_secretive
 
@@ -78,10 +78,11 @@ def _secrets_in(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _is_secret(value: str) -> bool:
-    if not SHORTEST <= len(value) <= LONGEST or is_place(value.encode("utf-8", "surrogateescape")):
+    data = value.encode("utf-8", "surrogateescape")
+    if not SHORTEST <= len(value) <= LONGEST or is_place(data) or is_number(data):
         return False
     is_word = value.isalpha() and value.islower() and len(value) < PLAIN_WORD
-    return not (is_word or value.isdecimal() or LOST in value)
+    return not (is_word or LOST in value)
 
 
 def _assignments(text: str) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from holdfast.harmless import WORDLY, is_elsewhere, is_harmless
+from holdfast.harmless import WORDLY, is_elsewhere, is_harmless, is_number
 from holdfast.patterns import SHORTEST
 from holdfast.secretive import is_header, is_secretive, matches
 
@@ -49,4 +49,4 @@ def is_told(name: str, value: str) -> bool:
         return not is_harmless(data.partition(b" ")[2].lstrip() or data)
     if len(value) < LONGEST_TIME and matches(TIME, value):  # when a file of that name was touched, or when a token ends
         return False
-    return not data.startswith(b"<") and not value.isdecimal() and not is_elsewhere(data)
+    return not data.startswith(b"<") and not is_number(data) and not is_elsewhere(data)

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
-from holdfast.harmless import DIGITS, LETTERS, PLACEHOLDERS, WORDLY, is_harmless, is_random
+from holdfast.harmless import DIGITS, LETTERS, PLACEHOLDERS, WORDLY, is_code, is_harmless, is_random
 from holdfast.linear import Match, Regex, compiled
 from holdfast.secretive import NAMED, TAIL
 
@@ -100,7 +100,9 @@ def _is_assigned(text: bytes, match: Match) -> bool:
     name = text[begin:start]
     if name[-1:] in (b'"', b"'"):
         return True
-    if not value.translate(None, WORDLY).strip(LETTERS):  # one word, or an attribute of something
+    if is_code(value):
+        return False
+    if not value.translate(None, WORDLY + b"|").strip(LETTERS):  # one word or a choice of them, or an attribute
         is_tight = name.endswith(b"=") and not name[:-1].endswith((b" ", b"\t")) and b"." not in value
         return is_tight and after not in (b",", b")") and text[begin - 1 : begin] != b"("
     return True

@@ -118,6 +118,19 @@ def lock_files(chance: Chance) -> Iterator[str]:
         yield f"  integrity sha512-{full}\n"
 
 
+def code(chance: Chance) -> Iterator[str]:
+    """Lines that name a secret and hold none: numbers, types, attributes and files."""
+    for _ in range(50):
+        name = chance.choice(["token", "password", "private_key", "api_key", "secret", "accessToken"])
+        word = some(chance, string.ascii_lowercase, chance.randrange(4, 9))
+        used, most = chance.randrange(10**5, 10**7), chance.randrange(10**5, 10**7)
+        yield f"MAX_TOKENS = {most:_}\ntokens: {used}/{most}\nTokens: {used / 1000:.1f}k/{most // 1000}k\n"
+        yield f"total_tokens: {chance.choice(['uint64', 'float32', 'Int32Array', 'bytes32', 'uint8_t'])}\n"
+        yield f"{name}: {chance.choice(['string|null', 'str|None', 'Uint8Array|undefined'])};\n"
+        yield f"{name}2 = {word}.{name}1\nself.{name} = self.{word}.{name}_2\n"
+        yield f"{name} = {word}/ssl/{word}.pem\n{name}: src/{word}/{name}.ts\n"
+
+
 def ids(chance: Chance) -> Iterator[str]:
     """Ids, hashes and paths, each of which must stay whole."""
     for _ in range(200):

@@ -97,6 +97,7 @@ def corpora() -> dict[str, list[str]]:
         "documents": [path.read_text() for path in sorted((TREE / "docs").rglob("*.md"))],
         "lock files": list(secrets.lock_files(chance)),
         "git log": [secrets.git_log(chance)],
+        "code that names secrets": list(secrets.code(chance)),
     }
 
 

@@ -380,6 +380,29 @@ PLAIN = [
     "ALTER USER shop WITH PASSWORD '<password>'",
     "x['token'] == 'something-else'",
 ]
+CODE = [
+    "MAX_TOKENS = 200_000",
+    "MAX_TOKENS=1_000_000",
+    "tokens: 123456/200000",
+    "Tokens: 45.2k/200k",
+    "tokens: ~1.25M/2M, or 62.5%",
+    "tokens: 1234.567",
+    "total_tokens: uint64",
+    "privateKey: Uint8Array",
+    "token: Uint8Array|null;",
+    "secret: bytes32",
+    "token: string|null;",
+    "token: str|None = None",
+    "password2 = form.password1",
+    "self.token = self.config.token2",
+    "login(password=form.password1, token=args.token_2)",
+    "ssl_private_key = conf/ssl/key.pem",
+    "SSL_PRIVATE_KEY=conf/ssl/key.pem",
+    "private_key: certs/server.pem",
+    'private_key = "certs/server-2.p12"',
+    "secret: src/auth/secret.ts",
+    "token: src/authTokens/TokenStore2.tsx",
+]
 VALUES: list[Any] = [
     {"Authorization": "Bearer ${GITHUB_TOKEN}"},
     {"Authorization": "Bearer <your token 1>"},
@@ -394,7 +417,41 @@ VALUES: list[Any] = [
     ["authorization", "What a user may do"],
     ["cookie", "express-session@1.17.3"],
     ["token", "toolu_0123456789"],
+    {"tokens": "45.2k/200k", "max_tokens": "1_000_000"},
+    {"private_key": "certs/server.pem"},
 ]
+
+
+# Passwords that are nearly what stands above
+NEARLY = [
+    ("password = 200_000x", "200_000x"),
+    ("db_password: 12.34-56/78", "34-56/78"),
+    ("password: uint6412", "uint6412"),
+    ("secret = pa|ss|w0rd", "pa|ss|w0rd"),
+    ("host=db password=correct|horse", "correct|horse"),
+    ("token: form.Xk9vQ2mLp7", "form.Xk9vQ2mLp7"),
+    ("API_TOKEN=form.password1", "form.password1"),
+    ("secret: aB3/xY9.zQ", "aB3/xY9.zQ"),
+    ("secret: Xk9vQ2mLp7Rt4Wz8/hello.pem", "Xk9vQ2mLp7Rt4Wz8"),
+    ("secret: correct/horse+9.pem", "horse+9.pem"),
+    ("secret = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "K7MDENG"),
+]
+
+
+@pytest.mark.promise(26)
+@pytest.mark.parametrize(("text", "secret"), NEARLY)
+def test_a_secret_that_resembles_code_is_found(text: str, secret: str) -> None:
+    clean, counts = redact(text)
+    assert secret not in clean
+    assert counts == {"assignment": 1}
+
+
+@pytest.mark.promise(26)
+@pytest.mark.parametrize("text", CODE)
+def test_numbers_types_attributes_and_files_are_no_secrets(text: str) -> None:
+    for shape in ("{}", "so\n    {}\nit is", "+ {}", '{{"line": "{}"}}'):
+        said = shape.format(text)
+        assert redact({"text": said}) == ({"text": said}, {})
 
 
 @pytest.mark.parametrize("text", PLAIN)
