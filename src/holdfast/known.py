@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -10,7 +11,7 @@ from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from holdfast import files
 from holdfast.errors import HoldfastError
-from holdfast.harmless import is_number, is_place
+from holdfast.harmless import is_elsewhere, is_number, is_place
 from holdfast.patterns import SHORTEST
 from holdfast.secretive import is_secretive
 
@@ -18,7 +19,9 @@ MOST_FILES, LARGEST_FILE, MOST_VALUES = 20, 1 << 20, 500  # of files; of the env
 OWN_FILES = (".env", ".env.local")  # which most projects do not commit
 LONGEST = 8192  # characters of a value
 LOST = "\ufffd"  # what was no text
-PLAIN_WORD = 12  # letters below which a word of small letters is no secret: it would be found in every text
+PLAIN_WORD = 12  # letters below which a word is no secret
+PART = r"(?:[A-Z]?[a-z]+|[A-Z]+)"
+NAME = re.compile(rf"{PART}(?:[_-]{PART})*|[A-Z]?[a-z]{{3,}}[A-Z][a-z]+")  # of more capitals is what chance made
 
 
 def find_known(environ: Mapping[str, str], root: Path) -> frozenset[str]:
@@ -78,11 +81,26 @@ def _secrets_in(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _is_secret(value: str) -> bool:
-    data = value.encode("utf-8", "surrogateescape")
-    if not SHORTEST <= len(value) <= LONGEST or is_place(data) or is_number(data):
+    if not SHORTEST <= len(value) <= LONGEST or LOST in value:
         return False
-    is_word = value.isalpha() and value.islower() and len(value) < PLAIN_WORD
-    return not (is_word or LOST in value)
+    data = value.encode("utf-8", "surrogateescape")
+    return not (is_place(data) or is_number(data) or _is_named(value) or _is_filled_in_later(value) or _is_word(value))
+
+
+def _is_named(value: str) -> bool:
+    """Whether it is the variable that holds the secret, as `$NAME` or `${…}`: `$ecretPass9` is none."""
+    name = value[1:].partition("/")[0]
+    return is_elsewhere(value.encode("utf-8", "surrogateescape")) and (value[1:2] in "{([" or name.isupper())
+
+
+def _is_filled_in_later(value: str) -> bool:
+    """Whether it stands in brackets, or is one sign over and over."""
+    return value[0] + value[-1] in ("<>", "{}", "[]") or len(set(value)) == 1
+
+
+def _is_word(value: str) -> bool:
+    """Whether it is a word, or a name of a few: it would be found in every text."""
+    return len(value) < PLAIN_WORD and bool((value.isalpha() and value.islower()) or NAME.fullmatch(value))
 
 
 def _assignments(text: str) -> Iterator[tuple[str, str]]:

@@ -556,6 +556,36 @@ def test_place_is_no_secret_though_its_name_promises_one(tmp_path: Path) -> None
     assert find_known(environ, tmp_path) == set()
 
 
+NO_VALUES = [
+    "accessToken", "change_me", "CHANGE-ME", "ChangeMe", "Passwort", "CHANGEME", "********", "xxxxxxxxxxxxxxxx",
+    "${DB_PASSWORD}", "$GH_TOKEN_CI", "$(cat token_2)", "$HOME/.token", "<your token 1>", "{{ token_1 }}",
+    "[a token 1]", "certs/server.pem", "1_000_000",
+]  # fmt: skip
+REAL_VALUES = [
+    "*Abc123!", "%9dkX72mLq", "<Abc123!", "[x]Abc123!", "{Abc123}!", "XkQvLmRt", "aXkqvLmR", "change_m3", "$ecretPass9",
+    "correctHorseBattery", "correct-horse-battery", "__________x", "********1",
+]  # fmt: skip
+
+
+@pytest.mark.promise(26)
+@pytest.mark.parametrize("value", NO_VALUES)
+@pytest.mark.parametrize("home", ["environment", ".env.example"])
+def test_a_name_or_what_is_yet_to_be_filled_in_is_no_known_value(tmp_path: Path, home: str, value: str) -> None:
+    """An example of a project hid them in all that was said: `const [redacted known value] = …`."""
+    (tmp_path / ".env.example").write_text(f"TOKEN_KEY='{value}'\n" if home != "environment" else "")
+    known = find_known({"TOKEN_KEY": value} if home == "environment" else {}, tmp_path)
+    said = f"const {value} is what it says"
+    assert Redactor(known).text(said) == said
+
+
+@pytest.mark.promise(26)
+@pytest.mark.parametrize("value", REAL_VALUES)
+def test_a_known_value_may_begin_as_what_is_yet_to_be_filled_in_does(tmp_path: Path, value: str) -> None:
+    (tmp_path / ".env").write_text(f"TOKEN_KEY='{value}'\n")
+    assert value in find_known({}, tmp_path)
+    assert find_known({"TOKEN_KEY": value}, tmp_path / "none") == {value}
+
+
 def test_without_secrets_nothing_is_looked_for(tmp_path: Path) -> None:
     (tmp_path / ".env").symlink_to("/etc/passwd")
     (tmp_path / ".env.raw").write_bytes(b"A_TOKEN=\xff\xfe\xff\xfe\xff\xfe\xff\xfe")
