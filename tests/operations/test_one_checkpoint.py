@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -190,6 +191,8 @@ def whole(repository: Path, clock: TickingClock) -> Iterator[Workspace]:
         commit(repository)
         put(repository, {"new": "new\n", "other/new": "new too\n"})
         git(repository, "add", "new")
+        later = time.time() + 60  # what is as young as the index is read, and kept in a pack of ours
+        os.utime(repository / ".git/index", (later, later))
         take(workspace)
         put(repository, {"new": "newer\n"})
         take(workspace)

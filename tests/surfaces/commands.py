@@ -70,7 +70,7 @@ CASES = [
         "Add retries to the client\n{run}  active since .*Next: t1  Write the tests\n.*Decided: d1  Use backoff\n.*"
         "Also open: {earlier}  paused  Fix the flaky test\n",
         "",
-        "directory store off run last_session present others troubles set_aside warnings unfinished checkpoint untrusted",
+        "directory store off run last_session present others troubles set_aside unread warnings unfinished checkpoint untrusted",
     ),
     Case("brief", (), BRIEF, "", "run text made budget left_out"),
     Case("runs", (), r"#  run +status +last +goal\n1  {run}  active .*\n2  {earlier}  paused .*\n", "", "runs next"),
@@ -189,7 +189,7 @@ CASES = [
         (),
         "Whole: 2 runs, [0-9]+ events\n",
         "",
-        "runs events problems set_aside checkpoints objects promised faces",
+        "runs events problems set_aside checkpoints objects promised faces unread",
     ),
     Case(
         "repair",

@@ -108,7 +108,7 @@ def test_trees_are_sorted_and_read_as_git_does(store: tuple[Path, Format]) -> No
     assert {entry.mode for entry in entries} == {0o100644, 0o100755, 0o120000, DIRECTORY}
 
 
-def test_what_is_there_is_known_wherever_it_lies(store: tuple[Path, Format], tmp_path: Path) -> None:
+def test_what_a_pack_holds_is_known_and_what_is_loose_has_a_file(store: tuple[Path, Format], tmp_path: Path) -> None:
     root, form = store
     put(root, {"packed": "packed"})
     commit(root)
@@ -120,8 +120,9 @@ def test_what_is_there_is_known_wherever_it_lies(store: tuple[Path, Format], tmp
     commit(borrower)
     write_pack(borrower / ".git/objects", {form.id_of(BLOB, b"ours"): (BLOB, b"ours")}, form)
     known = Known(borrower / ".git/objects", form)
-    there = {text: known.has(form.id_of(BLOB, text.encode())) for text in ("packed", "loose", "ours", "absent")}
-    assert there == {"packed": True, "loose": True, "ours": True, "absent": False}
+    names = {text: form.id_of(BLOB, text.encode()) for text in ("packed", "loose", "ours", "absent")}
+    assert {text for text, id in names.items() if known.has(id)} == {"packed", "ours"}
+    assert {text for text, id in names.items() if known.find_loose(id)} == {"loose"}
 
 
 def test_alternates_that_are_relative_or_a_loop_do_no_harm(store: tuple[Path, Format], tmp_path: Path) -> None:
@@ -132,8 +133,10 @@ def test_alternates_that_are_relative_or_a_loop_do_no_harm(store: tuple[Path, Fo
     (other / "info").mkdir(parents=True)
     (other / "info/alternates").write_text(f"# comment\n\n../../{root.name}/.git/objects\n../objects\n/not/there\n")
     known = Known(other, form)
-    assert known.has(form.id_of(BLOB, b"x"))
-    assert not known.has(form.id_of(BLOB, b"y"))
+    assert known.find_loose(form.id_of(BLOB, b"x"))
+    assert not known.find_loose(form.id_of(BLOB, b"y"))
+    git(root, "repack", "-adq")
+    assert Known(other, form).has(form.id_of(BLOB, b"x"))
 
 
 def test_an_index_finds_every_name_and_no_other(store: tuple[Path, Format]) -> None:
