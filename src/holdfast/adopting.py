@@ -97,7 +97,7 @@ def take_face(workspace: Workspace, journal: Journal, run_id: str, face: Version
 
 def body_of(workspace: Workspace, run_id: str, face: Version) -> Body:
     """What a state file says, as an event."""
-    told = faber.tell(workspace.hide(face.value), run_id)  # before it is cut to its length
+    told = faber.tell(workspace.hide(faber.telling(face.value)), run_id)  # before it is cut to its length
     return {
         "path": _name(workspace, face.path),
         "digest": digest(face.data),

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
-TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+TOKEN = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],:]|[^\s{}\[\],:"]+'
 HALF = re.compile("[\ud800-\udfff]")
 DEPTH = 100
 MARK = "\ufeff"
@@ -123,10 +123,15 @@ def _at(text: str, path: Path) -> Node:
     return node
 
 
+@functools.cache
+def _token() -> re.Pattern[str]:
+    return re.compile(TOKEN, re.DOTALL)  # few texts are edited inside, and it takes its time to be made
+
+
 @functools.lru_cache(maxsize=1)  # one edit asks for it several times
 def _tree(text: str) -> Node:
     """Where everything stands in a text that is known to be JSON."""
-    tokens = [(found.group(), found.start()) for found in TOKEN.finditer(text, text.startswith(MARK))]
+    tokens = [(found.group(), found.start()) for found in _token().finditer(text, text.startswith(MARK))]
     place = 0
 
     def value() -> Node:

@@ -13,6 +13,7 @@ import os
 import re
 import sys
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -94,7 +95,7 @@ def _create(temporary: Path, path: Path) -> bytes | None:
 
 
 def _mark(data: bytes) -> str:
-    return files.digest(data)[:8]
+    return f"{zlib.crc32(data):08x}"
 
 
 def _settle_all(path: Path, stale: float) -> None:

@@ -321,6 +321,25 @@ SHAPES: dict[str, dict[str, Any]] = {
 }
 
 
+class Asked(dict[str, Any]):
+    """A state that remembers which of its members anybody asked for."""
+
+    def __init__(self, state: dict[str, Any]) -> None:
+        super().__init__(state)
+        self.names: set[str] = set()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.names.add(name)
+        return super().get(name, default)
+
+
+@pytest.mark.parametrize("state", [{}, a_state(), a_schema_state(), with_a_session()], ids=["empty", "a", "b", "c"])
+def test_no_member_is_told_of_that_is_not_looked_through_for_secrets(state: dict[str, Any]) -> None:
+    asked = Asked(state)
+    assert tell(asked, RUN) == tell(faber.telling(state), RUN)
+    assert asked.names <= set(faber.TELLING)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_s1_s2_s11_phases_are_understood_in_every_shape(shape: str) -> None:
     assert tell(a_state(**SHAPES[shape]), RUN).phases == list(statuses().items())

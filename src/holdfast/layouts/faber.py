@@ -43,6 +43,10 @@ STATUSES = {
     "failed": Status.FAILED,
     "cancelled": Status.ABORTED,
 }
+TELLING = (
+    *("status", "current_phase", "current_step", "current_step_id", "phases", "phase_states", "updated_at"),
+    *("workflow_id", "workflow_name", "target", "work_id", "plan_id", "work_items"),
+)
 PHASE_NAMES = ("phase_name", "name", "phase", "id")
 PARTIAL = re.compile(r"\s*\(partial\)\s*\Z", re.IGNORECASE)
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -226,6 +230,11 @@ class Told(Struct):
     plan_id: str | None
     run_suffix: str | None
     updated: str | None
+
+
+def telling(state: dict[str, Any]) -> dict[str, Any]:
+    """The members of which `tell` tells: most of a long state are steps and events, and need not be looked through."""
+    return {name: state[name] for name in TELLING if name in state}
 
 
 def tell(state: dict[str, Any], run_id: str) -> Told:
