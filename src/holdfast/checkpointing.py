@@ -60,6 +60,8 @@ def make_checkpoint(
     """Keep the worktree as it is now, or as it was `seen` a moment ago. On disk when this returns."""
     scan = look(workspace, shadow, named) if seen is None else seen
     staged = shadow.staging.tree(scan.memory, shadow.reader.pending)
+    if shadow.staging.is_damaged:
+        workspace.warn("The repository's index is damaged, and git cannot read it either: `rm .git/index && git reset`")
     vault = shadow.vault
     with workspace.reading() as journal:
         number = journal.view.last_checkpoint_number(workspace.worktree) + 1

@@ -14,6 +14,8 @@ from holdfast.git import Git, zsplit
 from holdfast.looking import Memory
 from holdfast.repository import Repository
 
+VERSIONS = (2, 3, 4)  # of git's index
+
 
 class Staging:
     """What the user has staged in one worktree. Copies and new versions lie in our directory."""
@@ -22,6 +24,7 @@ class Staging:
         self.git = git
         self.directory = directory
         self.relied: set[str] = set()  # objects of the user's that trees made here name, since they were last synced
+        self.is_damaged = False  # the index, when it was last copied
         self._theirs = repository.directory
 
     def signature(self) -> tuple[int, int, int] | None:
@@ -103,7 +106,10 @@ class Staging:
             target.unlink(missing_ok=True)
 
     def copy(self, target: Path) -> Path | None:
-        """A copy of the index with its date, which tells git which entries it must not believe."""
+        """A copy of the index with its date, which tells git which entries it must not believe.
+
+        None also where it begins as no index does: git does not sync its own, and a power cut may leave nothing of it.
+        """
         directory = self._theirs
         if directory is None:
             return None
@@ -119,7 +125,17 @@ class Staging:
         except FileNotFoundError:
             return None
         target.chmod(files.PRIVATE_FILE)
+        self.is_damaged = not _begins_as_an_index(target)
+        if self.is_damaged:
+            target.unlink()
+            return None
         return target
+
+
+def _begins_as_an_index(path: Path) -> bool:
+    with open(path, "rb") as file:
+        head = file.read(8)
+    return head[:4] == b"DIRC" and int.from_bytes(head[4:]) in VERSIONS
 
 
 def names_in(git: Git, tree: str, place: Path | None = None) -> set[str]:

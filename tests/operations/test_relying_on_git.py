@@ -99,3 +99,24 @@ def test_an_object_that_a_power_cut_left_empty_is_not_relied_on(project: Workspa
     (project.root / "b.txt").unlink()
     holdfast.restore(project, made.id)
     assert (project.root / "b.txt").read_text() == "precious"
+
+
+@pytest.mark.promise(6)
+@pytest.mark.parametrize("damaged", [b"", bytes(200), b"DIRC\0\0\0\x09" + bytes(60)], ids=["empty", "zeros", "odd"])
+@pytest.mark.parametrize("is_first", [True, False], ids=["first", "later"])
+def test_an_index_that_a_power_cut_damaged_stops_no_checkpoint_and_no_restore(
+    project: Workspace, damaged: bytes, is_first: bool
+) -> None:
+    """Git does not sync it either, and on xfs nothing of it may be left."""
+    put(project.root, {"a.txt": "a"})
+    git(project.root, "add", "-A")
+    if not is_first:
+        take(project)
+    (project.root / ".git/index").write_bytes(damaged)
+    put(project.root, {"b.txt": "b"})
+    made = take(project)
+    assert made.staged is None
+    assert [text for text in project.warnings if "rm .git/index && git reset" in text]
+    put(project.root, {"a.txt": "spoiled", "b.txt": "spoiled"})
+    holdfast.restore(project, made.id)
+    assert [(project.root / name).read_text() for name in ("a.txt", "b.txt")] == ["a", "b"]
