@@ -7,6 +7,7 @@ after a kill knows it for his, and puts it back.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import functools
 import os
@@ -102,7 +103,8 @@ def _settle_all(path: Path, stale: float) -> None:
     for name in os.listdir(path.parent):
         found = LEFT.fullmatch(name)
         if found and found["name"] == path.name and _age(path.with_name(name)) >= stale:
-            _settle(path.with_name(name), path, found["expected"], found["written"])
+            with contextlib.suppress(Refused):  # somebody put something there that is no file, or cannot be read
+                _settle(path.with_name(name), path, found["expected"], found["written"])
 
 
 def _settle(left: Path, path: Path, expected: str, written: str) -> None:

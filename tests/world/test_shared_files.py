@@ -234,6 +234,16 @@ def test_an_exchange_that_goes_on_now_is_left_alone(path: Path, killed: Callable
     assert path.read_bytes() == b"ours"
 
 
+@pytest.mark.promise(22)
+@pytest.mark.parametrize("become", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("/etc/passwd")])
+def test_what_only_looks_as_if_a_kill_had_left_it_stops_nobody(path: Path, become: Callable[[Path], None]) -> None:
+    path.write_bytes(b"old")
+    become(path.with_name(f".{path.name}.{sharing._mark(b'x')}{sharing._mark(b'old')}00000000"))
+    sharing.settle(path)
+    assert sharing.replace_shared(path, b"old", b"new") is None
+    assert path.read_bytes() == b"new"
+
+
 @pytest.mark.promise(13)
 def test_a_giving_back_that_fails_throws_nothing_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What could not be put back was removed with our own temporary file."""
