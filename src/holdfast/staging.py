@@ -13,6 +13,7 @@ from holdfast.errors import Busy, HoldfastError, Refused
 from holdfast.git import Git, zsplit
 from holdfast.looking import Memory
 from holdfast.repository import Repository
+from holdfast.text import path_text
 
 VERSIONS = (2, 3, 4)  # of git's index
 
@@ -29,6 +30,12 @@ class Staging:
 
     def signature(self) -> tuple[int, int, int] | None:
         return files.signature(self._theirs / "index") if self._theirs else None
+
+    def way_out(self) -> str:
+        """What makes a damaged index anew; in a linked worktree it lies elsewhere than in `.git`."""
+        import shlex  # takes its time to load
+
+        return f"`rm {shlex.quote(path_text(self._theirs / 'index'))} && git reset`" if self._theirs else ""
 
     def tree(self, memory: Memory, pending: dict[str, tuple[str, bytes]]) -> str | None:
         """The index as a tree, made only when it has changed; None where there is none, or a conflict in it."""

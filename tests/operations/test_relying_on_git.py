@@ -116,7 +116,7 @@ def test_an_index_that_a_power_cut_damaged_stops_no_checkpoint_and_no_restore(
     put(project.root, {"b.txt": "b"})
     made = take(project)
     assert made.staged is None
-    assert [text for text in project.warnings if "rm .git/index && git reset" in text]
+    assert [text for text in project.warnings if f"`rm {project.root}/.git/index && git reset`" in text]
     put(project.root, {"a.txt": "spoiled", "b.txt": "spoiled"})
     holdfast.restore(project, made.id)
     assert [(project.root / name).read_text() for name in ("a.txt", "b.txt")] == ["a", "b"]
