@@ -25,6 +25,7 @@ from holdfast.faces import read_face
 from holdfast.generations import Generations
 from holdfast.journal import LEDGER_PREFIX, Journal
 from holdfast.layouts.orchestrator import SESSION
+from holdfast.mentions import mentions
 from holdfast.model import Body, Draft, Event, Run
 from holdfast.packing import UNREADABLE
 from holdfast.pruning import LEFTOVER, prune
@@ -304,8 +305,8 @@ def _remove_copies(workspace: Workspace, purge: Purge) -> Iterator[Path]:
 
 
 def _may_hold(path: Path, purge: Purge) -> bool:
-    """Whether a copy of the store was made since the run began."""
-    return path.lstat().st_mtime * 1e6 >= purge.created
+    """Whether a copy of the store was made since the run began, or speaks of it: the clock may have been set back."""
+    return path.lstat().st_mtime * 1e6 >= purge.created or mentions(path, purge.run.encode())
 
 
 def _remove_tree(path: Path) -> None:

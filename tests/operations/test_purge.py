@@ -162,6 +162,33 @@ def test_copies_of_anothers_file_and_automatic_backups_go_with_their_run(faber: 
     assert hits(project.place, CANARY) == [], "an unchanged file is not taken in again"
 
 
+def test_a_copy_that_speaks_of_the_run_goes_though_its_date_is_from_before(project: Workspace, tmp_path: Path) -> None:
+    """A clock that was set back dates a backup, and an original that was put aside, before the run that they hold."""
+    other = holdfast.start(project, "another").run.id
+    early = tmp_path / "early.tar.gz"
+    holdfast.backup(project, str(early))
+    run = planted(project)
+    late = tmp_path / "late.tar.gz"
+    holdfast.backup(project, str(late))
+    backups, damaged = project.place / "backups", project.place / "aside/journal-20200101"
+    backups.mkdir(mode=0o700)
+    damaged.mkdir(parents=True, mode=0o700)
+    copies = [backups / f"replaced-20200101-00000{number}-{number}.tar.gz" for number in range(3)]
+    broken = late.read_bytes()[:-500]
+    for path, data in zip(copies, (early.read_bytes(), late.read_bytes(), broken), strict=True):
+        path.write_bytes(data)
+    (damaged / "journal.db").write_bytes((project.place / "journal.db").read_bytes())
+    (damaged / "journal.db-wal").write_bytes((project.place / "journal.db-wal").read_bytes())
+    for path in (*copies, damaged):
+        os.utime(path, (1_500_000_000, 1_500_000_000))
+    done = holdfast.delete(project, run, purge=True)
+    assert done.purge is not None
+    assert done.purge.copies == [str(copies[1]), str(copies[2]), str(damaged)]
+    assert hits(project.place, CANARY) == []
+    holdfast.restore_backup(project, str(copies[0]))
+    assert [row.id for row in holdfast.runs(project).runs] == [other], "what speaks of others alone is left, and whole"
+
+
 def test_session_file_of_an_orchestrator_goes_with_its_run(project: Workspace) -> None:
     run = holdfast.start(project, CANARY, layout="orchestrator").run.id
     file = project.root / ".claude/orchestrator-session.json"
