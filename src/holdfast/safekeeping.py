@@ -44,13 +44,15 @@ class Kept(Struct):
 
     contents: Contents
     size: int  # of the file
+    unread: list[str]  # kept calls that cannot be read for the moment: they wait on, and are not in it
 
 
 def keep_store(workspace: Workspace, target: Path) -> Kept:
     """Write a backup of the store. It is read back before it gets its name."""
     patience = workspace.settings.number("store.deadline")
     with files.lock(workspace.place / "backup.lock", patience, "the backup"), _room(workspace.place / STAGING) as room:
-        calls = list(_gather_calls(workspace, room))
+        unread = intake.unread(workspace.inbox)
+        calls = list(_gather_calls(workspace, room, unread))
         rows = workspace.store.copy(room / DATABASE, lambda done, total: workspace.progress("copying", done, total))
         parts = [
             Part(DATABASE, room / DATABASE),
@@ -70,12 +72,14 @@ def keep_store(workspace: Workspace, target: Path) -> Kept:
             ledgers = sum(map(is_ledger, journal.view.all_run_ids()))
         about = Contents(FORMAT, f"{workspace.clock.now():%Y-%m-%dT%H:%M:%SZ}", rows, ledgers)
         contents = archive.write_archive(target, parts, about, told)
-    return Kept(contents, target.stat().st_size)
+    return Kept(contents, target.stat().st_size, unread)
 
 
-def _gather_calls(workspace: Workspace, room: Path) -> Iterator[Part]:
+def _gather_calls(workspace: Workspace, room: Path, unread: list[str]) -> Iterator[Part]:
     files.make_private_directory(room / "inbox")
     for name in intake.waiting(workspace.inbox):
+        if name in unread:  # one bad block, and there would be no backup at all of a disk that fails
+            continue
         with contextlib.suppress(FileNotFoundError):  # taken in meanwhile
             _link(workspace.inbox / name, room / "inbox" / name)
     yield from _listed(room / "inbox", "inbox")

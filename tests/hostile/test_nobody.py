@@ -103,6 +103,24 @@ def modes(*roots: Path) -> Iterator[tuple[Path, int]]:
                     yield path, path.stat().st_mode
 
 
+@pytest.mark.promise(6)
+def test_a_call_that_cannot_be_read_stops_no_backup(somebody: Somebody) -> None:
+    somebody.holdfast("start", "goal")
+    somebody.hook()
+    (call,) = [path for path in (somebody.store / "inbox").iterdir() if path.is_file()]
+    os.chown(call, 0, 0)
+    backup = somebody.home / "backup"
+    done = somebody.holdfast("backup", str(backup))
+    assert done.returncode == 0, done.stderr
+    assert b"Without 1 kept call that cannot be read for the moment" in done.stderr
+    assert call.exists()
+    done = somebody.holdfast("restore-backup", str(backup), "--yes")
+    assert done.returncode == 0, done.stderr
+    assert call.exists()
+    os.chown(call, NOBODY, NOBODY)
+    assert somebody.holdfast("log").stdout.count(b"Did") == 1, "and it is taken in once it can be read"
+
+
 @pytest.mark.parametrize("umask", [0o000, 0o077, 0o777], ids=oct)
 def test_all_that_is_ours_is_the_user_s_alone_under_any_umask(umask: int, somebody: Somebody) -> None:
     for line in ("init", "start goal", "note text"):

@@ -29,7 +29,10 @@ def backup(workspace: Workspace, file: str, yes: bool) -> Said:
         yes = True
     found = backups.backup(workspace, file, replace=yes)
     held = f"{count(found.runs, 'run')}, {count(found.events, 'event')}, {count(found.checkpoints, 'checkpoint')}"
-    return Said(found, [found.path], [f"Kept and verified: {held}, in {found.size / 1_000_000:,.1f} MB"])
+    talk: list[Line] = [f"Kept and verified: {held}, in {found.size / 1_000_000:,.1f} MB"]
+    if found.unread:
+        talk.append(("warn", f"Without {count(len(found.unread), 'kept call')} that cannot be read for the moment"))
+    return Said(found, [found.path], talk)
 
 
 @verb("holdfast restore-backup ~/holdfast.tar.gz --yes")

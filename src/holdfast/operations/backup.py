@@ -22,6 +22,7 @@ class BackedUp(Struct):
     events: int
     checkpoints: int
     format: int  # of the store in it
+    unread: list[str]  # kept calls that cannot be read for the moment; they are not in it, and wait in the inbox
 
 
 class PutStoreBack(Struct):
@@ -48,7 +49,7 @@ def backup(workspace: Workspace, path: str, *, replace: bool = False) -> BackedU
         raise NotFound("There is no such directory", [("path", path_text(target.parent))], [f"`mkdir {target.parent}`"])
     with files.os_errors(target):
         kept = keep_store(workspace, target)
-    return BackedUp(path_text(target), kept.size, *_counts(kept.contents), kept.contents.format)
+    return BackedUp(path_text(target), kept.size, *_counts(kept.contents), kept.contents.format, kept.unread)
 
 
 def restore_backup(workspace: Workspace, path: str) -> PutStoreBack:
