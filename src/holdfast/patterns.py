@@ -155,6 +155,7 @@ HTTPIE = rf"{EDGE}https?[ ]+(?:(?:[A-Z]+|[^\s\"'\\]*[./:=-](?:{MARKS}|[^\s\"'\\]
 TO = rf"[ =]{{0,2}}(?:{QUOTE})?"  # of an option, to its value
 BARE = r"[^\s\"'`,;&<>(){}\[\]$\\]"
 MONGO = r"mongo(?:sh|dump|restore|export|import)"  # to run a server of that name has a `-p`, too: its port
+MYSQL = r"(?:mysql(?:dump|admin|import|check|show|slap|binlog|pump|sh)?|mariadb(?:-[a-z]+)?)"
 SQL = r"(?:identified\s+(?:with\s+\S+\s+)?by|(?:with|login|encrypted|(?:user|role)\s+\S+)\s+password)"
 DOOR = r"x-(?:api-key|auth-token|gitlab-token|access-token|csrf-token|vault-token|auth-key)"
 HOOKS = r"hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks|[a-z0-9-]+\.webhook\.office\.com"
@@ -189,9 +190,7 @@ PATTERNS = (
     Pattern("header", rf"(?i){EDGE}bearer[ \t]{{1,3}}([A-Za-z0-9._~+/=-]{{12,}})", 1, _is_sent),
     Pattern("header", rf"{CURL}(?:-[a-zA-Z]*[uU]|--user|--proxy-user){TO}[^\s:\"'\\]+:({TYPED})", 1),
     Pattern("header", rf"{CURL}(?:-[a-zA-Z]*b|--cookie){TO}([A-Za-z0-9_.-]+=[^\n\"'\\]{{8,}}){QUOTE}", 1),
-    Pattern(
-        "assignment", rf"\b(?:mysql|mysqldump|mysqladmin|mariadb)\s(?:[^\n]*?\s)?-p(?:{QUOTE})?([^\s\"'\\]{{4,}})", 1
-    ),
+    Pattern("assignment", rf"\b{MYSQL}\s(?:[^\n]*?\s)?-p(?:{QUOTE})?([^\s\"'\\]{{4,}})", 1),
     Pattern("header", rf"{HTTPIE}(?:-a|--auth){TO}[^\s:\"'\\]+:({TYPED})", 1, _is_typed),
     Pattern(
         "assignment",

@@ -162,6 +162,8 @@ SECRETS = [
         "https GET example.org/v1 -a ada:{}",
         "mongosh -u root -p {} shop",
         "mongodump -p={} shop",
+        "mariadb-dump -uroot -p{} shop",
+        "mysqlimport -p{} shop orders.txt",
     )],
 ]  # fmt: skip
 
