@@ -22,7 +22,7 @@ MANY = 1_000_000
 QUICK = 2 << 20  # bytes of the largest of the fast ones; two or three larger ones would take as long as all others
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 HANG = 1.0  # seconds of work for each megabyte that is begun
-STUCK = 60.0  # seconds of waiting, whatever else the machine does
+STUCK = 300.0  # seconds of waiting for each megabyte: long proofs run beside other work, and machines stand still
 GROWTH = 200 * 1024  # KB; a command has some 45 MB before it reads anything, and must stay below 256 MB
 
 NUMBERS = [FAST, pytest.param(ON_DEMAND, marks=pytest.mark.long), pytest.param(MANY, marks=pytest.mark.hours)]
@@ -51,8 +51,9 @@ def fuzz(name: str, parser: Parser, count: int, seed: int = SEED) -> int:
 
 
 def _attempt(name: str, parser: Parser, data: bytes, which: str) -> None:
-    signal.setitimer(signal.ITIMER_PROF, HANG * (1 + (len(data) >> 20)))
-    signal.setitimer(signal.ITIMER_REAL, STUCK)
+    begun = 1 + (len(data) >> 20)
+    signal.setitimer(signal.ITIMER_PROF, HANG * begun)
+    signal.setitimer(signal.ITIMER_REAL, STUCK * begun)
     try:
         parser.attempt(data)
     except HoldfastError:
