@@ -12,7 +12,8 @@ from pathlib import Path
 
 import holdfast
 from holdfast.workspace import Workspace
-from tests.faults.report import Outcome
+from tests.faults.explorer import explore
+from tests.faults.report import Outcome, Report
 from tests.tools import INBOX
 
 GOAL = "Keep every byte"
@@ -122,6 +123,21 @@ class Case:
     command: Callable[[Path], Sequence[str]]
     done: Callable[[Workspace], bool]
     stdin: bytes = b""
+
+    def break_it(
+        self, modes: tuple[str, ...], points: int | None, check: Callable[[Outcome], None] | None = None
+    ) -> Report:
+        """Break the command at so many calls in each mode, at all of them where no number is given, and look."""
+        report = explore(
+            prepare=self.prepare,
+            command=self.command,
+            check=check or self.check,
+            modes=modes,
+            points=points,
+            stdin=self.stdin,
+        )
+        report.assert_clean()
+        return report
 
     def check(self, outcome: Outcome) -> None:
         """The store is whole, what was acknowledged is there, and what failed says so in a sentence."""

@@ -1,6 +1,6 @@
 """Break the writing of a face at the calls by which it changes anything: the old version is there, or the new one.
 
-The tier of every commit tries a spread of points; `-m long` tries all of them, in every mode.
+The tier of every commit tries a few points; `-m long` tries more, `-m hours` all, in every mode.
 """
 
 from __future__ import annotations

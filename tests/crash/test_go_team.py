@@ -2,7 +2,7 @@
 renaming.
 
 Every file can be read at every moment, nothing that was acknowledged is lost, and the next command makes the files say
-what the journal says. The tier of every commit tries a spread of points; `-m long` tries all of them.
+what the journal says. The tier of every commit tries a few points; `-m long` tries more, `-m hours` all.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from holdfast.workspace import Workspace
 from tests.crash.cases import GOAL, Case, an_empty_project, opened, verb
 from tests.crash.modes import ENDS, FAILURES, KILLS, each_tier
 from tests.faults import tracer
-from tests.faults.explorer import explore
 from tests.faults.report import Outcome
 
 pytestmark = pytest.mark.skipif(tracer.available() is not None, reason=f"NOT PROVED HERE: {tracer.available()}")
@@ -78,13 +77,7 @@ def check(case: Case, outcome: Outcome) -> None:
 
 
 def break_it(case: Case, modes: tuple[str, ...], points: int | None) -> None:
-    explore(
-        prepare=case.prepare,
-        command=case.command,
-        check=lambda outcome: check(case, outcome),
-        modes=modes,
-        points=points,
-    ).assert_clean()
+    case.break_it(modes, points, lambda outcome: check(case, outcome))
 
 
 @pytest.mark.promise(1)

@@ -1,7 +1,7 @@
 """Kill what changes the orchestrator's session file at the calls by which it changes anything.
 
 The file can be read at every moment, nothing that was acknowledged is lost, and the next command brings file and
-journal together. The tier of every commit tries a spread of points; `-m long` tries all of them.
+journal together. The tier of every commit tries a few points; `-m long` tries more, `-m hours` all.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from holdfast.layouts.orchestrator import HISTORY, SESSION
 from tests.crash.cases import GOAL, Case, an_empty_project, opened, verb
 from tests.crash.modes import ENDS, FAILURES, KILLS, each_tier
 from tests.faults import tracer
-from tests.faults.explorer import explore
 from tests.faults.report import Outcome
 from tests.operations.orchestras import agree
 
@@ -84,13 +83,7 @@ def check(case: Case, outcome: Outcome) -> None:
 
 
 def break_it(case: Case, modes: tuple[str, ...], points: int | None) -> None:
-    explore(
-        prepare=case.prepare,
-        command=case.command,
-        check=lambda outcome: check(case, outcome),
-        modes=modes,
-        points=points,
-    ).assert_clean()
+    case.break_it(modes, points, lambda outcome: check(case, outcome))
 
 
 @pytest.mark.promise(1)

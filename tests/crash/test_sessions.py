@@ -1,7 +1,7 @@
 """Break a FABER run's load, save and repair at the calls by which they change anything, and look at what is left.
 
 The state file parses and is the old one or the new one, so does its backup, the journal is whole, and the next command
-works. The tier of every commit tries a spread of points; `-m long` tries all of them, in every mode.
+works. The tier of every commit tries a few points; `-m long` tries more, `-m hours` all, in every mode.
 """
 
 from __future__ import annotations
