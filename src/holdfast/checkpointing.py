@@ -61,7 +61,7 @@ def make_checkpoint(
     scan = look(workspace, shadow, named) if seen is None else seen
     staged = shadow.staging.tree(scan.memory, shadow.reader.pending)
     if shadow.staging.is_damaged:
-        workspace.warn(f"The repository's index is damaged, and git cannot read it either: {shadow.staging.way_out()}")
+        workspace.warn(f"The repository's index is damaged, or made to lead elsewhere: {shadow.staging.way_out()}")
     vault = shadow.vault
     with workspace.reading() as journal:
         number = journal.view.last_checkpoint_number(workspace.worktree) + 1

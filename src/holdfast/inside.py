@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import os
 import stat
@@ -14,6 +15,7 @@ from typing import AnyStr, NamedTuple
 LOOKING = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | os.O_NOFOLLOW | os.O_CLOEXEC
 PASSING = LOOKING | os.O_DIRECTORY
 HELD = "/proc/self/fd/"
+UP = ("..", b"..")
 FORBIDDEN = (".git", ".holdfast")  # settings with secrets, and what is ours
 
 
@@ -95,10 +97,12 @@ def _open(full: str) -> int:
 
 
 def walk(top: str | bytes, names: Iterable[str | bytes]) -> int:
-    """A descriptor of a directory below another one. None of the names on the way is a link."""
+    """A descriptor of a directory below another one. None of the names on the way is a link, or leads up again."""
     here = os.open(top, PASSING & ~os.O_NOFOLLOW)
     for name in names:
         try:
+            if name in UP:
+                raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), name)
             below = os.open(name, PASSING, dir_fd=here)
         finally:
             os.close(here)

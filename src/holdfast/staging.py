@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,6 +17,10 @@ from holdfast.repository import Repository
 from holdfast.text import path_text
 
 VERSIONS = (2, 3, 4)  # of git's index
+STAGED = re.compile(rb"[0-7]+ [0-9a-f]+ ([0-3])\t(.*)", re.DOTALL)  # an entry, as `ls-files -s -z` tells it
+IN_CONFLICT = re.compile(rb" [123]\t")  # with a path in which that stands by chance
+NO_NAME = rb"(?:\.{0,2}|\.[gG][iI][tT])"  # in a path; git itself makes no such entry
+MAY_LEAD_OUT, LEADS_OUT = re.compile(rb"[\t/]" + NO_NAME + rb"[/\0]"), re.compile(rb"(?:\A|/)" + NO_NAME + rb"(?:/|\Z)")
 
 
 class Staging:
@@ -26,6 +31,7 @@ class Staging:
         self.directory = directory
         self.relied: set[str] = set()  # objects of the user's that trees made here name, since they were last synced
         self.is_damaged = False  # the index, when it was last copied
+        self.entries = b""  # of that copy, as `ls-files -s -z` tells them
         self._theirs = repository.directory
 
     def signature(self) -> tuple[int, int, int] | None:
@@ -44,7 +50,7 @@ class Staging:
             before = memory.staged
             memory.staged_index, memory.staged = now, None
             with self.copied() as copy:
-                if copy is not None and not self.git.run("ls-files", "-u", "-z", index=copy):
+                if copy is not None and not self._has_conflict():
                     memory.staged, objects = self.tree_of(copy, before)
                     pending.update(objects)
         return memory.staged
@@ -116,6 +122,7 @@ class Staging:
         """A copy of the index with its date, which tells git which entries it must not believe.
 
         None also where it begins as no index does: git does not sync its own, and a power cut may leave nothing of it.
+        And where it names a file that is none of the worktree's: git looks wherever that leads, and would tell of it.
         """
         directory = self._theirs
         if directory is None:
@@ -132,11 +139,24 @@ class Staging:
         except FileNotFoundError:
             return None
         target.chmod(files.PRIVATE_FILE)
-        self.is_damaged = not _begins_as_an_index(target)
+        self.is_damaged = not (_begins_as_an_index(target) and self._stays_inside(target))
         if self.is_damaged:
             target.unlink()
             return None
         return target
+
+    def _stays_inside(self, index: Path) -> bool:
+        self.entries = self.git.run("ls-files", "-s", "-z", index=index)
+        return not MAY_LEAD_OUT.search(self.entries) or not any(LEADS_OUT.search(path) for _, path in self._told())
+
+    def _has_conflict(self) -> bool:
+        return bool(IN_CONFLICT.search(self.entries)) and any(stage != b"0" for stage, _ in self._told())
+
+    def _told(self) -> Iterator[tuple[bytes, bytes]]:
+        """The stage and path of each entry. Nearly no index needs more than a look at all of them together."""
+        for entry in zsplit(self.entries):
+            if found := STAGED.fullmatch(entry):
+                yield found[1], found[2]
 
 
 def _begins_as_an_index(path: Path) -> bool:

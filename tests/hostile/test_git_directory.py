@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -302,6 +303,47 @@ def test_git_tells_nothing_of_a_repository_to_which_a_git_directory_leads(
             source.load(wanted)
         assert caught.value.why.endswith(WHY.get(way, LINKED))
         assert WORDS not in caught.value.why
+
+
+def add_to_index(index: Path, path: bytes) -> None:
+    """Let an index of version 2 hold one more entry, as no git would write it: an empty file at any path."""
+    data, at, entries = index.read_bytes(), 12, []
+    for _ in range(int.from_bytes(data[8:12])):
+        length = int.from_bytes(data[at + 60 : at + 62]) & 0xFFF
+        entries.append((data[at + 62 : at + 62 + length], data[at : at + (length + 70) // 8 * 8]))
+        at += len(entries[-1][1])
+    head = bytes(24) + (0o100644).to_bytes(4) + bytes(12) + bytes.fromhex("e69de29bb2d1d6434b8b29ae775ad8c2e48c5391")
+    entry = head + len(path).to_bytes(2) + path
+    entries = sorted([*entries, (path, entry.ljust((len(path) + 70) // 8 * 8, b"\0"))])
+    made = data[:8] + len(entries).to_bytes(4) + b"".join(each for _, each in entries)
+    index.write_bytes(made + hashlib.sha1(made).digest())
+
+
+LEADING = ["../secret", "{}/secret", ".git/config", ".git/../../secret", "./../secret"]
+
+
+@pytest.mark.promise(20, 22)
+@pytest.mark.parametrize("path", LEADING)
+def test_an_index_that_names_what_is_none_of_the_worktrees_lets_nothing_in(
+    path: str, repository: Path, begin: Callable[[], None]
+) -> None:
+    """Git believes what its index says, and shows a file wherever it lies as one that was changed."""
+    (repository.parent / "secret").write_text(f"{WORDS}\n")
+    git(repository, "config", "user.token", WORDS)
+    commit(repository, "of our own")
+    (repository / "a.txt").write_text("before\n")
+    add_to_index(repository / ".git/index", path.format(repository.parent).encode())
+    git(repository, "hash-object", "-w", "--stdin")  # the empty file that the entry says was there
+    assert WORDS in git(repository, "diff"), "or it is no trap"
+    for command in ("git diff", "git status"):
+        with pytest.raises(Unloadable, match="needs the repository's index, which is damaged or leads elsewhere"):
+            source.load(Wanted("changes", "git_info", repository, command=command))
+    assert "of our own" in source.load(Wanted("commits", "git_info", repository, command="git log")).text
+    assert "made to lead elsewhere: `rm " in call("checkpoint", directory=repository).err
+    assert use(repository, begin) == len(VERBS)
+    told = call("diff", _first(repository), directory=repository)
+    objects = git(repository, "cat-file", "--batch", "--batch-all-objects", "--buffer")
+    assert WORDS not in objects + told.out
 
 
 @pytest.mark.promise(20, 22)

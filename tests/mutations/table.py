@@ -193,6 +193,8 @@ ARTIFACTS = of("world/test_sources", "what_is_not_a_file_of_the_project_is_not_r
 PLACES = [
     ("where git finds its settings", "git.py", 'environment["GIT_COMMON_DIR"] = str(SETTINGS / self.form.name)', "pass",
      of("hostile/test_git_directory", "no_trap_in_our_own_git_directory_goes_off")),
+    ("what an index names", "staging.py", " and self._stays_inside(target))", ")",
+     of("hostile/test_git_directory", "an_index_that_names_what_is_none_of_the_worktrees_lets_nothing_in")),
     ("a link in the place of checkpoints", "shadow.py", "        self.vault.refuse_links()\n", "",
      of("hostile/test_git_directory", "no_checkpoint_is_written_through_a_link_in_a_git_directory")),
     ("a link in the place of what is taken away", "operations/uninstall.py", "    shadow.vault.refuse_links()\n", "",

@@ -83,6 +83,7 @@ ALLOWED = {
     "branch": Allowed(_options("show-current list all remotes"), r"-(a|r|v|vv)", ("--no-color",), words=False),
 }
 WITHOUT_COMMIT = ("status", "branch", "diff")
+FROM_INDEX = ("status", "diff")
 SHELL = r"\d*[|;&<>].*|.*[;&]|.*(?:\$\(|`).*"
 SIGNATURE = r"%[-+ ]?G"  # in a format: git would start a program that checks it
 
@@ -220,7 +221,9 @@ def _prepare(repository: Repository, place: Path, name: str) -> Git:
     for copied in ("shallow", "info/exclude"):
         if data := files.read(repository.common / copied):
             (git.directory / copied).write_bytes(data)
-    Staging(git, repository, git.directory).copy(git.index)
+    staging = Staging(git, repository, git.directory)
+    if staging.copy(git.index) is None and staging.is_damaged and name in FROM_INDEX:
+        raise Unloadable("needs the repository's index, which is damaged or leads elsewhere", hint=staging.way_out())
     return git
 
 
