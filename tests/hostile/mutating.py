@@ -65,6 +65,7 @@ PIECES += [
 TIMES_REPEATED = (2, 2, 3, 10, 60, 300, 2000)
 MOST = 60  # times that a piece is repeated in one of a few inputs, in thousands
 LARGEST = 24 << 20  # bytes of what is repeated: lines of 20 MB are promised
+FEW_LARGEST = 20  # lists of that size; further ones are rare, for each costs seconds and hardly differs from those
 SMALL = [b"{}", b"[]", b'{"":0}', b"[0]", b'""', b"0"]  # values that take much more than their bytes
 NESTS = [("[", "]"), ('{"a":', "}"), ("[{", "}]"), ("(", ")")]
 
@@ -76,6 +77,7 @@ class Mutator:
         self.seeds = seeds
         self.largest = largest
         self.chance = random.Random(seed)
+        self._large = 0  # lists of the largest size so far
         self._values = [found for data in seeds for found in _values_in(data)]
         self._ways: list[Callable[[], bytes]] = [self._exchanged] * 5 + [self._bent] * 4 + [self._rare]
 
@@ -139,7 +141,10 @@ class Mutator:
         """A list of many small values in the place of one."""
         data = self.chance.choice(self.seeds)
         small = self.chance.choice(SMALL) + b","
-        times = self.chance.choice(TIMES_REPEATED) if self.chance.randrange(100) else self.largest // len(small)
+        times = self.chance.choice(TIMES_REPEATED)
+        if not self.chance.randrange(100 if self._large < FEW_LARGEST else 2000):
+            self._large += 1
+            times = self.largest // len(small)
         at = data.find(b":", self.chance.randrange(len(data) + 1)) + 1
         return data[:at] + b"[" + small * times + b"0]" + (b"," if at else b"") + data[at:]
 
