@@ -159,6 +159,22 @@ class PackIndex:
     def names(self) -> Iterator[str]:
         return (self._name(number).hex() for number in range(len(self)))
 
+    def offsets(self) -> Iterator[int]:
+        """Where in the pack the objects begin, in the order of their names."""
+        number = len(self)
+        start = TABLE + number * (self.form.size + 4)  # behind the names, and a checksum of each object
+        for at in range(start, start + 4 * number, 4):
+            offset = int(struct.unpack_from(">I", self._data, at)[0])
+            if offset >> 31:  # a place in the table of large ones
+                far = start + 4 * number + 8 * (offset & 0x7FFFFFFF)
+                offset = int(struct.unpack_from(">Q", self._data, far)[0])
+            yield offset
+
+    def is_whole(self) -> bool:
+        """Whether it is what was written, by its own checksum."""
+        size = self.form.size
+        return self.form.digest(self._data[:-size]) == self._data[-size:].hex()
+
     def _fanout(self, byte: int) -> int:
         return int(struct.unpack_from(">I", self._data, 8 + byte * 4)[0])
 
@@ -176,11 +192,17 @@ def _open_index(path: str, form: Format) -> PackIndex | None:
 
 
 def write_pack(
-    directory: Path, objects: dict[str, tuple[str, bytes]], form: Format, keep: Path | None = None
+    directory: Path,
+    objects: dict[str, tuple[str, bytes]],
+    form: Format,
+    keep: Path | None = None,
+    *,
+    anew: bool = False,
 ) -> Path | None:
     """Write objects (id -> kind and content) as one pack that git's own housekeeping leaves alone.
 
-    `keep` is a file that says so already: a second name for it needs no room, and no sync of its content.
+    `keep` is a file that says so already: a second name for it needs no room, and no sync of its content. `anew` is for
+    one that may lie there already, damaged.
     """
     if not objects:
         return None
@@ -194,24 +216,24 @@ def write_pack(
         offset += len(chunk)
     pack = b"".join(chunks)
     checksum = bytes.fromhex(form.digest(pack))
-    return _place(directory, pack + checksum, _index_of(sorted(table), checksum, form), checksum, keep)
+    stem = directory / "pack" / f"pack-{checksum.hex()}"
+    if anew or not stem.with_suffix(".idx").exists():
+        _place(stem, pack + checksum, _index_of(sorted(table), checksum, form), keep)
+    return stem
 
 
-def _place(directory: Path, pack: bytes, index: bytes, checksum: bytes, keep: Path | None) -> Path:
+def _place(stem: Path, pack: bytes, index: bytes, keep: Path | None) -> None:
     """Keep, pack, index: git looks for packs by their index, so that one comes last. One sync makes all names last.
 
     None of them comes before all are written: on a full disk a pack without its index would take the room that is left.
     """
-    stem = directory / "pack" / f"pack-{checksum.hex()}"
     files.make_directories(stem.parent)
-    if not stem.with_suffix(".idx").exists():
-        with (
-            files.staged(stem.with_suffix(".idx"), index, 0o444),
-            files.staged(stem.with_suffix(".pack"), pack, 0o444, date=MARKED),
-        ):
-            _mark(stem.with_suffix(".keep"), keep)
-        files.sync_directory(stem.parent)
-    return stem
+    with (
+        files.staged(stem.with_suffix(".idx"), index, 0o444),
+        files.staged(stem.with_suffix(".pack"), pack, 0o444, date=MARKED),
+    ):
+        _mark(stem.with_suffix(".keep"), keep)
+    files.sync_directory(stem.parent)
 
 
 def _mark(path: Path, keep: Path | None) -> None:

@@ -46,6 +46,11 @@ def promised(shadow: Shadow) -> set[str]:
     """What the user's own commits lack too: a partial clone fetches it when it is asked for."""
     if not any((shadow.git.objects / "pack").glob("*.promisor")):
         return set()
+    return lacked_by_commits(shadow)
+
+
+def lacked_by_commits(shadow: Shadow) -> set[str]:
+    """Objects that the user's own commits lead to and the repository lacks."""
     return missing(shadow, (id.decode() for kind, id in _pointers(shadow) if kind == b"commit"))
 
 

@@ -17,17 +17,20 @@ from holdfast import archive, files
 from holdfast.checkpointing import PATIENCE
 from holdfast.errors import HoldfastError
 from holdfast.examining import backups_of
-from holdfast.git import zsplit
+from holdfast.git import Git, zsplit
 from holdfast.model import Checkpoint
 from holdfast.objects import BLOB, DIRECTORY, KEEP, TREE, Entry, write_pack
 from holdfast.proving import TIP
-from holdfast.reach import kinds, missing, promised
+from holdfast.reach import kinds, lacked_by_commits, missing, promised
+from holdfast.remains import Remains
 from holdfast.shadow import Shadow
 from holdfast.text import count, path_text
 from holdfast.workspace import Workspace
 
 WEIGHT = 16_000_000  # bytes of objects that are in memory at once
 LIMIT = 50_000_000  # bytes of a file of the worktree that may be what is missing
+
+Found = tuple[str, tuple[str, bytes]]  # an object: its name, and its kind and content
 
 
 class Reshelved(Struct):
@@ -59,25 +62,49 @@ def _mend_packs(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], r
     directory = workspace.place / "rebuilding"
     shutil.rmtree(directory, ignore_errors=True)
     files.make_private_directory(directory)
-    damaged = [index for index in shadow.vault.packs() if not _is_sound(shadow, index)]
-    for index in damaged:
-        _put_aside(workspace, index)
+    unread: set[str] = set()
+    for index in [index for index in shadow.vault.packs() if not _is_sound(shadow, index)]:
+        unread |= _replace(workspace, shadow, index, directory)
         result.mended.append(f"a damaged pack went aside: {index.stem}")
     shadow.known.refresh()
-    lacking = _lacking(shadow, found)
+    lacking = _lacking(shadow, found, unread)
     if lacking:
         room = directory / "objects"
         files.make_private_directory(room)
-        for pack in _packs_to_look_in(workspace, damaged, directory):
+        for pack in _packs_to_look_in(workspace, directory):
             _unpack(shadow, pack, room)
-        _write(shadow, _loose(shadow, room), result)
-        lacking = _lacking(shadow, found)
+        _write_found(shadow, _loose(shadow, room), result)
+        lacking = _lacking(shadow, found, unread)
     if lacking:
-        _write(shadow, _in_worktree(shadow, lacking), result)
-        lacking = _lacking(shadow, found)
+        _write_found(shadow, _in_worktree(shadow, lacking), result)
+        lacking = _lacking(shadow, found, unread)
     shutil.rmtree(directory, ignore_errors=True)
     if lacking:
-        result.lost.append(f"{count(len(lacking), 'object')} that checkpoints need, such as {min(lacking)}")
+        result.lost.append(f"{count(len(lacking), 'object')} that checkpoints or commits need, such as {min(lacking)}")
+
+
+def _replace(workspace: Workspace, shadow: Shadow, index: Path, directory: Path) -> set[str]:
+    """Write what a damaged pack holds anew, then let it go; answers with the names of what could not be read.
+
+    All of it, as commits may rest on what no checkpoint needs. A kill in the middle leaves the damaged pack, or one
+    without its index, which git does not see.
+    """
+    _put_aside(workspace, index)
+    remains = Remains(index, shadow.git.form)
+    read = set[str]()
+    made = _write(shadow, _noted(remains.objects(), read))
+    if not remains.is_whole:
+        made |= _write(shadow, _noted(_unpacked(shadow, index.with_suffix(".pack"), directory / index.stem), read))
+    for suffix in (".rev", *(() if index.with_suffix("") in made else (".idx", ".pack", ".keep"))):
+        files.remove(index.with_suffix(suffix))
+    return remains.names - read
+
+
+def _noted(objects: Iterator[Found], read: set[str]) -> Iterator[Found]:
+    for id, found in objects:
+        if id not in read:
+            read.add(id)
+            yield id, found
 
 
 def _is_sound(shadow: Shadow, index: Path) -> bool:
@@ -89,7 +116,6 @@ def _is_sound(shadow: Shadow, index: Path) -> bool:
 
 
 def _put_aside(workspace: Workspace, index: Path) -> None:
-    """A kill in the middle leaves a pack without its index, which git does not see, or one that is damaged still."""
     place = workspace.place / "aside" / "packs"
     for directory in (place.parent, place):
         files.make_private_directory(directory)
@@ -98,20 +124,18 @@ def _put_aside(workspace: Workspace, index: Path) -> None:
         if part.exists():
             shutil.copyfile(part, place / part.name)
             os.chmod(place / part.name, files.PRIVATE_FILE)
-    for suffix in (".idx", ".pack", ".keep"):
-        files.remove(index.with_suffix(suffix))
 
 
-def _lacking(shadow: Shadow, found: list[Checkpoint]) -> set[str]:
+def _lacking(shadow: Shadow, found: list[Checkpoint], unread: set[str]) -> set[str]:
+    """What checkpoints need and is not there; and what commits need, of that which a damaged pack no longer tells."""
     roots = {id for made in found for id in (made.tree, made.beside, made.staged) if id}
     there = kinds(shadow, roots)
     lacking = (roots - there.keys()) | missing(shadow, there)
-    return lacking - promised(shadow) if lacking else lacking
+    lacking = lacking - promised(shadow) if lacking else lacking
+    return lacking | (unread & lacked_by_commits(shadow) if unread else unread)
 
 
-def _packs_to_look_in(workspace: Workspace, damaged: list[Path], directory: Path) -> Iterator[Path]:
-    for index in damaged:
-        yield workspace.place / "aside" / "packs" / f"{index.stem}.pack"
+def _packs_to_look_in(workspace: Workspace, directory: Path) -> Iterator[Path]:
     yield from sorted((workspace.place / "aside" / "packs").glob("*.pack"))
     for number, backup in enumerate(backups_of(workspace.place)):
         room = directory / f"packs-{number}"
@@ -128,14 +152,24 @@ def _pack_in(room: Path, name: str) -> Path | None:
 
 
 def _unpack(shadow: Shadow, pack: Path, room: Path) -> None:
-    """Take out what can be read of a pack. Git goes on behind a damaged object, and says then that it failed."""
+    """Take out what can be read of a pack. Git goes on behind a damaged object, and says then that it failed.
+
+    It knows of no other objects meanwhile: it would pass over those that a damaged pack still names.
+    """
     data = files.read(pack, 1 << 32)
     if data is not None:
-        shadow.git.start("unpack-objects", "-r", "-q", scratch=room).finish(data, also_fine=(1, 128))
+        git = Git(shadow.git.directory, shadow.root, room, shadow.git.index, shadow.git.form)
+        git.start("unpack-objects", "-r", "-q").finish(data, also_fine=(1, 128))
 
 
-def _loose(shadow: Shadow, room: Path) -> Iterator[tuple[str, tuple[str, bytes]]]:
-    """The objects that lie in a directory, if they are what their names say and the repository lacks them."""
+def _unpacked(shadow: Shadow, pack: Path, room: Path) -> Iterator[Found]:
+    files.make_private_directory(room)
+    _unpack(shadow, pack, room)
+    yield from _loose(shadow, room)
+
+
+def _loose(shadow: Shadow, room: Path) -> Iterator[Found]:
+    """The objects that lie in a directory, if they are what their names say."""
     import zlib
 
     for path in sorted(room.glob("[0-9a-f][0-9a-f]/*")):
@@ -145,11 +179,11 @@ def _loose(shadow: Shadow, room: Path) -> Iterator[tuple[str, tuple[str, bytes]]
         except zlib.error:
             continue
         kind = head.partition(b" ")[0].decode("ascii", "replace")
-        if kind in (BLOB, TREE) and shadow.git.form.id_of(kind, data) == id and not shadow.known.has(id):
+        if kind in (BLOB, TREE) and shadow.git.form.id_of(kind, data) == id:
             yield id, (kind, data)
 
 
-def _in_worktree(shadow: Shadow, lacking: set[str]) -> Iterator[tuple[str, tuple[str, bytes]]]:
+def _in_worktree(shadow: Shadow, lacking: set[str]) -> Iterator[Found]:
     """Files of the worktree that are what is missing."""
     for name in zsplit(shadow.git.run("ls-files", "-z", "--cached", "--others", "--exclude-standard")):
         path = Path(shadow.root, os.fsdecode(name))
@@ -161,21 +195,30 @@ def _in_worktree(shadow: Shadow, lacking: set[str]) -> Iterator[tuple[str, tuple
             yield id, (BLOB, data)
 
 
-def _write(shadow: Shadow, objects: Iterator[tuple[str, tuple[str, bytes]]], result: Reshelved) -> None:
-    """Write objects into packs of ours, so many at a time as may be in memory."""
-    batch, weight, total = dict[str, tuple[str, bytes]](), 0, 0
+def _write(shadow: Shadow, objects: Iterator[Found]) -> set[Path]:
+    """Write objects into packs of ours, so many at a time as may be in memory; answers with the stems of those."""
+    made, batch, weight = set[Path](), dict[str, tuple[str, bytes]](), 0
     for id, (kind, data) in objects:
-        total += id not in batch
         batch[id] = (kind, data)
         weight += len(data)
         if weight > WEIGHT:
-            write_pack(shadow.git.objects, batch, shadow.git.form, shadow.git.directory / "keep")
+            made |= _write_batch(shadow, batch)
             batch, weight = {}, 0
-    if batch:
-        write_pack(shadow.git.objects, batch, shadow.git.form, shadow.git.directory / "keep")
-    if total:
+    return made | _write_batch(shadow, batch)
+
+
+def _write_batch(shadow: Shadow, batch: dict[str, tuple[str, bytes]]) -> set[Path]:
+    stem = write_pack(shadow.git.objects, batch, shadow.git.form, shadow.git.directory / "keep", anew=True)
+    return {stem} if stem else set()
+
+
+def _write_found(shadow: Shadow, objects: Iterator[Found], result: Reshelved) -> None:
+    """Write those that the repository lacks."""
+    read = set[str]()
+    _write(shadow, _noted((found for found in objects if not shadow.known.has(found[0])), read))
+    if read:
         shadow.known.refresh()
-        result.mended.append(f"{count(total, 'object')} of checkpoints found again")
+        result.mended.append(f"{count(len(read), 'object')} of checkpoints found again")
 
 
 def _mend_ref(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], result: Reshelved) -> None:

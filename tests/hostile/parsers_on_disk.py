@@ -42,6 +42,7 @@ from holdfast.faces import read_face
 from holdfast.grants import Grant, Grants
 from holdfast.layouts.orchestrator import SESSION
 from holdfast.objects import Format, Known
+from holdfast.remains import Remains
 from holdfast.repository import Repository
 from holdfast.shadow import Shadow
 from holdfast.stores import pages
@@ -68,6 +69,8 @@ ON_DISK = (
     "packed refs",
     "git configuration",
     "pack index",
+    "damaged pack",
+    "index of a damaged pack",
     "alternates",
     "git file",
     "claim",
@@ -209,6 +212,20 @@ def _carried(stage: Stage) -> dict[str, Parser]:
     }
 
 
+def _with_differences(repository: Path, place: Path) -> Path:
+    """The index of a pack in which one object is told as a difference to another."""
+    git = ["git", "-C", str(repository)]
+    texts = [b"".join(b"line %d\n" % (number * 7919) for number in range(most)) for most in (60, 50)]
+    write = [*git, "hash-object", "-w", "--stdin"]
+    names = b"".join(subprocess.run(write, input=text, check=True, capture_output=True).stdout for text in texts)
+    pack = [*git, "pack-objects", "-q", "--delta-base-offset", str(place / "pack")]
+    made = subprocess.run(pack, input=names, check=True, capture_output=True).stdout.decode().strip()
+    for suffix in (".pack", ".idx"):
+        (place / f"pack-{made}{suffix}").rename(place / f"pack-bb{suffix}")
+    assert len(list(Remains(place / "pack-bb.idx", SHA1).objects())) == len(texts)
+    return place / "pack-bb.idx"
+
+
 def _repositories(stage: Stage) -> dict[str, Parser]:
     other = stage.place / "other"
     subprocess.run(["git", "init", "-q", str(other)], check=True)
@@ -225,6 +242,10 @@ def _repositories(stage: Stage) -> dict[str, Parser]:
     def known() -> None:
         Known(git / "objects", SHA1).has("ab" * 20)
 
+    def remains() -> None:
+        for id, (kind, content) in Remains(damaged, SHA1, 1 << 20).objects():
+            assert SHA1.id_of(kind, content) == id
+
     def locate() -> None:
         worktree, store = spool.locate(str(stage.place / "linked"))
         assert spool.worktree_name(worktree)
@@ -233,11 +254,14 @@ def _repositories(stage: Stage) -> dict[str, Parser]:
     refs = [b"ref: refs/heads/main\n", commit + b"\n", b"ref: refs/heads/a/b\n"]
     packed = [b"# pack-refs with: peeled\n" + commit + b" refs/heads/main\n^" + commit + b"\n"]
     index = stage.first("project/.git/objects/pack/*.idx")
+    damaged = _with_differences(other, stage.place)
     return {
         "HEAD": Parser(refs, stage.into(git / "HEAD", look)),
         "packed refs": Parser(packed, stage.into(git / "packed-refs", look)),
         "git configuration": Parser([b"[extensions]\n\tobjectformat = sha256\n"], stage.into(git / "config", look)),
         "pack index": Parser(index, stage.into(git / "objects/pack/pack-aa.idx", known)),
+        "damaged pack": Parser(stage.first("pack-bb.pack"), stage.into(damaged.with_suffix(".pack"), remains)),
+        "index of a damaged pack": Parser(stage.first("pack-bb.idx"), stage.into(damaged, remains)),
         "alternates": Parser(
             [b"../other\n/nowhere\n# x\n", b".\n"], stage.into(git / "objects/info/alternates", known)
         ),

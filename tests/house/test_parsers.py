@@ -72,6 +72,7 @@ FUZZED = {
     "receiving": "sealed run",
     "records": "FABER state",
     "redact": "hidden text",
+    "remains": "damaged pack",
     "reshelving": "it reads objects that git has just written for us",
     "retelling": "lines of a transcript",
     "rows": OURS,
@@ -98,6 +99,7 @@ FUZZED = {
 }
 ALSO = {  # parsers that no module above stands for alone
     *("git file", "HEAD", "packed refs", "git configuration", "alternates", "difference", "stored difference", "id"),
+    "index of a damaged pack",
     *("Go Team file", "settings of the user", "settings that are changed", "settings that call us"),
     *("workflow that waits", "condition", "troubles of hooks", "projects of the client", "written session file"),
 }

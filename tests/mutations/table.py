@@ -82,7 +82,7 @@ SYNCS = [
      "self.relied |= self._named(None, tree, place).difference(made) if before is None else set()",
      of("operations/test_relying_on_git", "what_was_staged_since_is_synced_and_nothing_else")),
     ("the name of our ref", "vault.py", "        files.sync_directory(path.parent)\n", "", watched("checkpoint")),
-    ("the names of a pack", "objects.py", "        files.sync_directory(stem.parent)\n", "", watched("checkpoint")),
+    ("the names of a pack", "objects.py", "    files.sync_directory(stem.parent)\n", "", watched("checkpoint")),
     ("a restored file", "putting.py", "        if synced:\n            os.fsync(descriptor)\n", "", watched("restore")),
     ("the names of restored files", "putting.py", "        for directory in there:\n            sync(directory)\n", "",
      watched("restore")),

@@ -1,0 +1,143 @@
+"""Damaged packs of ours: what can be read of them stays, wherever it is needed, and what cannot is looked for."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+import holdfast
+from holdfast import pruning
+from holdfast.checkpointing import shadow_of
+from holdfast.mending import Mended
+from holdfast.workspace import Workspace
+from tests.operations.trees import back, commit, git, picture, put, take
+from tests.world.packs import drop_all_but_the_last, packs
+
+WORDS: dict[str, str | bytes] = {
+    f"f{n}": b"".join(b"line %d of file %d: %d\n" % (m, n, n * m * 7919 % 10007) for m in range(200)) for n in range(6)
+}
+
+
+def mend(workspace: Workspace) -> Mended:
+    found = holdfast.repair(workspace).store
+    assert found is not None
+    return found
+
+
+def offsets(root: Path, pack: Path) -> dict[str, int]:
+    """Where the objects of a pack begin, in their order; not those to which others are differences."""
+    lines = [line.split() for line in git(root, "verify-pack", "-v", str(pack.with_suffix(".idx"))).splitlines()]
+    bases = {line[6] for line in lines if len(line) == 7}
+    found = {line[0]: int(line[4]) for line in lines if len(line) in (5, 7) and len(line[0]) == 40}
+    return {id: found[id] for id in sorted(found, key=found.__getitem__) if id not in bases}
+
+
+def flip(path: Path, at: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[at : at + 4] = bytes(byte ^ 0xFF for byte in data[at : at + 4])
+    path.chmod(0o600)
+    path.write_bytes(data)
+
+
+def readable(root: Path, names: Iterable[str]) -> list[str]:
+    def can_read(name: str) -> bool:
+        return subprocess.run(["git", "-C", root, "cat-file", "-p", name], capture_output=True).returncode == 0
+
+    return [name for name in names if can_read(name)]
+
+
+def largest(workspace: Workspace) -> Path:
+    return max(packs(workspace), key=lambda path: path.stat().st_size)
+
+
+def in_small_packs(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    pass
+
+
+def merged(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one pack, in which most are told as differences to others."""
+    put(workspace.root, {name: b"%bmore\n" % (workspace.root / name).read_bytes() for name in WORDS})
+    take(workspace)
+    monkeypatch.setattr(pruning, "MERGED", 2)
+    with shadow_of(workspace) as shadow:
+        assert pruning.merge(shadow)
+
+
+@pytest.mark.promise(4, 6)
+@pytest.mark.parametrize("kept", [in_small_packs, merged])
+def test_one_damaged_object_costs_none_that_stands_behind_it(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch, kept: Callable[[Workspace, pytest.MonkeyPatch], None]
+) -> None:
+    put(project.root, WORDS)
+    made = take(project)
+    before = picture(project.root)
+    kept(project, monkeypatch)
+    put(project.root, WORDS)
+    pack = largest(project)
+    places = offsets(project.root, pack)
+    ours = {git(project.root, "hash-object", name) for name in WORDS}
+    broken = next(id for id in places if id in ours)
+    flip(pack, places[broken] + 10)
+    sound = readable(project.root, places)
+    assert len(sound) == len(places) - 1
+    assert mend(project).lost == []  # the file itself still lies in the worktree
+    assert readable(project.root, places) == list(places)
+    assert not mend(project).changed
+    back(project, made)
+    assert picture(project.root) == before
+
+
+@pytest.mark.promise(4, 6, 11)
+def test_what_only_commits_need_of_a_damaged_pack_stays_or_is_called_lost(project: Workspace) -> None:
+    """Git does not write an object again that a pack of ours holds."""
+    put(project.root, WORDS)
+    take(project)
+    commit(project.root)
+    put(project.root, dict.fromkeys(WORDS, "other"))
+    commit(project.root)
+    take(project)
+    drop_all_but_the_last(project)
+    pack = largest(project)
+    places = offsets(project.root, pack)
+    ours = [git(project.root, "rev-parse", f"HEAD~:{name}") for name in WORDS]
+    broken = next(id for id in places if id in ours)
+    flip(pack, places[broken] + 10)
+    assert mend(project).lost == [f"1 object that checkpoints or commits need, such as {broken}"]
+    assert readable(project.root, ours) == [id for id in ours if id != broken]
+    assert not mend(project).changed
+
+
+@pytest.mark.promise(4, 6)
+@pytest.mark.parametrize("at", [-60, -1, 8, 1100], ids=["a place", "its sum", "its head", "a name"])
+def test_a_pack_whose_index_alone_is_damaged_loses_nothing(project: Workspace, at: int) -> None:
+    put(project.root, WORDS)
+    made = take(project)
+    before = picture(project.root)
+    put(project.root, dict.fromkeys(WORDS, "other"))
+    pack = largest(project)
+    names = list(offsets(project.root, pack))
+    index = pack.with_suffix(".idx")
+    flip(index, at % index.stat().st_size)
+    assert mend(project).lost == []
+    assert readable(project.root, names) == names
+    assert not mend(project).changed
+    back(project, made)
+    assert picture(project.root) == before
+
+
+@pytest.mark.promise(4, 6)
+def test_a_pack_whose_own_sum_is_damaged_loses_nothing(project: Workspace) -> None:
+    """Git then reads nothing of it any more."""
+    put(project.root, WORDS)
+    made = take(project)
+    before = picture(project.root)
+    put(project.root, dict.fromkeys(WORDS, "other"))
+    pack = largest(project)
+    flip(pack, pack.stat().st_size - 10)
+    assert mend(project).lost == []
+    assert not mend(project).changed
+    back(project, made)
+    assert picture(project.root) == before
