@@ -11,13 +11,14 @@ import stat
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 from msgspec import Struct
 
 from holdfast import inside
 from holdfast.beside import Beside, is_temporary
+from holdfast.borders import is_within
 from holdfast.filters import filtered
 from holdfast.git import Git, Reader
 from holdfast.objects import BLOB, DIRECTORY, TREE, Entry, Known, format_tree
@@ -26,6 +27,23 @@ from holdfast.watching import Watch, is_settled
 
 FILE, EXECUTABLE, LINK, MODULE = 0o100644, 0o100755, 0o120000, 0o160000
 SECOND = 1_000_000_000
+FORM = 1  # what another version remembers is not believed: it may have kept what is not to be kept, or the other way
+
+
+class Tracked(NamedTuple):
+    """A line of git's index, as `ls-files -v -s` tells it."""
+
+    tag: bytes
+    mode: bytes
+    id: bytes
+    stage: bytes
+    path: bytes
+
+
+def parse_tracked(line: bytes) -> Tracked:
+    entry, _, path = line.partition(b"\t")
+    tag, mode, id, stage = entry.split(b" ")
+    return Tracked(tag, mode, id, stage, path)
 
 
 class Seen(Struct, array_like=True):
@@ -51,6 +69,7 @@ class Memory(Struct):
     user_config: list[tuple[int, int, int] | None] = []  # when the user's own list of ignored files was asked for
     user_excludes: str | None = None
     index: tuple[int, int, int] | None = None  # the private index that all this is told beside
+    form: int = 0  # of what is remembered
 
 
 class Limits(Struct):
@@ -74,6 +93,7 @@ class Ground(Protocol):
     root: Path
     git: Git
     directory: Path
+    borders: tuple[bytes, ...]
 
     @property
     def reader(self) -> Reader: ...
@@ -102,7 +122,8 @@ class Looking:
 
     def look_at(self, paths: Iterable[bytes]) -> None:
         """Look at these paths, and believe that nothing else has changed."""
-        found = {path: status for path in dict.fromkeys(paths) if (status := self._look(path))}
+        ours = (path for path in dict.fromkeys(paths) if not is_within(path, self.shadow.borders))
+        found = {path: status for path in ours if (status := self._look(path))}
         withheld = set() if self.limits.filtered else filtered(self.shadow.git, self.shadow.directory, found)
         for path, status in found.items():
             if path in withheld or status.st_size > min(self.limits.file, self.budget):
@@ -141,11 +162,9 @@ class Looking:
             place = self.full(path)
         self.beside.links[path] = Repository(Path(os.fsdecode(place))).head().commit or ""
 
-    def note_tracked(self, lines: list[bytes], index_time: int, sizes: dict[bytes, bytes]) -> None:
+    def note_tracked(self, tracked: list[Tracked], index_time: int, sizes: dict[bytes, bytes]) -> None:
         """The permission bits of every file, once; later only changed files are looked at. And the submodules."""
-        for line in lines:
-            entry, _, path = line.partition(b"\t")
-            mode, id, _ = entry.split(b" ")
+        for _, mode, id, _, path in tracked:
             if mode == b"160000":
                 self.memory.modules.append(path)
                 continue

@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from holdfast import files, inside
 from holdfast.beside import TEMPORARY, is_temporary
+from holdfast.borders import ALWAYS, is_within
 from holdfast.errors import Refused
 from holdfast.syncing import sync, sync_file_system
 from holdfast.text import path_text
@@ -40,8 +41,9 @@ class Put(Struct):
 class Putting:
     """Writes into a worktree without following a link out of it."""
 
-    def __init__(self, root: Path, aside: Path, *, many: bool = False) -> None:
+    def __init__(self, root: Path, aside: Path, *, many: bool = False, borders: Iterable[bytes] = ALWAYS) -> None:
         self.root = os.fsencode(root)
+        self.borders = tuple(borders)
         self.aside = os.fsencode(aside)
         self.done = Put(moved_aside={}, brought_back=[])
         self._many = many
@@ -160,7 +162,7 @@ class Putting:
 
     def _full(self, path: bytes) -> bytes:
         parts = path.split(b"/")
-        if b".." in parts or b"" in parts or b"." in parts or parts[0] in (b".git", b".holdfast"):
+        if b".." in parts or b"" in parts or b"." in parts or is_within(path, self.borders):
             raise Refused(
                 "A checkpoint names a path that is not inside the worktree",
                 [("path", os.fsdecode(path))],

@@ -59,6 +59,14 @@ class Repository:
         found = self.common / "objects" / "info" / "alternates" if self.common else None
         return found if found and os.path.lexists(found) else None
 
+    @property
+    def is_its_root(self) -> bool:
+        """Whether the root is a git directory itself, as that of a bare repository is: its files are branches."""
+        if not os.path.isfile(self.root / "HEAD"):
+            return False
+        parts = (self.root / "objects", self.root / "refs")
+        return all(map(os.path.isdir, parts)) and POINTS.fullmatch(_line(self.root / "HEAD")) is not None
+
     def find_link(self) -> str | None:
         """A link by which git would read another repository: in the place of this one, of its refs, or of an object."""
         if self.directory is None or self.common is None:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from holdfast.beside import Beside
+from holdfast.borders import is_within as is_behind
 from holdfast.errors import Damaged, Refused
 from holdfast.git import Reader
 from holdfast.looking import LINK, MODULE
@@ -78,7 +79,10 @@ def plan_restore(shadow: Shadow, now: State, then: State, paths: Iterable[bytes]
     changes = {change.path: change for change in _changes(shadow.reader, now, then, wanted)}
     for path in here.skipped.keys() | there.skipped.keys():
         changes.pop(path, None)
+    for path in [path for path in changes if is_behind(path, shadow.borders)]:  # kept by a version that knew none
+        del changes[path]
     empty, filled = set(there.empty) - set(here.empty), set(here.empty) - set(there.empty)
+    empty = {path for path in empty if not is_behind(path, shadow.borders)}
     plan = Plan(
         [changes[path] for path in sorted(changes)],
         sorted(path for path in empty if is_within(path, wanted)),
@@ -98,7 +102,7 @@ def apply_plan(shadow: Shadow, plan: Plan, aside: Path, back: Path | None = None
     What an earlier restore moved to `back` returns to its place. All is on disk when this returns.
     """
     written = [change for change in plan.changes if change.entry is not None]
-    putting = Putting(shadow.root, aside, many=len(written) > FEW)
+    putting = Putting(shadow.root, aside, many=len(written) > FEW, borders=shadow.borders)
     for change in reversed(plan.changes):
         if change.entry is None:
             putting.remove(change.path)

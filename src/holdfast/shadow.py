@@ -13,19 +13,21 @@ import functools
 import os
 import time
 import zlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import msgspec
 
 from holdfast import files, headstart, ids
 from holdfast.beside import Beside
-from holdfast.errors import HoldfastError, Trouble
+from holdfast.borders import find_borders, is_within
+from holdfast.errors import HoldfastError, Refused, Trouble
 from holdfast.git import Git, Reader, Running, zsplit
-from holdfast.looking import SECOND, Limits, Looking, Memory, Scan, Seen
+from holdfast.looking import FORM, SECOND, Limits, Looking, Memory, Scan, Seen, Tracked, parse_tracked
 from holdfast.objects import DIRECTORY, TREE, Entry, Known
 from holdfast.repository import Head, Repository
 from holdfast.staging import Staging, scratch
+from holdfast.text import path_text
 from holdfast.vault import Vault
 from holdfast.watching import LookEverywhere, Watching
 
@@ -41,6 +43,7 @@ class Shadow:
         objects = self.repository.objects or place / "git" / "objects"
         self.git = Git(place / "git", root, objects, self.directory / "index", self.repository.format())
         self.worktree = worktree
+        self.borders = find_borders(root, (self.repository.directory, self.repository.common, place))
         self.staging = Staging(self.git, self.repository, self.directory)
 
     @functools.cached_property
@@ -73,6 +76,12 @@ class Shadow:
 
     def scan(self, limits: Limits, named: Iterable[bytes] | None = None, include: Iterable[bytes] = ()) -> Scan:
         """The worktree now. With `named`, only those paths are looked at, and the rest is taken as it was."""
+        if self.repository.is_its_root:
+            raise Refused(
+                "This is the directory of a repository and no worktree, so there is nothing to keep or to restore",
+                [("directory", path_text(self.root))],
+                ["work in a worktree, which `git worktree add` makes"],
+            )
         memory = self._load()
         if memory is None:
             return self._seed(limits, include)
@@ -148,7 +157,8 @@ class Shadow:
             memory = msgspec.msgpack.decode(stored[4:], type=Memory)
         except msgspec.DecodeError:  # another version of ours wrote it
             return None
-        return memory if memory.index is not None and memory.index == files.signature(self.git.index) else None
+        is_believed = memory.form == FORM and memory.index is not None
+        return memory if is_believed and memory.index == files.signature(self.git.index) else None
 
     def _candidates(self, memory: Memory, looking: Looking) -> list[bytes]:
         """Every path that may differ from what is remembered: git finds changed files while we look for new names."""
@@ -178,13 +188,13 @@ class Shadow:
                 return set()
             return {below.name for below in looking.tree(entry.id) if not below.is_tree}
 
-        watching = Watching(self.git, memory.modules)
+        watching = Watching(self.git, memory.modules, self.borders)
         try:
             if memory.watch is None:
                 raise LookEverywhere
             found = watching.look_again(memory.watch, looking.beside.empty, looking.beside.links, known)
         except LookEverywhere:
-            watching = Watching(self.git, memory.modules)
+            watching = Watching(self.git, memory.modules, self.borders)
             found = watching.look_everywhere()
         memory.watch = watching.watch
         looking.note_surroundings(watching.empty, watching.links)
@@ -234,38 +244,43 @@ class Shadow:
         files.remove(self.git.index)
         objects: dict[str, tuple[str, bytes]] = {}
         tree = self.git.form.id_of(TREE, b"")
-        staged = 0
+        staged, tracked = 0, []
         if self.staging.copy(self.git.index):
             staged = int(self.git.index.stat().st_mtime)
-            self._make_plain()
+            tracked = self._make_plain()
             tree, objects = self.staging.tree_of(self.git.index)
         else:
             objects[tree] = (TREE, b"")
             self.git.run("read-tree", "--empty")
-        memory = Memory(tree, Beside())
+        memory = Memory(tree, Beside(), form=FORM)
         looking = Looking(self, memory, limits)
         looking.objects |= objects
-        tracked = zsplit(self.git.run("ls-files", "-s", "-z"))
         looking.note_tracked(tracked, staged, self._sizes(tracked))
         looking.look_everywhere(self._candidates(memory, looking), include)
         return looking.result()
 
-    def _sizes(self, tracked: list[bytes]) -> dict[bytes, bytes]:
+    def _sizes(self, tracked: list[Tracked]) -> dict[bytes, bytes]:
         """How long the index's blobs are; what is not here is not named."""
-        names = b"".join(line.split(b" ", 2)[1] + b"\n" for line in tracked)
+        names = b"".join(found.id + b"\n" for found in tracked)
         answers = self.git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", "--buffer", input=names)
         return dict(line.split(b" ") for line in answers.splitlines() if not line.endswith(b"missing"))
 
-    def _make_plain(self) -> None:
-        """Make our copy short, and drop what would hide changes: entries in conflict, and "assume unchanged"."""
+    def _make_plain(self) -> list[Tracked]:
+        """Make our copy short, and drop what would hide changes: entries in conflict, and "assume unchanged".
+
+        Answers with what is left in it.
+        """
         self.git.run("update-index", "--no-split-index", "--index-version", "4")
-        unmerged = {line.partition(b"\t")[2] for line in zsplit(self.git.run("ls-files", "-u", "-z"))}
-        if unmerged:
-            self.git.run("update-index", "-z", "--force-remove", "--stdin", input=b"".join(p + b"\0" for p in unmerged))
-        hidden = [line[2:] for line in zsplit(self.git.run("ls-files", "-v", "-z")) if line[:1].islower()]
-        if hidden:
-            paths = b"".join(path + b"\0" for path in hidden)
-            self.git.run("update-index", "-z", "--no-assume-unchanged", "--stdin", input=paths)
+        tracked = [parse_tracked(line) for line in zsplit(self.git.run("ls-files", "-v", "-s", "-z"))]
+        gone = {found.path for found in tracked if found.stage != b"0" or is_within(found.path, self.borders)}
+        self._update("--force-remove", gone)
+        left = [found for found in tracked if found.path not in gone]
+        self._update("--no-assume-unchanged", [found.path for found in left if found.tag.islower()])
+        return left
+
+    def _update(self, how: str, paths: Collection[bytes]) -> None:
+        if paths:
+            self.git.run("update-index", "-z", how, "--stdin", input=b"".join(path + b"\0" for path in paths))
 
 
 def is_young(seen: Seen | None, young: int) -> bool:

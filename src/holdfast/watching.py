@@ -44,8 +44,9 @@ class LookEverywhere(Exception):
 class Watching:
     """One search for names. The dates are read before the names, so that no change in between is overlooked."""
 
-    def __init__(self, git: Git, modules: Iterable[bytes]) -> None:
+    def __init__(self, git: Git, modules: Iterable[bytes], borders: Iterable[bytes]) -> None:
         self.git = git
+        self.borders = list(borders)
         self.root = os.fsencode(git.root)
         self.modules = set(modules)
         self.watch = Watch({}, {}, set(), set())
@@ -124,8 +125,10 @@ class Watching:
             self.watch.odd = {other for other in self.watch.odd if os.path.dirname(other) != path} | odd
         if not names:
             self.empty.add(path)
-        for name in (b".git",) if path else (b".git", b".holdfast"):
-            names.pop(name, None)
+        names.pop(b".git", None)
+        for border in self.borders:
+            if os.path.dirname(border) == path:
+                names.pop(os.path.basename(border), None)
         return names
 
     def _listed(self, path: bytes) -> tuple[dict[bytes, bool], set[bytes], bool]:
@@ -163,7 +166,7 @@ class Watching:
                 raise LookEverywhere
 
     def _untracked(self, paths: list[bytes]) -> list[bytes]:
-        limited = ("--", *map(literal, paths))
+        limited = ("--", *map(literal, paths), *(literal(border, "exclude,") for border in self.borders))
         found = zsplit(self.git.run("ls-files", "-o", "-z", "--exclude-standard", *limited))
         return [path for path in found if not path.endswith(b"/")]
 
@@ -191,8 +194,8 @@ def is_settled(modified: int, changed: int, now: int) -> bool:
     return now - max(modified, changed) >= (COARSE_TICK if coarse else TICK)
 
 
-def literal(path: bytes) -> str:
-    return ":(top,literal)" + os.fsdecode(path)
+def literal(path: bytes, how: str = "") -> str:
+    return f":({how}top,literal){os.fsdecode(path)}"
 
 
 def _below(path: bytes, name: bytes) -> bytes:
