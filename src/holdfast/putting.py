@@ -13,13 +13,14 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast import files, inside
-from holdfast.beside import TEMPORARY, is_temporary
+from holdfast import aside, files, inside
+from holdfast.aside import is_directory
+from holdfast.beside import is_temporary
 from holdfast.borders import ALWAYS, is_within
 from holdfast.errors import Refused
 from holdfast.syncing import sync, sync_file_system
@@ -29,6 +30,9 @@ FEW = 32  # files that are renamed and synced one by one
 STILL_USED = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR)
 
 
+IsKept = Callable[[bytes, bytes], bool]  # whether a checkpoint has what is at a path, which stands at a place
+
+
 class Put(Struct):
     """What was written and removed; what was moved aside, and where it is now; what came back from there."""
 
@@ -36,16 +40,18 @@ class Put(Struct):
     removed: int = 0
     moved_aside: dict[str, str] = {}
     brought_back: list[str] = []
+    returned: dict[bytes, bytes] = {}  # files and links that came back, and where they still lie
 
 
 class Putting:
     """Writes into a worktree without following a link out of it."""
 
-    def __init__(self, root: Path, aside: Path, *, many: bool = False, borders: Iterable[bytes] = ALWAYS) -> None:
+    def __init__(self, root: Path, held: Path, *, many: bool = False, borders: Iterable[bytes] = ALWAYS) -> None:
         self.root = os.fsencode(root)
         self.borders = tuple(borders)
-        self.aside = os.fsencode(aside)
-        self.done = Put(moved_aside={}, brought_back=[])
+        self._held = held
+        self._attempt = aside.next_attempt(held)
+        self.done = Put(moved_aside={}, brought_back=[], returned={})
         self._many = many
         self._touched: set[bytes] = set()
         self._real: set[bytes] = set()  # directories that were found, or made, on the way to a file
@@ -82,7 +88,7 @@ class Putting:
         self._touched.add(os.path.dirname(full))
 
     def _replace(self, place: bytes, data: bytes, mode: int | None) -> None:
-        temporary = os.path.dirname(place) + b"/" + TEMPORARY + os.urandom(6).hex().encode()
+        temporary = aside.temporary_beside(place)
         try:
             self._make(temporary, data, mode)
             os.rename(temporary, place)
@@ -132,13 +138,10 @@ class Putting:
             self._touched.add(os.path.dirname(self._full(directory)))
             directory = os.path.dirname(directory)
 
-    def bring_back(self, held: Path) -> None:
-        """Put what was moved aside back, wherever its place is free again."""
-        for number in range(1, 1000):
-            directory = os.fsencode(held) if number == 1 else b"%s-%d" % (os.fsencode(held), number)
-            if not os.path.isdir(directory):
-                return
-            self._bring_back(directory, b"")
+    def bring_back(self, attempts: Iterable[bytes], is_kept: IsKept) -> None:
+        """Put what was moved aside back, the newest first: where its place is free, or holds what a checkpoint has."""
+        for attempt in attempts:
+            self._bring_back(attempt, b"", is_kept)
 
     def clear_leftovers(self, paths: Iterable[bytes]) -> int:
         """Remove the files that a killed restore of these paths was about to rename; answers with how many."""
@@ -152,7 +155,7 @@ class Putting:
 
     def settle(self) -> None:
         """Make all of it durable."""
-        there = [directory for directory in self._touched if _is_directory(directory)]
+        there = [directory for directory in self._touched if is_directory(directory)]
         if self._many:
             for directory in {os.stat(directory).st_dev: directory for directory in there}.values():
                 sync_file_system(directory)
@@ -219,50 +222,65 @@ class Putting:
         return False
 
     def _move_aside(self, path: bytes) -> None:
-        """Into the store, under the same path; where a killed restore has put something there, beside that."""
-        number, holder = 1, self.aside
-        while os.path.lexists(holder + b"/" + path):
-            number += 1
-            holder = b"%s-%d" % (self.aside, number)
-        target = holder + b"/" + path
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        self._move(self._place(path), target)
+        """Into the store, under the same path."""
+        target = self._room_aside(path)
+        aside.move(self._place(path), target)
         self._touched.add(os.path.dirname(self._full(path)))
         at = os.path.dirname(target)
-        while len(at) >= len(os.path.dirname(holder)):
+        while len(at) >= len(os.path.dirname(self._attempt)):
             self._touched.add(at)
             at = os.path.dirname(at)
         self.done.moved_aside[path_text(os.fsdecode(path))] = path_text(os.fsdecode(target))
 
-    def _bring_back(self, held: bytes, inside: bytes) -> None:
+    def _room_aside(self, path: bytes) -> bytes:
+        """A place that is free. Something below the path, or above it, may lie aside already."""
+        target = self._attempt + b"/" + path
+        with contextlib.suppress(FileExistsError, NotADirectoryError):
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            if not os.path.lexists(target):
+                return target
+        self._attempt = aside.next_attempt(self._held)
+        return self._room_aside(path)
+
+    def _bring_back(self, held: bytes, inside: bytes, is_kept: IsKept) -> None:
         for name in sorted(os.listdir(held)):
             path = inside + b"/" + name if inside else name
             source, place = held + b"/" + name, self._find_place(path)
-            if place is None:
+            if place is None or is_temporary(name):
                 continue
-            if not os.path.lexists(place):
-                self._move(source, place)
-                self._touched |= {held, os.path.dirname(self._full(path))}
-                self.done.brought_back.append(path_text(os.fsdecode(path)))
-            elif _is_directory(source) and _is_directory(place):
-                self._bring_back(source, path)
+            if is_directory(source):
+                self._bring_directory(source, path, place, is_kept)
+            elif path not in self.done.returned:
+                self._bring_file(source, path, place, is_kept)
         with contextlib.suppress(OSError):  # something has to stay there
             os.rmdir(held)
 
-    def _move(self, source: bytes, target: bytes) -> None:
-        try:
-            os.rename(source, target)
-        except OSError as error:
-            if error.errno != errno.EXDEV:
-                raise
-            import shutil  # takes its time to load, and few need it
+    def _bring_directory(self, source: bytes, path: bytes, place: bytes, is_kept: IsKept) -> None:
+        """As a whole, where its place is free and on the same file system."""
+        if not os.path.lexists(place):
+            self._touched |= {os.path.dirname(source), os.path.dirname(self._full(path))}
+            try:
+                os.rename(source, place)
+            except OSError as error:
+                if error.errno != errno.EXDEV:
+                    raise
+                os.mkdir(place)
+            else:
+                self.done.brought_back.append(path_text(os.fsdecode(path)))
+                return
+        if is_directory(place):
+            self._bring_back(source, path, is_kept)
 
-            shutil.move(os.fsdecode(source), os.fsdecode(target))
-            self._many = True  # what was copied has to be synced as a whole
-
-
-def _is_directory(path: bytes) -> bool:
-    return os.path.isdir(path) and not os.path.islink(path)
+    def _bring_file(self, source: bytes, path: bytes, place: bytes, is_kept: IsKept) -> None:
+        """What came back before a kill is there already. It lies aside as well until all is done."""
+        stands = os.path.lexists(place)
+        if not stands or not aside.is_same(source, place):
+            if stands and not is_kept(path, place):
+                return
+            aside.put_back(source, place)
+        self._touched.add(os.path.dirname(self._full(path)))
+        self.done.brought_back.append(path_text(os.fsdecode(path)))
+        self.done.returned[path] = source
 
 
 def _overwrite(full: bytes, data: bytes, mode: int) -> bool:

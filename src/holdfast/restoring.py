@@ -96,10 +96,10 @@ def plan_restore(shadow: Shadow, now: State, then: State, paths: Iterable[bytes]
     return plan
 
 
-def apply_plan(shadow: Shadow, plan: Plan, aside: Path, back: Path | None = None) -> Put:
+def apply_plan(shadow: Shadow, plan: Plan, aside: Path, back: Iterable[bytes] = ()) -> Put:
     """Carry a plan out. Removals come first, so that a file can stand where a directory was.
 
-    What an earlier restore moved to `back` returns to its place. All is on disk when this returns.
+    What the attempts of an earlier restore moved `back` returns to its place. All is on disk when this returns.
     """
     written = [change for change in plan.changes if change.entry is not None]
     putting = Putting(shadow.root, aside, many=len(written) > FEW, borders=shadow.borders)
@@ -116,8 +116,7 @@ def apply_plan(shadow: Shadow, plan: Plan, aside: Path, back: Path | None = None
         putting.make_directory(path)
     for path in plan.keep_empty:
         putting.keep_directory(path)
-    if back is not None:
-        putting.bring_back(back)
+    putting.bring_back(back, lambda path, place: False)
     putting.settle()
     return putting.done
 

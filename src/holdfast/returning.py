@@ -13,18 +13,17 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from holdfast import choosing, files, history, ids
+from holdfast import aside, choosing, files, history, ids
 from holdfast.beside import Beside
 from holdfast.bystanders import find_bystanders
 from holdfast.checkpointing import MEGABYTE, look, make_checkpoint, shadow_of
+from holdfast.continuing import Broken
 from holdfast.errors import Damaged, NotFound
-from holdfast.git import Reader
 from holdfast.journal import Journal
 from holdfast.ledger import VISITING
 from holdfast.looking import Scan
 from holdfast.model import Checkpoint, Draft, Restore, Run
-from holdfast.objects import Entry
-from holdfast.putting import Put, Putting
+from holdfast.putting import Put
 from holdfast.refusing import (
     SHOWN,
     find_unfinished,
@@ -34,7 +33,7 @@ from holdfast.refusing import (
     refuse_unfinished,
     telling_when_interrupted,
 )
-from holdfast.restoring import Plan, State, apply_plan, differing, holds, left_alone, plan_restore
+from holdfast.restoring import Plan, State, apply_plan, holds, left_alone, plan_restore
 from holdfast.shadow import Shadow
 from holdfast.sparing import spare
 from holdfast.text import escape_path, path_text, unescape_path
@@ -94,10 +93,11 @@ def finish(workspace: Workspace, *, take_back: bool = False) -> Restored:
                 raise NotFound("No restore was left unfinished", [], ["`holdfast checkpoints`"])
             start, goal = (Way(workspace, shadow, journal, wanted) for wanted in (taken_back(unfinished), unfinished))
         way = start if take_back or unfinished.verb == VISITING else goal
+        broken = Broken(unfinished, start.then, goal.then)
         scan = look(workspace, shadow)
-        if _clear_leftovers(start, goal, scan):
+        if broken.clear_leftovers(workspace, shadow.reader, scan):
             scan = look(workspace, shadow)
-        if _holds_something_new(start, goal, scan):
+        if broken.holds_something_new(workspace, shadow.reader, scan):
             _, scan = make_checkpoint(workspace, shadow, run=way.run, kind="before-continue")
         plan = way.plan(scan)
         way.carry_out(plan)
@@ -194,19 +194,20 @@ class Way:
         _note(self.workspace, "restore.began", self.wanted)
 
     def carry_out(self, plan: Plan) -> None:
-        wanted, aside = self.wanted, self.workspace.place / "aside"
+        wanted, held = self.wanted, self.workspace.place / "aside"
         if wanted.code:
-            back = aside / wanted.undoes if wanted.undoes else None
-            self.put = apply_plan(self.shadow, plan, aside / wanted.id, back)
+            back = aside.attempts(held / wanted.undoes) if wanted.undoes else ()
+            self.put = apply_plan(self.shadow, plan, held / wanted.id, back)
             self._prove(plan)
         if wanted.index:
-            self._put_index(aside)
+            self._put_index(held)
 
     def end(self, *, given_up: bool = False) -> None:
         with self.workspace.writing() as journal:
             _return_state(journal, self.wanted)
             ledger = journal.ledger(self.workspace.worktree)
             journal.append(ledger.id, Draft("restore.ended", {"restore": self.wanted, "given_up": given_up}))
+        aside.drop(self.put.returned.values(), self.workspace.place / "aside")
 
     def said(self, plan: Plan, *, dry_run: bool = False, done: bool = False) -> Restored:
         wanted, put = self.wanted, self.put
@@ -250,15 +251,15 @@ class Way:
         if not self.shadow.reader.pending:
             self.shadow.remember(scan)
 
-    def _put_index(self, aside: Path) -> None:
+    def _put_index(self, held: Path) -> None:
         """Put back what was staged. The index as it is now is kept whole, so that undo brings back all of it."""
         directory = self.shadow.repository.directory
         if directory is None:
             return
-        earlier = files.read(aside / f"{self.wanted.undoes}.index") if self.wanted.undoes else None
-        kept = aside / f"{self.wanted.id}.index"
+        earlier = files.read(held / f"{self.wanted.undoes}.index") if self.wanted.undoes else None
+        kept = held / f"{self.wanted.id}.index"
         if not kept.exists() and (now := files.read(directory / "index")) is not None:
-            files.make_private_directory(aside)
+            files.make_private_directory(held)
             files.write(kept, now, files.PRIVATE_FILE)
         if earlier is not None:
             self.shadow.staging.put(earlier)
@@ -287,30 +288,6 @@ def taken_back(unfinished: Restore) -> Restore:
     """An unfinished restore, led back to where it began."""
     paths = [*unfinished.paths, *unfinished.cleared]
     return structs.replace(unfinished, target=unfinished.before, paths=paths, run=None, undoes=unfinished.id)
-
-
-def _clear_leftovers(start: Way, goal: Way, scan: Scan) -> int:
-    """Remove what a kill left half written, wherever the restore may have had something to write."""
-    reader, workspace = goal.shadow.reader, goal.workspace
-    trees = ((scan.tree, start.target.tree), (start.target.tree, goal.target.tree))
-    paths = {found.path for now, then in trees for found in differing(reader, now, then, [])}
-    return Putting(workspace.root, workspace.place / "aside" / goal.wanted.id).clear_leftovers(paths)
-
-
-def _holds_something_new(start: Way, goal: Way, scan: Scan) -> bool:
-    """Whether somebody wrote after the kill what no checkpoint holds."""
-    reader, workspace = goal.shadow.reader, goal.workspace
-    with workspace.reading() as journal:
-        if any(made.tree == scan.tree for made in journal.list_checkpoints(workspace.worktree)):
-            return False
-    then = goal.target.tree
-    changed = differing(reader, scan.tree, start.target.tree, [])
-    return any(found.now is not None and not _is_at(reader, then, found.path, found.now) for found in changed)
-
-
-def _is_at(reader: Reader, tree: str, path: bytes, entry: Entry) -> bool:
-    found = reader.find(tree, path)
-    return found is not None and (found.mode, found.id) == (entry.mode, entry.id)
 
 
 def _note(workspace: Workspace, kind: str, restore: Restore) -> None:
