@@ -14,7 +14,7 @@ from typing import NoReturn
 import msgspec
 from msgspec import Struct
 
-from holdfast import files, ids
+from holdfast import files, ids, spool
 from holdfast.errors import NotFound, Refused
 from holdfast.packing import UNREADABLE
 from holdfast.text import path_text
@@ -44,8 +44,58 @@ def check(directory: Path, store: Path, root: Path, here: Path | None = None) ->
     found = _load(directory / ids.file_name(id))
     if found is None or not _is_same(found, store, here):
         refuse(store)
-    if found.path != path_text(store):
+    check_worktree(root, store)
+    is_guess = _is_guess(root, store)
+    is_elsewhere = is_guess and found.root != path_text(root)
+    if is_elsewhere and _is_lived_in(found, store):
+        way = f"work there: `cd {_quoted(found.root)}`"
+        _refuse_astray("The store to which `.git` leads is another project's", ("project", found.root), way, root)
+    if is_elsewhere or found.path != path_text(store):
         claim(directory, id, store, root, here)
+    if is_guess:
+        _name_root(here or store, root)
+
+
+def check_worktree(root: Path, store: Path) -> None:
+    """Refuse a linked worktree that its repository knows elsewhere: a `.git` file in an archive can lead to one too."""
+    if not _is_sure(root, store) and spool.worktree_name(os.fspath(root)) != ".":
+        way = "`git worktree repair`, if you moved this worktree"
+        _refuse_astray("The repository to which `.git` leads knows it elsewhere", ("store", store), way, root)
+
+
+def _refuse_astray(message: str, fact: tuple[str, object], way: str, root: Path) -> NoReturn:
+    git = _quoted(path_text(root / ".git"))
+    away = f"if `.git` came from elsewhere: `mv {git} {git}.foreign`"
+    raise Refused(message, [("worktree", root), fact], [way, away])
+
+
+def _quoted(path: str) -> str:
+    import shlex  # takes its time to load
+
+    return shlex.quote(path)
+
+
+def _is_sure(root: Path, store: Path) -> bool:
+    """Whether a worktree's store is in its own directory, or in one that says itself that it belongs to it."""
+    git = f"{root}/.git"
+    return os.fspath(store) == f"{git}/holdfast" or spool.git_directory(git, surely=True) is not None
+
+
+def _is_guess(root: Path, store: Path) -> bool:
+    """Whether the git directory does not say whose it is, as one that `git init --separate-git-dir` made."""
+    return not _is_sure(root, store) and spool.git_directory(f"{root}/.git") is not None
+
+
+def _is_lived_in(claim: Claim, store: Path) -> bool:
+    """Whether the place of a claim is still a main worktree with this store."""
+    return spool.locate(claim.root) == (claim.root, os.fspath(store)) and spool.worktree_name(claim.root) == "."
+
+
+def _name_root(store: Path, root: Path) -> None:
+    """Tell a hook, which does not know the user's list, in which worktree it may keep calls here."""
+    line = os.fsencode(root) + b"\n"
+    if line.count(b"\n") == 1 and files.read(store / "root", 64 * 1024) != line:
+        files.write(store / "root", line)
 
 
 def refuse(store: Path) -> NoReturn:

@@ -50,6 +50,11 @@ class Repository:
         return self.directory is not None
 
     @property
+    def is_sure(self) -> bool:
+        """Whether it says itself that this is a worktree of its own: a `.git` file may come from elsewhere."""
+        return spool.git_directory(str(self.root / ".git"), surely=True) is not None
+
+    @property
     def objects(self) -> Path | None:
         return self.common / "objects" if self.common else None
 

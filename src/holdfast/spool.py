@@ -4,8 +4,7 @@ The call goes into the store's inbox (temporary name, fsync, rename, fsync of th
 understood here, so almost nothing is needed: only modules that are built into the interpreter. A hook never creates
 a store, never prints, and never fails, because that would break the agent that called it.
 
-It is not the reader: `intake.py` takes kept calls apart. The rest of Holdfast imports `locate` from here, so that
-the place of a store is decided by one piece of code.
+`intake.py` takes kept calls apart. The rest of Holdfast imports `locate`, so that one piece of code finds a store.
 """
 
 import posix
@@ -71,15 +70,15 @@ def _is_submodule(git: str, directory: str) -> bool:
     return False
 
 
-def git_directory(git: str) -> str | None:
-    """What `git rev-parse --git-dir` would say for this `.git`, or None where it is no repository."""
+def git_directory(git: str, surely: bool = False) -> str | None:
+    """What `git rev-parse --git-dir` would say, or None. Surely: None also where it does not say itself whose it is."""
     if _is_directory(git):
         return git if _exists(git + "/HEAD") else None
     real = _without_links(git) if _exists(git) else ""  # a link leads like a file's line, and is believed no more
     if not _is_directory(real):
         line = _first_line(real)
         real = _without_links(_join(real[: real.rfind("/")], line[8:])) if line.startswith("gitdir: ") else ""
-    return real if real and _knows(real, git) else None
+    return real if real and _knows(real, git, surely) else None
 
 
 def _without_links(path: str) -> str:
@@ -97,22 +96,19 @@ def _without_links(path: str) -> str:
     return done if links else ""
 
 
-def _knows(directory: str, git: str) -> bool:
-    """Whether a git directory says itself that it belongs to this `.git` file or link, as worktrees and submodules do.
-
-    Otherwise anybody who brings such a file could lead us into another project.
-    """
+def _knows(directory: str, git: str, surely: bool) -> bool:
+    """Whether a git directory is this `.git` file's or link's: whoever brings one could lead us to another project."""
     if not _exists(directory + "/HEAD"):
         return False
     back = _first_line(directory + "/gitdir")
-    if back:  # stale where somebody moved the worktree by hand, and git puts up with that
-        return _join(directory, back) == git or not _exists(_join(directory, back))
+    if back:  # stale where somebody moved the worktree by hand: `is_astray` tells, and git puts up with that
+        return _join(directory, back) == git or not (surely or _exists(_join(directory, back)))
     above = git[: git.rfind("/")]
     for line in _read(directory + "/config").decode("utf-8", "replace").splitlines():
         name, _, value = (part.strip(' \t"') for part in line.partition("="))
         if name == "worktree" or (name, value) == ("bare", "true"):  # a bare one has none, and may lie among them
             return _join(directory, value) == above if name == "worktree" else directory.startswith(above + "/")
-    return not directory.endswith("/.git")  # `git init --separate-git-dir` leaves no trace; a project's own is no guess
+    return not (surely or directory.endswith("/.git"))  # `git init --separate-git-dir` leaves no trace
 
 
 def common_directory(directory: str) -> str:
@@ -129,6 +125,13 @@ def worktree_name(root: str) -> str:
     """What git calls this worktree: the name of a linked one, a dot for the main one. A moved directory keeps it."""
     directory = git_directory(root + "/.git") or ""
     return directory[directory.rfind("/") + 1 :] if _exists(directory + "/commondir") else "."
+
+
+def is_astray(root: str, store: str) -> bool:
+    """Whether a store is another worktree's: whose repository knows it elsewhere, or which the store itself names."""
+    if store == root + "/.git/holdfast" or git_directory(root + "/.git", surely=True) is not None:
+        return False
+    return worktree_name(root) != "." or _first_line(store + "/root") not in ("", root)
 
 
 def main_worktree(root: str) -> str | None:
@@ -220,12 +223,6 @@ def go_on_later(directory: str = "") -> None:
     nowhere = [(posix.POSIX_SPAWN_OPEN, number, "/dev/null", posix.O_RDWR, 0) for number in range(3)]
     command = [sys.executable, "-I", "-m", "holdfast", "hook", "later", directory]
     posix.posix_spawn(sys.executable, command, posix.environ, file_actions=nowhere, setsid=True)
-
-
-def _hand_over(kept: int) -> None:
-    """Go on as the program that answers, with the kept call as its standard input."""
-    posix.dup2(kept, 0)
-    posix.execv(sys.executable, [sys.executable, "-I", "-m", "holdfast", "hook", "observe"])
 
 
 def moment() -> tuple[str, int]:
@@ -331,7 +328,7 @@ def hook(agent: str, event: str) -> int | None:
     except OSError:
         pass  # a name that leads nowhere: where we are is the next best
     directory = posix.getcwd()  # without any links in it
-    _, store = locate(directory)
+    root, store = locate(directory)
     try:
         held = open_ours(store)
     except OSError:
@@ -339,11 +336,14 @@ def hook(agent: str, event: str) -> int | None:
     if not _exists("id", held) or _exists("off", held):
         return None
     try:
+        if is_astray(root, store):
+            raise OSError("not kept: the worktree was moved, or its `.git` leads astray")
         kept = keep(open_ours("inbox", held), agent, event, directory)
         if event in TURNS:
             go_on_later()
         if event == "UserPromptSubmit" and COMMAND in posix.pread(kept, CHUNK, 0):
-            _hand_over(kept)
+            posix.dup2(kept, 0)  # go on as the program that answers, with the kept call as its standard input
+            posix.execv(sys.executable, [sys.executable, "-I", "-m", "holdfast", "hook", "observe"])
         return kept
     except BaseException as error:
         note_trouble(store, agent, event, error, held)

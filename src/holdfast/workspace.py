@@ -207,6 +207,7 @@ class Workspace:
             raise Refused("The repository's directory is not there", [("path", self.place.parent)], ["`git status`"])
         if not adopt and self._holds_something():
             projects.refuse(self.place)
+        projects.check_worktree(self.root, self.place)
         for directory in (self.user_directory("state"), self.place):
             files.make_private_directory(directory)
         with contextlib.closing(Held(self.place)) as held:

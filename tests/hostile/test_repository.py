@@ -17,9 +17,12 @@ import holdfast
 from holdfast import config, hooking
 from holdfast.git import find_git
 from holdfast.objects import KEEP
+from holdfast.sources import repository as source
+from holdfast.sources.protocol import Unloadable, Wanted
 from tests.faber_states import RUN, RUNS, a_state, put
 from tests.hostile.places import tree_of
 from tests.hostile.traps import set_traps
+from tests.operations.trees import commit, git
 from tests.surfaces.commands import CASES, Known, with_checkpoints
 from tests.surfaces.inside import call
 from tests.tools import INBOX, hook
@@ -344,10 +347,43 @@ def a_file(hostile: Path, victim: Path) -> None:
     git_file(hostile, str(victim / ".git"))
 
 
-@pytest.mark.promise(20, 24)
+def removed_worktree(victim: Path) -> Path:
+    """Where git still keeps a worktree whose directory somebody removed by hand."""
+    commit(victim, "first")
+    git(victim, "worktree", "add", "-q", "--detach", "../gone")
+    shutil.rmtree(victim.with_name("gone"))
+    return victim / ".git/worktrees/gone"
+
+
+def a_file_that_names_a_worktree_that_is_gone(hostile: Path, victim: Path) -> None:
+    git_file(hostile, str(removed_worktree(victim)))
+
+
+def a_link_to_a_worktree_that_is_gone(hostile: Path, victim: Path) -> None:
+    hostile.mkdir()
+    (hostile / ".git").symlink_to(removed_worktree(victim))
+
+
+def a_file_that_names_a_directory_elsewhere(hostile: Path, victim: Path) -> None:
+    git(victim, "init", "-q", "--separate-git-dir=../elsewhere")
+    git_file(hostile, str(victim.with_name("elsewhere")))
+
+
+def a_link_to_a_directory_elsewhere(hostile: Path, victim: Path) -> None:
+    git(victim, "init", "-q", "--separate-git-dir=../elsewhere")
+    hostile.mkdir()
+    (hostile / ".git").symlink_to("../elsewhere")
+
+
+@pytest.mark.promise(20, 22, 24)
 @pytest.mark.parametrize(
-    "make", [a_file, a_link, a_link_to_a_directory_of_links, a_file_that_names_a_link, a_link_to_a_file]
-)
+    "make",
+    [
+        a_file, a_link, a_link_to_a_directory_of_links, a_file_that_names_a_link, a_link_to_a_file,
+        a_file_that_names_a_worktree_that_is_gone, a_link_to_a_worktree_that_is_gone,
+        a_file_that_names_a_directory_elsewhere, a_link_to_a_directory_elsewhere,
+    ],
+)  # fmt: skip
 def test_a_git_file_that_leads_to_another_project_is_told_nothing_of_it(
     make: Callable[[Path, Path], None], target: Path, tmp_path: Path
 ) -> None:
@@ -355,12 +391,38 @@ def test_a_git_file_that_leads_to_another_project_is_told_nothing_of_it(
     hostile = tmp_path / "hostile"
     make(hostile, target)
     events = call("log", directory=target).ok().out
-    for arguments in (("brief",), ("status",), ("show",), ("log",), ("note", "planted")):
+    before = tree_of(tmp_path, without=hostile)
+    for arguments in (("brief",), ("status",), ("show",), ("log",), ("runs",), ("note", "planted"), ("checkpoint",)):
         done = call(*arguments, directory=hostile)
         assert done.code in (0, 1, 10)
         assert "run-qqqqqqqqqq" not in done.out, arguments
+    assert tree_of(tmp_path, without=hostile) == before
     hook(hostile, event="Planted")
     assert call("log", directory=target).ok().out == events
+
+
+@pytest.mark.promise(20, 22)
+def test_nothing_is_made_in_a_repository_that_knows_a_worktree_elsewhere(repository: Path, tmp_path: Path) -> None:
+    hostile = tmp_path / "hostile"
+    a_file_that_names_a_worktree_that_is_gone(hostile, repository)
+    before = tree_of(tmp_path, without=hostile)
+    for arguments in (("init",), ("start", "goal"), ("init", "--adopt")):
+        assert call(*arguments, directory=hostile).code == 1, arguments
+    assert tree_of(tmp_path, without=hostile) == before
+
+
+@pytest.mark.promise(20, 22)
+@pytest.mark.parametrize("make", [a_file_that_names_a_worktree_that_is_gone, a_file_that_names_a_directory_elsewhere])
+def test_git_tells_nothing_of_a_repository_that_does_not_know_the_worktree(
+    make: Callable[[Path, Path], None], repository: Path, tmp_path: Path
+) -> None:
+    (repository / "a.txt").write_text("of another project\n")
+    commit(repository, "of another project")
+    make(tmp_path / "hostile", repository)
+    for command in ("git log -p", "git status", "git diff --cached"):
+        with pytest.raises(Unloadable) as caught:
+            source.load(Wanted("commits", "git_info", tmp_path / "hostile", command=command))
+        assert "does not say that this is a worktree of its own" in caught.value.why
 
 
 @pytest.mark.promise(19)

@@ -13,7 +13,8 @@ import pytest
 import holdfast
 from holdfast import ids, projects
 from holdfast.errors import NotFound, Refused
-from tests.tools import Command
+from tests.operations.trees import git
+from tests.tools import Command, hook
 
 Cli = Callable[..., Command]
 
@@ -151,6 +152,46 @@ def test_verbs_go_on_in_a_project_that_was_moved(repository: Path, cli: Cli) -> 
     moved = repository.rename(repository.with_name("moved"))
     assert "the goal" in Command.run("runs", directory=moved).ok().out
     assert Command.run("verify", directory=moved).ok()
+
+
+def test_verbs_go_on_in_a_linked_worktree_that_was_moved_once_git_knows_it(repository: Path, cli: Cli) -> None:
+    """Until then it is like any `.git` file that leads to a repository which does not know it."""
+    git(repository, "commit", "-q", "--allow-empty", "-m", "first")
+    git(repository, "worktree", "add", "-q", "--detach", "../linked")
+    Command.run("start", "the goal", directory=repository.with_name("linked")).ok()
+    moved = repository.with_name("linked").rename(repository.with_name("moved"))
+    refused = Command.run("runs", directory=moved)
+    assert (refused.code, "`git worktree repair`" in refused.err) == (1, True)
+    hook(moved, event="Early")
+    assert "was moved" in cli("status").ok().out
+    git(moved, "worktree", "repair")
+    assert "the goal" in Command.run("status", directory=moved).ok().out
+    hook(moved, event="Late")
+    log = Command.run("log", directory=moved).ok().out
+    assert "Late" in log
+    assert "Early" not in log
+
+
+def test_verbs_go_on_in_a_project_that_was_moved_away_from_its_git_directory(repository: Path, cli: Cli) -> None:
+    git(repository, "init", "-q", "--separate-git-dir=../elsewhere")
+    cli("start", "the goal").ok()
+    moved = repository.rename(repository.with_name("moved"))
+    assert "the goal" in Command.run("runs", directory=moved).ok().out
+    hook(moved, event="Seen")
+    assert "Seen" in Command.run("log", directory=moved).ok().out
+    shutil.copytree(moved, repository)
+    assert Command.run("runs", directory=repository).code == 1
+
+
+@pytest.mark.parametrize("first", ["linked", "repo"])
+def test_all_worktrees_of_a_git_directory_elsewhere_have_one_store(first: str, repository: Path) -> None:
+    git(repository, "commit", "-q", "--allow-empty", "-m", "first")
+    git(repository, "init", "-q", "--separate-git-dir=../elsewhere")
+    git(repository, "worktree", "add", "-q", "--detach", "../linked")
+    places = {"linked": repository.with_name("linked"), "repo": repository}
+    Command.run("start", "the goal", directory=places[first]).ok()
+    for place in (*places.values(), *places.values()):
+        assert "the goal" in Command.run("runs", directory=place).ok().out
 
 
 @pytest.mark.promise(20)
