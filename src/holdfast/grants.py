@@ -31,9 +31,9 @@ class Grant(Struct):
 
     root: str  # of the project
     path: str
-    digest: str  # of the file and of all files that its commands name
+    digest: str  # of the file, of all files that its commands name, and of why others never run
     time: datetime
-    commands: list[str] = []
+    commands: list[str] = []  # that may run
 
 
 class Grants:

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from holdfast import files, hookfile, installing, invocation, places
 from holdfast.errors import HoldfastError
-from holdfast.grants import Grants, digest
+from holdfast.grants import Grant, Grants, digest
 from holdfast.hookfile import NotSettings
 from holdfast.inside import real_path
 from holdfast.invocation import Unfit
@@ -105,14 +105,25 @@ def look(workspace: Workspace, path: Path) -> Brought | None:
     if data is None:
         return None
     is_settings = path in _settings(workspace)
-    orders = list(_hooks(data) if is_settings else _commands(workspace.root, path, data))
-    named = [] if is_settings else _named(workspace.root, orders)
+    orders, named = (list(_hooks(data)), []) if is_settings else _commands(workspace.root, path, data)
     root, real = key(workspace, path)
     parts = [part.encode() for file in named for part in (file.path, file.sha256)]
-    found = digest([root.encode(), real.encode(), data, *parts])
+    found = digest([root.encode(), real.encode(), data, *parts, *_never(orders)])
     grant = grants_of(workspace).find(root, real)
-    state = WAITING if grant is None else TRUSTED if grant.digest == found else CHANGED
+    state = WAITING if grant is None else TRUSTED if holds(grant, found, orders) else CHANGED
     return Brought(path_text(path), "hooks" if is_settings else "workflow", state, found, orders, named)
+
+
+def holds(grant: Grant, found: str, orders: Iterable[Order]) -> bool:
+    """Whether all that could run is what was seen: the same bytes, and no command of which it was said otherwise."""
+    return grant.digest == found and all(order.command in grant.commands for order in orders if order.why_not is None)
+
+
+def _never(orders: Iterable[Order]) -> Iterator[bytes]:
+    """What was said never to run, and why: that depends on what lies in the project, so it is part of what was seen."""
+    for number, order in enumerate(orders):
+        if order.why_not:
+            yield from (f"\0{number}".encode(), order.why_not.encode())  # no path of a file begins so
 
 
 def judge(workspace: Workspace, definitions: Iterable[Path], command: str, values: dict[str, str]) -> Verdict:
@@ -173,23 +184,18 @@ def _hooks(data: bytes) -> Iterator[Order]:
         yield from (Order(one_line(sound_text(event), 80), program) for program in programs(found))
 
 
-def _commands(root: Path, path: Path, data: bytes) -> Iterator[Order]:
+def _commands(root: Path, path: Path, data: bytes) -> tuple[list[Order], list[Named]]:
+    """The commands that a workflow names, and the files that they name, by path, each with its text."""
+    orders: list[Order] = []
+    found: dict[str, str] = {}
     for id, command in read_commands(path, data):
         why = None
         try:
-            invocation.named_files(invocation.split(command), root)
+            found |= invocation.named_files(invocation.split(command), root)
         except Unfit as error:
             why = error.why
-        yield Order(one_line(sound_text(id), 80), command, why)
-
-
-def _named(root: Path, orders: Iterable[Order]) -> list[Named]:
-    """The files that commands name, by path, each with its text."""
-    found: dict[str, str] = {}
-    for order in orders:
-        if order.why_not is None:
-            found |= invocation.named_files(invocation.split(order.command), root)
-    return [_seen(path, full) for path, full in sorted(found.items())]
+        orders.append(Order(one_line(sound_text(id), 80), command, why))
+    return orders, [_seen(path, full) for path, full in sorted(found.items())]
 
 
 def _seen(path: str, full: str) -> Named:

@@ -317,6 +317,58 @@ def test_what_is_said_never_to_run_does_not_run_with_values_filled_in_either(fab
     assert load(faber) == {"issue": "loaded", "evil": "not run"}
 
 
+def _directories(faber: Faber) -> None:
+    for number in range(40):
+        (faber.root / f"d{number}").mkdir()
+
+
+NEVER: dict[str, tuple[str, Callable[[Faber], object], Callable[[Faber], object]]] = {
+    "a link out": (
+        "harmless",
+        lambda faber: (faber.root / "harmless").symlink_to("/etc/passwd"),
+        lambda faber: (faber.root / "harmless").unlink(),
+    ),
+    "directories": (
+        " ".join(f"d{number}" for number in range(40)),
+        _directories,
+        lambda faber: [(faber.root / f"d{number}").rmdir() for number in range(40)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NEVER)
+def test_what_was_said_never_to_run_does_not_run_after_a_change_in_the_worktree(name: str, faber: Faber) -> None:
+    words, make, change = NEVER[name]
+    make(faber)
+    faber.workflow(order(), order(f"sh -c 'echo evil' {words}", "evil"))
+    assert holdfast.trust(faber.workspace).files[0].orders[1].why_not
+    allow(faber)
+    assert load(faber) == {"issue": "loaded", "evil": "not run"}
+    change(faber)
+    assert [grant.state for grant in holdfast.list_trusted(faber.workspace).grants] == ["changed"]
+    assert load(faber) == {"issue": "not run", "evil": "not run"}
+
+
+@pytest.mark.parametrize("name", NEVER)
+def test_what_is_said_never_to_run_is_not_allowed_after_a_change_while_somebody_reads(name: str, faber: Faber) -> None:
+    words, make, change = NEVER[name]
+    make(faber)
+    faber.workflow(order(), order(f"sh -c 'echo evil' {words}", "evil"))
+    (seen,) = holdfast.trust(faber.workspace).files
+    change(faber)
+    with pytest.raises(Refused, match="has changed since it was shown"):
+        holdfast.trust(faber.workspace, seen=seen.digest)
+    assert load(faber) == {"issue": "not run", "evil": "not run"}
+
+
+def test_a_grant_is_for_the_commands_that_it_holds(faber: Faber) -> None:
+    allow(faber)
+    (grant,) = Path(holdfast.list_trusted(faber.workspace).directory).iterdir()
+    grant.write_text(json.dumps({**json.loads(grant.read_text()), "commands": ["another one"]}))
+    assert [held.state for held in holdfast.list_trusted(faber.workspace).grants] == ["changed"]
+    assert (state(faber), load(faber)) == ("changed", {"issue": "not run"})
+
+
 def test_a_program_of_the_project_is_not_found_by_its_name_alone(faber: Faber, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f".:{faber.root}/tools:{os.environ['PATH']}")
     faber.workflow(order("issue.sh 7"))

@@ -16,7 +16,7 @@ from holdfast.errors import NotFound, Refused
 from holdfast.grants import Grant
 from holdfast.inside import real_path
 from holdfast.text import path_text
-from holdfast.trusting import TRUSTED, Brought, find_brought, grants_of, is_inside, key, look
+from holdfast.trusting import TRUSTED, Brought, find_brought, grants_of, holds, is_inside, key, look
 from holdfast.workflows import find_definitions, plugin_root
 from holdfast.workspace import Workspace
 
@@ -115,4 +115,4 @@ def _state(workspace: Workspace, grant: Grant) -> str:
         return "gone"
     other = Workspace(Path(grant.root), workspace.place, environ=workspace.environ)
     found = look(other, Path(grant.path))
-    return TRUSTED if found is not None and found.digest == grant.digest else "changed"
+    return TRUSTED if found is not None and holds(grant, found.digest, found.orders) else "changed"
