@@ -120,14 +120,17 @@ def become(program: str, command: Sequence[str], directory: Path, environ: Mappi
     os.execve(program, list(command), dict(environ))
 
 
-def ask(command: Sequence[str], environ: Mapping[str, str], deadline: float) -> str | None:
-    """What a command prints within the deadline; None where it cannot be started, fails, or does not end."""
+def ask(command: Sequence[str], environ: Mapping[str, str], deadline: float, program: str | None = None) -> str | None:
+    """What a command prints within the deadline; None where it cannot be started, fails, or does not end.
+
+    `program` is the file that is started, where that is not what the first word leads to.
+    """
     import subprocess
 
     try:
         started = subprocess.Popen(
-            list(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd="/",
-            env=environ, start_new_session=True,
+            list(command), executable=program, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, cwd="/", env=environ, start_new_session=True,
         )  # fmt: skip
     except OSError:
         return None

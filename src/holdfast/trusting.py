@@ -94,9 +94,10 @@ def find_waiting(workspace: Workspace) -> list[str]:
     return [brought.path for brought in found if brought and brought.can_run and brought.state != TRUSTED]
 
 
-def is_trusted(workspace: Workspace, path: Path) -> bool:
+def allowed(workspace: Workspace, path: Path) -> list[str]:
+    """What a file names that could run and that the user has allowed."""
     found = look(workspace, path)
-    return found is not None and found.state == TRUSTED
+    return [] if found is None or found.state != TRUSTED else [order.command for order in found.orders]
 
 
 def look(workspace: Workspace, path: Path) -> Brought | None:

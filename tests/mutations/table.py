@@ -352,9 +352,11 @@ GRANTS = [
      "for place in good if not f\"{real_path(place)}{os.sep}\".startswith(inside_it))", "for place in good)",
      of("operations/test_trust", "a_program_of_the_project_is_not_found_by_what_runs_either")),
     ("an interpreter that settings name", "operations/doctor.py",
-     'is_theirs = level.name != "user" and not (allow and is_trusted(workspace, level.path))', "is_theirs = False",
+     'elif level.name != "user" and python not in good:', "elif False:",
      of("operations/test_install_doctor",
         "interpreter_that_settings_of_the_worktree_name_is_tried_only_if_that_was_allowed")),
+    ("an interpreter that was looked at", "operations/doctor.py", "DEADLINE, program)", "DEADLINE)",
+     of("operations/test_install_doctor", "what_doctor_has_looked_at_is_what_it_starts")),
 ]  # fmt: skip
 
 SECRETS = [

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast import client, hooking, intake
+from holdfast import client, hooking, intake, process
 from holdfast.operations.doctor import Check
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
@@ -132,6 +132,68 @@ def test_interpreter_that_settings_of_the_worktree_name_is_tried_only_if_that_wa
     allow(installed)
     assert check(installed, "interpreter").about.endswith("runs another Holdfast")
     assert (tmp_path / "ran").exists()
+
+
+@pytest.mark.promise(20)
+def test_interpreter_that_settings_of_the_worktree_name_is_not_tried_where_it_comes_while_doctor_looks(
+    installed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evil, python = program(tmp_path / "evil", f"touch {tmp_path}/ran"), tmp_path / "python"
+    call_with(installed, command=str(python))
+    look = os.path.isfile
+
+    def looking(path: Any) -> bool:
+        found = look(path)
+        if str(path) == str(python) and not found:
+            python.symlink_to(evil)
+        return found
+
+    monkeypatch.setattr(os.path, "isfile", looking)
+    assert check(installed, "interpreter").state == "broken"
+    assert check(installed, "interpreter").state == "warning"
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.promise(20)
+def test_interpreter_is_not_tried_because_settings_that_were_allowed_take_the_place_of_those_that_name_it(
+    installed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call_with(installed, command=str(program(tmp_path / "good", "echo holdfast 0.0.1")))
+    allow(installed)
+    good = local(installed).read_bytes()
+    call_with(installed, command=str(program(tmp_path / "evil", f"touch {tmp_path}/ran")))
+    levels = client.levels
+
+    def reading(*arguments: Any) -> list[client.Level]:
+        found = levels(*arguments)
+        local(installed).write_bytes(good)
+        return found
+
+    monkeypatch.setattr(client, "levels", reading)
+    assert check(installed, "interpreter").state == "warning"
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.promise(20)
+def test_what_doctor_has_looked_at_is_what_it_starts(
+    installed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = program(tmp_path / "good", "echo holdfast 0.0.1")
+    evil = program(installed.root / "evil", f"touch {tmp_path}/ran")
+    python = tmp_path / "python"
+    python.symlink_to(good)
+    call_with(installed, command=str(python))
+    allow(installed)
+    ask = process.ask
+
+    def asking(*arguments: Any) -> str | None:
+        python.unlink()
+        python.symlink_to(evil)
+        return ask(*arguments)
+
+    monkeypatch.setattr(process, "ask", asking)
+    assert check(installed, "interpreter").about.endswith("runs another Holdfast")
+    assert not (tmp_path / "ran").exists()
 
 
 def test_interpreter_without_holdfast_is_broken(installed: Workspace, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from holdfast.originals import told_of_originals
 from holdfast.redact import check_pattern, listed
 from holdfast.teamfaces import damages
 from holdfast.text import count, one_line, path_text, sound_text
-from holdfast.trusting import find_waiting, is_trusted
+from holdfast.trusting import allowed, find_waiting
 from holdfast.workspace import Workspace
 
 OK, WARNING, BROKEN = "ok", "warning", "broken"
@@ -179,9 +179,13 @@ def _programs(workspace: Workspace, level: Level) -> Iterator[Check]:
     exact = [call for call in calls if isinstance(call.get("args"), list)]
     remedy = _init(level)
     allow = [] if level.elsewhere else [f"`holdfast trust {shlex.quote(path_text(level.path))}`"]
-    is_theirs = level.name != "user" and not (allow and is_trusted(workspace, level.path))
+    good = allowed(workspace, level.path) if allow else []  # by name: these settings may be others by now
     for python in sorted({sound_text(str(call.get("command"))) for call in exact}):
-        if is_theirs and python != sys.executable and os.path.isfile(python):
+        if python == sys.executable:
+            yield Check("interpreter", OK, python)
+        elif not os.path.isabs(python) or not os.path.isfile(python) or not os.access(python, os.X_OK):
+            yield Check("interpreter", BROKEN, f"{python} is not there any more", remedy)
+        elif level.name != "user" and python not in good:  # what was not there a moment ago may be there by now
             about = f"{python} is named by settings in the worktree and is not this one, so it was not tried"
             yield Check("interpreter", WARNING, about, [*allow, *remedy])
         else:
@@ -199,14 +203,12 @@ def _programs(workspace: Workspace, level: Level) -> Iterator[Check]:
 
 
 def _interpreter(workspace: Workspace, python: str, remedy: list[str]) -> Check:
-    name = "interpreter"
-    if python == sys.executable:
-        return Check(name, OK, python)
-    if not os.path.isabs(python) or not os.path.isfile(python) or not os.access(python, os.X_OK):
-        return Check(name, BROKEN, f"{python} is not there any more", remedy)
-    if real_path(python).startswith(f"{workspace.root}/") or python.startswith(f"{workspace.root}/"):
+    """Whether a program runs this Holdfast. The file that was looked at is started, wherever its name leads by then."""
+    name, program = "interpreter", real_path(python)
+    root = f"{real_path(workspace.root)}{os.sep}"
+    if any(place.startswith(root) for place in (python, program, f"{real_path(os.path.dirname(python))}{os.sep}")):
         return Check(name, WARNING, f"{python} lies in the worktree and is not this one, so it was not tried", remedy)
-    said = process.ask([python, "-I", "-m", "holdfast", "--version"], {"PATH": os.defpath}, DEADLINE)
+    said = process.ask([python, "-I", "-m", "holdfast", "--version"], {"PATH": os.defpath}, DEADLINE, program)
     if said is None:
         return Check(name, BROKEN, f"{python} does not run Holdfast", remedy)
     if said.strip() != f"holdfast {__version__}":
