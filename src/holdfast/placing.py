@@ -19,6 +19,7 @@ from holdfast.journal import Journal
 from holdfast.layouts import find_layout
 from holdfast.model import Body, Draft, Environment, Run, Session, Status
 from holdfast.stores.protocol import RunQuery
+from holdfast.striking import CONVERSATION
 from holdfast.text import path_text
 
 TAKEN = "taken_over"  # how a session ended whose run somebody else has now
@@ -40,11 +41,16 @@ def place(journal: Journal, call: Call, reading: Reading, ground: Ground) -> int
         session = _session_of(journal, call, reading, ground)
     run = _run_of(journal, call, reading, session, ground)
     if run is None:  # a conversation that has only begun: nobody knows yet what it will be about
-        return len(journal.append(journal.ledger(ground.worktree).id, *reading.drafts))
+        return len(journal.append(journal.ledger(ground.worktree).id, *_named(reading.drafts, reading.conversation)))
     added = len(journal.append(run.id, *_signed(reading.drafts, session)))
     if reading.ends and session and session.is_open:
         added += len(journal.append(run.id, _ending(call, reading, session)))
     return added + len(journal.append(run.id, *find_layout(run.layout).follow(run, session, reading)))
+
+
+def _named(drafts: list[Draft], conversation: str | None) -> list[Draft]:
+    """The drafts with the name of their conversation: only by it are they found once the run that it has is purged."""
+    return [structs.replace(draft, body={**draft.body, CONVERSATION: conversation}) for draft in drafts]
 
 
 def _signed(drafts: list[Draft], session: Session | None) -> list[Draft]:

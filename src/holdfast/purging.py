@@ -11,26 +11,24 @@ import contextlib
 import os
 import shutil
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 
 import msgspec
 from msgspec import Struct
 
-from holdfast import choosing, departed, files, history, ids, inside, intake, packing, rows, teampurging
+from holdfast import choosing, departed, files, ids, inside, intake, striking, teampurging
 from holdfast.clock import micros
 from holdfast.errors import HoldfastError, NotFound, Refused
 from holdfast.faces import read_face
 from holdfast.generations import Generations
-from holdfast.journal import LEDGER_PREFIX, Journal
+from holdfast.journal import Journal
 from holdfast.layouts.orchestrator import SESSION
 from holdfast.mentions import mentions
-from holdfast.model import Body, Draft, Event, Run
+from holdfast.model import Body, Draft, Run
 from holdfast.packing import UNREADABLE
 from holdfast.pruning import LEFTOVER, prune
 from holdfast.shadow import Shadow
-from holdfast.stores.protocol import Snapshot, Writer
 from holdfast.teaming import root_of
 from holdfast.teamwork import LAYOUT as TEAM
 from holdfast.text import path_text
@@ -92,9 +90,9 @@ def plan_purge(workspace: Workspace, journal: Journal, run: Run) -> Purge:
     gone = {one.id: (one.worktree, one.number) for one in made}
     restores = {
         str(event.body["restore"]["id"])
-        for worktree in _ledgers(journal)
-        for event in journal.events(worktree)
-        if _is_of(event, run.id, gone.keys())
+        for ledger in striking.ledgers(journal)
+        for event in journal.events(ledger)
+        if striking.is_way(event, run.id, gone.keys())
     }
     created = micros(run.created) if run.created else 0
     faces = [str(Path(run.directory) / run.owned.path)] if run.owned else []
@@ -212,52 +210,12 @@ def hide(workspace: Workspace, home: Workspace | None, run: str, shown: list[str
 
 def _forget(journal: Journal, purge: Purge) -> None:
     """Take the run out of the journal, and what the ledgers of worktrees say of it."""
-    for worktree in _ledgers(journal):
-        bodies = {event.seq: body for event in journal.events(worktree) if (body := _emptied(event, purge)) is not None}
-        if bodies:
-            _rewrite(journal, worktree, bodies)
+    striking.strike(journal, purge.run, purge.names, purge.checkpoints.keys())
     for id in purge.checkpoints:
         if made := journal.find_checkpoint(id):
             journal.append(journal.ledger(made.worktree).id, Draft("checkpoint.dropped", {"id": id}))
     if journal.find_run(purge.run):
         journal.delete(purge.run)
-
-
-def _ledgers(journal: Journal) -> list[str]:
-    return [id for id in journal.view.all_run_ids() if id.startswith(LEDGER_PREFIX)]
-
-
-def _is_of(event: Event, run: str, checkpoints: Collection[str]) -> bool:
-    """Whether an event tells of a restore of this run, or of one to or from a state that goes."""
-    restore = event.body.get("restore") if event.kind.startswith("restore.") else None
-    if not isinstance(restore, dict) or not isinstance(restore.get("id"), str):
-        return False
-    return restore.get("run") == run or not {restore.get("before"), restore.get("target")}.isdisjoint(checkpoints)
-
-
-def _emptied(event: Event, purge: Purge) -> Body | None:
-    """What is left of an event of a ledger: a checkpoint's name and number, and nothing of a restore."""
-    id = event.body.get("id")
-    if event.kind == "checkpoint.made" and id in purge.checkpoints and len(event.body) > 2:
-        return {"id": id, "number": event.body.get("number")}
-    return {} if _is_of(event, purge.run, purge.checkpoints.keys()) else None
-
-
-def _rewrite(journal: Journal, run: str, bodies: dict[int, Body]) -> None:
-    """Replace what events of a ledger say, and fold it anew. Nobody has loaded it in this transaction yet."""
-    writer = cast(Writer, journal.view)
-    for seq, body in bodies.items():
-        writer.forget_words(run, seq)
-        writer.replace_body(run, seq, packing.pack(body)[0])
-    used = {digest for row in writer.events(run) for digest in packing.blobs_in(row.body)}
-    writer.drop_blob_uses(run, writer.blob_uses(run) - used)
-    milestones = {snapshot.seq for snapshot in writer.snapshots(run)}
-    state = Run(id=run)
-    for event in journal.events(run):
-        history.apply(state, event)
-        if event.seq in milestones:
-            writer.put_snapshot(run, Snapshot(event.seq, history.VERSION, rows.encode(state)))
-    writer.put_run(rows.row_of_run(state, journal.clock.now()))
 
 
 def _clear_worktrees(workspace: Workspace, purge: Purge) -> None:
