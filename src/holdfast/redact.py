@@ -24,6 +24,7 @@ from holdfast.linear import Regex, compiled
 from holdfast.members import is_told, items_of, members_of
 from holdfast.patterns import KEY, KEY_ENDS, KEY_LINE, MARKS, SHORTEST, Found, patterns
 from holdfast.secretive import is_header, is_secretive
+from holdfast.showing import shown
 from holdfast.sieve import is_suspect
 
 BUDGET = 64 << 20  # bytes of text in one value; what comes after them is not looked at, and therefore not kept
@@ -92,8 +93,12 @@ class Redactor:
         fresh = set(texts) - self._passed
         if not fresh:
             return True
-        data = BETWEEN_TEXTS.join(fresh).encode("utf-8", PASSED)
-        if len(data) > BUDGET or self._may_hold(data) or self._is_owned(fresh):
+        again: list[str] = []
+        if any(_gather(form, again) for form in shown(fresh)):
+            return False
+        looked_at = fresh.union(again)
+        data = BETWEEN_TEXTS.join(looked_at).encode("utf-8", PASSED)
+        if len(data) > BUDGET or self._may_hold(data) or self._is_owned(looked_at):
             return False
         self._remember(fresh)
         return True
@@ -119,6 +124,9 @@ class Redactor:
 
     def find(self, text: str) -> list[Finding]:
         """What would be hidden in a text."""
+        return max((self._findings(form) for form in (text, *shown([text]))), key=len)
+
+    def _findings(self, text: str) -> list[Finding]:
         data = text.encode("utf-8", PASSED)
         found = self._spans(data) + self._encoded_spans(data, DEEPEST) if self._may_hold(data) else []
         line, at, findings = 1, 0, []
@@ -172,6 +180,13 @@ class Redactor:
         self._left -= len(text)
         if self._left < 0:
             return f"[{len(text):,} characters, too many to look for secrets in]"
+        text = self._hidden(text, counts, depth)
+        for form in shown([text]):
+            clean = self._hidden(form, counts, min(depth, 1))  # deeper ones are looked at by themselves
+            text = text if clean == form else clean
+        return text
+
+    def _hidden(self, text: str, counts: Counts, depth: int) -> str:
         if depth and (inner := _inside(text)) is not None:
             before = counts.total()
             clean = self._value(inner, counts, depth - 1)
