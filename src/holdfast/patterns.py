@@ -49,9 +49,9 @@ TOKENS = (
 QUOTE = r"\\*[\"']"
 # What a word may begin after: a torn piece of JSON says `\n`, and a terminal is told its colours by a letter.
 EDGE = r"(?:\b|\\[abefnrtv]|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\[[0-9;]*m)"
-GAP = r"[ \t]{0,3}"
-SCHEMES = r"(?:(?:bearer|basic|token|negotiate|apikey|ssws|bot|key)[ \t]{1,3})?"
-SIGNED = r"(?:digest|hawk|oauth|aws4-hmac-sha256|signature)[ \t]{1,3}"
+GAP = r"[ \t]*"  # as wide as who aligns the values of a column makes it
+SCHEMES = r"(?:(?:bearer|basic|token|negotiate|apikey|ssws|bot|key)[ \t]+)?"
+SIGNED = r"(?:digest|hawk|oauth|aws4-hmac-sha256|signature)[ \t]+"
 
 
 class Found(NamedTuple):
@@ -187,7 +187,7 @@ PATTERNS = (
     Pattern(
         "header", rf"(?i){EDGE}cookie(?:{QUOTE})?{GAP}:{GAP}(?:{QUOTE})?([A-Za-z0-9_.-]+=[^\s\"'\\][^\n\"'\\]{{7,}})", 1
     ),
-    Pattern("header", rf"(?i){EDGE}bearer[ \t]{{1,3}}([A-Za-z0-9._~+/=-]{{12,}})", 1, _is_sent),
+    Pattern("header", rf"(?i){EDGE}bearer[ \t]+([A-Za-z0-9._~+/=-]{{12,}})", 1, _is_sent),
     Pattern("header", rf"{CURL}(?:-[a-zA-Z]*[uU]|--user|--proxy-user){TO}[^\s:\"'\\]+:({TYPED})", 1),
     Pattern("header", rf"{CURL}(?:-[a-zA-Z]*b|--cookie){TO}([A-Za-z0-9_.-]+=[^\n\"'\\]{{8,}}){QUOTE}", 1),
     Pattern("assignment", rf"\b{MYSQL}\s(?:[^\n]*?\s)?-p(?:{QUOTE})?([^\s\"'\\]{{4,}})", 1),
@@ -228,7 +228,7 @@ PATTERNS = (
         _is_assigned,
     ),
     Pattern("assignment", rf"(?i)({NAME}(?:{QUOTE})?{GAP}(?:=>|:=|=|:){GAP})(\$?{BARE}{{6,}})", 2, _is_assigned),
-    Pattern("assignment", rf"(?i)(--?{NAME}[ \t]{{1,3}})(?:{QUOTE})?({BARE}{{6,}})", 2, _is_assigned),
+    Pattern("assignment", rf"(?i)(--?{NAME}[ \t]+)(?:{QUOTE})?({BARE}{{6,}})", 2, _is_assigned),
     Pattern(
         "assignment",
         rf"(?i)(?:pass(?:word|wd|phrase)|secret)(?:{QUOTE})?{GAP}[:=]{GAP}'([^'\\\n]{{8,100}})'",

@@ -1,0 +1,39 @@
+"""Secrets in the shapes that programs and people give them, and code that has such a shape and holds none."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.redact import Redactor
+
+pytestmark = pytest.mark.promise(26)
+
+# Put together here, so that nobody who looks for secrets finds any in this file.
+SECRET = "correct9" + "Horse"
+redact = Redactor().clean
+
+
+def hides(text: str, secret: str = SECRET) -> bool:
+    """Whether it is hidden once and for all, with nothing of it left."""
+    clean, counts = redact({"text": text})
+    parts = [secret[at : at + 5] for at in range(len(secret) - 4)]
+    return counts.total() == 1 and not any(part in clean["text"] for part in parts) and redact(clean) == (clean, {})
+
+
+ALIGNED = [
+    "Username:      admin\nPassword:      {}\n",
+    'db_password         = "{}"',
+    '\tUser:         "app",\n\tPassword:     "{}",',
+    "password:\t\t\t\t{}",
+    "X-Api-Key:        {}",
+    "Authorization:     Bearer      {}",
+    "bearer      {}",
+    "tool --password      {} --now",
+    "Cookie:      sid={}",
+]
+
+
+@pytest.mark.parametrize("line", ALIGNED)
+def test_a_secret_is_found_however_far_its_column_stands_from_its_name(line: str) -> None:
+    """More than three blanks are what `terraform fmt`, gofmt and `kubectl describe` print."""
+    assert hides(line.format(SECRET))
