@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
+from holdfast.extent import OPENING, is_name, is_torn, reach
 from holdfast.harmless import DIGITS, LETTERS, PLACEHOLDERS, WORDLY, is_code, is_harmless, is_random
 from holdfast.linear import Match, Regex, compiled
 from holdfast.secretive import NAMED, TAIL
@@ -50,7 +51,7 @@ QUOTE = r"\\*[\"']"
 # What a word may begin after: a torn piece of JSON says `\n`, and a terminal is told its colours by a letter.
 EDGE = r"(?:\b|\\[abefnrtv]|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\[[0-9;]*m)"
 GAP = r"[ \t]*"  # as wide as who aligns the values of a column makes it
-SCHEMES = r"(?:(?:bearer|basic|token|negotiate|apikey|ssws|bot|key)[ \t]+)?"
+SCHEMES = r"(?:bearer|basic|token|negotiate|apikey|ssws|bot|key)[ \t]+"
 SIGNED = r"(?:digest|hawk|oauth|aws4-hmac-sha256|signature)[ \t]+"
 
 
@@ -67,6 +68,11 @@ class Pattern(NamedTuple):
     source: str
     group: int = 0
     is_one: Callable[[bytes, Match], bool] = lambda text, match: True
+    end: Callable[[bytes, Match], int] | None = None  # of what is hidden, where the group does not say it
+
+    def find(self, text: bytes, match: Match) -> Found:
+        start, end = match.span(self.group)
+        return Found(start, self.end(text, match) if self.end else end, self.kind)
 
 
 def _has_digit(text: bytes, match: Match) -> bool:
@@ -88,6 +94,40 @@ def _is_sent(text: bytes, match: Match) -> bool:
     start, end = match.span(1)
     value = text[start:end]
     return not is_harmless(value) and not value.isalpha()
+
+
+def _is_authorized(text: bytes, match: Match) -> bool:
+    """Whether what stands behind a scheme is a credential, and no call or variable that has it."""
+    start, end = match.span(1)
+    value = text[start : reach(text, start, end)]
+    return len(value) >= SHORTEST and not is_harmless(value) and not _is_call(text, start, value)
+
+
+def _is_signed(text: bytes, match: Match) -> bool:
+    """The same behind a word that may be a scheme, or one of prose."""
+    value = text[slice(*match.span(1))]
+    has_digit = any(byte in DIGITS for byte in value)
+    return has_digit and b"://" not in value and _is_authorized(text, match)
+
+
+def _is_unschemed(text: bytes, match: Match) -> bool:
+    """Whether the word behind the name of a header is a credential: in quotes any, otherwise no type or attribute."""
+    start, end = match.span(1)
+    value, before, after = text[start:end], text[start - 1 : start], text[end : end + 1]
+    is_wordly = not value.translate(None, WORDLY + b":=").strip(LETTERS)
+    if is_wordly and (before not in (b'"', b"'") or after in (b" ", b"\t")):
+        return False
+    return _is_authorized(text, match) and not is_code(value)
+
+
+def _is_call(text: bytes, start: int, value: bytes) -> bool:
+    """Whether a value is a name with brackets behind it."""
+    at = next((at for at, byte in enumerate(value) if byte in OPENING), 0)
+    return at > 0 and is_name(value[:at]) and not is_torn(text, start, start + len(value))
+
+
+def _end_of_word(text: bytes, match: Match) -> int:
+    return reach(text, *match.span(1))
 
 
 def _is_assigned(text: bytes, match: Match) -> bool:
@@ -157,6 +197,8 @@ BARE = r"[^\s\"'`,;&<>(){}\[\]$\\]"
 MONGO = r"mongo(?:sh|dump|restore|export|import)"  # to run a server of that name has a `-p`, too: its port
 MYSQL = r"(?:mysql(?:dump|admin|import|check|show|slap|binlog|pump|sh)?|mariadb(?:-[a-z]+)?)"
 SQL = r"(?:identified\s+(?:with\s+\S+\s+)?by|(?:with|login|encrypted|(?:user|role)\s+\S+)\s+password)"
+AUTHORIZED = rf"(?i){EDGE}(?:proxy-)?authorization(?:{QUOTE})?{GAP}[:=,]{GAP}(?:{QUOTE})?"
+SENT = r"[^\s\"'`\\,;()<>{}\[\]][^\s\"'`\\]"  # what begins with a bracket is yet to be filled in
 DOOR = r"x-(?:api-key|auth-token|gitlab-token|access-token|csrf-token|vault-token|auth-key)"
 HOOKS = r"hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks|[a-z0-9-]+\.webhook\.office\.com"
 PATTERNS = (
@@ -170,24 +212,21 @@ PATTERNS = (
     Pattern("address", r"\b[A-Za-z][A-Za-z0-9+.-]+://[^\s/:@\"'<>`\\]*:([^\s/\"'<>`\\]+)@", 1, _is_password),
     Pattern("address", r"\b[A-Za-z][A-Za-z0-9+.-]+://([A-Za-z0-9_.~-]{16,})@", 1, _is_mixed),
     Pattern("address", r"[?&](?:sig|signature|X-Amz-Signature|X-Goog-Signature)=([A-Za-z0-9%+/_=-]{20,})", 1),
+    Pattern("header", rf"{AUTHORIZED}{SCHEMES}(?:{QUOTE})?({SENT}{{7,}})", 1, _is_authorized, _end_of_word),
+    Pattern("header", rf"{AUTHORIZED}[A-Za-z][A-Za-z0-9_-]*[ \t]+({SENT}{{15,}})", 1, _is_signed, _end_of_word),
+    Pattern("header", rf"{AUTHORIZED}([A-Za-z0-9._~+/=:-]{{8,}})", 1, _is_unschemed, _end_of_word),
+    Pattern("header", rf"{AUTHORIZED}{SIGNED}([^\n'\\]{{12,}})", 1),
     Pattern(
         "header",
-        rf"(?i){EDGE}(?:proxy-)?authorization(?:{QUOTE})?{GAP}[:=,]{GAP}(?:{QUOTE})?{SCHEMES}([A-Za-z0-9._~+/=:-]{{8,}})",
+        rf"(?i){EDGE}{DOOR}(?:{QUOTE})?{GAP}[:=,]{GAP}(?:{QUOTE})?([A-Za-z0-9._~+/=-]{{8,}})",
         1,
-        _is_password,
-    ),
-    Pattern(
-        "header",
-        rf"(?i){EDGE}(?:proxy-)?authorization(?:{QUOTE})?{GAP}[:=]{GAP}(?:{QUOTE})?{SIGNED}([^\n'\\]{{12,}})",
-        1,
-    ),
-    Pattern(
-        "header", rf"(?i){EDGE}{DOOR}(?:{QUOTE})?{GAP}[:=,]{GAP}(?:{QUOTE})?([A-Za-z0-9._~+/=-]{{8,}})", 1, _is_sent
+        _is_sent,
+        _end_of_word,
     ),
     Pattern(
         "header", rf"(?i){EDGE}cookie(?:{QUOTE})?{GAP}:{GAP}(?:{QUOTE})?([A-Za-z0-9_.-]+=[^\s\"'\\][^\n\"'\\]{{7,}})", 1
     ),
-    Pattern("header", rf"(?i){EDGE}bearer[ \t]+([A-Za-z0-9._~+/=-]{{12,}})", 1, _is_sent),
+    Pattern("header", rf"(?i){EDGE}bearer[ \t]+([A-Za-z0-9._~+/=-]{{12,}})", 1, _is_sent, _end_of_word),
     Pattern("header", rf"{CURL}(?:-[a-zA-Z]*[uU]|--user|--proxy-user){TO}[^\s:\"'\\]+:({TYPED})", 1),
     Pattern("header", rf"{CURL}(?:-[a-zA-Z]*b|--cookie){TO}([A-Za-z0-9_.-]+=[^\n\"'\\]{{8,}}){QUOTE}", 1),
     Pattern("assignment", rf"\b{MYSQL}\s(?:[^\n]*?\s)?-p(?:{QUOTE})?([^\s\"'\\]{{4,}})", 1),

@@ -211,7 +211,7 @@ class Redactor:
         for pattern, regex in patterns():
             for match in regex.finditer(data):
                 if pattern.is_one(data, match):
-                    found.append(Found(*match.span(pattern.group), pattern.kind))
+                    found.append(pattern.find(data, match))
         for kind, each in [("known value", self._known), *(("own pattern", own) for own in self._own)]:
             for match in each.finditer(data) if each else ():
                 found.append(Found(*match.span(1 if each and each.groups else 0), kind))

@@ -37,3 +37,24 @@ ALIGNED = [
 def test_a_secret_is_found_however_far_its_column_stands_from_its_name(line: str) -> None:
     """More than three blanks are what `terraform fmt`, gofmt and `kubectl describe` print."""
     assert hides(line.format(SECRET))
+
+
+SENT = [
+    "Authorization: GenieKey {}",
+    "Authorization: Splunk {}, and so on",
+    "Authorization: JWT {}",
+    "curl -H 'Authorization: Api-Key {}' https://example.org",
+    "Authorization: SharedKey shop:{}=",
+    "Authorization: NTLM {}==",
+    "Authorization: AWS shop:{}=",
+    'headers = {{"Authorization": "DeepL-Auth-Key {}:fx"}}',
+    'req.Header.Set("Authorization", "Splunk {}")',
+    'Authorization: Bearer "{}"',
+    "(Authorization: Bearer ab&cd$ef{})",
+]
+
+
+@pytest.mark.parametrize("line", SENT)
+def test_a_credential_is_found_behind_a_scheme_of_any_name(line: str) -> None:
+    """The scheme was hidden, and the credential behind it stood there."""
+    assert hides(line.format(2 * SECRET), 2 * SECRET)
