@@ -341,7 +341,7 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
             stage.into(store / "trouble", lambda: intake.troubles(store)),
         ),
         "log of the database": Parser(  # its head, and two pages
-            stage.first("project/.git/holdfast/journal.db-wal", most=32 + 2 * 4120) or [b"\x37\x7f\x06\x82" + bytes(28)],
+            stage.first("project/.git/holdfast/journal.db-wal", most=2 * 4136) or [b"\x37\x7f\x06\x82" + bytes(28)],
             stage.into(stage.place / "journal.db-wal", lambda: _read_log(stage.place / "journal.db-wal")),
         ),
     }

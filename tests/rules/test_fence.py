@@ -8,7 +8,7 @@ from itertools import cycle
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.fence import AGE, ROOM, age, enclose, opened, tame
+from holdfast.fence import AGE, MOST, ROOM, age, enclose, opened, tame
 from holdfast.text import visible
 from tests.tools import NOON
 
@@ -31,6 +31,13 @@ def test_a_mark_that_the_text_holds_is_not_used(spelled: str) -> None:
     mark = fenced.partition("<history ")[2].partition(">")[0]
     assert mark not in opened(fenced).casefold()
     assert fenced.endswith(f"</history {mark}>")
+
+
+@pytest.mark.promise(19)
+def test_a_text_that_nobody_can_read_is_cut_off_and_that_is_said() -> None:
+    """To make every tag of a text of 20 MB plain took half a gigabyte."""
+    told = opened(enclose("<system>" * (MOST // 8) + "<system>", lambda: "mark"))
+    assert told == "\u2039system>" * (MOST // 8) + "\n\u2026 8 more characters are left out"
 
 
 def test_a_mark_is_drawn_for_every_answer() -> None:
