@@ -80,6 +80,15 @@ class Repository:
         links = (os.fspath(place) for place in places if place.is_symlink())
         return next(links, None) or next(_links(os.fspath(self.common / "objects"), LEVELS), None)
 
+    def roots(self) -> list[Path]:
+        """Where its worktrees stand, this one first. Only those that say themselves that they belong to it."""
+        if self.common is None:
+            return [self.root]
+        told = [path for path in sorted(self.common.glob("worktrees/*/gitdir")) if not path.is_symlink()]
+        linked = [Path(os.path.normpath(path.parent / _line(path))).parent for path in told]
+        beside = [root for root in (self.common.parent, *linked) if root != self.root]
+        return [self.root, *(root for root in beside if Repository(root).common == self.common)]
+
     def format(self) -> Format:
         config = (files.read(self.common / "config") or b"") if self.common else b""
         return Format("sha256" if b"objectformat" in config.lower() and b"sha256" in config.lower() else "sha1")

@@ -1,10 +1,11 @@
 """Mending what checkpoints rest on: packs of ours that are damaged, objects that are missing, refs that lost them.
 
-Objects are looked for in the damaged pack itself, in backups, and among the worktree's own files.
+Objects are looked for in the damaged pack itself, in backups, and among the files of all worktrees.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -13,8 +14,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast import archive, files
-from holdfast.checkpointing import PATIENCE
+from holdfast import archive, files, spool
+from holdfast.checkpointing import PATIENCE, shadow_of
 from holdfast.errors import HoldfastError
 from holdfast.examining import backups_of
 from holdfast.git import Git, zsplit
@@ -47,13 +48,14 @@ def reshelve(workspace: Workspace, found: list[Checkpoint]) -> Reshelved:
     if mark.exists() and files.read(mark, 64) != KEEP:
         files.write(mark, KEEP)
         result.mended.append("the mark of our packs")
+    with shadow_of(workspace, PATIENCE) as shadow:
+        _mend_packs(workspace, shadow, found, result)
+        shadow.close()  # git may still have open what went aside
     for worktree in sorted({made.worktree for made in found}):
         shadow = Shadow(workspace.place, workspace.root, worktree)
         for directory in (shadow.directory.parent, shadow.directory):
             files.make_private_directory(directory)
         with files.lock(shadow.directory / "lock", PATIENCE), shadow:
-            if worktree == workspace.worktree or len({made.worktree for made in found}) == 1:
-                _mend_packs(workspace, shadow, found, result)
             _mend_ref(workspace, shadow, [made for made in found if made.worktree == worktree], result)
     return result
 
@@ -76,7 +78,7 @@ def _mend_packs(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], r
         _write_found(shadow, _loose(shadow, room), result)
         lacking = _lacking(shadow, found, unread)
     if lacking:
-        _write_found(shadow, _in_worktree(shadow, lacking), result)
+        _write_found(shadow, _in_worktrees(workspace, shadow, lacking), result)
         lacking = _lacking(shadow, found, unread)
     shutil.rmtree(directory, ignore_errors=True)
     if lacking:
@@ -183,8 +185,15 @@ def _loose(shadow: Shadow, room: Path) -> Iterator[Found]:
             yield id, (kind, data)
 
 
+def _in_worktrees(workspace: Workspace, shadow: Shadow, lacking: set[str]) -> Iterator[Found]:
+    """Files of all worktrees that are what is missing."""
+    for root in shadow.repository.roots():
+        name = workspace.worktree if root == workspace.root else path_text(spool.worktree_name(str(root)))
+        with contextlib.suppress(HoldfastError):  # one that cannot be looked at, or whose index is damaged
+            yield from _in_worktree(Shadow(workspace.place, root, name), lacking)
+
+
 def _in_worktree(shadow: Shadow, lacking: set[str]) -> Iterator[Found]:
-    """Files of the worktree that are what is missing."""
     for name in zsplit(shadow.git.run("ls-files", "-z", "--cached", "--others", "--exclude-standard")):
         path = Path(shadow.root, os.fsdecode(name))
         try:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import holdfast
 from holdfast import files, later, mending, pruning, purging, reshelving, safekeeping, teampurging, tidying
@@ -125,10 +126,13 @@ def test_the_shelf_of_a_worktree_is_mended_and_put_back_by_one_alone(
     impatient: Workspace, hold: Hold, tmp_path: Path
 ) -> None:
     with impatient.reading() as journal:
-        found = list(journal.list_checkpoints())
-    hold(of_worktree(impatient))
+        found = [replace(made, worktree="other") for made in journal.list_checkpoints()]
+    other = of_worktree(impatient).parent.with_name("other")
+    other.mkdir(mode=0o700)
+    hold(other / "lock")
     with pytest.raises(Busy):
         reshelving.reshelve(impatient, found)
+    hold(of_worktree(impatient))
     (tmp_path / "room").mkdir()
     with pytest.raises(Busy):
         safekeeping._put_refs(impatient, tmp_path / "room")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,10 @@ import holdfast
 from holdfast import pruning
 from holdfast.checkpointing import shadow_of
 from holdfast.mending import Mended
+from holdfast.repository import Repository
 from holdfast.workspace import Workspace
+from tests.conftest import TickingClock
+from tests.operations.people import a_worktree
 from tests.operations.trees import back, commit, git, picture, put, take
 from tests.world.packs import drop_all_but_the_last, packs
 
@@ -141,3 +145,36 @@ def test_a_pack_whose_own_sum_is_damaged_loses_nothing(project: Workspace) -> No
     assert not mend(project).changed
     back(project, made)
     assert picture(project.root) == before
+
+
+@pytest.fixture
+def linked(project: Workspace, tmp_path: Path, clock: TickingClock) -> Iterator[list[Workspace]]:
+    """Two linked worktrees with a checkpoint each, whose packs are damaged; there is none in the main worktree."""
+    with a_worktree(project, tmp_path / "one", clock) as one, a_worktree(project, tmp_path / "two", clock) as two:
+        for workspace in (one, two):
+            put(workspace.root, {"large": random.Random(workspace.root.name).randbytes(3000)})
+            take(workspace)
+        for pack in packs(project):
+            flip(pack, 200)
+        yield [one, two]
+
+
+@pytest.mark.promise(4, 6, 8)
+@pytest.mark.parametrize("where", ["main", "one"])
+def test_packs_are_mended_from_any_worktree_with_what_lies_in_all_of_them(
+    project: Workspace, linked: list[Workspace], where: str
+) -> None:
+    workspace = project if where == "main" else linked[0]
+    found = mend(workspace)
+    assert (found.changed, found.lost) == (True, [])
+    assert not mend(workspace).changed
+    assert holdfast.verify(workspace, deep=True).problems == []
+
+
+@pytest.mark.promise(6, 20)
+def test_a_directory_that_only_claims_to_be_a_worktree_is_not_looked_at(project: Workspace, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path / "other")], check=True)
+    forged = project.root / ".git/worktrees/other"
+    forged.mkdir(parents=True)
+    (forged / "gitdir").write_text(f"{tmp_path}/other/.git\n")
+    assert Repository(project.root).roots() == [project.root]
