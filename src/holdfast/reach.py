@@ -19,6 +19,7 @@ from holdfast import files
 from holdfast.errors import HoldfastError
 from holdfast.objects import PackIndex
 from holdfast.shadow import Shadow
+from holdfast.staging import bring_shared
 
 LISTED = ("rev-list", "--objects", "--no-object-names", "--missing=allow-any")
 POINTERS = re.compile(rb"^(commit|tag) ([0-9a-f]+)$", re.MULTILINE)
@@ -133,16 +134,12 @@ def _indexes(shadow: Shadow) -> list[Path]:
 def _copied(shadow: Shadow, index: Path) -> Iterator[Path]:
     """A copy of an index, with the shared part that a split one rests on where git looks for it."""
     copy = shadow.directory / "looked-at"
-    brought = [shadow.git.directory / shared.name for shared in index.parent.glob("sharedindex.*")]
-    brought = [path for path in brought if not path.exists()]
     try:
-        for path in brought:
-            shutil.copyfile(index.parent / path.name, path)
+        bring_shared(index.parent, shadow.git)
         shutil.copyfile(index, copy)
         yield copy
     finally:
-        for path in (copy, *brought):
-            path.unlink(missing_ok=True)
+        copy.unlink(missing_ok=True)
 
 
 def _refs(shadow: Shadow) -> Iterator[tuple[str, str]]:

@@ -21,6 +21,8 @@ STAGED = re.compile(rb"[0-7]+ [0-9a-f]+ ([0-3])\t(.*)", re.DOTALL)  # an entry, 
 IN_CONFLICT = re.compile(rb" [123]\t")  # with a path in which that stands by chance
 NO_NAME = rb"(?:\.{0,2}|\.[gG][iI][tT])"  # in a path; git itself makes no such entry
 MAY_LEAD_OUT, LEADS_OUT = re.compile(rb"[\t/]" + NO_NAME + rb"[/\0]"), re.compile(rb"(?:\A|/)" + NO_NAME + rb"(?:/|\Z)")
+SHARED = "sharedindex.*"  # beside an index: what most of it is, if it is split
+MOST = 1 << 32  # bytes of an index
 
 
 class Staging:
@@ -33,6 +35,7 @@ class Staging:
         self.is_damaged = False  # the index, when it was last copied
         self.entries = b""  # of that copy, as `ls-files -s -z` tells them
         self._theirs = repository.directory
+        self._common = repository.common
 
     def signature(self) -> tuple[int, int, int] | None:
         return files.signature(self._theirs / "index") if self._theirs else None
@@ -131,9 +134,8 @@ class Staging:
             raise Refused("The repository's index is a link", [("path", directory / "index")], ["remove the link"])
         import shutil  # takes its time to load, and an index that did not change is not copied
 
-        for shared in directory.glob("sharedindex.*"):
-            if not shared.is_symlink() and not (self.git.directory / shared.name).exists():
-                shutil.copyfile(shared, self.git.directory / shared.name)
+        if bring_shared(directory, self.git):
+            self._drop_shared()
         try:
             shutil.copy2(directory / "index", target)
         except FileNotFoundError:
@@ -157,6 +159,37 @@ class Staging:
         for entry in zsplit(self.entries):
             if found := STAGED.fullmatch(entry):
                 yield found[1], found[2]
+
+    def _drop_shared(self) -> None:
+        """Remove copies of shared parts that no worktree has any more."""
+        if self._common is not None:
+            theirs = {path.name for name in ("", "worktrees/*/") for path in self._common.glob(name + SHARED)}
+            for copy in [path for path in self.git.directory.glob(SHARED) if path.name not in theirs]:
+                copy.unlink(missing_ok=True)
+
+
+def bring_shared(theirs: Path, git: Git) -> bool:
+    """Copy the shared parts that a split index rests on to where our git looks for them; whether there were new ones.
+
+    One of which a kill or a power cut left a part counts as none: git names them by the checksum at their end.
+    """
+    found = [path for path in theirs.glob(SHARED) if not path.is_symlink()]
+    lacking = [path for path in found if not _is_copied(path, git.directory / path.name, git.form.size)]
+    for path in lacking:
+        files.put(git.directory / path.name, files.read(path, MOST) or b"")
+    if lacking:
+        files.sync_directory(git.directory)
+    return bool(lacking)
+
+
+def _is_copied(shared: Path, copy: Path, size: int) -> bool:
+    try:
+        with open(copy, "rb") as file:
+            long = file.seek(0, os.SEEK_END)
+            file.seek(max(0, long - size))
+            return long == shared.stat().st_size and file.read().hex() == shared.name.partition(".")[2]
+    except FileNotFoundError:
+        return False
 
 
 def _begins_as_an_index(path: Path) -> bool:

@@ -176,6 +176,11 @@ def staged(directory: Path) -> None:
     subprocess.run(["git", "rm", "-q", "--cached", "two"], cwd=directory / "project", check=True)
 
 
+def a_split_index(directory: Path) -> None:
+    subprocess.run(["git", "add", "two"], cwd=directory / "project", check=True)
+    subprocess.run(["git", "update-index", "--split-index"], cwd=directory / "project", check=True)
+
+
 def a_damaged_session(directory: Path) -> None:
     an_orchestrator(directory)
     (directory / "project" / SESSION).write_text("{")
@@ -202,6 +207,7 @@ COMMANDS = {
     "set": (nothing_more, "config set list.limit 7"),
     "install": (nothing_more, "init --agent claude"),
     "checkpoint": (nothing_more, "checkpoint"),
+    "checkpoint a split index": (a_split_index, "checkpoint"),
     "restore": (nothing_more, "restore then --yes"),
     "restore many": (many_files, "restore many --yes"),
     "restore a mode": (another_mode, "restore mode --yes"),

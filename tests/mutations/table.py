@@ -100,6 +100,8 @@ SYNCS = [
      watched("begin-from-a-backup")),
     ("the names of marks from a backup", "safekeeping.py", "                files.sync_directory(target.parent)\n", "",
      watched("restore-marks")),
+    ("the name of a part of a split index", "staging.py", "        files.sync_directory(git.directory)\n", "        pass\n",
+     watched("checkpoint-a-split-index")),
     ("the name of a restored index", "staging.py", "files.sync_directory(directory)", "pass",
      watched("restore-the-index")),
     ("what comes out of a backup", "archive.py", "            os.fsync(out.fileno())\n", "            pass\n",
