@@ -18,7 +18,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from holdfast import files
-from holdfast.errors import Damaged
+from holdfast.errors import Busy, Damaged
 from holdfast.naming import name_objects
 from holdfast.objects import KEEP, MARKED, PackIndex
 from holdfast.reach import kinds, needed_by_user, reached, tips
@@ -48,18 +48,30 @@ def stored_bytes(vault: Vault) -> int:
 
 
 def merge(shadow: Shadow) -> int:
-    """Make one pack of the small ones, once there are many. A large one waits until others are as large."""
-    with files.os_errors():
-        if len(shadow.vault.packs()) < MERGED or len(packs := _ours_alone(shadow.vault)) < MERGED:
+    """Make one pack of the small ones, once there are many. A large one waits until others are as large.
+
+    Whoever calls this holds a worktree's lock, for which who holds the packs may wait: so nobody is waited for here.
+    """
+    if len(shadow.vault.packs()) < MERGED:
+        return 0
+    with contextlib.suppress(Busy), files.os_errors(), hold_packs(shadow.git.directory.parent, 0.0):
+        if len(packs := _ours_alone(shadow.vault)) < MERGED:
             return 0
         dates = {path: _date(path) for path in _small(packs, shadow)}
         made = _write(shadow, {id for path in dates for id in _names(path, shadow)}, max(dates.values()))
         return _unlink(_move_away(dates, made))
+    return 0
+
+
+def hold_packs(place: Path, patience: float) -> contextlib.AbstractContextManager[None]:
+    """Let no pack of ours go for a while but by our own hand. It comes before the locks of worktrees."""
+    return files.lock(place / "packs.lock", patience)
 
 
 def prune(shadow: Shadow, place: Path, say: Say) -> Pruned:
     """Give the space of dropped checkpoints back. It takes the locks of all worktrees, so the caller must hold none."""
     with contextlib.ExitStack() as held, files.os_errors():
+        held.enter_context(hold_packs(place, PATIENCE))
         locked = _lock_worktrees(place, held, set())
         held.enter_context(shadow)
         _clear_leftovers(shadow.git.objects / "pack")

@@ -22,6 +22,7 @@ from holdfast.git import Git, zsplit
 from holdfast.model import Checkpoint
 from holdfast.objects import BLOB, DIRECTORY, KEEP, TREE, Entry, write_pack
 from holdfast.proving import TIP
+from holdfast.pruning import hold_packs
 from holdfast.reach import kinds, lacked_by_commits, missing, promised
 from holdfast.remains import Remains
 from holdfast.shadow import Shadow
@@ -48,7 +49,7 @@ def reshelve(workspace: Workspace, found: list[Checkpoint]) -> Reshelved:
     if mark.exists() and files.read(mark, 64) != KEEP:
         files.write(mark, KEEP)
         result.mended.append("the mark of our packs")
-    with shadow_of(workspace, PATIENCE) as shadow:
+    with hold_packs(workspace.place, PATIENCE), shadow_of(workspace, PATIENCE) as shadow:
         _mend_packs(workspace, shadow, found, result)
         shadow.close()  # git may still have open what went aside
     for worktree in sorted({made.worktree for made in found}):

@@ -23,6 +23,7 @@ from holdfast.journal import is_ledger
 from holdfast.objects import KEEP, MARKED
 from holdfast.packing import UNREADABLE
 from holdfast.proving import TIP
+from holdfast.pruning import hold_packs
 from holdfast.reach import tips
 from holdfast.rebuilding import REPLACED
 from holdfast.shadow import Shadow
@@ -89,7 +90,7 @@ def _gather_packs(workspace: Workspace, room: Path) -> Iterator[Part]:
     if never_kept_any(workspace):
         return
     files.make_private_directory(room / "packs")
-    with shadow_of(workspace) as shadow:  # nobody merges or drops packs of ours while we hold this
+    with hold_packs(workspace.place, PATIENCE), shadow_of(workspace) as shadow:  # packs may come meanwhile, none goes
         refs = tips(shadow)
         for index in shadow.vault.packs():
             for path in (index.with_suffix(".pack"), index):

@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import departed
+from holdfast import departed, pruning, safekeeping
+from holdfast.checkpointing import shadow_of
 from holdfast.model import Draft
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
+from tests.operations.people import a_worktree
 from tests.operations.trees import put, take
 from tests.tools import hook
+from tests.world.packs import packs
 
 FORMAT = Path(__file__).parent.parent.parent / "docs" / "format.md"
 HELD = {  # in the store -> in the backup
@@ -33,6 +36,7 @@ NOT_HELD = {
     "lock": "of this place",
     "backup.lock": "of this place",
     "repair.lock": "of this place",
+    "packs.lock": "of this place",
     "backups/": "backups themselves",
     "backing-up/": "where the backup is put together",
     "trouble": "what hooks could not keep, once; it is said and then cleared",
@@ -130,3 +134,30 @@ def test_a_mark_of_an_export_gives_way_only_if_its_events_are_gone(full: Workspa
     assert departed.find_exported(full.place, "run-0000000000") != before
     holdfast.restore_backup(full, str(tmp_path / "backup"))
     assert departed.find_exported(full.place, "run-0000000000") == before
+
+
+@pytest.mark.promise(1, 2)
+def test_packs_that_another_worktree_would_merge_meanwhile_are_all_in_it(
+    project: Workspace, tmp_path: Path, clock: TickingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds the lock of its own worktree only. The packs that it made one of were not in the backup."""
+    for number in range(4):
+        put(project.root, {"a.txt": str(number)})
+        take(project)
+    before = {pack.name for pack in packs(project)}
+    link, merged = safekeeping._link, list[int]()
+    monkeypatch.setattr(pruning, "MERGED", 3)
+    with a_worktree(project, tmp_path / "linked", clock) as linked:
+
+        def link_while_packs_are_merged(source: Path, target: Path) -> None:
+            if not merged:
+                with shadow_of(linked) as shadow:
+                    merged.append(pruning.merge(shadow))
+            link(source, target)
+
+        monkeypatch.setattr(safekeeping, "_link", link_while_packs_are_merged)
+        holdfast.backup(project, str(tmp_path / "kept.tar.gz"))
+        names = {name.removeprefix("packs/") for name in names_in(tmp_path / "kept.tar.gz")}
+        assert (merged, before - names) == ([0], set())
+        with shadow_of(linked) as shadow:
+            assert pruning.merge(shadow) == len(before)

@@ -20,6 +20,7 @@ from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree, with_environ
 from tests.operations.trees import git, put, take
+from tests.world.packs import pruned
 
 pytestmark = pytest.mark.promise(12)
 
@@ -228,3 +229,19 @@ def test_what_nobody_waits_for_is_done_by_one_alone(impatient: Workspace, hold: 
     hold(place)
     assert later.go_on(impatient) == 0
     assert (place.with_name("again")).exists()
+
+
+@pytest.mark.parametrize("work", ["backup", "repair", "prune"])
+def test_no_pack_goes_while_somebody_needs_them_all(
+    impatient: Workspace, hold: Hold, tmp_path: Path, work: str
+) -> None:
+    with impatient.reading() as journal:
+        found = list(journal.list_checkpoints())
+    works: dict[str, Callable[[], object]] = {
+        "backup": lambda: a_backup(impatient, tmp_path),
+        "repair": lambda: reshelving.reshelve(impatient, found),
+        "prune": lambda: pruned(impatient),
+    }
+    hold(impatient.place / "packs.lock")
+    with pytest.raises(Busy):
+        works[work]()
