@@ -26,6 +26,7 @@ from holdfast.pruning import hold_packs
 from holdfast.reach import kinds, lacked_by_commits, missing, promised
 from holdfast.remains import Remains
 from holdfast.shadow import Shadow
+from holdfast.syncing import sync
 from holdfast.text import count, path_text
 from holdfast.workspace import Workspace
 
@@ -119,6 +120,7 @@ def _is_sound(shadow: Shadow, index: Path) -> bool:
 
 
 def _put_aside(workspace: Workspace, index: Path) -> None:
+    """Copy a pack; on disk when this returns, as what could not be read of it is then nowhere else."""
     place = workspace.place / "aside" / "packs"
     for directory in (place.parent, place):
         files.make_private_directory(directory)
@@ -127,6 +129,8 @@ def _put_aside(workspace: Workspace, index: Path) -> None:
         if part.exists():
             shutil.copyfile(part, place / part.name)
             os.chmod(place / part.name, files.PRIVATE_FILE)
+            sync(str(place / part.name))
+    files.sync_directory(place)
 
 
 def _lacking(shadow: Shadow, found: list[Checkpoint], unread: set[str]) -> set[str]:

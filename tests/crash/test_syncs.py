@@ -186,6 +186,15 @@ def a_damaged_session(directory: Path) -> None:
     (directory / "project" / SESSION).write_text("{")
 
 
+def a_damaged_pack(directory: Path) -> None:
+    """One of whose objects is lost, and the others are not."""
+    (pack,) = (directory / "project/.git/objects/pack").glob("*.pack")
+    data = bytearray(pack.read_bytes())
+    data[16] ^= 0xFF
+    pack.chmod(0o600)
+    pack.write_bytes(data)
+
+
 def a_mark_in_a_backup(directory: Path) -> None:
     """That a run was exported, which only a backup still knows."""
     with opened(directory) as workspace:
@@ -201,6 +210,7 @@ COMMANDS = {
     "uninstall": (an_agent, "uninit"),
     "restore the index": (staged, "restore staged --index --yes"),
     "repair a session": (a_damaged_session, "repair"),
+    "repair a pack": (a_damaged_pack, "repair"),
     "tidy": (many_files, "tidy --most 1"),
     "note": (nothing_more, "note n"),
     "take in": (nothing_more, "sweep"),
@@ -274,6 +284,22 @@ def test_a_removal_is_on_the_disk(here: Path) -> None:
     script = "import pathlib; from holdfast import files; files.remove(pathlib.Path('one').absolute())"
     calls = [call for call in traced(here, program(here, "-c", script)) if call.number]
     assert [(call.name, Path(call.path).name) for call in calls] == [("unlink", "one"), ("fsync", "project")]
+
+
+def test_a_damaged_pack_is_on_the_disk_aside_before_it_goes(here: Path) -> None:
+    a_damaged_pack(here)
+    calls = traced(here, program(here, "-m", "holdfast", "repair"))
+    first = next(number for number, call in enumerate(calls) if call.name in REMOVES and is_pack(call.path))
+    aside = here / "project/.git/holdfast/aside/packs"
+    copies = [str(path) for path in sorted(aside.iterdir())]
+    synced = [call.path for call in calls[:first] if call.name in SYNCS]
+    assert {path for path in synced if path in copies} == set(copies)
+    last = max(number for number, path in enumerate(synced) if path in copies)
+    assert str(aside) in synced[last:]
+
+
+def is_pack(path: str) -> bool:
+    return "/objects/pack/pack-" in path
 
 
 def test_the_sums_of_pages_are_on_the_disk_before_the_log_is_emptied(here: Path) -> None:
