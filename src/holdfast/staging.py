@@ -59,15 +59,26 @@ class Staging:
         return memory.staged
 
     def put_tree(self, tree: str) -> None:
-        """Let the index hold this tree."""
+        """Let the index hold this tree. What a sparse checkout leaves out stays so, or it would count as deleted."""
         if self._theirs is None:
             return
+        left_out = self._left_out()
         made = self.directory / "theirs"
         files.remove(made)
         self.git.run("read-tree", tree, index=made)
+        if left_out:
+            there = set(zsplit(self.git.run("ls-files", "-z", index=made)))
+            paths = b"".join(path + b"\0" for path in left_out if path in there)
+            self.git.run("update-index", "-z", "--skip-worktree", "--stdin", index=made, input=paths)
         self.git.start("update-index", "-q", "--refresh", index=made).finish(also_fine=(1,))
         self.put(made.read_bytes())
         files.remove(made)
+
+    def _left_out(self) -> list[bytes]:
+        """Paths of the index that git was told not to look for in the worktree."""
+        with self.copied() as copy:
+            lines = zsplit(self.git.run("ls-files", "-v", "-z", index=copy)) if copy else []
+        return [line[2:] for line in lines if line[:1] in b"Ss"]
 
     def put(self, data: bytes) -> None:
         """Give the index this content: locked as git locks it, and replaced by a rename.

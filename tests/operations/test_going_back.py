@@ -249,6 +249,34 @@ def test_continue_puts_the_index_back_too_and_undo_leaves_it(held: Workspace) ->
     assert (held.root / ".git/index").read_bytes() == before
 
 
+@pytest.mark.promise(9, 10)
+@pytest.mark.parametrize("form", ["--no-sparse-index", "--sparse-index"])
+def test_what_a_sparse_checkout_leaves_out_does_not_count_as_deleted_when_the_index_is_put_back(
+    held: Workspace, form: str
+) -> None:
+    git(held.root, "sparse-checkout", "set", "--cone", form, "other")
+    put(held.root, {"a.txt": "staged"})
+    git(held.root, "add", "a.txt")
+    made = take(held)
+    commit(held.root)
+    holdfast.restore(held, made.id, index=True)
+    assert git(held.root, "status", "--porcelain") == ""
+    assert git(held.root, "ls-files", "-v", "dir") == "S dir/b.txt\nS dir/deep/c"
+    assert not (held.root / "dir").exists()
+
+
+def test_a_file_that_git_was_told_to_leave_alone_stays_so_when_the_index_is_put_back(held: Workspace) -> None:
+    git(held.root, "update-index", "--skip-worktree", "a.txt")
+    put(held.root, {"a.txt": "of this machine"})
+    made = take(held)
+    put(held.root, {"gone": "staged since"})
+    git(held.root, "add", "gone")
+    git(held.root, "update-index", "--skip-worktree", "gone")
+    holdfast.restore(held, made.id, index=True)
+    assert git(held.root, "ls-files", "-v") == "S a.txt\nH dir/b.txt\nH dir/deep/c"
+    assert git(held.root, "status", "--porcelain") == ""
+
+
 def test_an_index_lock_of_ours_that_a_kill_left_is_taken_away(held: Workspace) -> None:
     made, _ = _staged(held)
     _leave(held, Restore(ids.make("res"), held.clock.now(), take(held).id, made.id, index=True))
