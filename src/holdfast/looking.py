@@ -39,6 +39,11 @@ class Tracked(NamedTuple):
     stage: bytes
     path: bytes
 
+    @property
+    def is_skipped(self) -> bool:
+        """Whether git was told not to look at it, as a sparse checkout does for what it leaves out."""
+        return self.tag in b"Ss"
+
 
 def parse_tracked(line: bytes) -> Tracked:
     entry, _, path = line.partition(b"\t")

@@ -266,16 +266,18 @@ class Shadow:
         return dict(line.split(b" ") for line in answers.splitlines() if not line.endswith(b"missing"))
 
     def _make_plain(self) -> list[Tracked]:
-        """Make our copy short, and drop what would hide changes: entries in conflict, and "assume unchanged".
+        """Make our copy short, and drop what would hide changes: entries in conflict, "assume unchanged" and "skip".
 
-        Answers with what is left in it.
+        What a sparse checkout leaves out is no part of the worktree. Answers with what is left in the copy.
         """
         self.git.run("update-index", "--no-split-index", "--index-version", "4")
         tracked = [parse_tracked(line) for line in zsplit(self.git.run("ls-files", "-v", "-s", "-z"))]
         gone = {found.path for found in tracked if found.stage != b"0" or is_within(found.path, self.borders)}
+        gone |= {found.path for found in tracked if found.is_skipped and not self.stands(found.path)}
         self._update("--force-remove", gone)
         left = [found for found in tracked if found.path not in gone]
         self._update("--no-assume-unchanged", [found.path for found in left if found.tag.islower()])
+        self._update("--no-skip-worktree", [found.path for found in left if found.is_skipped])
         return left
 
     def _update(self, how: str, paths: Collection[bytes]) -> None:
