@@ -44,6 +44,10 @@ class Tracked(NamedTuple):
         """Whether git was told not to look at it, as a sparse checkout does for what it leaves out."""
         return self.tag in b"Ss"
 
+    @property
+    def is_module(self) -> bool:
+        return self.mode == b"160000"
+
 
 def parse_tracked(line: bytes) -> Tracked:
     entry, _, path = line.partition(b"\t")
@@ -65,7 +69,6 @@ class Memory(Struct):
     tree: str
     beside: Beside
     seen: dict[bytes, Seen | None] = {}  # None: it is gone
-    modules: list[bytes] = []  # submodules, which git knows by their commit alone
     user_index: tuple[int, int, int] | None = None  # when tracked but ignored files were last asked for
     staged_index: tuple[int, int, int] | None = None
     staged: str | None = None
@@ -139,8 +142,6 @@ class Looking:
     def look_everywhere(self, paths: list[bytes], include: Iterable[bytes]) -> None:
         """Look at all that may have changed."""
         self.look_at([*paths, *include, *self.memory.seen])
-        for module in self.memory.modules:
-            self.link(module)
 
     def note_surroundings(self, empty: Iterable[bytes], links: Iterable[bytes]) -> None:
         """What a search for names has found that is no file. What was left out is found again while looking."""
@@ -168,11 +169,8 @@ class Looking:
         self.beside.links[path] = Repository(Path(os.fsdecode(place))).head().commit or ""
 
     def note_tracked(self, tracked: list[Tracked], index_time: int, sizes: dict[bytes, bytes]) -> None:
-        """The permission bits of every file, once; later only changed files are looked at. And the submodules."""
+        """The permission bits of every file, once; later only changed files are looked at."""
         for _, mode, id, _, path in tracked:
-            if mode == b"160000":
-                self.memory.modules.append(path)
-                continue
             status = self._status(path)
             if status is None:
                 continue

@@ -188,13 +188,13 @@ class Shadow:
                 return set()
             return {below.name for below in looking.tree(entry.id) if not below.is_tree}
 
-        watching = Watching(self.git, memory.modules, self.borders)
+        watching = Watching(self.git, self.borders)
         try:
             if memory.watch is None:
                 raise LookEverywhere
             found = watching.look_again(memory.watch, looking.beside.empty, looking.beside.links, known)
         except LookEverywhere:
-            watching = Watching(self.git, memory.modules, self.borders)
+            watching = Watching(self.git, self.borders)
             found = watching.look_everywhere()
         memory.watch = watching.watch
         looking.note_surroundings(watching.empty, watching.links)
@@ -268,17 +268,22 @@ class Shadow:
     def _make_plain(self) -> list[Tracked]:
         """Make our copy short, and drop what would hide changes: entries in conflict, "assume unchanged" and "skip".
 
-        What a sparse checkout leaves out is no part of the worktree. Answers with what is left in the copy.
+        Answers with what is left in it.
         """
         self.git.run("update-index", "--no-split-index", "--index-version", "4")
         tracked = [parse_tracked(line) for line in zsplit(self.git.run("ls-files", "-v", "-s", "-z"))]
-        gone = {found.path for found in tracked if found.stage != b"0" or is_within(found.path, self.borders)}
-        gone |= {found.path for found in tracked if found.is_skipped and not self.stands(found.path)}
+        gone = {found.path for found in tracked if self._is_none_of_ours(found)}
         self._update("--force-remove", gone)
         left = [found for found in tracked if found.path not in gone]
         self._update("--no-assume-unchanged", [found.path for found in left if found.tag.islower()])
         self._update("--no-skip-worktree", [found.path for found in left if found.is_skipped])
         return left
+
+    def _is_none_of_ours(self, found: Tracked) -> bool:
+        """What is in conflict is looked at anew. A submodule is a repository inside, which is found while it is one."""
+        if found.stage != b"0" or found.is_module or is_within(found.path, self.borders):
+            return True
+        return found.is_skipped and not self.stands(found.path)  # a sparse checkout leaves it out
 
     def _update(self, how: str, paths: Collection[bytes]) -> None:
         if paths:

@@ -25,6 +25,7 @@ MANY = 500  # new names; for more it is quicker to look everywhere
 TICK = 50_000_000  # nanoseconds in which something may change twice and keep its date
 COARSE_TICK = 2_000_000_000  # the same, on a file system that knows whole seconds only
 RULES = b".gitignore"
+LONGEST = 8192  # bytes of a `.git` file: no path has more
 READING = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -44,11 +45,10 @@ class LookEverywhere(Exception):
 class Watching:
     """One search for names. The dates are read before the names, so that no change in between is overlooked."""
 
-    def __init__(self, git: Git, modules: Iterable[bytes], borders: Iterable[bytes]) -> None:
+    def __init__(self, git: Git, borders: Iterable[bytes]) -> None:
         self.git = git
         self.borders = list(borders)
         self.root = os.fsencode(git.root)
-        self.modules = set(modules)
         self.watch = Watch({}, {}, set(), set())
         self.empty: set[bytes] = set()
         self.links: set[bytes] = set()
@@ -74,8 +74,8 @@ class Watching:
         self._check_rules()
         asked: list[bytes] = []
         for path, look in list(watch.directories.items()):
-            if look is None or look != self._look(path):
-                was_repository = path in self.links
+            was_repository = path in self.links  # what its `.git` leads to goes without a trace here
+            if look is None or was_repository or look != self._look(path):
                 names = self._read(path)
                 if was_repository != (path in self.links):
                     raise LookEverywhere
@@ -94,7 +94,7 @@ class Watching:
                 if RULES in names:
                     self.watch.rules[_below(at, RULES)] = self._trusted(_below(at, RULES))
                 below += [_below(at, name) for name, is_directory in names.items() if is_directory]
-            paths = self._not_ignored([path for path in below if path not in self.modules])
+            paths = self._not_ignored(below)
 
     def _not_ignored(self, paths: list[bytes]) -> list[bytes]:
         """Those of the directories that no rule leaves out. That all that is in one is ignored means nothing yet."""
@@ -156,7 +156,7 @@ class Watching:
         return [below for below, is_directory in new.items() if not (is_directory and self._is_known_directory(below))]
 
     def _is_known_directory(self, path: bytes) -> bool:
-        return path in self.watch.directories or path in self.watch.ignored or path in self.modules
+        return path in self.watch.directories or path in self.watch.ignored
 
     def _check_rules(self) -> None:
         if any(path not in self.watch.rules for path in self._lists):
@@ -207,8 +207,20 @@ def _is_odd(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_repository(directory: int) -> bool:
-    """As git sees it: a `.git` file always leads to one, a directory of that name needs a HEAD."""
+    """As git sees it: there is a HEAD in `.git`, or where a file of that name leads to. Else all in it is ordinary."""
     try:
-        return stat.S_ISREG(os.stat(".git", dir_fd=directory).st_mode) or bool(os.lstat(".git/HEAD", dir_fd=directory))
-    except OSError:
+        is_file = stat.S_ISREG(os.stat(".git", dir_fd=directory).st_mode)
+        return bool(os.lstat(_led_to(directory) + b"/HEAD" if is_file else b".git/HEAD", dir_fd=directory))
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
         return False
+
+
+def _led_to(directory: int) -> bytes:
+    """What a `.git` file says, from the directory in which it lies."""
+    descriptor = os.open(".git", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
+    try:
+        return os.read(descriptor, LONGEST).removeprefix(b"gitdir: ").rstrip(b"\r\n")
+    finally:
+        os.close(descriptor)
