@@ -9,7 +9,7 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -27,6 +27,7 @@ from holdfast.watching import Watch, is_settled
 
 FILE, EXECUTABLE, LINK, MODULE = 0o100644, 0o100755, 0o120000, 0o160000
 SECOND = 1_000_000_000
+GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # nothing is there, or what we do not go through
 FORM = 1  # what another version remembers is not believed: it may have kept what is not to be kept, or the other way
 
 
@@ -126,6 +127,7 @@ class Looking:
         self.beside = memory.beside
         self.changes: dict[bytes, Entry | None] = {}
         self.seen = dict(memory.seen)
+        self._left_out = memory.beside.skipped  # by the look before
         self._way = inside.Way(self.root)
 
     def look_at(self, paths: Iterable[bytes]) -> None:
@@ -135,7 +137,7 @@ class Looking:
         withheld = set() if self.limits.filtered else filtered(self.shadow.git, self.shadow.directory, found)
         for path, status in found.items():
             if path in withheld or status.st_size > min(self.limits.file, self.budget):
-                self._skip(path, status)
+                self._skip(path, status.st_size)
             else:
                 self._store(path, status)
 
@@ -171,7 +173,11 @@ class Looking:
     def note_tracked(self, tracked: list[Tracked], index_time: int, sizes: dict[bytes, bytes]) -> None:
         """The permission bits of every file, once; later only changed files are looked at."""
         for _, mode, id, _, path in tracked:
-            status = self._status(path)
+            try:
+                status = self._status(path)
+            except OSError:
+                self.memory.seen[path] = self.seen[path] = Seen(int(mode, 8), id.decode(), None)
+                continue
             if status is None:
                 continue
             self.beside.note_mode(path, status.st_mode)
@@ -181,7 +187,11 @@ class Looking:
 
     def _look(self, path: bytes) -> os.stat_result | None:
         """How a file looks that has to be read; None where it is as it was remembered, or is no file."""
-        status = self._status(path)
+        try:
+            status = self._status(path)
+        except OSError:
+            self._leave_out(path)
+            return None
         if status is None or stat.S_ISDIR(status.st_mode) or not readable_kind(status.st_mode) or is_temporary(path):
             self._remove(path)
             return None
@@ -189,17 +199,27 @@ class Looking:
         return None if before is not None and before.look == look_of(status) else status
 
     def _status(self, path: bytes) -> os.stat_result | None:
-        """How something looks; None where nothing is there, or a link leads there."""
+        """How something looks; None where nothing is there, or a link leads there. An OSError where nobody can tell."""
         directory, _, name = path.rpartition(b"/")
         try:
             return os.lstat(name, dir_fd=self._way.to(directory))
-        except OSError:
+        except OSError as error:
+            if error.errno not in GONE:
+                raise
             return None
 
-    def _skip(self, path: bytes, status: os.stat_result) -> None:
+    def _leave_out(self, path: bytes) -> None:
+        """Skip what may not be looked at, if anything is known of it: it is not gone, and may have changed."""
+        before = self._before(path)
+        if before is not None:
+            self._skip(path, len(self.reader.read(before[1]) or b""))
+        elif path in self._left_out:
+            self._skip(path, self._left_out[path])
+
+    def _skip(self, path: bytes, size: int) -> None:
         """Leave a file out. No older version of it stays in the tree, for a restore would bring that one back."""
         before = self._before(path)
-        self.beside.skipped[path] = status.st_size
+        self.beside.skipped[path] = size
         self.seen[path] = None
         if before is not None:
             self.changes[path] = None
@@ -208,7 +228,7 @@ class Looking:
         try:
             data = self._read(path, is_link=stat.S_ISLNK(status.st_mode))
         except OSError:
-            self._skip(path, status)
+            self._skip(path, status.st_size)
             return
         self.budget -= len(data)
         id = self.form.id_of(BLOB, data)
@@ -237,14 +257,19 @@ class Looking:
 
     def _forget_below(self, path: bytes) -> None:
         """Where a directory was, all in it is gone. Git may not tell: it cannot look behind a link to itself."""
-        entry = self.reader.find(self.memory.tree, path)
-        waiting = [(path, entry)] if entry else []
+        for below in self.known_below(path):
+            self.seen[below] = None
+
+    def known_below(self, directory: bytes) -> Iterator[bytes]:
+        """The files in a directory that the remembered tree holds."""
+        entry = self.reader.find(self.memory.tree, directory)
+        waiting = [(directory, entry)] if entry else []
         while waiting:
             at, found = waiting.pop()
             if found.is_tree:
                 waiting += [(at + b"/" + below.name, below) for below in self.reader.tree(found.id)]
-            elif at != path:
-                self.seen[at] = None
+            elif at != directory:
+                yield at
 
     def _remove(self, path: bytes) -> None:
         before = self._before(path)

@@ -198,7 +198,8 @@ class Shadow:
             found = watching.look_everywhere()
         memory.watch = watching.watch
         looking.note_surroundings(watching.empty, watching.links)
-        return found
+        hidden = [below for path in watching.closed for below in looking.known_below(path)]  # git is silent about them
+        return [*found, *hidden]
 
     def _forced(self, memory: Memory) -> list[bytes]:
         """Paths that the user tracks although they are ignored; asked for only when his index has changed."""

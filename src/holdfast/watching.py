@@ -52,6 +52,7 @@ class Watching:
         self.watch = Watch({}, {}, set(), set())
         self.empty: set[bytes] = set()
         self.links: set[bytes] = set()
+        self.closed: set[bytes] = set()  # directories that may not be read or entered
         self._begun = time.time_ns()
         self._way = inside.Way(self.root)
         self._lists = [os.fsencode(git.excludes)] if git.excludes else []
@@ -114,6 +115,7 @@ class Watching:
             names, odd, is_repository = self._listed(path)
         except PermissionError:
             self.watch.directories[path] = None
+            self.closed.add(path)
             return {}
         except OSError:
             del self.watch.directories[path]
@@ -136,6 +138,7 @@ class Watching:
         above, _, name = path.rpartition(b"/")
         directory = os.open(name or b".", READING, dir_fd=self._way.to(above))
         try:
+            os.stat(".", dir_fd=directory)  # who may list it may still not look at what is in it
             with os.scandir(directory) as entries:
                 found = {os.fsencode(entry.name): entry for entry in entries}
             names = {name: entry.is_dir(follow_symlinks=False) for name, entry in found.items()}
