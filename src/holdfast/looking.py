@@ -170,8 +170,13 @@ class Looking:
             place = self.full(path)
         self.beside.links[path] = Repository(Path(os.fsdecode(place))).head().commit or ""
 
-    def note_tracked(self, tracked: list[Tracked], index_time: int, sizes: dict[bytes, bytes]) -> None:
-        """The permission bits of every file, once; later only changed files are looked at."""
+    def note_tracked(
+        self, tracked: list[Tracked], index_time: int, sizes: dict[bytes, bytes], converted: set[bytes]
+    ) -> None:
+        """The permission bits of every file, once; later only changed files are looked at.
+
+        Of those that are `converted`, and of those with another size, git holds other bytes.
+        """
         for _, mode, id, _, path in tracked:
             try:
                 status = self._status(path)
@@ -181,8 +186,8 @@ class Looking:
             if status is None:
                 continue
             self.beside.note_mode(path, status.st_mode)
-            converted = sizes.get(id) != b"%d" % status.st_size  # line ends, LFS and the like: git holds other bytes
-            if converted or status.st_ctime >= index_time:  # git compares whole seconds: within one, it misses a chmod
+            differs = path in converted or sizes.get(id) != b"%d" % status.st_size
+            if differs or status.st_ctime >= index_time:  # git compares whole seconds: within one, it misses a chmod
                 self.memory.seen[path] = self.seen[path] = Seen(int(mode, 8), id.decode(), None)
 
     def _look(self, path: bytes) -> os.stat_result | None:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from holdfast import files, headstart, ids
+from holdfast import files, filters, headstart, ids
 from holdfast.beside import Beside
 from holdfast.borders import find_borders, is_within
 from holdfast.errors import HoldfastError, Refused, Trouble
@@ -256,7 +256,9 @@ class Shadow:
         memory = Memory(tree, Beside(), form=FORM)
         looking = Looking(self, memory, limits)
         looking.objects |= objects
-        looking.note_tracked(tracked, staged, self._sizes(tracked))
+        own = self.repository.common / "info" / "attributes" if self.repository.common else None
+        converted = filters.converted(self.git, self.directory, [found.path for found in tracked], own)
+        looking.note_tracked(tracked, staged, self._sizes(tracked), converted)
         looking.look_everywhere(self._candidates(memory, looking), include)
         return looking.result()
 

@@ -15,7 +15,20 @@ from holdfast.errors import Refused, WrongUsage
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree
-from tests.operations.trees import WHO, back, commit, git, insides, picture, put, take, tree_by_git, wreck
+from tests.operations.trees import (
+    WHO,
+    back,
+    commit,
+    git,
+    insides,
+    let_the_files_be_old,
+    picture,
+    put,
+    put_long_ago,
+    take,
+    tree_by_git,
+    wreck,
+)
 from tests.tools import Command
 
 HELD: dict[str, str | bytes] = {
@@ -183,6 +196,40 @@ def test_what_is_behind_a_filter_is_kept_only_when_the_user_says_so(project: Wor
     wreck(project.root)
     back(project, kept.checkpoint)
     assert (project.root / "a.psd").read_text() == "real content"
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize("attributes", [".gitattributes", ".git/info/attributes"])
+@pytest.mark.parametrize("kept", [True, False], ids=["kept", "skipped"])
+def test_what_a_filter_changes_without_changing_its_size_is_not_taken_from_git(
+    project: Workspace, attributes: str, kept: bool
+) -> None:
+    git(project.root, "config", "filter.up.clean", "tr a-z A-Z")
+    put_long_ago(project.root, {attributes: "*.txt filter=up\n", "dir/f.txt": "abc\n", "g": "g"})
+    commit(project.root)
+    assert git(project.root, "show", "HEAD:dir/f.txt") == "ABC"
+    let_the_files_be_old(project)
+    holdfast.config_set(project, "checkpoint.filtered", "keep" if kept else "skip")
+    del project.settings
+    made = take(project)
+    put(project.root, {"dir/f.txt": "something else"})
+    back(project, made)
+    left_alone = not kept and attributes == ".gitattributes"
+    assert (project.root / "dir/f.txt").read_text() == ("something else" if left_alone else "abc\n")
+    assert made.skipped == (["dir/f.txt"] if left_alone else [])
+
+
+@pytest.mark.promise(9)
+def test_an_encoding_that_keeps_the_size_is_not_taken_from_git(project: Workspace) -> None:
+    text = "one two\n".encode("cp037")
+    put_long_ago(project.root, {".gitattributes": "*.txt text working-tree-encoding=IBM037\n", "f.txt": text})
+    commit(project.root)
+    assert git(project.root, "show", "HEAD:f.txt") == "one two"
+    let_the_files_be_old(project)
+    made = take(project)
+    put(project.root, {"f.txt": "something else"})
+    back(project, made)
+    assert (project.root / "f.txt").read_bytes() == text
 
 
 # What happens to a worktree between two checkpoints.

@@ -13,8 +13,7 @@ from holdfast.beside import Beside
 from holdfast.workspace import Workspace
 from tests.world.places import humble
 
-from .test_sparse import let_the_files_be_old
-from .trees import back, commit, git, put, take
+from .trees import back, commit, git, let_the_files_be_old, put, put_long_ago, take
 
 pytestmark = pytest.mark.promise(9)
 MODES = pytest.mark.parametrize("mode", [0, 0o444, 0o111], ids=["closed", "listed", "passed through"])
@@ -34,7 +33,7 @@ def humbly(project: Workspace) -> Run:
 
 @pytest.fixture
 def held(project: Workspace, seeded: bool) -> Workspace:
-    put(project.root, {"a": "a", "d/f": "one", "d/deep/g": "two", "e": "e"})
+    put_long_ago(project.root, {"a": "a", "d/f": "one", "d/deep/g": "two", "e": "e"})
     commit(project.root)
     let_the_files_be_old(project)
     if seeded:

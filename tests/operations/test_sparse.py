@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import time
 
 import pytest
 
 import holdfast
 from holdfast.workspace import Workspace
-from tests.world.test_watching import wait_until_settled
 
-from .trees import back, commit, git, picture, put, take
+from .trees import back, commit, git, let_the_files_be_old, picture, put, put_long_ago, take
 
 pytestmark = pytest.mark.promise(9)
 BOTH_FORMS = pytest.mark.parametrize(
@@ -23,18 +20,11 @@ BOTH_FORMS = pytest.mark.parametrize(
 @pytest.fixture
 def sparse(project: Workspace, request: pytest.FixtureRequest) -> Workspace:
     """Two directories, of which one is left out."""
-    put(project.root, {"in/a": "one1", "out/b": "two2", "out/deep/c": "three", "top": "t"})
+    put_long_ago(project.root, {"in/a": "one1", "out/b": "two2", "out/deep/c": "three", "top": "t"})
     commit(project.root)
     git(project.root, "sparse-checkout", "set", getattr(request, "param", "--no-sparse-index"), "in")
     let_the_files_be_old(project)
     return project
-
-
-def let_the_files_be_old(workspace: Workspace) -> None:
-    """Older than the index: else each of them is looked at, because git compares whole seconds."""
-    wait_until_settled(workspace.root)
-    later = time.time() + 10
-    os.utime(workspace.root / ".git/index", (later, later))
 
 
 def names(workspace: Workspace, made: holdfast.Checkpoint) -> list[str]:
@@ -43,14 +33,13 @@ def names(workspace: Workspace, made: holdfast.Checkpoint) -> list[str]:
 
 @pytest.mark.parametrize("flags", [["--skip-worktree"], ["--skip-worktree", "--assume-unchanged"]], ids=" ".join)
 def test_a_change_of_the_same_size_that_git_was_told_to_skip_is_kept(project: Workspace, flags: list[str]) -> None:
-    put(project.root, {"f": "one\n", "g": "g"})
+    put_long_ago(project.root, {"f": "one\n", "g": "g"})
     commit(project.root)
     for flag in flags:
         git(project.root, "update-index", flag, "f")
     let_the_files_be_old(project)
     first = take(project)
     put(project.root, {"f": "two\n"})
-    os.utime(project.root / "f", (1, 1))  # git compares whole seconds, and this is still the same one
     second = take(project)
     assert second.changed == ["f"]
     (project.root / "f").unlink()

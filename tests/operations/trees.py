@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,6 +45,19 @@ def put(root: Path, content: dict[str, str | bytes]) -> None:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data.encode() if isinstance(data, str) else data)
+
+
+def put_long_ago(root: Path, content: dict[str, str | bytes]) -> None:
+    """Write files that git need not read twice, because they are as old as it is."""
+    put(root, content)
+    for name in content:
+        os.utime(root / name, (1, 1))
+
+
+def let_the_files_be_old(workspace: Workspace) -> None:
+    """Older than the index: else each of them is looked at, because git compares whole seconds."""
+    later = time.time() + 10
+    os.utime(workspace.root / ".git/index", (later, later))
 
 
 def take(workspace: Workspace, name: str | None = None) -> Checkpoint:
