@@ -37,6 +37,20 @@ def _numbered(held: Path) -> Iterator[tuple[int, str]]:
                 yield 1 if name == held.name else int(number), name
 
 
+def find_room(attempt: bytes, path: bytes) -> bytes | None:
+    """A place for a path; None where something lies there, or something that is no directory above it."""
+    os.makedirs(attempt, exist_ok=True)
+    *above, name = path.split(b"/")
+    at = attempt
+    for directory in above:
+        at += b"/" + directory
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(at)
+        if not is_directory(at):  # a link that lies aside must not lead out of the store
+            return None
+    return None if os.path.lexists(at + b"/" + name) else at + b"/" + name
+
+
 def paths_in(attempt: bytes) -> Iterator[bytes]:
     """Every path that something lies under."""
     for directory, _, names in os.walk(attempt):

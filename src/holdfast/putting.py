@@ -23,6 +23,7 @@ from holdfast.aside import is_directory
 from holdfast.beside import is_temporary
 from holdfast.borders import ALWAYS, is_within
 from holdfast.errors import Refused
+from holdfast.kept import Kept
 from holdfast.syncing import sync, sync_file_system
 from holdfast.text import path_text
 
@@ -40,7 +41,13 @@ class Put(Struct):
     removed: int = 0
     moved_aside: dict[str, str] = {}
     brought_back: list[str] = []
-    returned: dict[bytes, bytes] = {}  # files and links that came back, and where they still lie
+    returned: dict[bytes, bytes] = {}  # what came back, and where it lay; files and links still do
+
+    def has_returned(self, path: bytes) -> bool:
+        """Whether it, or a directory that it is in, came back."""
+        while path and path not in self.returned:
+            path = os.path.dirname(path)
+        return bool(path)
 
 
 class Putting:
@@ -57,40 +64,48 @@ class Putting:
         self._real: set[bytes] = set()  # directories that were found, or made, on the way to a file
         self._way = inside.Way(self.root)
 
-    def remove(self, path: bytes) -> None:
+    def remove(self, path: bytes, kept: Kept | None = None) -> None:
         """Remove a file or link. A directory in its place stays."""
         full, place = self._full(path), self._find_place(path)
-        if place is None:
+        status = _status(place) if place is not None else None
+        if place is None or status is None or stat.S_ISDIR(status.st_mode):
             return
-        try:
-            if stat.S_ISDIR(os.lstat(place).st_mode):
-                return
+        if kept is not None and kept.stands_at(place, status):
             os.unlink(place)
-        except FileNotFoundError:
-            return
+        else:
+            self._move_aside(path)
         self.done.removed += 1
         self._touched.add(os.path.dirname(full))
         self.drop_directory(os.path.dirname(path))
 
-    def write(self, path: bytes, data: bytes, mode: int | None) -> None:
-        """Put a file with these permission bits, or a link where there are none, in its place."""
+    def write(self, path: bytes, data: bytes, mode: int | None, kept: Kept | None = None) -> None:
+        """Put a file with these permission bits, or a link where there are none, in its place.
+
+        What stands there is moved aside, unless it is what a checkpoint has `kept`.
+        """
         full = self._full(path)
         self._make_parents(path)
-        stands = self._clear_the_way(path)
         place = self._place(path)
-        if not self._many:
-            self._replace(place, data, mode)
-        elif mode is None or not stands or not _overwrite(place, data, mode):
-            if stands:
-                os.unlink(place)
-            self._make(place, data, mode)
+        if self._many:
+            self._write_over(place, path, data, mode, kept)
+        else:
+            self._replace(place, path, data, mode, kept)
         self.done.written += 1
         self._touched.add(os.path.dirname(full))
 
-    def _replace(self, place: bytes, data: bytes, mode: int | None) -> None:
+    def _write_over(self, place: bytes, path: bytes, data: bytes, mode: int | None, kept: Kept | None) -> None:
+        stands = self._clear_the_way(place, path, kept)
+        if mode is None or not stands or not _overwrite(place, data, mode):
+            if stands:
+                os.unlink(place)
+            self._make(place, data, mode)
+
+    def _replace(self, place: bytes, path: bytes, data: bytes, mode: int | None, kept: Kept | None) -> None:
+        """The way is cleared last: to write and sync takes long enough for somebody to save a file there."""
         temporary = aside.temporary_beside(place)
         try:
             self._make(temporary, data, mode)
+            self._clear_the_way(place, path, kept)
             os.rename(temporary, place)
         except BaseException:
             with contextlib.suppress(FileNotFoundError):
@@ -103,10 +118,13 @@ class Putting:
         else:
             _write_file(place, data, mode, synced=not self._many)
 
-    def set_mode(self, path: bytes, mode: int) -> None:
-        """Change the permission bits of a file whose content is right."""
+    def set_mode(self, path: bytes, mode: int, kept: Kept | None = None) -> None:
+        """Change the permission bits of a file whose content is right. One that somebody has just saved is left."""
         place = self._find_place(path)
-        if place is None or not _change_mode(place, mode):
+        status = _status(place) if place is not None else None
+        if place is None or status is None or (kept is not None and not kept.stands_at(place, status)):
+            return
+        if not _change_mode(place, mode):
             return
         self.done.written += 1
         try:
@@ -206,14 +224,12 @@ class Putting:
             raise Refused("A directory became a link while we wrote into it", facts, ["run the command again"])
         return place
 
-    def _clear_the_way(self, path: bytes) -> bool:
-        """Whether a file or link stands there. A directory is moved aside, if anything is still in it."""
-        place = self._place(path)
-        try:
-            kind = os.lstat(place).st_mode
-        except FileNotFoundError:
+    def _clear_the_way(self, place: bytes, path: bytes, kept: Kept | None) -> bool:
+        """Whether a file or link stands there that may go. All else is moved aside, but for an empty directory."""
+        status = _status(place)
+        if status is None:
             return False
-        if stat.S_ISREG(kind) or stat.S_ISLNK(kind):
+        if kept is not None and kept.stands_at(place, status):
             return True
         try:
             os.rmdir(place)
@@ -233,14 +249,9 @@ class Putting:
         self.done.moved_aside[path_text(os.fsdecode(path))] = path_text(os.fsdecode(target))
 
     def _room_aside(self, path: bytes) -> bytes:
-        """A place that is free. Something below the path, or above it, may lie aside already."""
-        target = self._attempt + b"/" + path
-        with contextlib.suppress(FileExistsError, NotADirectoryError):
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            if not os.path.lexists(target):
-                return target
-        self._attempt = aside.next_attempt(self._held)
-        return self._room_aside(path)
+        while (target := aside.find_room(self._attempt, path)) is None:
+            self._attempt = aside.next_attempt(self._held)
+        return target
 
     def _bring_back(self, held: bytes, inside: bytes, is_kept: IsKept) -> None:
         for name in sorted(os.listdir(held)):
@@ -266,7 +277,7 @@ class Putting:
                     raise
                 os.mkdir(place)
             else:
-                self.done.brought_back.append(path_text(os.fsdecode(path)))
+                self._note_returned(path, source)
                 return
         if is_directory(place):
             self._bring_back(source, path, is_kept)
@@ -279,8 +290,18 @@ class Putting:
                 return
             aside.put_back(source, place)
         self._touched.add(os.path.dirname(self._full(path)))
+        self._note_returned(path, source)
+
+    def _note_returned(self, path: bytes, source: bytes) -> None:
         self.done.brought_back.append(path_text(os.fsdecode(path)))
         self.done.returned[path] = source
+
+
+def _status(place: bytes) -> os.stat_result | None:
+    try:
+        return os.lstat(place)
+    except FileNotFoundError:
+        return None
 
 
 def _overwrite(full: bytes, data: bytes, mode: int) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +18,8 @@ from holdfast.beside import Beside
 from holdfast.borders import is_within as is_behind
 from holdfast.errors import Damaged, Refused
 from holdfast.git import Reader
-from holdfast.looking import LINK, MODULE
+from holdfast.kept import NOTHING_SEEN, Kept, kept_at
+from holdfast.looking import LINK, MODULE, Seen
 from holdfast.objects import Entry
 from holdfast.putting import FEW, Put, Putting
 from holdfast.shadow import Shadow
@@ -33,13 +34,13 @@ class Change(Struct):
     entry: Entry | None
     mode: int = 0
     only_mode: bool = False
-    is_new: bool = False  # nothing that is in the worktree now stands there
+    now: Entry | None = None  # what the look at the worktree found there
 
     @property
     def act(self) -> str:
         if self.entry is None:
             return "remove"
-        return "mode" if self.only_mode else "create" if self.is_new else "write"
+        return "mode" if self.only_mode else "create" if self.now is None else "write"
 
 
 class Plan(Struct):
@@ -50,6 +51,8 @@ class Plan(Struct):
     drop_empty: list[bytes] = []
     keep_empty: list[bytes] = []  # directories above named paths, which must not go when they become empty
     cleared: list[bytes] = []  # files outside of the named paths that stand where a directory is needed
+    states: tuple[State, ...] = ()  # what is there now, and the checkpoint
+    seen: Mapping[bytes, Seen | None] = NOTHING_SEEN  # how files looked when they were found to hold that
 
     @property
     def paths(self) -> list[bytes]:
@@ -88,10 +91,13 @@ def plan_restore(shadow: Shadow, now: State, then: State, paths: Iterable[bytes]
         sorted(path for path in empty if is_within(path, wanted)),
         sorted((path for path in filled if is_within(path, wanted)), reverse=True),
         sorted(path for path in empty if any(name.startswith(path + b"/") for name in wanted)),
+        states=(now, then),
     )
     if wanted:
-        plan.cleared = sorted(set(_in_the_way(shadow.reader, now[0], plan, wanted)))
-        plan.changes = sorted([*plan.changes, *(Change(path, None) for path in plan.cleared)], key=lambda c: c.path)
+        standing = _in_the_way(shadow.reader, now[0], plan, wanted)
+        plan.cleared = sorted(standing)
+        cleared = (Change(path, None, now=entry) for path, entry in standing.items())
+        plan.changes = sorted([*plan.changes, *cleared], key=lambda change: change.path)
     _refuse_repositories(plan, here)
     return plan
 
@@ -101,24 +107,44 @@ def apply_plan(shadow: Shadow, plan: Plan, aside: Path, back: Iterable[bytes] = 
 
     What the attempts of an earlier restore moved `back` returns to its place. All is on disk when this returns.
     """
+    keeping = Keeping(shadow, plan)
     written = [change for change in plan.changes if change.entry is not None]
     putting = Putting(shadow.root, aside, many=len(written) > FEW, borders=shadow.borders)
     for change in reversed(plan.changes):
         if change.entry is None:
-            putting.remove(change.path)
+            putting.remove(change.path, keeping.before(change))
     for path in plan.drop_empty:
         putting.drop_directory(path)
-    _write(shadow.reader, putting, [change for change in written if not change.only_mode])
+    _write(keeping, putting, [change for change in written if not change.only_mode])
     for change in written:
         if change.only_mode:
-            putting.set_mode(change.path, change.mode)
+            putting.set_mode(change.path, change.mode, keeping.before(change))
     for path in plan.make_empty:
         putting.make_directory(path)
     for path in plan.keep_empty:
         putting.keep_directory(path)
-    putting.bring_back(back, lambda path, place: False)
+    putting.bring_back(back, keeping.has)
     putting.settle()
     return putting.done
+
+
+class Keeping:
+    """What checkpoints have, while a plan is carried out: only that may be overwritten."""
+
+    def __init__(self, shadow: Shadow, plan: Plan) -> None:
+        self.reader = shadow.reader
+        self.form = shadow.git.form
+        self.plan = plan
+
+    def before(self, change: Change) -> Kept | None:
+        """What was there when the worktree was looked at, which is a checkpoint now."""
+        return kept_at(change.path, change.now, self.plan.states[0][1], self.plan.seen, self.form)
+
+    def has(self, path: bytes, place: bytes) -> bool:
+        """Whether what stands at a place was there at that look, or is what the checkpoint has."""
+        status = os.lstat(place)
+        held = (kept_at(path, self.reader.find(tree, path), beside, {}, self.form) for tree, beside in self.plan.states)
+        return any(kept is not None and kept.stands_at(place, status) for kept in held)
 
 
 def differing(
@@ -192,35 +218,38 @@ def _changes(reader: Reader, now: State, then: State, wanted: list[bytes]) -> It
             continue  # a submodule's own repository is not ours to move
         if other is None:
             if not _is_below(path, there.links):  # what is in a nested repository is its own
-                yield Change(path, None)
+                yield Change(path, None, now=one)
             continue
         same = one is not None and one.id == other.id and LINK not in (one.mode, other.mode)
-        yield Change(path, other, there.mode_of(path, other.mode == 0o100755), same, one is None)
+        yield Change(path, other, there.mode_of(path, other.mode == 0o100755), same, one)
     for path in _unequal(here.modes, there.modes):
         if path not in found and is_within(path, wanted):
             entry = reader.find(then[0], path)
             if entry is not None and not entry.is_tree:
-                yield Change(path, entry, there.mode_of(path, entry.mode == 0o100755), only_mode=True)
+                yield Change(path, entry, there.mode_of(path, entry.mode == 0o100755), only_mode=True, now=entry)
 
 
-def _write(reader: Reader, putting: Putting, changes: list[Change]) -> None:
-    with contextlib.closing(reader.read_many(change.entry.id for change in changes if change.entry)) as blobs:
+def _write(keeping: Keeping, putting: Putting, changes: list[Change]) -> None:
+    with contextlib.closing(keeping.reader.read_many(change.entry.id for change in changes if change.entry)) as blobs:
         for change, data in zip(changes, blobs, strict=True):
             assert change.entry is not None
             if data is None:
                 facts = [("path", os.fsdecode(change.path)), ("blob", change.entry.id)]
                 raise Damaged("A file of the checkpoint is missing", facts, ["`holdfast restore --undo` takes it back"])
-            putting.write(change.path, data, None if change.entry.mode == LINK else change.mode)
+            mode = None if change.entry.mode == LINK else change.mode
+            putting.write(change.path, data, mode, keeping.before(change))
 
 
-def _in_the_way(reader: Reader, now: str, plan: Plan, wanted: list[bytes]) -> Iterator[bytes]:
+def _in_the_way(reader: Reader, now: str, plan: Plan, wanted: list[bytes]) -> dict[bytes, Entry]:
     """Files above what is going to be written."""
+    found = {}
     written = [change.path for change in plan.changes if change.entry is not None]
     for parent in {parent for path in (*written, *plan.make_empty) for parent in _parents(path)}:
         if not is_within(parent, wanted):
             entry = reader.find(now, parent)
             if entry is not None and not entry.is_tree and entry.mode != MODULE:
-                yield parent
+                found[parent] = entry
+    return found
 
 
 def _refuse_repositories(plan: Plan, here: Beside) -> None:

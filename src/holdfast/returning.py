@@ -174,6 +174,7 @@ class Way:
         limit = self.workspace.settings.whole("checkpoint.file_limit") * MEGABYTE
         self.left = left_alone(scan.beside, self.then[1], self.shadow.stands, self.paths, limit)
         plan = plan_restore(self.shadow, (scan.tree, scan.beside), self.then, self.paths)
+        plan.seen = scan.memory.seen
         if self.wanted.undoes is None:
             spared = spare(self.shadow, plan, self.target.tree)
             self.left |= dict.fromkeys(spared, "the checkpoint's own rules ignore it")
@@ -241,7 +242,8 @@ class Way:
         """Look again: what was asked for must be what is there."""
         scan = look(self.workspace, self.shadow)
         planned = set(done.paths)
-        left = [change.path for change in self.plan(scan).changes if change.entry is not None or change.path in planned]
+        wrong = [change for change in self.plan(scan).changes if not self.put.has_returned(change.path)]
+        left = [change.path for change in wrong if change.entry is not None or change.path in planned]
         if left:
             raise Damaged(
                 "The worktree does not equal the checkpoint",

@@ -102,6 +102,18 @@ def test_what_lies_below_something_else_that_lies_aside_has_room(root: Path, tmp
     assert files_in(root) == {"d/x": b"third", "d/y": b"second"}
 
 
+@pytest.mark.promise(23)
+def test_a_link_that_lies_aside_leads_nothing_out_of_the_store(root: Path, tmp_path: Path) -> None:
+    put(tmp_path / "outside", {"y": b"theirs"})
+    (root / "d").symlink_to(tmp_path / "outside")
+    putting = Putting(root, tmp_path / "aside/res")
+    putting._move_aside(b"d")
+    put(root, {"d/x": PRECIOUS})
+    putting._move_aside(b"d/x")
+    assert files_in(tmp_path / "outside") == {"y": b"theirs"}
+    assert (tmp_path / "aside/res-2/d/x").read_bytes() == PRECIOUS
+
+
 @pytest.mark.parametrize("content", [{"dir/big": PRECIOUS, "dir/deep/x": b"x"}, {"dir": PRECIOUS}])
 def test_it_comes_back_from_another_file_system(root: Path, further: Path, content: dict[str, bytes]) -> None:
     put(root, content)
@@ -122,6 +134,7 @@ def test_a_copy_that_a_kill_tore_is_not_what_comes_back(root: Path, further: Pat
     done = subprocess.run([sys.executable, "-c", TORN, str(root), str(held)], check=False)
     assert done.returncode == -signal.SIGKILL
     putting = Putting(root, held)
+    putting.clear_leftovers([b"dir"])
     putting.write(b"dir", b"a file of the checkpoint", 0o644)
     (root / "dir").unlink()
     bring_back(root, held)
