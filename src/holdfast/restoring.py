@@ -80,7 +80,7 @@ def plan_restore(shadow: Shadow, now: State, then: State, paths: Iterable[bytes]
     wanted = list(paths)
     here, there = now[1], then[1]
     changes = {change.path: change for change in _changes(shadow.reader, now, then, wanted)}
-    for path in here.skipped.keys() | there.skipped.keys():
+    for path in there.skipped:
         changes.pop(path, None)
     for path in [path for path in changes if is_behind(path, shadow.borders)]:  # kept by a version that knew none
         del changes[path]

@@ -242,7 +242,7 @@ class Way:
         """Look again: what was asked for must be what is there."""
         scan = look(self.workspace, self.shadow)
         planned = set(done.paths)
-        wrong = [change for change in self.plan(scan).changes if not self.put.has_returned(change.path)]
+        wrong = [change for change in self.plan(scan).changes if not self._is_excused(change.path, scan)]
         left = [change.path for change in wrong if change.entry is not None or change.path in planned]
         if left:
             raise Damaged(
@@ -252,6 +252,10 @@ class Way:
             )
         if not self.shadow.reader.pending:
             self.shadow.remember(scan)
+
+    def _is_excused(self, path: bytes, scan: Scan) -> bool:
+        """Whether nothing can be said of a path: it came back from aside, or is more than one look reads."""
+        return self.put.has_returned(path) or path in scan.beside.skipped
 
     def _put_index(self, held: Path) -> None:
         """Put back what was staged. The index as it is now is kept whole, so that undo brings back all of it."""
