@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
 from typing import NamedTuple
 
 from holdfast import aside
 from holdfast.git import Reader
-from holdfast.looking import Scan
+from holdfast.looking import EXECUTABLE, Scan
 from holdfast.model import Restore
-from holdfast.objects import Entry
+from holdfast.objects import BLOB
 from holdfast.putting import Putting
 from holdfast.restoring import State, differing
+from holdfast.shadow import Shadow
 from holdfast.workspace import Workspace
+
+Held = tuple[int, str, int]
 
 
 class Broken(NamedTuple):
@@ -30,15 +35,49 @@ class Broken(NamedTuple):
             paths.update(path for attempt in aside.attempts(held / id) for path in aside.paths_in(attempt))
         return Putting(workspace.root, held / self.wanted.id).clear_leftovers(paths)
 
-    def holds_something_new(self, workspace: Workspace, reader: Reader, scan: Scan) -> bool:
-        """Whether somebody wrote after the kill what no checkpoint holds."""
+    def holds_something_new(self, workspace: Workspace, shadow: Shadow, scan: Scan) -> bool:
+        """Whether somebody made since what no checkpoint holds: a file, its permissions, an empty directory."""
+        reader, now = shadow.reader, (scan.tree, scan.beside)
+        beside = shadow.git.form.id_of(BLOB, scan.beside.encode())
         with workspace.reading() as journal:
-            if any(made.tree == scan.tree for made in journal.list_checkpoints(workspace.worktree)):
+            kept = journal.list_checkpoints(workspace.worktree)
+            if any((made.tree, made.beside) == (scan.tree, beside) for made in kept):
                 return False
-        changed, goal = differing(reader, scan.tree, self.start[0], []), self.goal[0]
-        return any(found.now is not None and not _is_at(reader, goal, found.path, found.now) for found in changed)
+        ends = (self.start, self.goal)
+        paths = chain(
+            (found.path for found in differing(reader, scan.tree, self.start[0], [])), self._other_modes(scan)
+        )
+        if any(_is_new(_held(reader, now, path), (_held(reader, end, path) for end in ends)) for path in paths):
+            return True
+        return any(not any(_has_directory(reader, end, path) for end in ends) for path in scan.beside.empty)
+
+    def _other_modes(self, scan: Scan) -> set[bytes]:
+        return {path for path, _ in scan.beside.modes.items() ^ self.start[1].modes.items()}
 
 
-def _is_at(reader: Reader, tree: str, path: bytes, entry: Entry) -> bool:
-    found = reader.find(tree, path)
-    return found is not None and (found.mode, found.id) == (entry.mode, entry.id)
+def is_changed(state: State, scan: Scan) -> bool:
+    """Whether files, permissions or empty directories differ from a state. Nested repositories are not ours."""
+    beside = state[1]
+    return (state[0], beside.modes, sorted(beside.empty)) != (scan.tree, scan.beside.modes, sorted(scan.beside.empty))
+
+
+def _is_new(now: Held | None, ends: Iterable[Held | None]) -> bool:
+    return now is not None and now not in ends
+
+
+def _held(reader: Reader, state: State, path: bytes) -> Held | None:
+    """What a state holds at a path: the kind, the content and the permissions."""
+    entry = reader.find(state[0], path)
+    if entry is None or entry.is_tree:
+        return None
+    return entry.mode, entry.id, state[1].mode_of(path, entry.mode == EXECUTABLE)
+
+
+def _has_directory(reader: Reader, state: State, path: bytes) -> bool:
+    """Whether a directory is there, empty or not: a way back makes and empties those on its way."""
+    entry = reader.find(state[0], path)
+    return path in state[1].empty or (entry is not None and entry.is_tree) or _is_above(path, state[1].empty)
+
+
+def _is_above(path: bytes, others: Iterable[bytes]) -> bool:
+    return any(other.startswith(path + b"/") for other in others)

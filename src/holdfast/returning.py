@@ -17,7 +17,7 @@ from holdfast import aside, choosing, files, history, ids
 from holdfast.beside import Beside
 from holdfast.bystanders import find_bystanders
 from holdfast.checkpointing import MEGABYTE, look, make_checkpoint, shadow_of
-from holdfast.continuing import Broken
+from holdfast.continuing import Broken, is_changed
 from holdfast.errors import Damaged, NotFound
 from holdfast.journal import Journal
 from holdfast.ledger import VISITING
@@ -97,7 +97,7 @@ def finish(workspace: Workspace, *, take_back: bool = False) -> Restored:
         scan = look(workspace, shadow)
         if broken.clear_leftovers(workspace, shadow.reader, scan):
             scan = look(workspace, shadow)
-        if broken.holds_something_new(workspace, shadow.reader, scan):
+        if broken.holds_something_new(workspace, shadow, scan):
             _, scan = make_checkpoint(workspace, shadow, run=way.run, kind="before-continue")
         plan = way.plan(scan)
         way.carry_out(plan)
@@ -119,21 +119,21 @@ def visiting(workspace: Workspace) -> Iterator[Callable[[Checkpoint], None]]:
         made, _ = make_checkpoint(workspace, shadow, run=run, kind=f"before-{VISITING}")
         wanted.before = wanted.target = made.id
         _note(workspace, "restore.began", wanted)
-    trees = [made.tree]
+        states = [(made.tree, beside_of(shadow, made))]
 
     def visit(checkpoint: Checkpoint) -> None:
         with shadow_of(workspace) as shadow:
             with workspace.reading() as journal:
                 way = Way(workspace, shadow, journal, structs.replace(wanted, target=checkpoint.id))
-                others = find_bystanders(workspace, journal, checkpoint) if len(trees) == 1 else None
+                others = find_bystanders(workspace, journal, checkpoint) if len(states) == 1 else None
             scan = look(workspace, shadow)
-            if scan.tree != trees[-1]:  # the command has written something, or somebody else has
+            if is_changed(states[-1], scan):  # the command has written something, or somebody else has
                 _, scan = make_checkpoint(workspace, shadow, run=way.run, kind=f"before-{VISITING}")
             plan = way.plan(scan)
             refuse_others(plan, others)
             _note(workspace, "restore.began", way.wanted)
             way.carry_out(plan)
-            trees.append(checkpoint.tree)
+            states.append(way.then)
 
     try:
         yield visit

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -336,6 +337,30 @@ def test_what_somebody_wrote_after_the_kill_is_in_a_checkpoint_before_it_is_over
         (made,) = [found for found in holdfast.checkpoints(project).checkpoints if found.kind == "before-continue"][:1]
         back(project, made, "dir/b.txt")
         assert (project.root / "dir/b.txt").read_text() == kept
+
+
+@pytest.mark.parametrize("act", [holdfast.continue_restore, holdfast.undo_restore])
+@pytest.mark.parametrize("edit", ["a mode", "an empty directory"])
+def test_permissions_and_empty_directories_made_after_the_kill_are_in_a_checkpoint_too(
+    held: Workspace, act: Callable[[Workspace], object], edit: str
+) -> None:
+    _unfinished(held)
+    (held.root / "dir/deep/c").chmod(0o600) if edit == "a mode" else (held.root / "made/since").mkdir(parents=True)
+    before = picture(held.root)
+    act(held)
+    assert picture(held.root) != before
+    (made,) = [found for found in holdfast.checkpoints(held).checkpoints if found.kind == "before-continue"]
+    back(held, made)
+    assert picture(held.root) == before
+
+
+def test_directories_that_a_killed_restore_emptied_or_made_are_nothing_new(held: Workspace) -> None:
+    project, _, _ = _unfinished(held)
+    (project.root / "new/file").unlink()
+    (project.root / "dir/deep/c").unlink()
+    count = len(holdfast.checkpoints(project).checkpoints)
+    holdfast.continue_restore(project)
+    assert len(holdfast.checkpoints(project).checkpoints) == count
 
 
 def test_a_mixture_that_holds_nothing_new_makes_no_further_checkpoint(held: Workspace) -> None:
