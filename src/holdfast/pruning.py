@@ -68,8 +68,11 @@ def hold_packs(place: Path, patience: float) -> contextlib.AbstractContextManage
     return files.lock(place / "packs.lock", patience)
 
 
-def prune(shadow: Shadow, place: Path, say: Say) -> Pruned:
-    """Give the space of dropped checkpoints back. It takes the locks of all worktrees, so the caller must hold none."""
+def prune(shadow: Shadow, place: Path, say: Say, named: Iterable[str] = ()) -> Pruned:
+    """Give the space of dropped checkpoints back. It takes the locks of all worktrees, so the caller must hold none.
+
+    What checkpoints need that are `named` stays also where our refs were lost, or point elsewhere.
+    """
     with contextlib.ExitStack() as held, files.os_errors():
         held.enter_context(hold_packs(place, PATIENCE))
         locked = _lock_worktrees(place, held, set())
@@ -80,7 +83,7 @@ def prune(shadow: Shadow, place: Path, say: Say) -> Pruned:
         lately = {path for path, date in dates.items() if date != MARKED and time.time() - date < LATELY}
         result = Pruned(stored_bytes(shadow.vault), 0, 0, len(lately))
         pointed = tips(shadow)
-        needed = _needed(shadow, place, packs, lately, pointed, say)
+        needed = _needed(shadow, place, packs, lately, {*pointed.values()}, {*named}, say)
         chosen = _worth_rewriting(shadow, [path for path in packs if path not in lately], packs, needed)
         say("rewriting packs", 0, len(chosen))
         standing = {id for path in packs if path not in chosen for id in packs[path]}
@@ -99,15 +102,21 @@ def prune(shadow: Shadow, place: Path, say: Say) -> Pruned:
 
 
 def _needed(
-    shadow: Shadow, place: Path, packs: dict[Path, set[str]], lately: set[Path], pointed: dict[str, str], say: Say
+    shadow: Shadow,
+    place: Path,
+    packs: dict[Path, set[str]],
+    lately: set[Path],
+    pointed: set[str],
+    named: set[str],
+    say: Say,
 ) -> set[str]:
     """What of our packs must stay. The user's history is looked at only if checkpoints do not need all."""
     ours = set().union(*packs.values())
-    missing = pointed.values() - kinds(shadow, pointed.values()).keys()
-    if missing:
+    there = kinds(shadow, pointed | named).keys()
+    if missing := pointed - there:
         raise Damaged("The list of checkpoints is not there", [("tree", sorted(missing)[0])], ["`holdfast verify`"])
     say("looking at checkpoints", 0, 2)
-    needed = ours.intersection(reached(shadow, pointed.values()))
+    needed = ours.intersection(reached(shadow, there))
     say("looking at commits", 1, 2)
     if needed != ours:
         used = {id for path in lately for id in packs[path]}

@@ -142,8 +142,11 @@ def _dropped(journal: Journal, worktree: str) -> set[int]:
 
 
 def _give_back(workspace: Workspace, result: Tidied) -> Tidied:
+    with workspace.reading() as journal:
+        named = {id for made in journal.list_checkpoints() for id in (made.tree, made.beside, made.staged) if id}
+    shadow = Shadow(workspace.place, workspace.root, workspace.worktree)
     try:
-        pruned = prune(Shadow(workspace.place, workspace.root, workspace.worktree), workspace.place, workspace.progress)
+        pruned = prune(shadow, workspace.place, workspace.progress, named)
     except HoldfastError as error:
         raise Trouble(
             "The space of dropped checkpoints could not be given back",

@@ -39,6 +39,17 @@ def test_what_is_kept_can_still_be_gone_back_to_and_what_is_dropped_cannot(proje
     git(project.root, "fsck", "--full")
 
 
+@pytest.mark.promise(11)
+def test_what_checkpoints_need_stays_though_the_ref_that_names_them_was_lost(project: Workspace) -> None:
+    made = some(project, 3)
+    (project.root / ".git/refs/holdfast/main").unlink()
+    holdfast.tidy(project, most=2)
+    holdfast.repair(project)
+    for number in (1, 2):
+        back(project, made[number])
+        assert (project.root / "a.txt").read_text() == f"{number}\n"
+
+
 def test_a_dry_run_drops_nothing(project: Workspace) -> None:
     made = some(project, 4)
     before = insides(project.root)
