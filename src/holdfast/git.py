@@ -300,8 +300,7 @@ class Reader:
         return line.split()
 
     def _hear(self, id: str) -> None:
-        chunk = os.read(self.start().output, CHUNK)
-        if not chunk:
+        if not (chunk := os.read(self.start().output, CHUNK)):
             self._fail(id)
         self._heard += chunk
 
@@ -314,7 +313,10 @@ class Reader:
             data = self.read(id)
             if data is None:
                 raise Damaged("A directory of a checkpoint is missing", [("tree", id)], ["`holdfast verify`"])
-            self.note_tree(id, parse_tree(data, self._form))
+            try:
+                self.note_tree(id, parse_tree(data, self._form))
+            except ValueError:  # what was named in its place is something else
+                raise Damaged("This is no directory of a checkpoint", [("object", id)], ["`holdfast repair`"]) from None
         return self._trees[id]
 
     def note_tree(self, id: str, entries: Iterable[Entry]) -> None:

@@ -12,7 +12,7 @@ import errno
 import os
 import re
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from holdfast import files, ids
@@ -24,6 +24,7 @@ from holdfast.syncing import sync_objects
 from holdfast.text import path_text
 
 ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+NUMBER = re.compile(rb"[0-9a-f]{1,8}")
 SHELF = 64
 MERGED = 40  # packs of ours before they are merged
 REFS = ("refs", "refs/holdfast", "reftable")
@@ -97,11 +98,16 @@ class Vault:
         """Which checkpoints stand on the shelves."""
         tip = self.tip()
         found: set[int] = set()
-        for high in self.reader.tree(tip) if tip else []:
-            for middle in self.reader.tree(high.id):
-                for low in self.reader.tree(middle.id):
-                    found.add((int(high.name, 16) * SHELF + int(middle.name, 16)) * SHELF + int(low.name, 16))
+        for high, above in self._shelves(tip) if tip else ():
+            for middle, between in self._shelves(above):
+                found.update((high * SHELF + middle) * SHELF + low for low, _ in self._shelves(between))
         return found
+
+    def _shelves(self, tree: str) -> Iterator[tuple[int, str]]:
+        """The numbers in a tree of shelves, and what each leads to. Whatever else somebody put there is none."""
+        for entry in self.reader.tree(tree):
+            if entry.is_tree and NUMBER.fullmatch(entry.name):
+                yield int(entry.name, 16), entry.id
 
     def blob(self, data: bytes) -> Entry:
         id = self.git.form.id_of(BLOB, data)
@@ -116,8 +122,9 @@ class Vault:
         if loose or self.repository.uses_reftable():
             return loose or self._ask_git()
         for line in (files.read(self.home / "packed-refs") or b"").splitlines():
-            if line.endswith(b" " + self.ref.encode()):
-                return line.split(b" ")[0].decode()
+            id, _, name = line.decode("utf-8", "replace").partition(" ")
+            if name == self.ref and ID.fullmatch(id):  # else git itself reads none of this file
+                return id
         return None
 
     def point(self, id: str) -> None:
@@ -153,7 +160,7 @@ class Vault:
         name, rest = path[0], path[1:]
         if rest:
             old = entries.get(name)
-            entries[name] = Entry(DIRECTORY, name, self._replaced(old.id if old else None, rest, leaf))
+            entries[name] = Entry(DIRECTORY, name, self._replaced(old.id if old and old.is_tree else None, rest, leaf))
         elif leaf is None:
             entries.pop(name, None)
         else:

@@ -368,3 +368,77 @@ def test_a_repository_that_borrows_objects_has_checkpoints_that_can_be_gone_back
     commit(repository, "first")
     subprocess.run(["git", "clone", "-q", "--shared", repository, tmp_path / "borrower"], check=True)
     assert use(tmp_path / "borrower", begin) == len(VERBS)
+
+
+# What our ref says
+
+
+def hash_of(repository: Path, line: str) -> str:
+    """A tree that holds one entry."""
+    command = ["git", "-C", str(repository), "mktree"]
+    return subprocess.run(command, input=line.encode(), capture_output=True, check=True).stdout.decode().strip()
+
+
+def in_a_shelf(repository: Path, leads_to: str) -> str:
+    return hash_of(repository, f"040000 tree {git(repository, 'rev-parse', leads_to)}\t0\n")
+
+
+POINTS: dict[str, Callable[[Path], str]] = {
+    "a commit": lambda root: git(root, "rev-parse", "HEAD"),
+    "a file": lambda root: git(root, "rev-parse", "HEAD:a.txt"),
+    "a directory of the project": lambda root: git(root, "rev-parse", "HEAD^{tree}"),
+    "a file on a shelf": lambda root: hash_of(root, f"100644 blob {git(root, 'rev-parse', 'HEAD:a.txt')}\t0\n"),
+    "a directory on a shelf": lambda root: in_a_shelf(root, "HEAD^{tree}"),
+    "a directory on a shelf of a shelf": lambda root: in_a_shelf(root, in_a_shelf(root, "HEAD^{tree}")),
+    "nothing": lambda _: "a" * 40,
+}
+PACKED = [b"\xff\xfe", b"HEAD", b"", b"HEAD^{tree}", b"\x00" * 40, b"A" * 40]
+
+
+def check_mended(repository: Path) -> None:
+    """No command meets what it does not understand, and `repair` lets the ref name all checkpoints again."""
+    for line in ("verify", "doctor", "checkpoints", "tidy"):
+        assert call(*line.split(), directory=repository).code in (0, 1, 12), line
+    call("repair", directory=repository)
+    assert call("repair", directory=repository).ok().err == "The store is whole\n"
+    call("verify", directory=repository).ok()
+    for line in ("tidy", "checkpoint three", "restore one --yes"):
+        call(*line.split(), directory=repository).ok()
+    assert (repository / "a.txt").read_text() == "1\n"
+
+
+@pytest.fixture
+def kept(repository: Path) -> Path:
+    """A project with a commit and two checkpoints."""
+    (repository / "d").mkdir()
+    for name in ("a.txt", "d/b"):
+        (repository / name).write_text("1\n")
+    commit(repository, "first")
+    call("checkpoint", "one", directory=repository).ok()
+    (repository / "a.txt").write_text("2\n")
+    call("checkpoint", "two", directory=repository).ok()
+    return repository
+
+
+@pytest.mark.promise(19)
+@pytest.mark.parametrize("what", POINTS)
+def test_a_ref_of_ours_that_points_elsewhere_is_mended(what: str, kept: Path) -> None:
+    (kept / ".git/refs/holdfast/main").write_text(POINTS[what](kept) + "\n")
+    check_mended(kept)
+
+
+@pytest.mark.promise(19)
+@pytest.mark.parametrize("id", PACKED)
+def test_a_packed_ref_of_ours_that_is_no_name_is_mended(id: bytes, kept: Path) -> None:
+    (kept / ".git/refs/holdfast/main").unlink()
+    (kept / ".git/packed-refs").write_bytes(id + b" refs/holdfast/main\n")
+    check_mended(kept)
+
+
+@pytest.mark.promise(19)
+@pytest.mark.parametrize("what", POINTS)
+def test_a_checkpoint_meets_whatever_a_ref_of_ours_points_at(what: str, kept: Path) -> None:
+    (kept / ".git/refs/holdfast/main").write_text(POINTS[what](kept) + "\n")
+    made = call("checkpoint", "three", directory=kept)
+    assert made.code in (0, 12)
+    assert made.code == 0 or "`holdfast repair`" in made.err or "`holdfast verify`" in made.err
