@@ -240,7 +240,7 @@ def check(key: str, value: Any, origin: str) -> int | float | str:
     try:
         if isinstance(value, bool) or (kind is int and isinstance(value, float) and not value.is_integer()):
             raise ValueError
-        if kind is str and not isinstance(value, str):
+        if kind is str and (not isinstance(value, str) or "\0" in value):  # no path and no program has a NUL
             raise ValueError
         converted = kind(value)
     except (TypeError, ValueError, OverflowError):
@@ -291,7 +291,8 @@ def write(path: Path, key: str, value: str, generations: Generations | None = No
 
 
 def _unfit(setting: Setting, value: Any, origin: str) -> WrongUsage:
-    kind = {int: "a whole number", float: "a number", str: "a text"}[type(setting.default)]
+    text = "a text without NUL" if isinstance(value, str) else "a text"
+    kind = {int: "a whole number", float: "a number", str: text}[type(setting.default)]
     if setting.choices:
         kind = "one of " + ", ".join(setting.choices)
     bounds = "" if isinstance(setting.default, str) else f" from {setting.least:,.12g} to {setting.most:,.12g}"

@@ -64,10 +64,13 @@ def _followed(root: Path, path: str) -> Inside:
 
 
 def real_path(path: AnyStr | os.PathLike[AnyStr]) -> AnyStr:
-    """Where a path leads, all links followed. One through thousands of links, of which the system follows 40, stays."""
+    """Where a path leads, all links followed. One through thousands of links, of which the system follows 40, stays.
+
+    So does one that holds a NUL, which no file has.
+    """
     try:
         return os.path.realpath(path)
-    except RecursionError:
+    except (RecursionError, ValueError):
         return os.path.abspath(path)
 
 

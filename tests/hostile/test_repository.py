@@ -34,6 +34,7 @@ TOML = {
     "user's keys": b"store.deadline = 0.1\n",
     "wrong types": b'brief.budget = "much"\nlist.limit = [1]\n',
     "out of bounds": b"brief.budget = 1\nlist.limit = 99999999\n",
+    "NUL": b'[go_team]\nroot = "a\\u0000b"\n',
     "infinite": b"brief.budget = inf\nlist.limit = nan\n",
     "huge number": b"brief.budget = 0x" + b"f" * 5000 + b"\n",
     "long number": b"brief.budget = " + b"9" * 5000 + b"\n",
@@ -54,6 +55,15 @@ def test_a_hostile_settings_file_changes_nothing_but_a_warning(
     (target / ".holdfast.toml").write_bytes(TOML[content])
     begin()
     nothing_changed(target)
+
+
+@pytest.mark.promise(19)
+@pytest.mark.parametrize("verb", ["start goal --layout go-team", "doctor", "repair", "runs"])
+def test_a_place_that_no_file_can_have_is_passed_over(verb: str, target: Path) -> None:
+    (target / ".holdfast.toml").write_bytes(TOML["NUL"])
+    done = call(*verb.split(), directory=target).ok()
+    assert "The setting go_team.root takes a text without NUL; it is ignored" in done.err
+    assert (target / "checkpoints").is_dir() == verb.startswith("start")
 
 
 def nothing_changed(directory: Path) -> None:

@@ -115,6 +115,7 @@ def test_project_file_that_is_no_file_is_passed_over(user: Path, root: Path) -> 
         "[list]\nlimit = 0",
         f"[list]\nlimit = {HUGE}",
         f"[store]\ndeadline = 1{'0' * 400}",
+        '[go_team]\nroot = "a\\u0000b"',
     ],
     ids=lambda text: text[:24],
 )

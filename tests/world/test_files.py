@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from holdfast import files
+from holdfast import files, inside
 from holdfast.errors import HoldfastError, Refused, Trouble
 from holdfast.generations import KEPT, Generations
 from tests.world.places import humble
@@ -331,3 +331,8 @@ def test_damaged_generation_does_not_push_out_a_good_one(
     damage(versions(kept)[1])
     kept.keep(tmp_path / "state.json", b"three")
     assert kept.find(tmp_path / "state.json") == [b"three", b"one"]
+
+
+@pytest.mark.promise(19)
+def test_a_path_that_holds_a_nul_leads_nowhere_else(tmp_path: Path) -> None:
+    assert inside.real_path(f"{tmp_path}/a\0b") == f"{tmp_path}/a\0b"
