@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from holdfast import files, ids, inside
+from holdfast import files, ids, inside, sharing
 from holdfast.adopting import journal_id
 from holdfast.errors import Refused
 from holdfast.faces import Face, Unreadable, read_face
@@ -88,12 +88,11 @@ def put_aside(workspace: Workspace) -> Path:
 
 def remove(workspace: Workspace, face: Face) -> bool:
     """Take the file that was read away; False where somebody wrote another one meanwhile."""
+    if not face.flaws:
+        return sharing.remove_shared(face.path, face.data, workspace.root) is None
     if files.read(face.path, root=workspace.root) != face.data:
         return False
-    if face.flaws:  # a part of it is nowhere else
-        put_aside(workspace)
-    else:
-        files.remove(face.path, workspace.root)
+    put_aside(workspace)  # a part of it is nowhere else
     return True
 
 

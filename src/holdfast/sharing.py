@@ -21,6 +21,7 @@ from pathlib import Path
 from holdfast import files, inside
 from holdfast.errors import Refused
 
+NOTHING = "00000000"  # the mark of what stands where a file was taken away
 LEFT = re.compile(r"\.(?P<name>.+)\.(?P<expected>[0-9a-f]{8})(?P<written>[0-9a-f]{8})[0-9a-f]{8}")
 STALE = 10.0  # seconds since an exchange after which nobody is in the middle of it any more
 AT_FDCWD, RENAME_EXCHANGE, RENAME_SWAP = -100, 2, 2
@@ -40,6 +41,38 @@ def replace_shared(
             if expected is None:
                 return _create(temporary, place)
             return _replace(temporary, place, expected, data)
+
+
+def remove_shared(path: Path, expected: bytes, root: Path | None = None) -> bytes | None:
+    """Take a file away that strangers write too, if it still holds `expected`.
+
+    Returns None when that was so, or it was gone. Otherwise the stranger's bytes come back, and so does their file.
+    """
+    with files.os_errors(path), inside.held(path, root) as place:
+        _settle_all(place, STALE)
+        left = place.with_name(f".{place.name}.{_mark(expected)}{NOTHING}{os.urandom(4).hex()}")
+        try:
+            os.rename(place, left)
+        except FileNotFoundError:
+            return None
+        try:
+            found = files.read(left)
+        except Refused:  # a stranger put something that is no file there
+            os.rename(left, place)
+            raise
+        if found == expected:
+            left.unlink()
+            files.sync_directory(place.parent)
+            return None
+        _put_back(left, place)
+        return found
+
+
+def _put_back(left: Path, path: Path) -> None:
+    with contextlib.suppress(FileExistsError):  # he has written again already
+        os.link(left, path)
+    left.unlink()
+    files.sync_directory(path.parent)
 
 
 def settle(path: Path, stale: float = 0.0) -> None:
@@ -109,7 +142,11 @@ def _settle_all(path: Path, stale: float) -> None:
 
 def _settle(left: Path, path: Path, expected: str, written: str) -> None:
     """Exchange a stranger's version for ours, if that still stands there; a version that we know needs no keeping."""
-    if not _clear(left, (expected, written)) and _mark(files.read(path) or b"") == written:
+    if _clear(left, (expected, written)):
+        return
+    if written == NOTHING and (not os.path.lexists(path) or os.path.samefile(left, path)):
+        _put_back(left, path)
+    elif _mark(files.read(path) or b"") == written:
         _exchange(left, path)
         if not _clear(left, (written,)):  # he has written once more in that moment
             _exchange(left, path)

@@ -238,8 +238,16 @@ class Shelf:
         before = self._before(path, key)
         if before is not None:
             self.remember(key, teammerging.beside(parse_face(path, before).value, ours))
-        files.remove(path, self.workspace.root)
+            if sharing.remove_shared(path, before, self.workspace.root) is not None:
+                raise Edited
         self.written.looks.pop(key, None)
+
+    def discard(self, path: Path) -> None:
+        """Take a file away that is needed no more, unless somebody has changed it since it was last read or written."""
+        if look_at(path) == self.written.looks.get(self.key(path), look_at(path)):
+            data = files.read(path, LIMIT, self.workspace.root)
+            if data is not None:
+                sharing.remove_shared(path, data, self.workspace.root)
 
     def remember(self, key: str, rest: Body | None) -> None:
         """What others have in a file. Where the file is lost, it is known from the last time."""

@@ -248,6 +248,8 @@ PLACES = [
      of("world/test_aside", "a_link_that_lies_aside_leads_nothing_out_of_the_store")),
     ("a link on the way to a path", "inside.py", "os.open(name, PASSING, dir_fd=here)", "os.open(name, PASSING & ~os.O_NOFOLLOW, dir_fd=here)",
      of("world/test_putting", "no_link_leads_out_of_the_worktree")),
+    ("what was in a file that is taken away", "sharing.py", "if found == expected:\n            left", "if True:\n            left",
+     of("world/test_shared_files", "what_a_stranger_wrote_before_a_file_is_taken_away_comes_back")),
     ("a `.git` that is a link", "spool.py", "return real if real and _knows(real, git, surely) else None", "return real or None",
      of("hostile/test_repository", "a_git_file_that_leads_to_another_project_is_told_nothing_of_it")),
     ("a `.git` file that names a link", "spool.py", "real = _without_links(_join(real[: real.rfind(\"/\")], line[8:]))",

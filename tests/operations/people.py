@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 import holdfast
 from holdfast.journal import Journal
@@ -85,3 +88,15 @@ def stored_events(project: Workspace, run: str) -> list[Event]:
 
 def kinds_of(project: Workspace, run: str | None = None) -> list[str]:
     return [event.kind for event in events_of(project, run)]
+
+
+def saving_in_between(monkeypatch: pytest.MonkeyPatch, name: str, save: Callable[[], None]) -> None:
+    """Let somebody else save a file once, in the moment before we rename it."""
+    rename, left = os.rename, [save]
+
+    def disturbed(one: str | Path, other: str | Path, **options: Any) -> None:
+        if Path(one).name == name and left:
+            left.pop()()
+        rename(one, other, **options)
+
+    monkeypatch.setattr(os, "rename", disturbed)

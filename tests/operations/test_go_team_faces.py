@@ -17,7 +17,7 @@ from holdfast.model import Event, Status
 from holdfast.teamfaces import Edited
 from holdfast.teaming import on_shelf, show_team
 from holdfast.workspace import Workspace
-from tests.operations.people import run_of
+from tests.operations.people import run_of, saving_in_between
 from tests.operations.teams import Team, demonstration, put
 
 DEMO = "test-session-001"
@@ -265,6 +265,21 @@ def test_what_no_run_can_hold_stays_as_it_is(team: Team) -> None:
     assert found["outputs"]["review_comments"] == ["ours", {"line": 3}]
     assert found["state"]["metrics"]["by_package"] == {"a": 1}
     assert found["context"]["pending_tasks"] == [{"id": 1, "text": "structured"}]
+
+
+@pytest.mark.promise(13)
+def test_what_others_save_in_the_moment_in_which_a_recovery_file_goes_comes_back(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team.begin()
+    holdfast.fail_step(team.project, "init", error="red")
+    path = team.directory() / "recovery.json"
+    theirs = {**team.read(path.name), "theirs": 1}
+    saving_in_between(monkeypatch, path.name, lambda: put(path, theirs))
+    holdfast.start_step(team.project, "init")
+    assert not (team.directory() / "recovery.json").exists()
+    holdfast.fail_step(team.project, "init", error="red again")
+    assert team.read("recovery.json")["theirs"] == 1
 
 
 def test_what_others_put_into_a_recovery_file_comes_back_with_the_next_one(team: Team) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from datetime import UTC, datetime, timedelta
 
@@ -14,7 +15,7 @@ from holdfast.model import Process, Status
 from holdfast.recovery import options, reason_of
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
-from tests.operations.people import a_process, kill, run_of
+from tests.operations.people import a_process, kill, run_of, saving_in_between
 from tests.operations.teams import Team, demonstration, put
 from tests.tools import a_run
 
@@ -410,6 +411,20 @@ def test_validation_finds_a_changed_file_and_a_lost_one(team: Team) -> None:
     found = holdfast.validate_checkpoints(team.project)
     assert not found.whole
     assert ["checksum" in " ".join(one.problems) for one in found.checkpoints] == [True, True]
+
+
+@pytest.mark.promise(13)
+def test_what_others_save_in_the_moment_in_which_a_cleanup_takes_a_file_stays(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = team.begin().id
+    holdfast.complete(team.project, run)
+    team.begin()
+    path = team.directory(run) / "state.json"
+    saving_in_between(monkeypatch, path.name, lambda: put(path, {"theirs": 1}))
+    assert holdfast.cleanup(team.project, days=0, keep=0).runs == [run]
+    assert os.listdir(path.parent) == [path.name]
+    assert team.read(path.name, run) == {"theirs": 1}
 
 
 def test_g24_cleanup_takes_only_what_is_over_and_shows_it_first(team: Team, clock: TickingClock) -> None:

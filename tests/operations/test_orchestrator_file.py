@@ -15,7 +15,7 @@ from holdfast.model import Draft
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.orchestras import agree, archived, edit, orchestrate, put_session, session_of, session_path
-from tests.operations.people import a_worktree, kinds_of, run_of
+from tests.operations.people import a_worktree, kinds_of, run_of, saving_in_between
 from tests.orchestrator_files import schema_1_0
 
 
@@ -310,3 +310,14 @@ def test_repair_makes_a_damaged_file_anew_and_keeps_it_aside(project: Workspace)
     assert agree(project).decisions[-1].text == "Use backoff"
     assert holdfast.verify(project).faces == []
     assert holdfast.repair(project).changed is False
+
+
+@pytest.mark.promise(13)
+def test_what_somebody_saved_in_the_moment_in_which_the_file_goes_is_taken_in(
+    begun: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saving_in_between(monkeypatch, session_path(begun).name, lambda: edit(begun, theirs="a member of their own"))
+    holdfast.abandon(begun)
+    (found,) = archived(begun).values()
+    assert found["theirs"] == "a member of their own"
+    assert not session_path(begun).exists()

@@ -152,6 +152,89 @@ def test_change_in_the_middle_of_the_exchange_stays(
     assert alone(path)
 
 
+# Taking away
+
+
+def test_file_that_is_as_expected_is_taken_away(path: Path) -> None:
+    path.write_bytes(b"old")
+    assert sharing.remove_shared(path, b"old") is None
+    assert sharing.remove_shared(path, b"old") is None
+    assert os.listdir(path.parent) == []
+
+
+@pytest.mark.promise(13)
+@pytest.mark.parametrize("theirs", [b"theirs", b"", b"old but longer"])
+def test_what_a_stranger_wrote_before_a_file_is_taken_away_comes_back(path: Path, theirs: bytes) -> None:
+    path.write_bytes(theirs)
+    inode = path.stat().st_ino
+    assert sharing.remove_shared(path, b"old") == theirs
+    assert (path.read_bytes(), path.stat().st_ino) == (theirs, inode)
+    assert alone(path)
+
+
+@pytest.mark.promise(13)
+def test_what_a_stranger_writes_while_a_file_is_taken_away_stays(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path.write_bytes(b"theirs")
+    read = files.read
+
+    def read_and_be_disturbed(place: Path) -> bytes | None:
+        rename_over(path, b"theirs, newest")
+        return read(place)
+
+    monkeypatch.setattr(files, "read", read_and_be_disturbed)
+    assert sharing.remove_shared(path, b"old") == b"theirs"
+    assert path.read_bytes() == b"theirs, newest"
+    assert alone(path)
+
+
+@pytest.mark.parametrize("become", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("/etc/passwd")])
+def test_what_is_no_file_is_not_taken_away(path: Path, become: Callable[[Path], None]) -> None:
+    become(path)
+    with pytest.raises(Refused):
+        sharing.remove_shared(path, b"old")
+    assert alone(path)
+
+
+REMOVE_AND_DIE = """
+import os, signal, sys
+from pathlib import Path
+from holdfast import sharing
+
+path, how = Path(sys.argv[1]), sys.argv[2]
+rename, link = os.rename, os.link
+
+
+def die_after(act, when):
+    def acting(*arguments):
+        act(*arguments)
+        if how in when:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return acting
+
+
+os.rename, os.link = die_after(rename, ("ours", "theirs")), die_after(link, ("given back",))
+sharing.remove_shared(path, b"old")
+"""
+
+
+@pytest.mark.promise(13)
+@pytest.mark.parametrize("how", ["ours", "theirs", "given back"])
+@pytest.mark.parametrize("newer", [False, True], ids=["gone", "written again"])
+def test_what_a_kill_left_of_a_file_that_was_taken_away_comes_back(path: Path, how: str, newer: bool) -> None:
+    path.write_bytes(b"old" if how == "ours" else b"theirs")
+    done = subprocess.run([sys.executable, "-c", REMOVE_AND_DIE, str(path), how], check=False)
+    assert done.returncode == -signal.SIGKILL
+    if newer:
+        rename_over(path, b"theirs, newest")
+    sharing.settle(path)
+    if newer:
+        assert path.read_bytes() == b"theirs, newest"
+        assert alone(path) == (how == "ours")  # nobody knows then which of two belongs there: both are kept
+    else:
+        assert [found.read_bytes() for found in path.parent.iterdir()] == ([] if how == "ours" else [b"theirs"])
+        assert path.exists() == (how != "ours")
+
+
 # A kill in the middle
 
 EXCHANGE_AND_DIE = """

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast import files
 from holdfast.catchup import has_team
 from holdfast.journal import Journal
 from holdfast.model import Run, Status
+from holdfast.teamfaces import Shelf
 from holdfast.teamfiles import MANIFEST, RECOVERY, ROLLBACKS, STATE
 from holdfast.teaming import is_directory, note_cleaned, root_of, show_team, team_runs
 from holdfast.verbs import verb
@@ -76,8 +76,9 @@ def _remove(workspace: Workspace, directory: Path, run: Run) -> None:
     """Our files of a run; what others put beside them, and what was exported, stays."""
     if not is_directory(directory):
         return
+    shelf = Shelf(workspace)
     for name in (*FILES, *(f"{kept.id}.json" for kept in run.standing.kept)):
         if os.sep not in name and not (directory / name).is_symlink():
-            files.remove(directory / name, workspace.root)
+            shelf.discard(directory / name)
     with contextlib.suppress(OSError):
         os.rmdir(directory)
