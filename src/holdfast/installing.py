@@ -224,17 +224,9 @@ def _write(place: Place, path: Path, before: bytes | None, after: bytes, made: l
 
 def _give_back(path: Path, before: bytes, original: bytes | None) -> bool:
     """False where somebody else has changed the file in this very moment."""
-    if original is not None:
-        return sharing.replace_shared(path, before, original) is None
-    with files.os_errors(path):
-        aside = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
-        os.rename(path, aside)
-        is_ours = files.read(aside, LIMIT) == before
-        if not is_ours:
-            with contextlib.suppress(FileExistsError):  # he has written again already
-                os.link(aside, path)
-        files.remove(aside)
-    return is_ours
+    if original is None:
+        return sharing.remove_shared(path, before) is None
+    return sharing.replace_shared(path, before, original) is None
 
 
 def _finish(state: Path, path: Path, made: list[bytes]) -> None:

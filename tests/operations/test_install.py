@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -360,6 +361,44 @@ def test_what_the_client_wrote_while_we_were_killed_is_found_and_kept(project: W
     assert json.loads(path.read_bytes())["permissions"] == {"allow": ["Bash"]}
     holdfast.uninit(project)
     assert json.loads(path.read_bytes()) == {"permissions": {"allow": ["Bash"]}}
+    assert os.listdir(path.parent) == [path.name]
+
+
+CLIENT_SAVES_AND_WE_DIE = """
+import os, signal, sys
+from pathlib import Path
+import holdfast
+
+path = Path(sys.argv[1], ".claude", "settings.local.json")
+rename = os.rename
+
+
+def disturbed(one, other):
+    if str(one) == str(path):
+        path.write_bytes(b'{"model": "theirs"}')
+        rename(one, other)
+        os.kill(os.getpid(), signal.SIGKILL)
+    rename(one, other)
+
+
+os.rename = disturbed
+with holdfast.open(sys.argv[1]) as workspace:
+    holdfast.uninit(workspace)
+"""
+
+
+@pytest.mark.promise(13, 28)
+@pytest.mark.parametrize("verb", [holdfast.uninit, holdfast.init])
+def test_what_the_client_saved_while_a_file_of_ours_went_is_found_and_kept(
+    project: Workspace, verb: Callable[..., object]
+) -> None:
+    """`init` had made the file, so `uninit` takes it away, and is killed right after the client saved it."""
+    holdfast.init(project, scope="local")
+    done = subprocess.run([sys.executable, "-c", CLIENT_SAVES_AND_WE_DIE, str(project.root)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    verb(project)
+    path = local(project)
+    assert json.loads(path.read_bytes())["model"] == "theirs"
     assert os.listdir(path.parent) == [path.name]
 
 
