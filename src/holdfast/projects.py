@@ -56,6 +56,15 @@ def check(directory: Path, store: Path, root: Path, here: Path | None = None) ->
         _name_root(here or store, root)
 
 
+def find_earlier(directory: Path, store: Path, root: Path) -> Path | None:
+    """A store of ours that nobody finds any more, because the project has become a repository since."""
+    place = root / ".holdfast"
+    if store == place or not os.path.lexists(place / "id"):
+        return None
+    found = _load(directory / ids.file_name(store_id(place)))
+    return place if found is not None and _is_same(found, place) else None
+
+
 def check_worktree(root: Path, store: Path) -> None:
     """Refuse a linked worktree that its repository knows elsewhere: a `.git` file in an archive can lead to one too."""
     if not _is_sure(root, store) and spool.worktree_name(os.fspath(root)) != ".":

@@ -24,6 +24,10 @@ from holdfast.text import one_line, path_text
 if TYPE_CHECKING:
     from holdfast.redact import Redactor
 
+EARLIER = (
+    "an earlier store lies in `.holdfast`, which `.git` hides; `mv .git .git.away && holdfast backup ../earlier.tar.gz "
+    "&& mv .git.away .git && holdfast restore-backup ../earlier.tar.gz` goes on with it, then remove `.holdfast`"
+)
 TROUBLE_SIZE = 64 * spool.SLOT
 
 
@@ -182,11 +186,14 @@ class Workspace:
 
     def check_exists(self) -> None:
         if not self.exists:
-            raise NotFound(
-                "There is no Holdfast store here",
-                [("looked at", self.place)],
-                ["`holdfast init` makes one", '`holdfast start "GOAL"` makes one and begins a run'],
-            )
+            hints = ["`holdfast init` makes one", '`holdfast start "GOAL"` makes one and begins a run']
+            if earlier := self.told_of_earlier():
+                hints.insert(0, earlier)
+            raise NotFound("There is no Holdfast store here", [("looked at", self.place)], hints)
+
+    def told_of_earlier(self) -> str | None:
+        """How to go on with the store that the project had before it became a repository, if it is still there."""
+        return EARLIER if projects.find_earlier(self._claims, self.place, self.root) else None
 
     def check_ours(self) -> None:
         """Refuse a store that somebody else made, or that others can write into. From then on it is held open."""
@@ -208,6 +215,8 @@ class Workspace:
         if not adopt and self._holds_something():
             projects.refuse(self.place)
         projects.check_worktree(self.root, self.place)
+        if earlier := self.told_of_earlier():
+            self.warn(earlier)
         for directory in (self.user_directory("state"), self.place):
             files.make_private_directory(directory)
         with contextlib.closing(Held(self.place)) as held:

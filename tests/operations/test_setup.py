@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from holdfast import config
 from holdfast.errors import NotFound, Refused, WrongUsage
 from holdfast.workspace import Workspace
 from tests.operations.people import run_of, with_environ
+from tests.tools import Command
 from tests.world.calls import keep_by_hand
 
 
@@ -169,3 +172,33 @@ def test_wrong_settings_are_refused(project: Workspace) -> None:
             holdfast.config_set(project, key, value)
     with pytest.raises(WrongUsage):
         holdfast.config_get(project, "nothing")
+
+
+def test_store_that_git_init_hides_is_told_of_with_the_way_to_go_on(tmp_path: Path, home: Path) -> None:
+    root = tmp_path / "plain"
+    root.mkdir()
+    (root / "a.txt").write_text("1\n")
+    for line in (("start", "the goal"), ("checkpoint", "one")):
+        Command.run(*line, directory=root).ok()
+    subprocess.run(["git", "init", "-q", root], check=True)
+    told = Command.run("status", directory=root).ok().err
+    assert "an earlier store lies in `.holdfast`" in told
+    assert "earlier store" in Command.run("runs", directory=root).err
+    assert "earlier store" in Command.run("doctor", directory=root).out
+    for _ in range(2):
+        assert "earlier store" in Command.run("init", directory=root).ok().err
+    way = told.split("`")[5].replace("holdfast ", f"{sys.executable} -m holdfast ")
+    subprocess.run(["sh", "-c", f"{way} --yes"], cwd=root, check=True, stdin=subprocess.DEVNULL)
+    shutil.rmtree(root / ".holdfast")
+    assert Command.run("verify", directory=root).ok().err.count("earlier store") == 0
+    assert "the goal" in Command.run("status", directory=root).ok().out
+    (root / "a.txt").write_text("2\n")
+    Command.run("restore", "one", "--yes", directory=root).ok()
+    assert (root / "a.txt").read_text() == "1\n"
+
+
+@pytest.mark.promise(20)
+def test_store_that_came_with_a_repository_is_not_told_of(repository: Path) -> None:
+    (repository / ".holdfast").mkdir()
+    (repository / ".holdfast/id").write_text("store-0000000000\n")
+    assert "earlier store" not in Command.run("status", directory=repository).ok().err

@@ -63,6 +63,8 @@ def doctor(workspace: Workspace) -> Examined:
 
 
 def _store(workspace: Workspace) -> Iterator[Check]:
+    if told := workspace.told_of_earlier():
+        yield Check("earlier store", WARNING, told)
     if not workspace.exists:
         yield Check("store", BROKEN, "there is no store here, so hooks keep nothing", ["`holdfast init`"])
         return

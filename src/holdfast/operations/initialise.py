@@ -61,6 +61,8 @@ def init(
         raise WrongUsage(
             "The plugin writes no settings, so no status line either", hints=["`holdfast init --status-line`"]
         )
+    if earlier := workspace.told_of_earlier():
+        workspace.warn(earlier)
     if plugin:
         return _with_plugin(workspace, adopt, agent, scope, dry_run)
     is_wanted = scope is not None or status_line or installing.is_used(workspace.root, workspace.environ)

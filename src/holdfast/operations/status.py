@@ -47,8 +47,10 @@ class Status(Struct):
 @verb
 def status(workspace: Workspace, *, run: str | None = None) -> Status:
     """Where the run stands. Without a run, or a store, it says so."""
+    if told := workspace.told_of_earlier():
+        workspace.warn(told)
     if not workspace.exists:
-        return Status(path_text(workspace.root), None, workspace.is_off)
+        return Status(path_text(workspace.root), None, workspace.is_off, warnings=workspace.warnings)
     result = Status(path_text(workspace.root), path_text(workspace.place), workspace.is_off)
     with workspace.reading() as journal:
         _fill_in(workspace, journal, result, run)
