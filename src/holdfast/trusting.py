@@ -16,6 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from holdfast import files, hookfile, installing, invocation, places
+from holdfast.bindings import named_files
 from holdfast.errors import HoldfastError
 from holdfast.grants import Grant, Grants, digest
 from holdfast.hookfile import NotSettings
@@ -132,7 +133,7 @@ def judge(workspace: Workspace, definitions: Iterable[Path], command: str, value
     try:
         words = invocation.split(command)
         filled = invocation.fill(words, values)
-        named = invocation.named_files(filled, workspace.root)
+        named = named_files(filled, workspace.root)
     except Unfit as error:
         return Verdict([], f"it {error.why}")
     hint = "`holdfast trust` shows it and asks"
@@ -192,7 +193,7 @@ def _commands(root: Path, path: Path, data: bytes) -> tuple[list[Order], list[Na
     for id, command in read_commands(path, data):
         why = None
         try:
-            found |= invocation.named_files(invocation.split(command), root)
+            found |= named_files(invocation.split(command), root)
         except Unfit as error:
             why = error.why
         orders.append(Order(one_line(sound_text(id), 80), command, why))

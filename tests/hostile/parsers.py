@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from holdfast import (
+    bindings,
     conditions,
     critical,
     delta,
@@ -315,7 +316,7 @@ COMMANDS = lines(
 
 def read_command(data: bytes) -> None:
     words = invocation.split(as_text(data))
-    invocation.named_files(invocation.fill(words, {"work_id": "7", "run_id": "x"}), Path("/nowhere"))
+    bindings.named_files(invocation.fill(words, {"work_id": "7", "run_id": "x"}), Path("/nowhere"))
 
 
 def read_git_command(data: bytes) -> None:

@@ -19,7 +19,7 @@ FLOORS = {
         "beside", "objects", "remains", "repository", "git", "headstart", "syncing", "filters", "borders", "watching", "vault", "looking", "staging", "shadow", "reach", "naming", "pruning", "room", "aside", "kept", "putting", "packfile", "restoring", "sparing", "artifacts", "grants",
         "sources.protocol", "sources.command", "sources.directory", "sources.document", "sources.repository", "sources",
         "archive", "rotation", "mentions", "stores", "stores.protocol", "stores.queries", "stores.connecting", "stores.pages", "stores.copying", "stores.sqlite_values", "stores.reindexing", "stores.upgrading", "stores.sqlite_checks", "stores.sqlite_lists", "stores.sqlite_view", "stores.shrinking", "stores.scrubbing", "stores.sqlite", "stores.leaves", "stores.plans", "stores.salvaging", "stores.replacing",
-        "agents.protocol", "agents.plain", "agents.claude", "agents", "layouts.protocol", "layouts.native", "layouts.faber", "layouts.orchestrator", "layouts.goteam", "layouts", "invocation", "transcript", "parcel", "gauge", "retelling", "rows", "journal",
+        "agents.protocol", "agents.plain", "agents.claude", "agents", "layouts.protocol", "layouts.native", "layouts.faber", "layouts.orchestrator", "layouts.goteam", "layouts", "invocation", "bindings", "transcript", "parcel", "gauge", "retelling", "rows", "journal",
         "hooking", "jsonedit", "faces", "hookfile", "installing", "workflows", "client", "plugged",
     ],
     "4 what one can do": [

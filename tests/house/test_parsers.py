@@ -37,6 +37,7 @@ FUZZED = {
     "cli.back": SAID,
     "cli.command": SAID,
     "cli.quick": SAID,
+    "bindings": "command of a workflow",
     "client": "plugins of the client",
     "config": "settings of a project",
     "critical": "workflow",

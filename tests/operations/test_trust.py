@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import stat
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -237,8 +238,31 @@ WINDING = [
     ("env PYTHONPATH=tools python3 -m x", "tools/x/__main__.py"),
     ("python3 -m tools.x", "tools/x/__main__.py"),
     ("python3 -m tools", "tools/__init__.py"),
+    ("sh -c 'x -m x || python3 -m x' x", "x.py"),
+    ("sed -n -f'my x.sed' /dev/null", "my x.sed"),
+    ("sed -n '--file=my x.sed' /dev/null", "my x.sed"),
+    ("sh -c 'sed -n -f\"my x.sed\" /dev/null'", "my x.sed"),
+    ("""sh -c 'echo "$(sed -n -f "my x.sed" /dev/null)"'""", "my x.sed"),
+    ("sed -n --file=a,b,c,d,e.sed /dev/null", "a,b,c,d,e.sed"),
+    ("sed -n --file=a=b=c,d:e,f.sed /dev/null", "a=b=c,d:e,f.sed"),
+    ("sh -c 'exec $(pwd)/bin/true.sh'", "bin/true.sh"),
+    ("sh -c 'exec $(pwd)/bin/sh'", "bin/sh"),
+    ("python3 x", "x/__main__.py"),
+    ("python3 .", "__main__.py"),
+    ("sh -c 'python3 $(pwd)'", "__main__.py"),
+    ("sh -c 'exec tools/*.sh'", "tools/x.sh"),
+    ("sh -c 'exec $PWD/tools/*.sh'", "tools/x.sh"),
+    ("sh -c 'X=tools/*.sh; exec $X'", "tools/x.sh"),
+    ("sh -c 'cd t*s; exec ./x*'", "tools/x.sh"),
+    ("sh -c 'exec ./t*/x?sh'", "tools/x.sh"),
+    ("sh -c 'exec tools/[[:alpha:]].[!t]h'", "tools/x.sh"),
+    ("sh -c 'exec \"my tools\"/*.sh'", "my tools/x.sh"),
+    ("bash -c 'exec tools/x{.sh,}'", "tools/x.sh"),
+    ("bash -c 'exec tools/{x,{z,y}}.sh'", "tools/x.sh"),
+    ("bash -c 'exec tools/{x..z}.sh'", "tools/x.sh"),
 ]
 HARMLESS = {".mk": "all:\n\t@echo good\n", ".sed": "p\n", ".py": "print('good')\n", ".sh": "#!/bin/sh\necho good\n"}
+HARMLESS[""] = HARMLESS[".sh"]
 
 
 @pytest.mark.parametrize(("command", "name"), WINDING)
@@ -255,6 +279,51 @@ def test_a_script_is_found_whichever_way_the_command_comes_to_it(command: str, n
     assert load(faber) == {"issue": "loaded"}
     script(faber, good.replace("good", "evil") if "good" in good else "", name)
     assert load(faber) == {"issue": "not run"}
+
+
+def test_a_file_that_comes_to_fit_a_pattern_revokes_it(faber: Faber) -> None:
+    faber.workflow(order("sh -c 'cat tools/*.sh'"))
+    allow(faber)
+    assert load(faber) == {"issue": "loaded"}
+    script(faber, SCRIPT, "tools/another.sh")
+    assert load(faber) == {"issue": "not run"}
+
+
+def test_what_a_directory_runs_that_a_filled_word_names_must_have_been_seen_too(faber: Faber) -> None:
+    script(faber, "open('ran', 'w').write('evil\\n')\n", "pk/__main__.py")
+    faber.workflow(order("python3 {work_id}"))
+    allow(faber)
+    faber.put(work_id="pk")
+    assert artifact(faber.load(force=True), "issue").why == "it would use pk/__main__.py, which you have not seen"
+    assert runs_of(faber) == 0
+
+
+def test_a_project_may_lie_in_a_directory_that_is_called_like_one_of_its_own(
+    clock: TickingClock, tmp_path: Path, home: Path
+) -> None:
+    (tmp_path / "src/tools").mkdir(parents=True)
+    with holdfast.open(tmp_path / "src/tools") as workspace:
+        workspace.create()
+        faber = Faber(workspace, clock)
+        faber.put(work_id="7")
+        for name in ("src/__init__.py", "src/issue.sh", "issue.sh", "tools/issue.sh"):
+            script(faber, SCRIPT, name)
+        faber.workflow(order("{project_root}/issue.sh {work_id}"))
+        allow(faber)
+        assert load(faber) == {"issue": "loaded"}
+
+
+def test_a_directory_that_cannot_be_looked_into_is_not_run_from(faber: Faber, monkeypatch: pytest.MonkeyPatch) -> None:
+    faber.workflow(order())
+    names = os.listdir
+
+    def listing(path: Any = ".") -> list[Any]:
+        if str(path).endswith("/tools"):
+            raise PermissionError(13, "Permission denied")
+        return names(path)
+
+    monkeypatch.setattr(os, "listdir", listing)  # root may look into every directory
+    assert artifact(faber.load(), "issue").why == "it names tools, which cannot be looked into"
 
 
 def test_a_script_is_found_also_where_names_have_blanks(clock: TickingClock, tmp_path: Path, home: Path) -> None:
@@ -281,11 +350,33 @@ def test_a_command_that_names_very_many_directories_never_runs(faber: Faber) -> 
 
 
 def test_a_command_that_could_name_very_many_files_never_runs(faber: Faber) -> None:
-    for number in range(20):
-        (faber.root / f"d{number}").mkdir()
-    faber.workflow(order("ls " + " ".join(f"d{number}" for number in range(20)) + " -" + "a" * 3_900))
+    for number in range(300):
+        put(faber.root, f"d{number % 30}/{number}", "")
+    for command in ("echo " + "{a,b}" * 7, "sh -c 'ls d* " + " ".join(f"*{number}x" for number in range(600)) + "'"):
+        faber.workflow(order(command))
+        assert holdfast.trust(faber.workspace).files == [], command
+        assert artifact(faber.load(), "issue").why == "it could name too many files to look for all of them"
+
+
+def test_a_pattern_that_very_many_files_fit_never_runs(faber: Faber) -> None:
+    for number in range(101):
+        (faber.root / f"{number}.txt").touch()
+    faber.workflow(order("sh -c 'cat *.txt'"))
     assert holdfast.trust(faber.workspace).files == []
-    assert artifact(faber.load(), "issue").why == "it could name too many files to look for all of them"
+    assert artifact(faber.load(), "issue").why == "it names more than 100 files of the project"
+
+
+def test_a_long_command_is_looked_through_in_no_time(faber: Faber) -> None:
+    for command in (
+        "echo -" + "a" * 4_000,
+        "echo " + "," * 4_000,
+        "sh -c '" + "a=b; " * 800 + "'",
+        "echo " + "*a" * 2_000,
+    ):
+        faber.workflow(order(command))
+        before = time.process_time()
+        assert [each.state for each in holdfast.trust(faber.workspace).files] == ["waiting"], command
+        assert time.process_time() - before < 2, command
 
 
 @pytest.mark.parametrize(
@@ -322,6 +413,11 @@ def _directories(faber: Faber) -> None:
         (faber.root / f"d{number}").mkdir()
 
 
+def _no_directories(faber: Faber) -> None:
+    for number in range(40):
+        (faber.root / f"d{number}").rmdir()
+
+
 NEVER: dict[str, tuple[str, Callable[[Faber], object], Callable[[Faber], object]]] = {
     "a link out": (
         "harmless",
@@ -331,7 +427,7 @@ NEVER: dict[str, tuple[str, Callable[[Faber], object], Callable[[Faber], object]
     "directories": (
         " ".join(f"d{number}" for number in range(40)),
         _directories,
-        lambda faber: [(faber.root / f"d{number}").rmdir() for number in range(40)],
+        lambda faber: _no_directories(faber),
     ),
 }
 
