@@ -44,6 +44,7 @@ TOO_MANY = "could name too many files to look for all of them"
 LONGEST_NAME = 255
 DEEPEST = 200  # parts of a path
 MOST_LINKS = 40  # as the system has it
+UNSTEADY = ("/proc", "/dev/fd")  # below which a path leads each process elsewhere
 
 
 def named_files(words: Iterable[str], root: Path) -> dict[str, str]:
@@ -187,6 +188,10 @@ class _Search:
             name = rest.pop()
             here = os.path.dirname(here) if name == os.pardir else os.path.normpath(os.path.join(here, name))
             is_ours = is_ours or self._holds(here)
+            if here in UNSTEADY:
+                if is_ours or not links:
+                    raise Unfit(f"names {one_line(path_text(path), 80)}, which leads each process elsewhere")
+                return None
             with contextlib.suppress(OSError, ValueError):
                 rest += os.readlink(here).split(os.sep)[::-1]
                 here, links = os.sep if rest[-1] == "" else os.path.dirname(here), links + 1

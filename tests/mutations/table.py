@@ -355,6 +355,8 @@ GRANTS = [
     ("a script that braces name", "bindings.py", 'if "{" in part:', "if False:", WINDING),
     ("a name that leads out of the project", "bindings.py", "if not self._holds(here) or any(", "if any(",
      of("operations/test_trust", "what_cannot_run_waits_for_nobody_and_says_why")),
+    ("a name that each process reads in its way", "bindings.py", "if here in UNSTEADY:", "if False:",
+     of("operations/test_trust", "a_script_that_each_process_finds_elsewhere_never_runs")),
     ("a command that could name very many files", "bindings.py", "if self._left < 0:", "if False:",
      of("operations/test_trust", "a_command_that_could_name_very_many_files_never_runs")),
     ("what was said never to run", "trusting.py", "if order.why_not is not None:", "if False:",

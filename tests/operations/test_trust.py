@@ -399,6 +399,39 @@ def test_what_cannot_run_waits_for_nobody_and_says_why(command: str, why: str, f
     assert why in artifact(faber.load(), "issue").why
 
 
+UNSTEADY = [
+    "/proc/self/cwd/tools/x.sh",
+    "//proc/./self/cwd/tools/x.sh",
+    "sh -c 'exec /proc/$$/cwd/tools/x.sh'",
+    "env X=/proc/self/cwd/tools/x.sh sh -c '$X'",
+    "cwd/tools/x.sh",
+    "sh -c 'cd link; exec ./tools/x.sh'",
+    "{project_root}/link/tools/x.sh",
+    "sh /dev/fd/3/tools/x.sh",
+]
+
+
+@pytest.mark.parametrize("command", UNSTEADY)
+def test_a_script_that_each_process_finds_elsewhere_never_runs(
+    command: str, faber: Faber, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the question would show the one that lies where the user stands, and that of the project would run."""
+    script(faber, "#!/bin/sh\necho good\n", "sub/tools/x.sh")
+    script(faber, "#!/bin/sh\necho evil\n", "tools/x.sh")
+    (faber.root / "cwd").symlink_to("/proc/self/cwd")
+    (faber.root / "link").symlink_to("cwd")
+    monkeypatch.chdir(faber.root / "sub")
+    faber.workflow(order(command))
+    assert holdfast.trust(faber.workspace).files == []
+    assert "which leads each process elsewhere" in artifact(faber.load(), "issue").why
+
+
+def test_a_script_may_write_to_standard_output(faber: Faber) -> None:
+    faber.workflow(order("sh -c 'tools/issue.sh {work_id} > /dev/stdout'"))
+    allow(faber)
+    assert load(faber) == {"issue": "loaded"}
+
+
 def test_what_is_said_never_to_run_does_not_run_with_values_filled_in_either(faber: Faber) -> None:
     """`..` leads out of the project, and `..7` leads nowhere."""
     faber.workflow(order(), order("sh -c 'echo evil; : ..{work_id}'", "evil"))
