@@ -16,7 +16,6 @@ import shlex
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 
 from holdfast import inside
@@ -25,16 +24,19 @@ from holdfast.text import one_line, path_text
 
 EDGE = re.compile(r"[\s'\"`;|&()<>=,:$\[\]{}*?!#@%+~^\\/\0]")  # where a name could begin or end, before it or behind it
 FLAGS = re.compile(r"-[A-Za-z0-9]+")  # options in one word, of which the last may have its value behind it: `-sfx.mk`
+BEHIND = re.compile(r"\\.|\$\{\w+-", re.DOTALL)  # as a value may: `env -S 'sh\_x.sh'`, `${X-x.sh}`
 PIECE = re.compile(r"[^\s'\"`;|&()<>]+")  # what a shell would take for a word or more, but for its quoting
 FRAGMENT = re.compile(r"[^=,:$\[\]{}*?!#]+")  # what could be a path inside of a piece
 MODULE = re.compile(r"(?<![\w-])-[A-Za-z]*?m\s*([^\W\d]\w*(?:\.\w+)*)")  # `python3 -m tools.x`
 RUN_UNNAMED = ("__main__", "__init__", "index")  # what interpreters run of a directory that is named
+ADDED = (".py", ".pyc", ".so", ".js", ".cjs", ".mjs", ".ts", ".node", ".rb", ".pm", ".lua", ".awk", ".class")  # by them
+TOP = re.compile(r"(?<![^\s'\"`=:,;|&()\0])\.(?![^\s'\"`/:,;|&()\0])|pwd")  # the project: `python3 .`, `python3 $PWD`
 QUOTING = re.compile(r"\\\n|['\"\\]")
 SPLITTING = "();<>|&`"  # where a shell ends a word, beside blanks
 QUOTED_DEEPEST = 3  # shells within shells
-BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+BRACES = re.compile(r"\{([^{},]*(?:,[^{},]*)+)\}")
 SEQUENCE = re.compile(r"\{\w+\.\.\w+(?:\.\.-?\w+)?\}")  # `x{1..3}.sh`
-ONE_OF = re.compile(r"\[[!^]?\]?(?:\[:\w+:\]|[^\]/])*\]")  # `x[0-9].sh`
+ONE_OF = re.compile(r"\[[!^]?(?:\[(?!:))?(?:\[:\w+:\]|[^\[\]/])+\]")  # `x[0-9].sh`
 WILD = re.compile(r"[*?]")
 MOST_READINGS = 64  # of one text with braces
 MOST_TEXT, LONG_TEXT = 200_000, 10_000  # characters of all texts; and after how many of them to look takes longer
@@ -98,18 +100,18 @@ def _shell_words(text: str) -> Iterator[str]:
 
 def _without_braces(text: str) -> list[str]:
     """The words that a shell makes of one with braces: `x{.sh,}`."""
-    found = list(islice(_readings(SEQUENCE.sub("*", text)), MOST_READINGS + 1))
-    if len(found) > MOST_READINGS:
-        raise Unfit(TOO_MANY)
+    found = [SEQUENCE.sub("*", text)]
+    while any(map(BRACES.search, found)):
+        found = [reading for each in found for reading in _readings(each)]
+        if len(found) > MOST_READINGS:
+            raise Unfit(TOO_MANY)
     return found
 
 
-def _readings(text: str) -> Iterator[str]:
-    if found := BRACES.search(text):
-        for part in found[1].split(","):
-            yield from _readings(f"{text[: found.start()]}{part}{text[found.end() :]}")
-    else:
-        yield text
+def _readings(text: str) -> list[str]:
+    found = BRACES.search(text)
+    parts = found[1].split(",") if found else []
+    return [f"{text[: found.start()]}{part}{text[found.end() :]}" for part in parts] if found else [text]
 
 
 def _paths(texts: Iterable[str]) -> Iterator[str]:
@@ -169,10 +171,12 @@ class _Search:
             if os.path.isabs(path):
                 self._take(os.sep, path)
         upward, patterns = list(dict.fromkeys(_upward(paths))), list(dict.fromkeys(_patterns(texts)))
+        names_top = TOP.search(self._text) is not None
         for directory in self._directories:  # they become more on the way: `cd tools && cd ci && ./x.sh`
-            run = self._modules.union(RUN_UNNAMED if directory != self.top or self._names_top else ())
+            run = self._modules.union(RUN_UNNAMED if directory != self.top or names_top else ())
             for name, same in self._list(directory):
-                if same.partition(".")[0] in run or self._stands(same):
+                stem, ending = os.path.splitext(same)
+                if same.partition(".")[0] in run or self._stands(same) or (ending in ADDED and self._stands(stem)):
                     self._take(directory, name)
             for path in upward:
                 self._take(directory, path)
@@ -268,15 +272,11 @@ class _Search:
         return False
 
     @cached_property
-    def _names_top(self) -> bool:
-        """Whether the project itself is named: `python3 .`, `python3 $PWD`."""
-        return self._stands(os.curdir) or "pwd" in self._text
-
-    @cached_property
     def _edges(self) -> set[int]:
         return {0, len(self._text), *(edge for found in EDGE.finditer(self._text) for edge in found.span())}
 
     @cached_property
     def _starts(self) -> set[int]:
         flags = [found for found in FLAGS.finditer(self._text) if found.start() in self._edges]
-        return self._edges | {start for found in flags for start in range(found.start() + 1, found.end() + 1)}
+        behind = {found.end() for found in BEHIND.finditer(self._text)}
+        return self._edges | behind | {at for found in flags for at in range(found.start() + 1, found.end() + 1)}

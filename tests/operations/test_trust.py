@@ -260,9 +260,13 @@ WINDING = [
     ("bash -c 'exec tools/x{.sh,}'", "tools/x.sh"),
     ("bash -c 'exec tools/{x,{z,y}}.sh'", "tools/x.sh"),
     ("bash -c 'exec tools/{x..z}.sh'", "tools/x.sh"),
+    ("env -S 'sh\\_x.sh'", "x.sh"),
+    ("sh -c 'sh ${X-x.sh}'", "x.sh"),
+    ("perl -Itools -Mx -e1", "tools/x.pm"),
+    ("perl -Itools -Ma::x -e1", "tools/a/x.pm"),
 ]
 HARMLESS = {".mk": "all:\n\t@echo good\n", ".sed": "p\n", ".py": "print('good')\n", ".sh": "#!/bin/sh\necho good\n"}
-HARMLESS[""] = HARMLESS[".sh"]
+HARMLESS |= {"": HARMLESS[".sh"], ".pm": "print 'good'; 1;\n"}
 
 
 @pytest.mark.parametrize(("command", "name"), WINDING)
@@ -352,7 +356,8 @@ def test_a_command_that_names_very_many_directories_never_runs(faber: Faber) -> 
 def test_a_command_that_could_name_very_many_files_never_runs(faber: Faber) -> None:
     for number in range(300):
         put(faber.root, f"d{number % 30}/{number}", "")
-    for command in ("echo " + "{a,b}" * 7, "sh -c 'ls d* " + " ".join(f"*{number}x" for number in range(600)) + "'"):
+    patterns = " ".join(f"*{number}x" for number in range(600))
+    for command in ("echo " + "{a,b}" * 7, "echo " + "{,}" * 1_300, f"sh -c 'ls d* {patterns}'"):
         faber.workflow(order(command))
         assert holdfast.trust(faber.workspace).files == [], command
         assert artifact(faber.load(), "issue").why == "it could name too many files to look for all of them"
@@ -366,13 +371,9 @@ def test_a_pattern_that_very_many_files_fit_never_runs(faber: Faber) -> None:
     assert artifact(faber.load(), "issue").why == "it names more than 100 files of the project"
 
 
-def test_a_long_command_is_looked_through_in_no_time(faber: Faber) -> None:
-    for command in (
-        "echo -" + "a" * 4_000,
-        "echo " + "," * 4_000,
-        "sh -c '" + "a=b; " * 800 + "'",
-        "echo " + "*a" * 2_000,
-    ):
+@pytest.mark.parametrize("part", ["[", "[:", "{,", ",", "a=b; ", "*a", "-a", "-m", "\\\\a", '"a ', "a[b"])
+def test_a_long_command_is_looked_through_in_no_time(part: str, faber: Faber) -> None:
+    for command in (f"echo '{part * (4_000 // len(part))}'", f"echo '-{part[0] * 4_000}'"):
         faber.workflow(order(command))
         before = time.process_time()
         assert [each.state for each in holdfast.trust(faber.workspace).files] == ["waiting"], command
