@@ -24,4 +24,4 @@ def observe(workspace: Workspace, call: Call) -> str | None:
     try:
         return command(workspace, text).text
     except HoldfastError as error:
-        return observer.said(error)
+        return str(workspace.hide(observer.said(error)))

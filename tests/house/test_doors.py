@@ -43,6 +43,7 @@ SHARED = {
         "command",
         "ends",
         "listing",
+        "discretion",
         "outcome",
         "picker",
         "telling",

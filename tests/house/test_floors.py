@@ -31,7 +31,7 @@ FLOORS = {
         "operations.session", "teamcommands", "operations.command", "observing",
     ],
     "5 how it is said": [
-        "cli", "cli.verbs", "cli.words", "cli.progress", "cli.outcome", "cli.sizing", "cli.listing", "cli.ends", "cli.saying", "cli.telling", "cli.picker", "cli.command",
+        "cli", "cli.verbs", "cli.words", "cli.progress", "cli.discretion", "cli.outcome", "cli.sizing", "cli.listing", "cli.ends", "cli.saying", "cli.telling", "cli.picker", "cli.command",
         "cli.agent", "cli.back", "cli.backup", "cli.brief", "cli.bring", "cli.context", "cli.care", "cli.find", "cli.go", "cli.look", "cli.observer", "cli.remove", "cli.resume", "cli.run", "cli.scan", "cli.session", "cli.settle", "cli.setup", "cli.show", "cli.status", "cli.step", "cli.team", "cli.tell", "cli.trust",
         "cli.app", "cli.quick", "statusline", "answer", "door", "__main__",
     ],

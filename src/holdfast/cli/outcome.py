@@ -12,13 +12,13 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from holdfast import __version__
 from holdfast.cli import words
+from holdfast.cli.discretion import without_secrets
 from holdfast.cli.progress import Reporter
 from holdfast.cli.verbs import VERBS
 from holdfast.cli.words import Line
@@ -140,7 +140,7 @@ def _guarded(arguments: list[str], act: Callable[[list[str]], int]) -> int:
         sys.stdout.flush()
         return code
     except HoldfastError as error:
-        return say_error(error, as_json, fence)
+        return say_error(error, as_json, fence, arguments)
     except KeyboardInterrupt:
         words.emit(["", "Interrupted. What was acknowledged is kept."], sys.stderr)
         return INTERRUPTED
@@ -168,9 +168,9 @@ def _escaped(found: re.Match[str]) -> str:
     return "".join(f"\\u{high:02x}{low:02x}" for high, low in zip(pair[::2], pair[1::2], strict=True))
 
 
-def say_error(error: HoldfastError, as_json: bool, fence: bool = False) -> int:
-    error.message, *error.hints = _without_secrets([error.message, *error.hints])
-    error.facts = [(name, value) for name, value in _without_secrets(error.facts)]
+def say_error(error: HoldfastError, as_json: bool, fence: bool = False, typed: list[str] | None = None) -> int:
+    error.message, error.hints, facts = without_secrets([error.message, error.hints, error.facts], typed or [])
+    error.facts = [(name, value) for name, value in facts]
     if as_json and _said_as_json(error):
         return error.code
     lines = _error_lines(error)
@@ -193,18 +193,6 @@ def _error_lines(error: HoldfastError) -> list[Line]:
     lines: list[words.Line] = [("bad", f"holdfast: {one_line(error.message)}")]
     lines += [f"  {one_line(name).ljust(width)}  {one_line(value, 500)}" for name, value in error.facts]
     return [*lines, *(f"  try: {one_line(hint)}" for hint in error.hints)]
-
-
-def _without_secrets(told: list[Any]) -> list[Any]:
-    """What went wrong is pasted into reports and read by agents, and it repeats what somebody has typed."""
-    try:
-        from holdfast.known import find_known
-        from holdfast.redact import Redactor
-
-        found: list[Any] = Redactor(find_known(os.environ, Path.cwd())).clean(told)[0]
-    except (ImportError, OSError, MemoryError):  # it may be the very reason why something went wrong
-        return told
-    return found
 
 
 def _said_as_json(error: HoldfastError) -> bool:
@@ -260,7 +248,7 @@ def _say_bug(error: Exception, arguments: list[str], as_json: bool) -> int:
     facts = [
         ("version", f"holdfast {__version__}, Python {sys.version.split()[0]}, {sys.platform}"),
         ("verb", next((word for word in arguments if word in VERBS), "none")),
-        ("error", f"{type(error).__name__}: {one_line(_without_secrets([str(error)])[0], 300)}"),
+        ("error", f"{type(error).__name__}: {one_line(without_secrets([str(error)], [])[0], 300)}"),
         ("where", " > ".join(frames[-6:])),
     ]
     return say_error(

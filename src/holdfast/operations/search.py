@@ -77,7 +77,7 @@ def search(
         )
         hits, is_ranked = journal.view.hits(query)
         found = [_told(journal, hit, text) for hit in hits]
-    return Searched(sound_text(text[: searching.LONGEST]), found, is_ranked)
+    return Searched(workspace.hide(sound_text(text))[: searching.LONGEST], found, is_ranked)
 
 
 def _kinds(sort: str) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ class Given(Struct):
 @verb
 def handoff(workspace: Workspace, agent: str, *, run: str | None = None) -> Handed:
     """Hand a run on to another agent."""
-    name = one_line(checked(agent, "agent", 200))
+    name = one_line(workspace.clean({"agent": checked(agent, "agent", 200)})["agent"])
     with workspace.writing() as journal:
         found = _open(choosing.get_run(workspace, journal, run))
         before = found.standing.agent
@@ -67,17 +67,17 @@ def breakpoint(workspace: Workspace, on: bool, *, run: str | None = None) -> Bre
 @verb
 def output(workspace: Workspace, key: str, text: str, *, run: str | None = None) -> Given:
     """Keep what a step has given, under a key. Keys that list things take one a line."""
-    key = _key(key)
     if len(text) > TEXT:
         facts = [("characters", len(text)), ("limit", TEXT)]
         raise WrongUsage("This output is too long", facts, ["keep it in a file of the project, and give its path"])
-    clean = sound_text(text)
-    value = [line.strip() for line in clean.splitlines() if line.strip()] if key in LISTS else clean
+    said = sound_text(text)
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    body: Body = workspace.clean({"key": key, "items": lines} if key in LISTS else {"key": key, "text": said})
+    key, value = _key(body["key"]), body["items"] if "items" in body else body["text"]
     with workspace.writing() as journal:
         found = _room(_open(choosing.get_run(workspace, journal, run)), key)
         changed = found.standing.outputs.get(key) != value
         if changed:
-            body: Body = {"key": key, "items": value} if isinstance(value, list) else {"key": key, "text": value}
             journal.append(found.id, Draft("output.given", body))
         return Given(found.id, key, value, changed)
 
@@ -85,13 +85,14 @@ def output(workspace: Workspace, key: str, text: str, *, run: str | None = None)
 @verb
 def metric(workspace: Workspace, key: str, value: str, *, run: str | None = None) -> Given:
     """Keep a measure of a run: a number, yes or no, or a short text."""
-    key, measured = _key(key), _measure(checked(value, "value", 200))
+    body: Body = workspace.clean({"key": key, "value": _measure(checked(value, "value", 200))})
+    key, measured = _key(body["key"]), body["value"]
     with workspace.writing() as journal:
         found = _room(_open(choosing.get_run(workspace, journal, run)), key)
         before = found.standing.metrics.get(key)
         changed = before is None or (type(before), before) != (type(measured), measured)
         if changed:
-            journal.append(found.id, Draft("metric.given", {"key": key, "value": measured}))
+            journal.append(found.id, Draft("metric.given", body))
         return Given(found.id, key, measured, changed)
 
 
