@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 import time
 from collections.abc import Iterator
@@ -35,6 +36,7 @@ from holdfast.text import path_text
 from holdfast.workspace import Workspace, open_workspace
 
 ORCHESTRATOR = "orchestrator"  # a layout
+MAIN = "."  # the name of the main worktree
 PATIENCE = 120.0  # seconds to wait for a checkpoint that is being made
 COPIES = ("backups/*", "aside/journal-*", "aside/copies/*")  # of the store, whole or damaged
 PACKS = "aside/packs/*"  # of ours, damaged; their dates say nothing
@@ -135,10 +137,36 @@ def _shows(root: Path, path: str, run: str) -> bool:
 def begin(workspace: Workspace, journal: Journal, run: Run) -> Purge:
     """Write down what shall go, and let the journal forget the run."""
     purge = plan_purge(workspace, journal, run)
+    _refuse_unfinished(workspace, journal, purge)
     files.write(workspace.here / departed.PURGING, msgspec.json.encode(purge))
     departed.note_deleted(workspace.here, run.id, {name for name in purge.names if not name.startswith("ses-")})
     _forget(journal, purge)
     return purge
+
+
+def _refuse_unfinished(workspace: Workspace, journal: Journal, purge: Purge) -> None:
+    """What a restore that was killed has overwritten is nowhere but in the checkpoint that it began with."""
+    for ledger in striking.ledgers(journal):
+        restore = striking.find_unfinished(journal, ledger, purge.run, purge.checkpoints.keys())
+        before = journal.find_checkpoint(str(restore["before"])) if restore else None
+        if restore and before and _is_there(workspace, before.worktree):
+            there = "" if before.worktree == workspace.worktree else f"cd {shlex.quote(before.directory)} && "
+            raise Refused(
+                f"A restore was interrupted that needs what run {purge.run} has",
+                [("to", restore.get("target")), ("from", before.id), ("in", before.directory)],
+                [
+                    f"`{there}holdfast restore --continue` finishes it",
+                    f"`{there}holdfast restore --undo` takes it back",
+                ],
+            )
+
+
+def _is_there(workspace: Workspace, worktree: str) -> bool:
+    """Whether git knows this worktree; of one that is removed, no restore can be finished or taken back."""
+    if worktree in (MAIN, workspace.worktree):
+        return True
+    known = workspace.place.parent / "worktrees"
+    return known.is_dir() and worktree in map(path_text, os.listdir(known))
 
 
 def find_gone(workspace: Workspace, name: str) -> Purge | None:
@@ -166,6 +194,7 @@ def begin_again(workspace: Workspace, journal: Journal, purge: Purge) -> None:
     """Begin to purge a run that the journal has forgotten; its checkpoints may have stayed."""
     made = journal.list_checkpoints(run=purge.run)
     purge.checkpoints |= {one.id: (one.worktree, one.number) for one in made}
+    _refuse_unfinished(workspace, journal, purge)
     files.write(workspace.here / departed.PURGING, msgspec.json.encode(purge))
     _forget(journal, purge)
 

@@ -29,6 +29,15 @@ def is_way(event: Event, run: str, checkpoints: Collection[str]) -> bool:
     return restore.get("run") == run or not {restore.get("before"), restore.get("target")}.isdisjoint(checkpoints)
 
 
+def find_unfinished(journal: Journal, ledger: str, run: str, checkpoints: Collection[str]) -> Body | None:
+    """A way back that this ledger says has begun and not ended, if it is of this run or between states that go."""
+    found: Body | None = None
+    for event in journal.events(ledger):
+        if event.kind in ("restore.began", "restore.ended"):
+            found = event.body["restore"] if event.kind[8:] == "began" and is_way(event, run, checkpoints) else None
+    return found
+
+
 def strike(journal: Journal, run: str, names: Collection[str], checkpoints: Collection[str]) -> None:
     """Take out of every ledger what it says of a run, of its conversations and of its checkpoints."""
     for ledger in ledgers(journal):
