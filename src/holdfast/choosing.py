@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import msgspec
 
@@ -25,6 +25,8 @@ from holdfast.workspace import Workspace
 
 SHOWN = 10
 TERMINALS = 50  # lists that are remembered
+LISTED = "listed.json"
+NAME = 64  # characters of a conversation's name
 OPEN_STATUSES = frozenset(status.value for status in OPEN)
 
 
@@ -212,11 +214,26 @@ class NewLists:
         if self.lists and self.workspace.exists:
             newest = dict(list(_with(self.workspace, self.lists).items())[-TERMINALS:])
             with contextlib.suppress(HoldfastError):  # a list that nobody remembers is no reason to fail
-                files.put(self.workspace.here / "listed.json", msgspec.json.encode(newest), synced=False)
+                files.put(self.workspace.here / LISTED, msgspec.json.encode(newest), synced=False)
 
 
 def _new_lists(workspace: Workspace) -> NewLists:
     return workspace.keep(NewLists, lambda: NewLists(workspace))
+
+
+def forget_listed(workspace: Workspace, names: Collection[str]) -> None:
+    """Let no list name these any more; their rows stay, or numbers would mean others than were shown beside them."""
+    owners = {one_line(name, NAME) for name in names}
+    kept = {
+        whose: ["" if id in names else id for id in shown]
+        for whose, shown in _lists(workspace).items()
+        if whose.rpartition(" ")[0] not in owners
+    }
+    _new_lists(workspace).lists = {}
+    if kept:
+        files.write(workspace.here / LISTED, msgspec.json.encode(kept))
+    else:
+        files.remove(workspace.here / LISTED)
 
 
 def listed(workspace: Workspace, kind: str) -> list[str]:
@@ -248,7 +265,7 @@ def _terminal(workspace: Workspace) -> str:
     A client starts each command in a session of its own, so what belongs together there is the conversation.
     """
     conversation = workspace.environ.get("CLAUDE_CODE_SESSION_ID", "")
-    return f"{one_line(conversation, 64) or os.getsid(0)} "
+    return f"{one_line(conversation, NAME) or os.getsid(0)} "
 
 
 def _lists(workspace: Workspace) -> dict[str, list[str]]:
@@ -258,7 +275,7 @@ def _lists(workspace: Workspace) -> dict[str, list[str]]:
 def _with(workspace: Workspace, new: dict[str, list[str]]) -> dict[str, list[str]]:
     """Everything that is remembered, what was listed last at the end."""
     try:
-        kept = msgspec.json.decode(files.read(workspace.here / "listed.json") or b"{}", type=dict[str, list[str]])
+        kept = msgspec.json.decode(files.read(workspace.here / LISTED) or b"{}", type=dict[str, list[str]])
     except (*UNREADABLE, Refused):
         return dict(new)
     return {name: shown for name, shown in kept.items() if name not in new} | new
@@ -268,7 +285,7 @@ def _matching(workspace: Workspace, journal: Journal, kind: str, name: str) -> l
     if _is_row(name):
         row = int(name) - 1
         shown = listed(workspace, kind)
-        return [shown[row]] if 0 <= row < len(shown) else []  # never, by chance, a part of some id
+        return list(filter(None, shown[row : row + 1])) if row >= 0 else []  # never, by chance, a part of some id
     found = journal.view.find_ids(kind, name, SHOWN + 1) if ids.is_safe(name) else []
     return [id for id in found if not is_ledger(id)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import msgspec
@@ -31,6 +32,16 @@ def keep(store: Path, conversation: str, gauge: Gauge) -> None:
     known.pop(conversation, None)
     newest = dict([*known.items(), (conversation, gauge)][-CONVERSATIONS:])
     files.put(store / NAME, msgspec.json.encode(newest), synced=False)
+
+
+def forget(store: Path, conversations: Collection[str]) -> None:
+    """Remember nothing of these conversations."""
+    known = _load(store)
+    if kept := {name: gauge for name, gauge in known.items() if name not in conversations}:
+        if len(kept) < len(known):
+            files.write(store / NAME, msgspec.json.encode(kept))
+    else:
+        files.remove(store / NAME)  # also what cannot be read: nobody knows whose names it has
 
 
 def find(store: Path, conversation: str) -> Gauge:

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from holdfast import choosing, departed, files, ids, inside, intake, striking, teampurging
+from holdfast import choosing, departed, files, gauge, ids, inside, intake, striking, teampurging
 from holdfast.clock import micros
 from holdfast.errors import HoldfastError, NotFound, Refused
 from holdfast.faces import read_face
@@ -213,6 +213,7 @@ def finish(workspace: Workspace, purge: Purge) -> Purged:
     workspace.progress("purging", 2, 4)
     result.copies = [path_text(path) for path in _remove_copies(workspace, purge)]
     result.set_aside = _clear_inbox(workspace.inbox, purge)
+    _forget_names(workspace, purge)
     stay = [path for path in purge.faces if os.path.exists(path)] + teampurging.left(workspace, purge.run)
     result.files = sorted(set(stay))
     workspace.progress("purging", 3, 4)
@@ -309,6 +310,12 @@ def _clear_leftovers(directory: Path) -> None:
         with contextlib.suppress(FileNotFoundError):
             if LEFTOVER.match(path.name) and path.is_file() and now - path.lstat().st_mtime >= STALE:
                 files.remove(path)
+
+
+def _forget_names(workspace: Workspace, purge: Purge) -> None:
+    """Take the run's names out of what is remembered for the next command."""
+    gauge.forget(workspace.here, purge.names)
+    choosing.forget_listed(workspace, {purge.run, *purge.names, *purge.checkpoints})
 
 
 def _clear_inbox(inbox: Path, purge: Purge) -> int:
