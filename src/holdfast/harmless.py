@@ -7,6 +7,7 @@ from collections import Counter
 
 from holdfast.secretive import is_secretive
 
+SHORTEST = 8  # characters of a text that can be a secret
 DIGITS = b"0123456789"
 LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 WORDLY = b"-_."
@@ -15,13 +16,33 @@ NUMERIC = DIGITS + b"_.,/~kM%"  # how people and programs write how many tokens 
 TYPES = (b"int", b"uint", b"bigint", b"biguint", b"float", b"complex", b"bytes")  # with their bits behind them
 MOST_BITS = 3  # digits of them
 LONGEST_ENDING = 5  # of the name of a file
-FILLED_IN = (b"<", b"{", b"%", b"[", b"*")
+CLOSED = {b"<": b">", b"{": b"}", b"[": b"]", b"%": b"%", b"(": b")"}  # around what is yet to be filled in
+FORMATS = (b"%s", b"%d", b"%v", b"%(", b"%{", b"#{")
 AFTER_NAMES = b"/.:$[-=+|?("  # what follows a variable in a path, a template or code
 PLACEHOLDERS = (b"undefined", b"required", b"optional", b"password", b"passwd", b"xxxxxx", b"xxxxxxxx", b"...")
+PLACEHOLDERS += (b"include", b"same-origin")  # which credentials a browser sends along
 
 
 def is_harmless(value: bytes) -> bool:
-    return is_elsewhere(value) or value[:1] in FILLED_IN or is_number(value) or value.lower() in PLACEHOLDERS
+    return is_elsewhere(value) or is_filled_in(value) or is_number(value) or value.lower() in PLACEHOLDERS
+
+
+def is_filled_in(value: bytes) -> bool:
+    """Whether it is yet to be: it stands in brackets, is a format, or one sign over and over. `<Abc123!` is none."""
+    closing = CLOSED.get(value[:1], b"")
+    is_closed = bool(closing) and len(value) > 1 and value.endswith(closing)
+    return is_closed or value.startswith(FORMATS) or not value.strip(b"*") or not value.strip(b"x")
+
+
+def is_named(value: bytes) -> bool:
+    """Whether it is a variable as a whole, and called as people call one: `$tr0ngPass9` is a password."""
+    name = value[1:]
+    if value[:1] != b"$" or name[:1] in (b"{", b"(", b"["):
+        return value[:1] == b"$"
+    is_word = not name.translate(None, LETTERS + DIGITS + b"_")
+    stem = name.rstrip(DIGITS).replace(b"_", b"")
+    is_plain = not stem or name.isupper() or (stem.isalpha() and stem.islower())
+    return is_word and (is_plain or is_secretive(name.decode()))
 
 
 def is_number(value: bytes) -> bool:

@@ -11,8 +11,7 @@ from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from holdfast import files
 from holdfast.errors import HoldfastError
-from holdfast.harmless import is_elsewhere, is_number, is_place
-from holdfast.patterns import SHORTEST
+from holdfast.harmless import SHORTEST, is_elsewhere, is_number, is_place
 from holdfast.secretive import is_secretive
 
 MOST_FILES, LARGEST_FILE, MOST_VALUES = 20, 1 << 20, 500  # of files; of the environment all are known

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from holdfast.harmless import WORDLY, is_elsewhere, is_harmless, is_number
-from holdfast.patterns import SHORTEST
+from holdfast.harmless import SHORTEST, WORDLY, is_elsewhere, is_harmless, is_number
 from holdfast.secretive import is_header, is_secretive, matches
 
 NAMING = ("name", "Name", "key", "Key")  # members that give their neighbour `value` a name

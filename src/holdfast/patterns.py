@@ -1,21 +1,17 @@
-"""What secrets look like: the patterns, all of them linear, and whether what they find is one.
+"""What secrets look like: the patterns, all of them linear. Whether what they find is one, `judging` says.
 
 Each pattern names its kind and which of its groups is hidden. They run over bytes, so that any text will do.
 """
 
 from __future__ import annotations
 
-import binascii
 import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
-from holdfast.extent import OPENING, is_name, is_torn, reach
-from holdfast.harmless import DIGITS, LETTERS, PLACEHOLDERS, WORDLY, is_code, is_harmless, is_random
+from holdfast import judging
 from holdfast.linear import Match, Regex, compiled
 from holdfast.secretive import NAMED, TAIL
-
-SHORTEST = 8  # characters of a text that can be a secret
 
 TOKENS = (
     r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b", r"LTAI[A-Za-z0-9]{12,}", r"gh[pousr]_[A-Za-z0-9]{30,}",
@@ -75,110 +71,6 @@ class Pattern(NamedTuple):
         return Found(start, self.end(text, match) if self.end else end, self.kind)
 
 
-def _has_digit(text: bytes, match: Match) -> bool:
-    start, end = match.span(1)
-    return not text.startswith(b"sk-", start) or any(byte in DIGITS for byte in text[start:end])
-
-
-def _is_password(text: bytes, match: Match) -> bool:
-    start, end = match.span(1)
-    return text[start:end] not in PLACEHOLDERS and text[start : start + 1] not in (b"$", b"{", b"[")
-
-
-def _is_typed(text: bytes, match: Match) -> bool:
-    start, end = match.span(1)
-    return not is_harmless(text[start:end])
-
-
-def _is_sent(text: bytes, match: Match) -> bool:
-    start, end = match.span(1)
-    value = text[start:end]
-    return not is_harmless(value) and not value.isalpha()
-
-
-def _is_authorized(text: bytes, match: Match) -> bool:
-    """Whether what stands behind a scheme is a credential, and no call or variable that has it."""
-    start, end = match.span(1)
-    value = text[start : reach(text, start, end)]
-    return len(value) >= SHORTEST and not is_harmless(value) and not _is_call(text, start, value)
-
-
-def _is_signed(text: bytes, match: Match) -> bool:
-    """The same behind a word that may be a scheme, or one of prose."""
-    value = text[slice(*match.span(1))]
-    has_digit = any(byte in DIGITS for byte in value)
-    return has_digit and b"://" not in value and _is_authorized(text, match)
-
-
-def _is_unschemed(text: bytes, match: Match) -> bool:
-    """Whether the word behind the name of a header is a credential: in quotes any, otherwise no type or attribute."""
-    start, end = match.span(1)
-    value, before, after = text[start:end], text[start - 1 : start], text[end : end + 1]
-    is_wordly = not value.translate(None, WORDLY + b":=").strip(LETTERS)
-    if is_wordly and (before not in (b'"', b"'") or after in (b" ", b"\t")):
-        return False
-    return _is_authorized(text, match) and not is_code(value)
-
-
-def _is_call(text: bytes, start: int, value: bytes) -> bool:
-    """Whether a value is a name with brackets behind it."""
-    at = next((at for at, byte in enumerate(value) if byte in OPENING), 0)
-    return at > 0 and is_name(value[:at]) and not is_torn(text, start, start + len(value))
-
-
-def _end_of_word(text: bytes, match: Match) -> int:
-    return reach(text, *match.span(1))
-
-
-def _is_assigned(text: bytes, match: Match) -> bool:
-    """Whether what follows a name that promises a secret is one: no code, no place, no word of prose."""
-    begin = match.span(1)[0]
-    start, end = match.span(2)
-    value, after = text[start:end], text[end : end + 1]
-    if is_harmless(value) or after in (b"(", b"[", b"{"):
-        return False
-    name = text[begin:start]
-    if name[-1:] in (b'"', b"'"):
-        return True
-    if is_code(value):
-        return False
-    if not value.translate(None, WORDLY + b"|").strip(LETTERS):  # one word or a choice of them, or an attribute
-        is_tight = name.endswith(b"=") and not name[:-1].endswith((b" ", b"\t")) and b"." not in value
-        return is_tight and after not in (b",", b")") and text[begin - 1 : begin] != b"("
-    return True
-
-
-def _is_set(text: bytes, match: Match) -> bool:
-    """Whether a variable of the environment is set to a secret, of whatever characters: it is no call of a function."""
-    start, end = match.span(1)
-    value = text[start:end]
-    head, call, _ = value.partition(b"(")
-    is_code = bool(call) and not head.translate(None, LETTERS + DIGITS + WORDLY)
-    return not is_harmless(value) and not is_code and not value.isalpha() and not value.endswith(b",")
-
-
-def _is_login(text: bytes, match: Match) -> bool:
-    """Whether a word of base64 is a name and a password, as registries want them."""
-    start, end = match.span(1)
-    try:
-        plain = binascii.a2b_base64(text[start:end], strict_mode=True)
-    except binascii.Error:
-        return False
-    return b":" in plain[1:] and plain.isascii()
-
-
-def _is_mixed(text: bytes, match: Match) -> bool:
-    """Whether what stands where a user does is a token: no name, but letters and digits."""
-    start, end = match.span(1)
-    value = text[start:end]
-    return sum(byte in DIGITS for byte in value) > 1 and any(byte in LETTERS for byte in value)
-
-
-def _is_random(text: bytes, match: Match) -> bool:
-    start, end = match.span(1)
-    return is_random(text[start:end])
-
-
 # A key may be torn, and its lines may have numbers or marks before them. A mere word of one is followed by other text.
 KEY = r"(?:-{4,5} ?BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-{4,5}|Private-Lines: [0-9]+)"
 KEY_ENDS = r"-{4,6} ?END [A-Z0-9 ]+-{4,5}"
@@ -194,6 +86,8 @@ CURL = rf"{EDGE}curl\b(?:[^\n]|\\\n)*?\s"
 HTTPIE = rf"{EDGE}https?[ ]+(?:(?:[A-Z]+|[^\s\"'\\]*[./:=-](?:{MARKS}|[^\s\"'\\]*))[ ]+)*?"
 TO = rf"[ =]{{0,2}}(?:{QUOTE})?"  # of an option, to its value
 BARE = r"[^\s\"'`,;&<>(){}\[\]$\\]"
+SIGN = r"[,;&<>(){}\[\]$]"
+PHRASED = rf"((?:{NAMED}){TAIL})(?:{QUOTE})?{GAP}[:=]{GAP}"
 MONGO = r"mongo(?:sh|dump|restore|export|import)"  # to run a server of that name has a `-p`, too: its port
 MYSQL = r"(?:mysql(?:dump|admin|import|check|show|slap|binlog|pump|sh)?|mariadb(?:-[a-z]+)?)"
 SQL = r"(?:identified\s+(?:with\s+\S+\s+)?by|(?:with|login|encrypted|(?:user|role)\s+\S+)\s+password)"
@@ -207,80 +101,96 @@ PATTERNS = (
         "private key", rf"{KEY}(?:{BETWEEN}[A-Z][A-Za-z-]+: [^\n\\]{{0,100}}){{0,4}}(?:{BETWEEN}{CODE}{{10,}})+{LAST}"
     ),
     Pattern("private key", rf"{KEY}[\s\"',\\]*(?:\z|\x00)"),
-    Pattern("token", rf"{EDGE}({'|'.join(TOKENS)})", 1, _has_digit),
+    Pattern("token", rf"{EDGE}({'|'.join(TOKENS)})", 1, judging.has_digit),
     Pattern("address", rf"https://(?:{HOOKS})/([A-Za-z0-9/_@-]{{20,}})", 1),
-    Pattern("address", r"\b[A-Za-z][A-Za-z0-9+.-]+://[^\s/:@\"'<>`\\]*:([^\s/\"'<>`\\]+)@", 1, _is_password),
-    Pattern("address", r"\b[A-Za-z][A-Za-z0-9+.-]+://([A-Za-z0-9_.~-]{16,})@", 1, _is_mixed),
+    Pattern("address", r"\b[A-Za-z][A-Za-z0-9+.-]+://[^\s/:@\"'<>`\\]*:([^\s/\"'<>`\\]+)@", 1, judging.is_password),
+    Pattern("address", r"\b[A-Za-z][A-Za-z0-9+.-]+://([A-Za-z0-9_.~-]{16,})@", 1, judging.is_mixed),
     Pattern("address", r"[?&](?:sig|signature|X-Amz-Signature|X-Goog-Signature)=([A-Za-z0-9%+/_=-]{20,})", 1),
-    Pattern("header", rf"{AUTHORIZED}{SCHEMES}(?:{QUOTE})?({SENT}{{7,}})", 1, _is_authorized, _end_of_word),
-    Pattern("header", rf"{AUTHORIZED}[A-Za-z][A-Za-z0-9_-]*[ \t]+({SENT}{{15,}})", 1, _is_signed, _end_of_word),
-    Pattern("header", rf"{AUTHORIZED}([A-Za-z0-9._~+/=:-]{{8,}})", 1, _is_unschemed, _end_of_word),
+    Pattern(
+        "header", rf"{AUTHORIZED}{SCHEMES}(?:{QUOTE})?({SENT}{{7,}})", 1, judging.is_authorized, judging.end_of_word
+    ),
+    Pattern(
+        "header", rf"{AUTHORIZED}[A-Za-z][A-Za-z0-9_-]*[ \t]+({SENT}{{15,}})", 1, judging.is_signed, judging.end_of_word
+    ),
+    Pattern("header", rf"{AUTHORIZED}([A-Za-z0-9._~+/=:-]{{8,}})", 1, judging.is_unschemed, judging.end_of_word),
     Pattern("header", rf"{AUTHORIZED}{SIGNED}([^\n'\\]{{12,}})", 1),
     Pattern(
         "header",
         rf"(?i){EDGE}{DOOR}(?:{QUOTE})?{GAP}[:=,]{GAP}(?:{QUOTE})?([A-Za-z0-9._~+/=-]{{8,}})",
         1,
-        _is_sent,
-        _end_of_word,
+        judging.is_sent,
+        judging.end_of_word,
     ),
     Pattern(
         "header", rf"(?i){EDGE}cookie(?:{QUOTE})?{GAP}:{GAP}(?:{QUOTE})?([A-Za-z0-9_.-]+=[^\s\"'\\][^\n\"'\\]{{7,}})", 1
     ),
-    Pattern("header", rf"(?i){EDGE}bearer[ \t]+([A-Za-z0-9._~+/=-]{{12,}})", 1, _is_sent, _end_of_word),
+    Pattern("header", rf"(?i){EDGE}bearer[ \t]+([A-Za-z0-9._~+/=-]{{12,}})", 1, judging.is_sent, judging.end_of_word),
     Pattern("header", rf"{CURL}(?:-[a-zA-Z]*[uU]|--user|--proxy-user){TO}[^\s:\"'\\]+:({TYPED})", 1),
     Pattern("header", rf"{CURL}(?:-[a-zA-Z]*b|--cookie){TO}([A-Za-z0-9_.-]+=[^\n\"'\\]{{8,}}){QUOTE}", 1),
     Pattern("assignment", rf"\b{MYSQL}\s(?:[^\n]*?\s)?-p(?:{QUOTE})?([^\s\"'\\]{{4,}})", 1),
-    Pattern("header", rf"{HTTPIE}(?:-a|--auth){TO}[^\s:\"'\\]+:({TYPED})", 1, _is_typed),
+    Pattern("header", rf"{HTTPIE}(?:-a|--auth){TO}[^\s:\"'\\]+:({TYPED})", 1, judging.is_typed),
     Pattern(
         "assignment",
         rf"\b(?:sshpass|(?:docker|podman)[ ]login|{MONGO})\b[^\n]*?\s-p{TO}([^\s\"'\\]{{4,}})",
         1,
-        _is_sent,
+        judging.is_sent,
     ),
-    Pattern("assignment", rf"-pass(?:in|out)?[ ]{{1,3}}(?:{QUOTE})?pass:([^\s\"'\\]{{4,}})", 1, _is_typed),
-    Pattern("assignment", rf"(?i)\b{SQL}\s+{QUOTE}([^\"'\\\n]{{4,100}}){QUOTE}", 1, _is_typed),
-    Pattern("assignment", rf"\bredis-cli\b[^\n]*?\s-a{TO}([^\s\"'\\]{{4,}})", 1, _is_sent),
+    Pattern("assignment", rf"-pass(?:in|out)?[ ]{{1,3}}(?:{QUOTE})?pass:([^\s\"'\\]{{4,}})", 1, judging.is_typed),
+    Pattern("assignment", rf"(?i)\b{SQL}\s+{QUOTE}([^\"'\\\n]{{4,100}}){QUOTE}", 1, judging.is_typed),
+    Pattern("assignment", rf"\bredis-cli\b[^\n]*?\s-a{TO}([^\s\"'\\]{{4,}})", 1, judging.is_sent),
     Pattern("assignment", r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+([^\s\\]{4,})", 1),
     Pattern(
         "assignment",
         rf"(?i)(\b(?:set[ ]-[a-z]+|setenv|config(?:ure)?[ ]set|(?-i:ENV))[ ]+{NAME}[ ]+)(?:{QUOTE})?({BARE}{{6,}})",
         2,
-        _is_assigned,
+        judging.is_assigned,
     ),
-    Pattern("assignment", rf"(?i)[_\"']auth(?:{QUOTE})?{GAP}[:=]{GAP}(?:{QUOTE})?({CODE}{{12,}})", 1, _is_login),
-    Pattern("assignment", rf"(?i)<{NAME}>([^<>\s]{{6,}})</", 1, _is_sent),
-    Pattern("assignment", rf"(?i)(?:name|key)={QUOTE}{NAME}{QUOTE}\s+value={QUOTE}([^\s\"'\\]{{6,}})", 1, _is_sent),
+    Pattern("assignment", rf"(?i)[_\"']auth(?:{QUOTE})?{GAP}[:=]{GAP}(?:{QUOTE})?({CODE}{{12,}})", 1, judging.is_login),
+    Pattern("assignment", rf"(?i)<{NAME}>([^<>\s]{{6,}})</", 1, judging.is_sent),
+    Pattern(
+        "assignment", rf"(?i)(?:name|key)={QUOTE}{NAME}{QUOTE}\s+value={QUOTE}([^\s\"'\\]{{6,}})", 1, judging.is_sent
+    ),
     Pattern(
         "assignment",
         rf"(?i)(?:name|key):{GAP}(?:{QUOTE})?{NAME}(?:{QUOTE})?(?:\s|\\n)+value:{GAP}(?:{QUOTE})?([^\s\"'\\]{{6,}})",
         1,
-        _is_sent,
+        judging.is_sent,
     ),
-    Pattern("assignment", rf"(?i){NAME}:[ ][|>][+-]?(?:\s|\\n)+([^\s\"'\\]{{6,}})", 1, _is_sent),
+    Pattern("assignment", rf"(?i){NAME}:[ ][|>][+-]?(?:\s|\\n)+([^\s\"'\\]{{6,}})", 1, judging.is_sent),
     Pattern(
-        "assignment", rf"(?im)^{GAP}(?:export )?(?-i:[A-Z])[A-Z0-9_]*?(?:{NAMED}){TAIL}=([^\s\"'`]{{6,}})", 1, _is_set
+        "assignment",
+        rf"(?im)^{GAP}(?:export )?(?-i:[A-Z])[A-Z0-9_]*?(?:{NAMED}){TAIL}=([^\s\"'`]{{6,}})",
+        1,
+        judging.is_set,
     ),
     Pattern(
         "assignment",
-        rf"(?i)({NAME}(?:{QUOTE})?(?:{GAP}(?:=>|:=|=|:|,)|\]{GAP}=){GAP}{QUOTE})((?:[^\s\"'\\]|\\[/u]){{6,}})",
+        rf"(?i)({NAME}(?:{QUOTE})?(?:{GAP}(?:=>|:=|=|:|,)|\]{GAP}=){GAP}{QUOTE})((?:[^\s\"'\\]|\\[/u0-9]){{6,}})",
         2,
-        _is_assigned,
-    ),
-    Pattern("assignment", rf"(?i)({NAME}(?:{QUOTE})?{GAP}(?:=>|:=|=|:){GAP})(\$?{BARE}{{6,}})", 2, _is_assigned),
-    Pattern("assignment", rf"(?i)(--?{NAME}[ \t]+)(?:{QUOTE})?({BARE}{{6,}})", 2, _is_assigned),
-    Pattern(
-        "assignment",
-        rf"(?i)(?:pass(?:word|wd|phrase)|secret)(?:{QUOTE})?{GAP}[:=]{GAP}'([^'\\\n]{{8,100}})'",
-        1,
-        _is_sent,
+        judging.is_assigned,
     ),
     Pattern(
         "assignment",
-        rf"(?i)(?:pass(?:word|wd|phrase)|secret)(?:{QUOTE})?{GAP}[:=]{GAP}\"([^\"\\\n]{{8,100}})\"",
-        1,
-        _is_sent,
+        rf"(?i)({NAME}(?:{QUOTE})?{GAP}(?:=>|:=|=|:){GAP})(\$?{BARE}{{6,}})",
+        2,
+        judging.is_assigned,
+        judging.end_of_value,
     ),
-    Pattern("random text", rf"(?i)\b(?:{NAMED})s?\b[^\n]{{0,24}}?[\s\"'`=:(]([A-Za-z0-9+/_=-]{{24,}})", 1, _is_random),
+    Pattern(
+        "assignment", rf"(?i)(--?{NAME}[ \t]+)(?:{QUOTE})?({BARE}{{6,}})", 2, judging.is_assigned, judging.end_of_value
+    ),
+    Pattern(
+        "assignment",
+        rf"(?i)({NAME}(?:{QUOTE})?{GAP}(?:=>|:=|=|:){GAP}|--?{NAME}[ \t]+)(\$?{BARE}{{1,5}}{SIGN}[^\s\"'`])",
+        2,
+        judging.is_strange,
+        judging.end_of_value,
+    ),
+    Pattern("assignment", rf"(?i){PHRASED}'((?:[^'\\\n]|\\.){{8,100}})'", 2, judging.is_phrase),
+    Pattern("assignment", rf"(?i){PHRASED}\"((?:[^\"\\\n]|\\.){{8,100}})\"", 2, judging.is_phrase),
+    Pattern(
+        "random text", rf"(?i)\b(?:{NAMED})s?\b[^\n]{{0,24}}?[\s\"'`=:(]([A-Za-z0-9+/_=-]{{24,}})", 1, judging.is_chance
+    ),
 )
 
 

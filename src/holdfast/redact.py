@@ -19,10 +19,11 @@ import msgspec
 
 from holdfast.density import is_dense
 from holdfast.encoded import BASE64, PERCENT, from_base64, from_percent
+from holdfast.harmless import SHORTEST
 from holdfast.known import forms
 from holdfast.linear import Regex, compiled
 from holdfast.members import is_told, items_of, members_of
-from holdfast.patterns import KEY, KEY_ENDS, KEY_LINE, MARKS, SHORTEST, Found, patterns
+from holdfast.patterns import KEY, KEY_ENDS, KEY_LINE, MARKS, Found, patterns
 from holdfast.secretive import is_header, is_secretive
 from holdfast.showing import shown
 from holdfast.sieve import is_suspect

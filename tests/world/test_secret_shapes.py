@@ -58,3 +58,96 @@ SENT = [
 def test_a_credential_is_found_behind_a_scheme_of_any_name(line: str) -> None:
     """The scheme was hidden, and the credential behind it stood there."""
     assert hides(line.format(2 * SECRET), 2 * SECRET)
+
+
+LINES = [
+    "db_password: {}\n",
+    "shop.password={}",
+    "  - DB_PASSWORD={}\n",
+    "docker run -e DB_PASSWORD={} shop",
+    "DB_PASSWORD={}",
+]
+LINES += ["tool --password {} --now", 'password = "{}"', "API_TOKEN: '{}'"]
+SIGNED = [
+    "Tr0ub&4dor3xyz",
+    "Tr0ub4dor&3xyz",
+    "ab$cd9efghijk",
+    "Tr0ub4dor$3xyz",
+    "*Tr0ub4dor3",
+    "%Tr0ub4dor3",
+    "Tr0ub4d,or3xyz",
+]
+SIGNED += ["Tr0ub4dor;3xyz", "Tr0ub4d(or3xyz", "Tr0ub4dor\\3xyz", "Tr0ub4dor>3xyz"]
+
+
+@pytest.mark.parametrize("line", LINES)
+@pytest.mark.parametrize("secret", SIGNED)
+def test_a_password_is_found_to_its_end_whatever_signs_it_holds(line: str, secret: str) -> None:
+    assert hides(line.format(secret), secret)
+
+
+AT_THE_END = ["Tr0u;b4dor3xyz", "ab(cd9efghijk", "abcdefgh(12345", "abcdefgh<12345", "ab,cd9efghijk", "API)key9key"]
+
+
+@pytest.mark.parametrize("secret", AT_THE_END)
+def test_what_code_would_not_end_a_line_with_is_a_password(secret: str) -> None:
+    assert hides(f"db_password: {secret}\nuser: shop", secret)
+
+
+PHRASES = ['API_KEY="{} {}"', "TOKEN='{} {}'", 'password="{}\\"{}"', 'DB_PASSWORD="{}\\n{}"', 'password: "[{}{}"']
+PHRASES += ["password = '<{}{}'", '"password": "{}\\\\{}"']
+
+
+@pytest.mark.parametrize("line", PHRASES)
+def test_a_secret_in_quotes_may_hold_blanks_escapes_and_brackets(line: str) -> None:
+    parts = "Tr0u" + "b4dor", "4dor3" + "xyz"
+    assert hides(line.format(*parts), parts[0])
+    assert hides(line.format(*parts), parts[1])
+
+
+# What is hidden of a line, and what else stands in it
+BESIDE = [
+    ("https://example.org/?access_token={}&page=2", "&page=2"),
+    ("Server=db;Password={};Database=shop", ";Database=shop"),
+    ("connect(user=a,password={},host=b)", ",host=b)"),
+    ("<p>password={}</p>", "</p>"),
+    ("(see password={}), and go on", "), and go on"),
+    ("password: {}; user: b", "; user: b"),
+    ("`password={}` is it", "` is it"),
+]
+
+
+@pytest.mark.parametrize(("line", "kept"), BESIDE)
+def test_what_stands_behind_a_password_stays(line: str, kept: str) -> None:
+    assert hides(line.format(SECRET))
+    assert redact(line.format(SECRET))[0].endswith(kept)
+
+
+CODE = [
+    "password=get_password()", "token: Token[str]", "password: Optional[str] = None", "token = parser.peek2()[1]",
+    "login(password=form.password,token=args.token2)", "f(tokens=3200).agent", "token: Vec<Token2>,", "token = foo2(bar,",
+    "password: <your-password-1>", 'password: "<the password 1>"', "password: {{ .Values.password1 }}",
+    "password: {password1}", "token: %(token_1)s", "password: ********", "PASSWORD=%PASSWORD_1%",
+    'token: "{{ the token 1 }}"', "password=ab$PASSWORD_1", "token=user${ID_1}", "secret: a.b2[c3]",
+    "tokens: list[dict[str,int64]]", "token: &Token2,", "API_TOKEN=read_token(path_2)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", CODE)
+def test_code_and_what_is_yet_to_be_filled_in_are_no_passwords(line: str) -> None:
+    for shape in ("{}", "so\n    {}\nit is", "+ {}"):
+        said = shape.replace("{}", line)
+        assert redact({"text": said}) == ({"text": said}, {})
+
+
+@pytest.mark.parametrize("secret", ["$tr0ng!Pass9", "$tr0ngPass9", "[Br4cket9x", "{Brace9xyz", "%9dkX72mLq"])
+def test_the_password_of_an_address_may_begin_with_any_sign(secret: str) -> None:
+    assert hides(f"postgres://shop:{secret}@db.example.org/shop", secret)
+
+
+@pytest.mark.parametrize(
+    "name", ["$DB_PASS", "${DB_PASS_1}", "$(cat a)", "{password}", "[password]", "<password>", "$dbPassword", "$1"]
+)
+def test_the_variable_in_an_address_is_no_password(name: str) -> None:
+    said = f"postgres://shop:{name}@db.example.org/shop"
+    assert redact(said) == (said, {})
