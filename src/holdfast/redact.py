@@ -11,7 +11,7 @@ from __future__ import annotations
 import bisect
 import functools
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from types import NoneType
 from typing import Any
 
@@ -22,7 +22,8 @@ from holdfast.encoded import BASE64, PERCENT, from_base64, from_percent
 from holdfast.harmless import SHORTEST
 from holdfast.known import forms
 from holdfast.linear import Regex, compiled
-from holdfast.members import is_told, items_of, members_of
+from holdfast.marking import mark, merged, with_marks, words_with_marks
+from holdfast.members import is_command, is_told, items_of, members_of
 from holdfast.patterns import KEY, KEY_ENDS, KEY_LINE, MARKS, Found, patterns
 from holdfast.secretive import is_header, is_secretive
 from holdfast.showing import shown
@@ -38,6 +39,7 @@ ROUNDS = 8  # until nothing more is found; a second round finds something only w
 BEGINNINGS = '{[" \t\r\n'
 PLAIN = (int, float, NoneType)  # values that are no text and hold none
 OPENING, CLOSING = ("{", "[", '"'), ("}", "]", '"')
+OF_LINES = ("header", "assignment")  # kinds of what a command line is given in words of their own
 PASSED = "surrogatepass"
 BETWEEN_TEXTS = "\n\0\n"  # a line and a word end and begin here, as they do with a text; nothing goes on over it
 
@@ -131,7 +133,7 @@ class Redactor:
         data = text.encode("utf-8", PASSED)
         found = self._spans(data) + self._encoded_spans(data, DEEPEST) if self._may_hold(data) else []
         line, at, findings = 1, 0, []
-        for start, end, kind in _merged(found):
+        for start, end, kind in merged(found):
             line, at = line + data.count(b"\n", at, start), start
             findings.append(Finding(kind, len(data[start:end].decode("utf-8", "replace")), line))
         return findings
@@ -150,12 +152,20 @@ class Redactor:
         if isinstance(value, str):
             return self._named_text(name, value, counts, depth)
         if isinstance(value, list | tuple):
-            return list(self._items(items_of(value, name), counts, depth))
+            words = self._command(value, counts) if is_command(value) else value
+            return list(self._items(items_of(words, name), counts, depth))
         if isinstance(value, dict):
             texts = [self._text(key, counts, depth) for key in value]
-            items = (self._value(item, counts, depth, called) for called, item in members_of(value))
+            items = (self._value(item, counts, depth, called) for called, item in members_of(value, name))
             return dict(zip(texts, items, strict=True))
         return value
+
+    def _command(self, words: Sequence[str], counts: Counts) -> list[str]:
+        """The words of a command line without what only the line as a whole shows to be a secret."""
+        line = [word.encode("utf-8", PASSED) for word in words]
+        found = [one for one in merged(self._spans(b" ".join(line))) if one.kind in OF_LINES]
+        counts.update(kind for _, _, kind in found)
+        return [word.decode("utf-8", PASSED) for word in words_with_marks(line, found)]
 
     def _items(self, items: Iterable[tuple[str, Any]], counts: Counts, depth: int) -> Iterator[Any]:
         """The items of a list; what a patch has of a private key are its lines, one by one."""
@@ -164,7 +174,7 @@ class Redactor:
         for name, item in items:
             line = item.encode("utf-8", PASSED) if isinstance(item, str) and len(item) < LONGEST_LINE else b"no line"
             in_key = in_key and of_it.fullmatch(line) is not None
-            yield _mark("private key") if in_key and item else self._value(item, counts, depth, name)
+            yield mark("private key") if in_key and item else self._value(item, counts, depth, name)
             if in_key or begins.search(line):
                 in_key = not ends.search(line)
 
@@ -173,7 +183,7 @@ class Redactor:
             return self._text(text, counts, depth)
         kind = "header" if is_header(name) else "assignment"
         counts[kind] += 1
-        return _mark(kind)
+        return mark(kind)
 
     def _text(self, text: str, counts: Counts, depth: int) -> str:
         if len(text) < SHORTEST:
@@ -197,11 +207,11 @@ class Redactor:
                 text = json.dumps(clean, ensure_ascii=False)
         data = text.encode("utf-8", PASSED)
         for _ in range(ROUNDS):
-            found = _merged(self._spans(data)) or _merged(self._encoded_spans(data, depth))
+            found = merged(self._spans(data)) or merged(self._encoded_spans(data, depth))
             if not found:
                 break
             counts.update(kind for _, _, kind in found)
-            data = _with_marks(data, found)
+            data = with_marks(data, found)
         return data.decode("utf-8", PASSED)
 
     def _spans(self, data: bytes) -> list[Found]:
@@ -255,10 +265,6 @@ def listed(text: str) -> list[str]:
     return [word for part in text.split() if (word := part.removesuffix(","))]
 
 
-def _mark(kind: str) -> str:
-    return f"[redacted {kind}]"
-
-
 def _gather(value: Any, texts: list[str]) -> bool:
     """All texts of a value, and of those that are JSON; True as soon as a member's name says that it is secret."""
     harmless = {""}  # names that promise nothing: most members have one of a few
@@ -280,9 +286,10 @@ def _gather(value: Any, texts: list[str]) -> bool:
                     inner.append(("", found))
             elif isinstance(value, dict):
                 texts += value
-                left += [member for member in members_of(value) if not isinstance(member[1], PLAIN)]
+                left += [member for member in members_of(value, name) if not isinstance(member[1], PLAIN)]
             elif isinstance(value, list | tuple):
                 left += items_of(value, name)
+                texts += [" ".join(value)] if is_command(value) else []
     return False
 
 
@@ -321,24 +328,3 @@ def _places(data: bytes, form: bytes) -> Iterator[int]:
     while at >= 0:
         yield at
         at = data.find(form, at + len(form))
-
-
-def _merged(found: list[Found]) -> list[Found]:
-    """Those that overlap as one, of the kind that was looked for first."""
-    result: list[Found] = []
-    order = {one: number for number, one in reversed(list(enumerate(found)))}
-    for one in sorted(found, key=lambda one: (one.start, -one.end)):
-        if result and one.start < result[-1].end:
-            first = min(result[-1], one, key=lambda each: order.get(each, 0))
-            result[-1] = Found(result[-1].start, max(result[-1].end, one.end), first.kind)
-        else:
-            result.append(one)
-    return result
-
-
-def _with_marks(data: bytes, found: list[Found]) -> bytes:
-    pieces, at = [], 0
-    for start, end, kind in found:
-        pieces += [data[at:start], _mark(kind).encode()]
-        at = end
-    return b"".join((*pieces, data[at:]))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+
 import pytest
 
 from holdfast.redact import Redactor
@@ -125,7 +128,8 @@ def test_what_stands_behind_a_password_stays(line: str, kept: str) -> None:
 
 CODE = [
     "password=get_password()", "token: Token[str]", "password: Optional[str] = None", "token = parser.peek2()[1]",
-    "login(password=form.password,token=args.token2)", "f(tokens=3200).agent", "token: Vec<Token2>,", "token = foo2(bar,",
+    "login(password=form.password,token=args.token2)", "f(tokens=3200).agent", "token: Vec<Token2>,",
+    "token = foo2(bar,",
     "password: <your-password-1>", 'password: "<the password 1>"', "password: {{ .Values.password1 }}",
     "password: {password1}", "token: %(token_1)s", "password: ********", "PASSWORD=%PASSWORD_1%",
     'token: "{{ the token 1 }}"', "password=ab$PASSWORD_1", "token=user${ID_1}", "secret: a.b2[c3]",
@@ -151,3 +155,49 @@ def test_the_password_of_an_address_may_begin_with_any_sign(secret: str) -> None
 def test_the_variable_in_an_address_is_no_password(name: str) -> None:
     said = f"postgres://shop:{name}@db.example.org/shop"
     assert redact(said) == (said, {})
+
+
+ARGUMENTS = [
+    ["mysql", "--password", "{}"],
+    ["-y", "server", "--api-key", "{}"],
+    ["tool", "--password", "{} and so on"],
+    ["curl", "-u", "admin:{}", "https://example.org"],
+    ["/usr/bin/mysql", "-uroot", "-p{}"],
+    ["sshpass", "-p", "{}", "ssh", "example.org"],
+    ["docker", "login", "-u", "shop", "-p", "{}"],
+]
+
+
+@pytest.mark.parametrize("words", ARGUMENTS, ids=" ".join)
+@pytest.mark.parametrize("shape", [lambda words: words, lambda words: {"argv": words}, json.dumps])
+def test_a_command_line_as_a_list_is_read_as_a_line(words: list[str], shape: Callable[[list[str]], object]) -> None:
+    clean, counts = redact(shape([word.format(SECRET) for word in words]))
+    assert SECRET[:5] not in json.dumps(clean)
+    assert words[0] in json.dumps(clean)
+    assert counts.total() == 1
+    assert redact(clean) == (clean, {})
+
+
+NO_ARGUMENTS: list[object] = [
+    ["tool", "--token", "--password", "--secret-name"],
+    ["tool", "--password", "the password of the shop"],
+    ["-    token", "+    token2 = parser.peek2()"],
+    ["ls", "-l", "docs/secrets1.md"],
+    {"password": {"type": "string", "description": "At least 8 characters", "minLength": 8}},
+    {"secrets": {"name": "shop-secret1", "version": "v1.2.3-beta1"}},
+    {"tokens": {"input": 12345, "model": "the first of 2 models"}},
+]
+
+
+@pytest.mark.parametrize("value", NO_ARGUMENTS, ids=json.dumps)
+def test_a_list_of_options_or_lines_and_a_schema_stay_as_they_are(value: object) -> None:
+    assert redact(value) == (value, {})
+
+
+@pytest.mark.parametrize(
+    "value", [{"password": {"value": SECRET}}, {"secrets": {"db": SECRET}}, {"tokens": {"ci": SECRET}}]
+)
+def test_what_stands_one_by_one_below_a_secretive_name_is_hidden(value: object) -> None:
+    clean, counts = redact(value)
+    assert SECRET not in json.dumps(clean)
+    assert counts == {"assignment": 1}
