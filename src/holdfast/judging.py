@@ -9,10 +9,14 @@ from holdfast import harmless
 from holdfast.extent import OPENING, is_last, is_name, is_torn, reach
 from holdfast.harmless import DIGITS, LETTERS, SHORTEST, WORDLY, is_code, is_filled_in, is_harmless, is_named
 from holdfast.linear import Match
+from holdfast.secretive import is_for
 
 SIGNS = b",;&<>(){}[]$"
 QUOTED = re.compile(rb"[\"'\n]")
+PARSED = re.compile(rb"[Tt]oken[ \t]*:[ \t]*[\"']")  # of a language: a word of it stands behind
+LONGEST_WORD = 12  # bytes of one
 LONGEST_LINE = 1000  # bytes in which a quote is looked for
+LONGEST_PHRASE = 100
 MOST_WORDS = 3  # of a secret with blanks: more are a sentence
 
 
@@ -81,7 +85,8 @@ def is_assigned(text: bytes, match: Match) -> bool:
         return False
     name = text[begin:start]
     if name[-1:] in (b'"', b"'"):
-        return after not in (b"(", b"[", b"{") and not is_enclosed(text, start)
+        is_parsed = value.isalpha() and len(value) < LONGEST_WORD and PARSED.fullmatch(name) is not None
+        return not is_parsed and after not in (b"(", b"[", b"{") and not is_enclosed(text, start)
     if is_code(value) or (after in (b"(", b"[", b"{") and is_name(value) and not is_torn(text, start, end)):
         return False
     if not value.translate(None, WORDLY + b"|").strip(LETTERS):  # one word or a choice of them, or an attribute
@@ -102,6 +107,8 @@ def is_enclosed(text: bytes, start: int) -> bool:
 def is_strange(text: bytes, match: Match) -> bool:
     """Whether a word that has a sign of code among its first is a password: code has a name before that."""
     begin, (start, end) = match.span(1)[0], match.span(2)
+    if text[begin:start].rstrip(b" \t")[-1:] not in (b"=", b":", b">") and text[begin : begin + 1] != b"-":
+        return False  # a name in a sentence
     value = text[start : reach(text, start, end, begin)]
     at = next((at for at, byte in enumerate(value) if byte in SIGNS and at), 0)
     head, sign = value[:at], value[at : at + 1]
@@ -118,7 +125,7 @@ def is_strange(text: bytes, match: Match) -> bool:
 def is_phrase(text: bytes, match: Match) -> bool:
     """Whether a text in quotes that has blanks or escapes in it is a secret: of a password any, of others two words."""
     name, value = (text[slice(*match.span(group))] for group in (1, 2))
-    if is_harmless(value) or value.isalpha():
+    if len(value) > LONGEST_PHRASE or is_harmless(value) or value.isalpha():
         return False
     if name.lower().endswith((b"password", b"passwd", b"passphrase", b"secret")):
         return True
@@ -130,6 +137,14 @@ def is_odd(word: bytes) -> bool:
     """Whether letters and digits take turns in a word as in no name."""
     has_both = any(byte in DIGITS for byte in word) and any(byte in LETTERS for byte in word)
     return len(word) >= SHORTEST and has_both and word.isalnum() and not is_name(word)
+
+
+def is_kept_for(text: bytes, match: Match) -> bool:
+    """Whether a name in capitals that says for what a secret is has one of letters and digits."""
+    name, value = (text[slice(*match.span(group))] for group in (1, 2))
+    is_mixed = any(byte in DIGITS for byte in value) and any(byte in LETTERS for byte in value)
+    is_other = is_harmless(value) or is_call(text, match.span(2)[0], value) or is_code(value)
+    return is_mixed and not is_other and is_for(name.decode())
 
 
 def end_of_value(text: bytes, match: Match) -> int:

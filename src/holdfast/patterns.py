@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from holdfast import judging
 from holdfast.linear import Match, Regex, compiled
-from holdfast.secretive import NAMED, TAIL
+from holdfast.secretive import FOR, NAMED, TAIL
 
 TOKENS = (
     r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b", r"LTAI[A-Za-z0-9]{12,}", r"gh[pousr]_[A-Za-z0-9]{30,}",
@@ -181,13 +181,20 @@ PATTERNS = (
     ),
     Pattern(
         "assignment",
-        rf"(?i)({NAME}(?:{QUOTE})?{GAP}(?:=>|:=|=|:){GAP}|--?{NAME}[ \t]+)(\$?{BARE}{{1,5}}{SIGN}[^\s\"'`])",
+        rf"(?i)({NAME}(?:(?:{QUOTE})?{GAP}(?:=>|:=|=|:){GAP}|[ \t]+))(\$?{BARE}{{1,5}}{SIGN}[^\s\"'`])",
         2,
         judging.is_strange,
         judging.end_of_value,
     ),
-    Pattern("assignment", rf"(?i){PHRASED}'((?:[^'\\\n]|\\.){{8,100}})'", 2, judging.is_phrase),
-    Pattern("assignment", rf"(?i){PHRASED}\"((?:[^\"\\\n]|\\.){{8,100}})\"", 2, judging.is_phrase),
+    Pattern("assignment", rf"(?i){PHRASED}'((?:[^'\\\n]|\\.){{8,}})'", 2, judging.is_phrase),
+    Pattern("assignment", rf"(?i){PHRASED}\"((?:[^\"\\\n]|\\.){{8,}})\"", 2, judging.is_phrase),
+    Pattern(
+        "assignment",
+        rf"\b({FOR})(?:{QUOTE})?{GAP}[:=]{GAP}(?:{QUOTE})?([^\s\"'`\\]{{8,}})",
+        2,
+        judging.is_kept_for,
+        judging.end_of_value,
+    ),
     Pattern(
         "random text", rf"(?i)\b(?:{NAMED})s?\b[^\n]{{0,24}}?[\s\"'`=:(]([A-Za-z0-9+/_=-]{{24,}})", 1, judging.is_chance
     ),

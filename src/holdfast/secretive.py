@@ -12,7 +12,22 @@ NAMED = (
     r"|(?:db|database|user|admin|root|login|sudo|become|ssh|s?ftp|smtp|mail|imap|ldap|http|proxy|auth|redis|mysql|mongo)"
     r"[_-]?pass"  # a first_pass is none
 )
-TAIL = r"s?(?:[_-]?(?:key|value|base|b64|base64|string|enc|[0-9]+))*"  # of a name: a token_count is no token
+# Of a name: a token_count is no token, but that of another place or time is one.
+TAIL = (
+    r"s?(?:[_-]?(?:key|value|base|b64|base64|string|enc|[0-9]+)"
+    r"|[_-](?:prod|production|dev|test|staging|old|new|ro|rw|v[0-9]+))*"
+)
+# In capitals, what it is for may stand behind; what is only told of it may, too.
+FOR = r"(?:PASSWORD|SECRET|TOKEN|API_KEY)(?:_[A-Z][A-Z0-9]*)+"
+TOLD = frozenset((
+    "AGE", "ALGORITHM", "ARN", "AUDIENCE", "BUDGET", "BYTES", "CHARS", "CLASS", "COUNT", "DAYS", "DIR", "ENDPOINT",
+    "ENV", "ERROR", "EXPIRATION", "EXPIRES", "EXPIRY", "FIELD", "FIELDS", "FILE", "FILENAME", "FORMAT", "HEADER",
+    "HEADERS", "HOST", "HOURS", "ID", "IDS", "ISSUER", "KIND", "LEN", "LENGTH", "LIFETIME", "LIMIT", "LIMITS", "LIST",
+    "LOCATION", "MANAGER", "MAX", "MIN", "MINUTES", "MODE", "NAME", "NAMES", "NUMBER", "OWNER", "PARAM", "PATH",
+    "PATTERN", "POLICY", "PREFIX", "PROVIDER", "REF", "REGEX", "REGION", "SCOPE", "SCOPES", "SECONDS", "SIZE",
+    "SOURCE", "STORE", "SUFFIX", "TIME", "TIMEOUT", "TTL", "TYPE", "TYPES", "URI", "URL", "USAGE", "USER", "USERNAME",
+    "VALIDATOR", "VALIDATORS", "VAR", "VERSION",
+))  # fmt: skip
 LONGEST_NAME = 200  # of what may be one, in characters
 SENT = r"(?:http[_-]|proxy[_-]|set[_-]|x[_-])?(?:authorization|cookie)"
 SECRETIVE = rf"(?i)(?:(?:{NAMED}){TAIL}|\A{SENT})\z"
@@ -21,7 +36,14 @@ HEADER = rf"(?i)\A(?:{SENT}|x-[a-z0-9-]*(?:{NAMED}){TAIL})\z"
 
 def is_secretive(name: str) -> bool:
     """Whether the name of a member or variable promises a secret."""
-    return len(name) < LONGEST_NAME and matches(SECRETIVE, name)  # or long names would fill the memory of them
+    return len(name) < LONGEST_NAME and (matches(SECRETIVE, name) or is_for(name))  # or long ones would fill the memory
+
+
+def is_for(name: str) -> bool:
+    """Whether a name in capitals says for what a secret is: `TOKEN_GITHUB`, and no `TOKEN_LIMIT`."""
+    return name.startswith(("PASSWORD_", "SECRET_", "TOKEN_", "API_KEY_")) and (
+        matches(rf"\A{FOR}\z", name) and TOLD.isdisjoint(name.split("_"))
+    )
 
 
 def is_header(name: str) -> bool:

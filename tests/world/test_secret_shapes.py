@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from holdfast.known import find_known
 from holdfast.redact import Redactor
 
 pytestmark = pytest.mark.promise(26)
@@ -201,3 +203,44 @@ def test_what_stands_one_by_one_below_a_secretive_name_is_hidden(value: object) 
     clean, counts = redact(value)
     assert SECRET not in json.dumps(clean)
     assert counts == {"assignment": 1}
+
+
+NAMES = ["DB_PASSWORD_PROD", "JWT_SECRET_OLD", "NPM_TOKEN_RO", "API_KEY_OPENAI", "TOKEN_GITHUB", "db_password_v2"]
+OTHER_NAMES = [
+    "TOKEN_LIMIT",
+    "SECRET_NAME",
+    "PASSWORD_MIN_LENGTH",
+    "token_count",
+    "TOKEN_EXPIRES_IN_DAYS",
+    "API_KEY_HEADER",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_promises_a_secret_though_it_says_where_or_for_what(name: str, tmp_path: Path) -> None:
+    for line in (f"{name}={SECRET}", f'  {name}: "{SECRET}"', f"docker run -e {name}={SECRET} shop"):
+        assert hides(line)
+    assert redact({name: SECRET}) == ({name: "[redacted assignment]"}, {"assignment": 1})
+    assert find_known({name: SECRET}, tmp_path) == {SECRET}
+
+
+@pytest.mark.parametrize("name", OTHER_NAMES)
+def test_what_is_told_of_a_secret_is_none(name: str, tmp_path: Path) -> None:
+    value = {"text": f"{name}={SECRET}", name: SECRET}
+    assert redact(value) == (value, {})
+    assert find_known({name: SECRET}, tmp_path) == set()
+
+
+ORDINARY = [
+    'fetch(u, {credentials: "include"})', "fetch(u, { credentials: 'same-origin' })", "Unexpected token: 'export'",
+    "def f(authorization: Optional[str] = Header(None)):", "authorization: Annotated[str, Header()]",
+    "const authorization = req.headers.authorization", "headers: { Authorization: authHeader }",
+    "axios.create({ headers: { Authorization: getToken() } })", 'authorization = request.headers.get("authorization")',
+    "const authorization: AuthState = useAuth()", "Authorization: role-based access control",
+    "authorization: AuthConfig;", "Authorization: see https://example.org/docs/v2/authorization",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", ORDINARY)
+def test_ordinary_code_that_speaks_of_credentials_stays_as_it_is(line: str) -> None:
+    assert redact({"text": line}) == ({"text": line}, {})
