@@ -40,3 +40,19 @@ def words_with_marks(words: Sequence[bytes], found: list[Found]) -> Iterator[byt
         inside = [one for one in found if one.start < end and one.end > at]
         yield with_marks(word, [Found(max(one.start - at, 0), min(one.end, end) - at, one.kind) for one in inside])
         at = end + 1
+
+
+def located(data: bytes, hidden: list[tuple[str, str]]) -> list[Found]:
+    """Where in a text that is JSON what was hidden in it stands; where it is written otherwise, behind the last."""
+    import json  # few commands look for any
+
+    found, at = [], 0
+    for kind, secret in hidden:
+        forms = {
+            json.dumps(secret, ensure_ascii=plain)[1:-1].encode("utf-8", "surrogatepass") for plain in (True, False)
+        }
+        places = [(place, len(form)) for form in forms for start in (at, 0) if (place := data.find(form, start)) >= 0]
+        at, length = places[0] if places else (at, 1)
+        found.append(Found(at, at + length, kind))
+        at += length
+    return found

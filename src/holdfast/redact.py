@@ -22,7 +22,7 @@ from holdfast.encoded import BASE64, PERCENT, from_base64, from_percent
 from holdfast.harmless import SHORTEST
 from holdfast.known import forms
 from holdfast.linear import Regex, compiled
-from holdfast.marking import mark, merged, with_marks, words_with_marks
+from holdfast.marking import located, mark, merged, with_marks, words_with_marks
 from holdfast.members import is_command, is_told, items_of, members_of
 from holdfast.patterns import KEY, KEY_ENDS, KEY_LINE, MARKS, Found, patterns
 from holdfast.secretive import is_header, is_secretive
@@ -66,6 +66,7 @@ class Redactor:
         self._left = 0
         self._passed: set[str] = set()  # texts without a secret: a call's are looked at again as those of its event
         self._room = REMEMBERED
+        self._noted: list[tuple[str, str]] | None = None  # of which kind, and what it was, for who asks where it stood
 
     @functools.cached_property
     def _percent(self) -> Regex:
@@ -126,12 +127,17 @@ class Redactor:
         return str(self.clean(text)[0])
 
     def find(self, text: str) -> list[Finding]:
-        """What would be hidden in a text."""
+        """What would be hidden in a text; of one that is JSON, also what only its members say."""
         return max((self._findings(form) for form in (text, *shown([text]))), key=len)
 
     def _findings(self, text: str) -> list[Finding]:
         data = text.encode("utf-8", PASSED)
         found = self._spans(data) + self._encoded_spans(data, DEEPEST) if self._may_hold(data) else []
+        if _inside(text) is not None:
+            self._noted = []
+            self.clean(text)
+            found += located(data, self._noted)
+            self._noted = None
         line, at, findings = 1, 0, []
         for start, end, kind in merged(found):
             line, at = line + data.count(b"\n", at, start), start
@@ -163,8 +169,11 @@ class Redactor:
     def _command(self, words: Sequence[str], counts: Counts) -> list[str]:
         """The words of a command line without what only the line as a whole shows to be a secret."""
         line = [word.encode("utf-8", PASSED) for word in words]
-        found = [one for one in merged(self._spans(b" ".join(line))) if one.kind in OF_LINES]
-        counts.update(kind for _, _, kind in found)
+        joined = b" ".join(line)
+        found = [one for one in merged(self._spans(joined)) if one.kind in OF_LINES]
+        for start, end, kind in found:
+            counts[kind] += 1
+            self._note(kind, joined[start:end].decode("utf-8", PASSED))
         return [word.decode("utf-8", PASSED) for word in words_with_marks(line, found)]
 
     def _items(self, items: Iterable[tuple[str, Any]], counts: Counts, depth: int) -> Iterator[Any]:
@@ -183,7 +192,12 @@ class Redactor:
             return self._text(text, counts, depth)
         kind = "header" if is_header(name) else "assignment"
         counts[kind] += 1
+        self._note(kind, text)
         return mark(kind)
+
+    def _note(self, kind: str, secret: str) -> None:
+        if self._noted is not None:
+            self._noted.append((kind, secret))
 
     def _text(self, text: str, counts: Counts, depth: int) -> str:
         if len(text) < SHORTEST:
@@ -210,7 +224,9 @@ class Redactor:
             found = merged(self._spans(data)) or merged(self._encoded_spans(data, depth))
             if not found:
                 break
-            counts.update(kind for _, _, kind in found)
+            for start, end, kind in found:
+                counts[kind] += 1
+                self._note(kind, data[start:end].decode("utf-8", PASSED))
             data = with_marks(data, found)
         return data.decode("utf-8", PASSED)
 

@@ -485,3 +485,22 @@ def test_files_are_looked_at_before_anything_is_stored(project: Workspace) -> No
         ("token", f"{project.root}/a/config.yml:2", 40)
     ]
     assert holdfast.scan(project, str(project.root / "b.bin")).skipped == 1
+
+
+def test_scan_finds_in_a_file_of_json_all_that_would_be_hidden(project: Workspace) -> None:
+    """A header was known by its name where it was stored, and not where a file was looked at."""
+    secret = "correct9" + "Horse"
+    config = {
+        "headers": {"Authorization": f"Splunk {secret}"},
+        "env": [{"name": "DB_PASSWORD", "value": secret}],
+        "passwords": [f"{secret}!"],
+        "args": ["curl", "-u", f"shop:{secret}2"],
+        "secret": {"value": f'{secret}"\n'},
+        "plain": f"password={secret}3",
+    }
+    put(project.root, {"config.json": json.dumps(config, indent=1)})
+    lines = (project.root / "config.json").read_text().split("\n")
+    found = holdfast.scan(project, str(project.root / "config.json")).secrets
+    assert len(found) == project.redactor.clean(json.dumps(config))[1].total() == 6
+    for one in found:
+        assert secret in lines[int(one.where.rpartition(":")[2]) - 1], one
