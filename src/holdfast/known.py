@@ -19,6 +19,9 @@ OWN_FILES = (".env", ".env.local")  # which most projects do not commit
 LONGEST = 8192  # characters of a value
 LOST = "\ufffd"  # what was no text
 PLAIN_WORD = 12  # letters below which a word is no secret
+# What encoders of JSON write as codes: of Go, of Gson and of .NET. Others put a stroke before a slash.
+ESCAPED = [{ord(sign): f"\\u{ord(sign):04{case}}" for sign in signs} for signs, case in (("&<>", "x"), ("&<>='", "x"))]
+ESCAPED += [{ord(sign): f"\\u{ord(sign):04X}" for sign in "&<>+'`"}]
 PART = r"(?:[A-Z]?[a-z]+|[A-Z]+)"
 NAME = re.compile(rf"{PART}(?:[_-]{PART})*|[A-Z]?[a-z]{{3,}}[A-Z][a-z]+")  # of more capitals is what chance made
 
@@ -56,12 +59,15 @@ def _in_turn(found: list[list[str]]) -> Iterator[str]:
 def forms(value: str) -> Iterator[str]:
     """A value as it stands, and as JSON, addresses and base64 show it, also inside something longer."""
     import base64
+    import html
     import json  # few commands know any
 
     yield from (value, quote(value, safe="", errors="replace"), quote(value, errors="replace"))
     yield quote_plus(value, errors="replace")
+    yield html.escape(value)
     for escaped in (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]):
-        yield from (escaped, json.dumps(escaped)[1:-1], json.dumps(escaped, ensure_ascii=False)[1:-1])
+        for written in {escaped, escaped.replace("/", "\\/"), *(escaped.translate(signs) for signs in ESCAPED)}:
+            yield from (written, json.dumps(written)[1:-1], json.dumps(written, ensure_ascii=False)[1:-1])
     data = value.encode("utf-8", "surrogateescape")
     for before in range(3):  # what stands before it in the same base64 shifts its letters
         whole = base64.b64encode(b"\0" * before + data)

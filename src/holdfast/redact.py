@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from holdfast.density import is_dense
-from holdfast.encoded import BASE64, PERCENT, from_base64, from_percent
+from holdfast.encoded import BASE64, FULL, LINES, PERCENT, from_base64, from_percent, wrapped
 from holdfast.harmless import SHORTEST
 from holdfast.known import forms
 from holdfast.linear import Regex, compiled
@@ -67,6 +67,10 @@ class Redactor:
         self._passed: set[str] = set()  # texts without a secret: a call's are looked at again as those of its event
         self._room = REMEMBERED
         self._noted: list[tuple[str, str]] | None = None  # of which kind, and what it was, for who asks where it stood
+
+    @functools.cached_property
+    def _wrapped(self) -> Regex:
+        return compiled(LINES)
 
     @functools.cached_property
     def _percent(self) -> Regex:
@@ -257,14 +261,22 @@ class Redactor:
     def _encoded_spans(self, data: bytes, depth: int) -> list[Found]:
         """Words that hold a secret once they are decoded."""
         found = []
-        ways = [(self._encoded, from_base64), *([(self._percent, from_percent)] if b"%" in data else [])]
-        for regex, decode in ways if depth else ():
-            for match in regex.finditer(data):
-                start, end = match.span()
-                plain = decode(data[start:end])
-                if plain and (inner := self._spans(plain) or self._encoded_spans(plain, depth - 1)):
-                    found.append(Found(start, end, inner[0].kind))
+        for start, end, plain in self._decoded(data) if depth else ():
+            if plain and (inner := self._spans(plain) or self._encoded_spans(plain, depth - 1)):
+                found.append(Found(start, end, inner[0].kind))
         return [one for one in found if not self._is_allowed(data[one.start : one.end])]
+
+    def _decoded(self, data: bytes) -> Iterator[tuple[int, int, bytes | None]]:
+        is_wrapped = False
+        for match in self._encoded.finditer(data):
+            start, end = match.span()
+            is_wrapped = is_wrapped or end - start >= FULL
+            yield start, end, from_base64(data[start:end])
+        for start, end, word in wrapped(data, self._wrapped) if is_wrapped else ():
+            yield start, end, from_base64(word)
+        for match in self._percent.finditer(data) if b"%" in data else ():
+            start, end = match.span()
+            yield start, end, from_percent(data[start:end])
 
 
 def check_pattern(source: str) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -244,3 +246,35 @@ ORDINARY = [
 @pytest.mark.parametrize("line", ORDINARY)
 def test_ordinary_code_that_speaks_of_credentials_stays_as_it_is(line: str) -> None:
     assert redact({"text": line}) == ({"text": line}, {})
+
+
+KNOWN = "tQ7/hW+9kZ" + "&pl<'=="
+SIGNS = {"&": "\\u0026", "<": "\\u003c", "'": "\\u0027", "=": "\\u003d", "+": "\\u002B"}
+WRITTEN = {
+    "Go": ("&<", "time=1 body={}"),
+    "Gson": ("&<='", "INFO {}"),
+    "two lines of Go": ("&<", '{"a":1}\n{}'),
+    "JSON in JSON": ("&<", json.dumps("INFO {}")[1:-1]),
+}
+
+
+@pytest.mark.parametrize(("signs", "line"), WRITTEN.values(), ids=WRITTEN)
+def test_a_known_value_is_found_as_any_encoder_of_json_writes_it(signs: str, line: str) -> None:
+    written = "".join(SIGNS[sign] if sign in signs else sign for sign in KNOWN)
+    for form in (written, written.replace("&", "\\u0026"), KNOWN.replace("/", "\\/"), html.escape(KNOWN)):
+        clean, counts = Redactor([KNOWN]).clean(line.replace("{}", f'{{"k":"{form}"}}'))
+        assert "hW+9kZ" not in clean
+        assert counts == {"known value": 1}
+
+
+@pytest.mark.parametrize("before", range(40, 60))
+@pytest.mark.parametrize("size", [64, 76])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\\n", "\n    "])
+def test_a_secret_that_goes_on_over_the_end_of_a_line_of_base64_is_found(before: int, size: int, end: str) -> None:
+    word = base64.b64encode(f"{'a' * before}{KNOWN}{'b' * 70}".encode()).decode()
+    lines = [word[at : at + size] for at in range(0, len(word), size)]
+    clean, counts = Redactor([KNOWN]).clean(f"It is:{end}{end.join(lines)}{end}and goes on")
+    assert counts.total() == 1
+    assert [line for line in lines if line in clean] != lines
+    assert clean.startswith("It is:")
+    assert clean.endswith("and goes on")
