@@ -19,7 +19,16 @@ LONGEST_ENDING = 5  # of the name of a file
 CLOSED = {b"<": b">", b"{": b"}", b"[": b"]", b"%": b"%", b"(": b")"}  # around what is yet to be filled in
 FORMATS = (b"%s", b"%d", b"%v", b"%(", b"%{", b"#{")
 AFTER_NAMES = b"/.:$[-=+|?("  # what follows a variable in a path, a template or code
-PLACEHOLDERS = (b"undefined", b"required", b"optional", b"password", b"passwd", b"xxxxxx", b"xxxxxxxx", b"...")
+PLACEHOLDERS: tuple[bytes, ...] = (
+    b"undefined",
+    b"required",
+    b"optional",
+    b"password",
+    b"passwd",
+    b"xxxxxx",
+    b"xxxxxxxx",
+    b"...",
+)
 PLACEHOLDERS += (b"include", b"same-origin")  # which credentials a browser sends along
 
 
