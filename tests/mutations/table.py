@@ -473,7 +473,7 @@ SECRETS = [
      'BETWEEN_TEXTS = "\\0"',
      of("world/test_redact", "a_secret_is_found_in_each_of_many_texts_as_in_one")),
     ("a pattern of the user's, in each text", "redact.py",
-     " or self._is_owned(fresh):",
+     " or self._is_owned(looked_at):",
      ":",
      of("world/test_redact", "a_pattern_of_the_users_may_say_where_a_text_begins_and_ends")),
     ("the first of many passwords in a line", "patterns.py",
