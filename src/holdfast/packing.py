@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from holdfast.delta import difference, is_alike, patch
+from holdfast.density import sparse
 from holdfast.errors import Damaged
 from holdfast.hashing import hexdigest
 from holdfast.model import Body
@@ -45,7 +46,7 @@ def pack(body: Body) -> tuple[bytes, dict[bytes, bytes]]:
 def unpack(data: bytes, fetch: Callable[[bytes], bytes | None]) -> Body:
     """The body again; `fetch` finds a large value by its hash."""
     try:
-        body = _put_back(decode(expand(data)), fetch)
+        body = _put_back(decode(sparse(expand(data))), fetch)
     except UNREADABLE as error:
         raise Damaged("The body of an event cannot be read", [("error", error)], WAYS) from error
     if not isinstance(body, dict):
@@ -111,7 +112,7 @@ def combine(base: bytes, data: bytes) -> bytes:
 
 def thin(data: bytes, places: Collection[str], fetch: Callable[[bytes], bytes | None]) -> bytes | None:
     """A stored body without the long texts in these places, of which the sizes stay; None where there are none."""
-    body = decode(expand(data))
+    body = decode(sparse(expand(data)))
     if not isinstance(body, dict):
         return None
     small = {key: _thinned(value, fetch) if key in places else value for key, value in body.items()}

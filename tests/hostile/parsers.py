@@ -481,9 +481,7 @@ PARSERS = {
     ),
     "stored body": Parser([BODY, b"\0{}", *BLOBS.values()], read_stored),
     "stored difference": Parser([DIFFERENCE], read_difference),
-    "difference": Parser(
-        [msgspec.msgpack.encode(delta.difference(BASE, CHANGED))], patch, (ValueError, msgspec.DecodeError)
-    ),
+    "difference": Parser([msgspec.msgpack.encode(delta.difference(BASE, CHANGED))], patch, packing.UNREADABLE),
     "pack": Parser([PACK], read_pack),
     "list beside a tree": Parser([BESIDE], check_beside),
     "page of the database": Parser([leaf_page()], read_leaves),

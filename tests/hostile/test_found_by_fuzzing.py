@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import archive, density, fence, intake, redact, retelling, salvage, searching, transcript
-from holdfast.errors import HoldfastError
+from holdfast import archive, density, fence, intake, packing, redact, retelling, salvage, searching, transcript
+from holdfast.errors import Damaged, HoldfastError
 from holdfast.faces import Unreadable, read_face
 from holdfast.layouts.orchestrator import SESSION
 from holdfast.objects import Format, Known
@@ -316,6 +316,18 @@ def test_a_backup_whose_head_says_that_its_name_is_huge_is_refused_at_once(kind:
         with pytest.raises(HoldfastError, match="no part of one"):
             archive.read_archive(tmp_path / "bomb", lambda _: None)
         assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_stored_event_of_more_values_than_anybody_uses_is_damage_and_takes_no_memory() -> None:
+    """Twenty megabytes of short lists, in a database that somebody brought, took 600 MB."""
+    body = b'{"text":[' + b"[0]," * density.MOST + b"0]}"
+    tracemalloc.start()
+    try:
+        with pytest.raises(Damaged, match="The body of an event cannot be read"):
+            packing.unpack(packing.PLAIN + body, lambda _: None)
+        assert tracemalloc.get_traced_memory()[1] < 2 * len(body)
     finally:
         tracemalloc.stop()
 
