@@ -30,9 +30,11 @@ from holdfast.model import Body, Draft, Run
 from holdfast.packing import UNREADABLE
 from holdfast.pruning import LEFTOVER, prune
 from holdfast.shadow import Shadow
+from holdfast.sharing import remove_shared
 from holdfast.teaming import root_of
 from holdfast.teamwork import LAYOUT as TEAM
 from holdfast.text import path_text
+from holdfast.tidying import named_objects
 from holdfast.workspace import Workspace, open_workspace
 
 ORCHESTRATOR = "orchestrator"  # a layout
@@ -208,7 +210,7 @@ def finish(workspace: Workspace, purge: Purge) -> Purged:
     _clear_worktrees(workspace, purge)
     if (place / "git").exists():
         shadow = Shadow(place, workspace.root, workspace.worktree)
-        pruned = prune(shadow, place, workspace.progress)
+        pruned = prune(shadow, place, workspace.progress, named_objects(workspace))
         result.freed, result.waiting = max(0, pruned.before - pruned.after), pruned.waiting
     workspace.progress("purging", 2, 4)
     result.copies = [path_text(path) for path in _remove_copies(workspace, purge)]
@@ -230,7 +232,8 @@ def hide(workspace: Workspace, home: Workspace | None, run: str, shown: list[str
     if home is not None:
         there = [path for path in shown if _shows(home.root, path, run)]
         for path in there:
-            files.remove(home.root / path, home.root)
+            if (data := files.read(home.root / path, root=home.root)) is not None:
+                remove_shared(home.root / path, data, home.root)
         teampurging.forget(home, run, there)
     if home is not workspace:
         if home is not None:

@@ -141,12 +141,16 @@ def _dropped(journal: Journal, worktree: str) -> set[int]:
     return {number for id, number in made.items() if id in dropped}
 
 
-def _give_back(workspace: Workspace, result: Tidied) -> Tidied:
+def named_objects(workspace: Workspace) -> set[str]:
+    """The objects by which the journal knows its checkpoints, whatever has become of our refs."""
     with workspace.reading() as journal:
-        named = {id for made in journal.list_checkpoints() for id in (made.tree, made.beside, made.staged) if id}
+        return {id for made in journal.list_checkpoints() for id in (made.tree, made.beside, made.staged) if id}
+
+
+def _give_back(workspace: Workspace, result: Tidied) -> Tidied:
     shadow = Shadow(workspace.place, workspace.root, workspace.worktree)
     try:
-        pruned = prune(shadow, workspace.place, workspace.progress, named)
+        pruned = prune(shadow, workspace.place, workspace.progress, named_objects(workspace))
     except HoldfastError as error:
         raise Trouble(
             "The space of dropped checkpoints could not be given back",

@@ -189,6 +189,21 @@ def test_a_copy_that_speaks_of_the_run_goes_though_its_date_is_from_before(proje
     assert [row.id for row in holdfast.runs(project).runs] == [other], "what speaks of others alone is left, and whole"
 
 
+@pytest.mark.promise(11)
+def test_checkpoints_of_other_runs_stay_though_the_ref_that_names_them_was_lost(project: Workspace) -> None:
+    holdfast.start(project, "another")
+    put(project.root, {"a.txt": "of another\n"})
+    kept = take(project)
+    run = planted(project)
+    (project.root / ".git/refs/holdfast/main").unlink()
+    holdfast.delete(project, run, purge=True)
+    holdfast.repair(project)
+    put(project.root, {"a.txt": "spoiled\n"})
+    holdfast.restore(project, kept.id)
+    assert (project.root / "a.txt").read_text() == "of another\n"
+    assert hits(project.place, CANARY) == []
+
+
 def test_session_file_of_an_orchestrator_goes_with_its_run(project: Workspace) -> None:
     run = holdfast.start(project, CANARY, layout="orchestrator").run.id
     file = project.root / ".claude/orchestrator-session.json"
