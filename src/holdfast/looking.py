@@ -5,6 +5,7 @@ What a file looked like when it was stored is remembered, so that it is read aga
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -19,6 +20,7 @@ from msgspec import Struct
 from holdfast import inside
 from holdfast.beside import Beside, is_temporary
 from holdfast.borders import is_within
+from holdfast.errors import HoldfastError
 from holdfast.filters import filtered
 from holdfast.git import Git, Reader
 from holdfast.objects import BLOB, DIRECTORY, TREE, Entry, Known, format_tree
@@ -168,7 +170,9 @@ class Looking:
             return
         if not os.path.isdir(place + b"/.git"):  # a file, which leads to what knows it by the name that it has
             place = self.full(path)
-        self.beside.links[path] = Repository(Path(os.fsdecode(place))).head().commit or ""
+        self.beside.links[path] = ""
+        with contextlib.suppress(HoldfastError):  # what is odd in another repository stops no checkpoint of this one
+            self.beside.links[path] = Repository(Path(os.fsdecode(place))).head().commit or ""
 
     def note_tracked(
         self, tracked: list[Tracked], index_time: int, sizes: dict[bytes, bytes], converted: set[bytes]

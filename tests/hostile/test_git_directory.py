@@ -322,6 +322,37 @@ def add_to_index(index: Path, path: bytes) -> None:
 LEADING = ["../secret", "{}/secret", ".git/config", ".git/../../secret", "./../secret"]
 
 
+def a_link(git: Path) -> None:
+    (git / "HEAD").symlink_to("/etc/passwd")
+
+
+def a_directory(git: Path) -> None:
+    (git / "HEAD").mkdir()
+
+
+def a_giant(git: Path) -> None:
+    (git / "HEAD").write_bytes(b"a" * (3 << 20))
+
+
+def a_branch_that_is_a_link(git: Path) -> None:
+    (git / "HEAD").write_text("ref: refs/heads/x\n")
+    (git / "refs/heads").mkdir(parents=True)
+    (git / "refs/heads/x").symlink_to("/etc/passwd")
+
+
+def branches_that_are_a_link(git: Path) -> None:
+    (git / "HEAD").write_text("ref: refs/heads/x\n")
+    (git / "packed-refs").symlink_to("/etc/passwd")
+
+
+@pytest.mark.promise(6)
+@pytest.mark.parametrize("odd", [a_link, a_directory, a_giant, a_branch_that_is_a_link, branches_that_are_a_link])
+def test_what_is_odd_in_a_repository_inside_stops_no_checkpoint(odd: Callable[[Path], None], repository: Path) -> None:
+    (repository / "sub/.git").mkdir(parents=True)
+    odd(repository / "sub/.git")
+    call("checkpoint", directory=repository).ok()
+
+
 @pytest.mark.promise(20, 22)
 @pytest.mark.parametrize("path", LEADING)
 def test_an_index_that_names_what_is_none_of_the_worktrees_lets_nothing_in(
