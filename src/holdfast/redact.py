@@ -12,33 +12,27 @@ import bisect
 import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from types import NoneType
 from typing import Any
 
 import msgspec
 
-from holdfast.density import is_dense
 from holdfast.encoded import BASE64, FULL, LINES, PERCENT, from_base64, from_percent, wrapped
 from holdfast.harmless import SHORTEST
 from holdfast.known import forms
 from holdfast.linear import Regex, compiled
 from holdfast.marking import located, mark, merged, with_marks, words_with_marks
 from holdfast.members import is_command, is_told, items_of, members_of
+from holdfast.nesting import DEEPEST, gather, value_in
 from holdfast.patterns import KEY, KEY_ENDS, KEY_LINE, MARKS, Found, patterns
-from holdfast.secretive import is_header, is_secretive
+from holdfast.secretive import is_header
 from holdfast.showing import shown
 from holdfast.sieve import is_suspect
 
 BUDGET = 64 << 20  # bytes of text in one value; what comes after them is not looked at, and therefore not kept
 REMEMBERED = 4 << 20  # characters of texts that need not be looked at again
-DEEPEST = 4  # texts inside texts
-NESTED = 100  # lists and objects in each other; a text that holds more is no JSON that anybody wrote
 SHORT, ROOM = 200, 1 << 18  # bytes of a form that is part of one pattern, and of all of them together
 LONGEST_LINE = 1000  # characters of a private key's line
 ROUNDS = 8  # until nothing more is found; a second round finds something only where a mark made a border
-BEGINNINGS = '{[" \t\r\n'
-PLAIN = (int, float, NoneType)  # values that are no text and hold none
-OPENING, CLOSING = ("{", "[", '"'), ("}", "]", '"')
 OF_LINES = ("header", "assignment")  # kinds of what a command line is given in words of their own
 PASSED = "surrogatepass"
 BETWEEN_TEXTS = "\n\0\n"  # a line and a word end and begin here, as they do with a text; nothing goes on over it
@@ -96,13 +90,13 @@ class Redactor:
     def is_clean(self, values: Iterable[Any]) -> bool:
         """Whether there is nothing to hide in any of them. To look at many together takes a fraction of the time."""
         texts: list[str] = []
-        if any(_gather(value, texts) for value in values):
+        if any(gather(value, texts) for value in values):
             return False
         fresh = set(texts) - self._passed
         if not fresh:
             return True
         again: list[str] = []
-        if any(_gather(form, again) for form in shown(fresh)):
+        if any(gather(form, again) for form in shown(fresh)):
             return False
         looked_at = fresh.union(again)
         data = BETWEEN_TEXTS.join(looked_at).encode("utf-8", PASSED)
@@ -137,7 +131,7 @@ class Redactor:
     def _findings(self, text: str) -> list[Finding]:
         data = text.encode("utf-8", PASSED)
         found = self._spans(data) + self._encoded_spans(data, DEEPEST) if self._may_hold(data) else []
-        if _inside(text) is not None:
+        if value_in(text) is not None:
             self._noted = []
             self.clean(text)
             found += located(data, self._noted)
@@ -216,7 +210,7 @@ class Redactor:
         return text
 
     def _hidden(self, text: str, counts: Counts, depth: int) -> str:
-        if depth and (inner := _inside(text)) is not None:
+        if depth and (inner := value_in(text)) is not None:
             before = counts.total()
             clean = self._value(inner, counts, depth - 1)
             if counts.total() != before:
@@ -291,51 +285,6 @@ def check_pattern(source: str) -> str | None:
 def listed(text: str) -> list[str]:
     """The patterns in a setting: with spaces between, and commas where they were a list."""
     return [word for part in text.split() if (word := part.removesuffix(","))]
-
-
-def _gather(value: Any, texts: list[str]) -> bool:
-    """All texts of a value, and of those that are JSON; True as soon as a member's name says that it is secret."""
-    harmless = {""}  # names that promise nothing: most members have one of a few
-    inner = [("", value)]
-    for depth in reversed(range(DEEPEST + 1)):
-        left, inner = inner, []
-        while left:
-            name, value = left.pop()
-            if isinstance(value, str):
-                if len(value) < SHORTEST:
-                    continue
-                texts.append(value)
-                if name not in harmless:
-                    if is_told(name, value):
-                        return True
-                    if not is_secretive(name):
-                        harmless.add(name)
-                if depth and value[0] in BEGINNINGS and (found := _inside(value)) is not None:
-                    inner.append(("", found))
-            elif isinstance(value, dict):
-                texts += value
-                left += [member for member in members_of(value, name) if not isinstance(member[1], PLAIN)]
-            elif isinstance(value, list | tuple):
-                left += items_of(value, name)
-                texts += [" ".join(value)] if is_command(value) else []
-    return False
-
-
-def _inside(text: str) -> Any:
-    """What a text that is JSON holds; None for any other."""
-    bare = text.strip()
-    if not bare.startswith(OPENING) or not bare.endswith(CLOSING) or is_dense(bare):
-        return None
-    try:
-        value = msgspec.json.decode(bare)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None
-    return None if bare.count("{") + bare.count("[") > NESTED and _is_deeper(value, NESTED) else value
-
-
-def _is_deeper(value: Any, depth: int) -> bool:
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return depth == 0 or any(_is_deeper(item, depth - 1) for item in inside)
 
 
 def _literals(known: Iterable[str]) -> tuple[Regex | None, list[bytes]]:

@@ -72,6 +72,7 @@ FUZZED = {
     "reach": GIT,
     "receiving": "sealed run",
     "records": "FABER state",
+    "nesting": "hidden text",
     "redact": "hidden text",
     "remains": "damaged pack",
     "reshelving": "it reads objects that git has just written for us",
