@@ -33,6 +33,8 @@ class Inside(NamedTuple):
 
 def resolve(root: Path, path: str) -> Inside:
     """Where a path leads, all links followed."""
+    if "\0" in path:
+        raise Outside("is not a file of the project")
     found = _plain(root, path) or _followed(root, path)
     parts = found.path.split(os.sep)
     if parts[0] == os.pardir or any(part.lower() in FORBIDDEN for part in parts):

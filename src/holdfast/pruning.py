@@ -65,7 +65,7 @@ def merge(shadow: Shadow) -> int:
 
 def hold_packs(place: Path, patience: float) -> contextlib.AbstractContextManager[None]:
     """Let no pack of ours go for a while but by our own hand. It comes before the locks of worktrees."""
-    return files.lock(place / "packs.lock", patience)
+    return files.lock(place / "packs-lock", patience)
 
 
 def prune(shadow: Shadow, place: Path, say: Say, named: Iterable[str] = ()) -> Pruned:

@@ -80,7 +80,8 @@ def plan_restore(shadow: Shadow, now: State, then: State, paths: Iterable[bytes]
     wanted = list(paths)
     here, there = now[1], then[1]
     changes = {change.path: change for change in _changes(shadow.reader, now, then, wanted)}
-    for path in there.skipped:
+    closed = {path for path in here.skipped if path in changes and not shadow.stands(path)}
+    for path in there.skipped.keys() | closed:
         changes.pop(path, None)
     for path in [path for path in changes if is_behind(path, shadow.borders)]:  # kept by a version that knew none
         del changes[path]
@@ -195,6 +196,8 @@ def left_alone(
         why = "was too large to be kept" if size > limit else "was not kept"
         state = "has changed" if stands(path) else "is gone"
         found[path] = "" if here.skipped.get(path) == size else f"{state}; it {why} ({size:,} bytes)"
+    for path in here.skipped.keys() - there.skipped.keys():
+        found[path] = "" if stands(path) else "cannot be reached"
     return {path: why for path, why in sorted(found.items()) if why and is_within(path, paths)}
 
 

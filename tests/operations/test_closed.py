@@ -82,6 +82,7 @@ def test_a_restore_while_a_directory_is_closed_leaves_it_alone(held: Workspace, 
     done = humbly("restore", one.id, "--yes")
     (held.root / "d").chmod(0o755)
     assert done.returncode == 0, done.stderr
+    assert "d/f cannot be reached" in done.stderr
     assert ((held.root / "a").read_text(), (held.root / "d/f").read_text()) == ("a", "hours of work")
 
 

@@ -242,6 +242,6 @@ def test_no_pack_goes_while_somebody_needs_them_all(
         "repair": lambda: reshelving.reshelve(impatient, found),
         "prune": lambda: pruned(impatient),
     }
-    hold(impatient.place / "packs.lock")
+    hold(impatient.place / "packs-lock")
     with pytest.raises(Busy):
         works[work]()

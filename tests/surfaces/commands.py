@@ -203,7 +203,7 @@ CASES = [
         ("../kept.tar.gz", "--yes"),
         "/.*/kept.tar.gz\n",
         r"Kept and verified: 2 runs, [0-9]+ events, [0-9]+ checkpoints?, in [0-9.]+ MB\n",
-        "path size runs events checkpoints format",
+        "path size runs events checkpoints format unread",
     ),
     Case(
         "restore-backup",
