@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast import files, ids
+from holdfast.density import sparse
 from holdfast.errors import HoldfastError, Refused
 from holdfast.faces import Face, Unreadable, Version, read_face
 from holdfast.generations import Generations
@@ -178,7 +179,7 @@ def _place(workspace: Workspace) -> Path:
 
 def _load(workspace: Workspace) -> Seen:
     try:
-        return msgspec.json.decode(files.read(_place(workspace)) or b"{}", type=Seen)
+        return msgspec.json.decode(sparse(files.read(_place(workspace)) or b"{}"), type=Seen)
     except (*UNREADABLE, Refused):
         return Seen()
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from holdfast import files, ids, inside, sharing
 from holdfast.adopting import journal_id
+from holdfast.density import sparse
 from holdfast.errors import Refused
 from holdfast.faces import Face, Unreadable, read_face
 from holdfast.hashing import hexdigest
@@ -134,7 +135,7 @@ def _memory(workspace: Workspace) -> Path:
 
 def recall(workspace: Workspace) -> Written:
     try:
-        return msgspec.json.decode(files.read(_memory(workspace)) or b"{}", type=Written)
+        return msgspec.json.decode(sparse(files.read(_memory(workspace)) or b"{}"), type=Written)
     except (*UNREADABLE, Refused):
         return Written()
 

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast import files, ids, sharing, teammerging
+from holdfast.density import sparse
 from holdfast.errors import Refused
 from holdfast.faces import LIMIT, Face, Unreadable, parse_face, read_face
 from holdfast.inside import real_path
@@ -288,6 +289,6 @@ def place_of(workspace: Workspace) -> Path:
 
 def _load(workspace: Workspace) -> Written:
     try:
-        return msgspec.json.decode(files.read(place_of(workspace)) or b"{}", type=Written)
+        return msgspec.json.decode(sparse(files.read(place_of(workspace)) or b"{}"), type=Written)
     except (*UNREADABLE, Refused):
         return Written()

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from holdfast import files, ids, teammerging
+from holdfast.density import sparse
 from holdfast.errors import HoldfastError
 from holdfast.faces import LIMIT, Unreadable, parse_face
 from holdfast.model import Run
@@ -106,6 +107,6 @@ def _is_of(item: object, run: str) -> bool:
 
 def _load(path: Path) -> Written:
     try:
-        return msgspec.json.decode(files.read(path) or b"{}", type=Written)
+        return msgspec.json.decode(sparse(files.read(path) or b"{}"), type=Written)
     except (*UNREADABLE, HoldfastError):
         return Written()

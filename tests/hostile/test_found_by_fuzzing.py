@@ -14,7 +14,21 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import archive, density, fence, intake, packing, redact, retelling, salvage, searching, transcript
+from holdfast import (
+    adopting,
+    archive,
+    density,
+    fence,
+    intake,
+    packing,
+    redact,
+    retelling,
+    salvage,
+    searching,
+    sessionfile,
+    teamfaces,
+    transcript,
+)
 from holdfast.errors import Damaged, HoldfastError
 from holdfast.faces import Unreadable, read_face
 from holdfast.layouts.orchestrator import SESSION
@@ -330,6 +344,26 @@ def test_a_stored_event_of_more_values_than_anybody_uses_is_damage_and_takes_no_
         assert tracemalloc.get_traced_memory()[1] < 3 * len(body)
     finally:
         tracemalloc.stop()
+
+
+def test_what_we_remember_of_files_is_forgotten_where_it_holds_more_values_than_anybody_uses(
+    project: Workspace,
+) -> None:
+    """Twenty megabytes of short lists in the place of what was last written took 600 MB."""
+    dense = b'{"faces":{"a":[' + b"[0]," * density.MOST + b"0]}}"
+    for place, load in (
+        (teamfaces.place_of(project), lambda: teamfaces._load(project)),
+        (sessionfile._memory(project), lambda: sessionfile.recall(project)),
+        (adopting._place(project), lambda: adopting._load(project)),
+    ):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(dense)
+        tracemalloc.start()
+        try:
+            assert load() == type(load())()
+            assert tracemalloc.get_traced_memory()[1] < 4 * len(dense)
+        finally:
+            tracemalloc.stop()
 
 
 @pytest.mark.parametrize("kind", ["pipe", "directory", "/dev/zero", "/dev/full", "socket"])
