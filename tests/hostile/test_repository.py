@@ -406,6 +406,8 @@ def test_a_git_file_that_leads_to_another_project_is_told_nothing_of_it(
         done = call(*arguments, directory=hostile)
         assert done.code in (0, 1, 10)
         assert "run-qqqqqqqqqq" not in done.out, arguments
+    if "worktree" in make.__name__:
+        assert "knows it elsewhere" in call("status", directory=hostile).err
     assert tree_of(tmp_path, without=hostile) == before
     hook(hostile, event="Planted")
     assert call("log", directory=target).ok().out == events

@@ -257,6 +257,7 @@ def test_a_secret_without_quotes_may_begin_as_a_path_or_a_variable_does(secret: 
 
 BEGINNING = [
     ("DB_PASSWORD=ab$cd&ef(12z{}", "ab$cd&ef"),
+    ("DB_PASSWORD=a[b,%!!>$${}", "a[b,%!!>"),  # only where a line begins is it no code
     ("machine example{}.org login ada password correct9horse", "correct9horse"),
     ("It is lost, {}: -----BEGIN RSA PRIVATE KEY-----", "BEGIN RSA"),
 ]
