@@ -37,6 +37,7 @@ def in_pieces(draw: st.DrawFn) -> str:
 @example("\0".join(TOKEN))
 @example(f"{TOKEN[:12]}\u200b{TOKEN[12:]} and {KNOWN[:5]}\u200b{KNOWN[5:]}, {TOKEN}")
 @example('{"pass\u200bword": "a b c9"}')
+@example(f"{TOKEN[:1]}\u2060\ufe0f{TOKEN[1:]}")  # the second is shown behind an emoji; the first is none
 def test_hiding_what_was_shown_changes_nothing(said: str) -> None:
     """A secret with a zero width space in it was no secret when it was stored, and whole where it was read."""
     stored = hide(said)
