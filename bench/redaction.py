@@ -9,8 +9,8 @@ from collections.abc import Callable
 from bench import calls
 from bench.report import Measure, Report, ratio, times
 from bench.timing import take_turns, timed
-from holdfast.linear import compiled
-from holdfast.redact import Redactor
+from holdfast.redaction.linear import compiled
+from holdfast.redaction.redact import Redactor
 
 CALLS = 2000
 SLOWEST = 5.0  # megabytes a second

@@ -58,7 +58,7 @@ def _answer(arguments: list[str]) -> int:
 
         return answer(arguments[1:])
     if arguments and arguments[0] in LOOKING and not HELP.intersection(arguments):
-        from holdfast import headstart
+        from holdfast.worktree import headstart
 
         headstart.begin()
     from holdfast.cli import quick

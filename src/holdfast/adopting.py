@@ -16,6 +16,7 @@ from msgspec import Struct
 from holdfast import files, ids
 from holdfast.density import sparse
 from holdfast.errors import HoldfastError, Refused
+from holdfast.faber.records import record_ids
 from holdfast.faces import Face, Unreadable, Version, read_face
 from holdfast.generations import Generations
 from holdfast.hashing import hexdigest
@@ -24,7 +25,7 @@ from holdfast.layouts import faber
 from holdfast.model import Body, Draft, Run
 from holdfast.owning import TOLD
 from holdfast.packing import UNREADABLE
-from holdfast.records import moment, record_ids
+from holdfast.stamps import moment
 from holdfast.text import path_text
 from holdfast.workspace import Workspace
 

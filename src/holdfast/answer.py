@@ -46,7 +46,7 @@ def _answer(agent: str, event: str) -> None:
     kept = spool.hook(agent, event)
     if kept is None or (event not in ANSWERED and not (event == ENDING and _has_files())):
         return
-    from holdfast import headstart
+    from holdfast.worktree import headstart
 
     if event != ENDING:
         headstart.begin()

@@ -47,7 +47,7 @@ def _of_other_systems(workspace: Workspace, call: Call, event: str) -> str:
     """What a system that keeps its runs in files of the project wants done now; the text for the agent, if any."""
     if not has_files(workspace):
         return ""
-    from holdfast import windows  # few projects have such files, and this loads much
+    from holdfast.faber import windows  # few projects have such files, and this loads much
 
     if event == "SessionStart":
         return windows.begin(workspace, call) or ""

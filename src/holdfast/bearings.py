@@ -16,10 +16,10 @@ from holdfast.journal import Journal
 from holdfast.layouts import orchestrator
 from holdfast.model import Bearings, Checkpoint, Restore, Run
 from holdfast.repository import Head
-from holdfast.restoring import differing
-from holdfast.shadow import Shadow
 from holdfast.text import count, path_text, unescape_path
 from holdfast.workspace import Workspace
+from holdfast.worktree.restoring import differing
+from holdfast.worktree.shadow import Shadow
 
 NAMED = 100  # files that are named
 FEW = 5

@@ -41,7 +41,7 @@ def catch_up(workspace: Workspace, until: float | None = None, *, hurry: bool = 
     result = take_in(workspace, until, hurry=hurry)
     result.interrupted = sweep(workspace)
     if result.interrupted and has_team(workspace):
-        from holdfast.stepping import keep_dead  # few projects have a team, and checkpoints are much to load
+        from holdfast.goteam.stepping import keep_dead  # few projects have a team, and checkpoints are much to load
 
         keep_dead(workspace, result.interrupted)
     face(workspace)
@@ -53,11 +53,11 @@ def face(workspace: Workspace) -> None:
     if os.path.exists(f"{workspace.root}/.claude/orchestrator-session.json") or os.path.exists(
         owned_file(workspace, "session.json")
     ):
-        from holdfast.projecting import project  # few projects have such files
+        from holdfast.orchestrator.projecting import project  # few projects have such files
 
         project(workspace)
     if has_team(workspace):
-        from holdfast.teaming import show_team
+        from holdfast.goteam.teaming import show_team
 
         show_team(workspace)
 
@@ -131,7 +131,7 @@ def _hold_later(workspace: Workspace) -> None:
     """Where the journal alone is larger than the store may be, let it be tidied where nobody waits."""
     size = os.stat(workspace.here / "journal.db").st_size
     if size > workspace.settings.whole("store.cap") * 1_000_000:
-        from holdfast.filling import has_outgrown
+        from holdfast.care.filling import has_outgrown
 
         if has_outgrown(workspace, size):
             spool.go_on_later(str(workspace.root))

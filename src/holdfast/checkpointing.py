@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator
 from holdfast import files, ids
 from holdfast.errors import HoldfastError
 from holdfast.ledger import record_of
-from holdfast.looking import Limits, Scan
 from holdfast.model import Checkpoint, Draft, Run
-from holdfast.objects import DIRECTORY, Entry
-from holdfast.shadow import Shadow
 from holdfast.text import path_text
-from holdfast.vault import MERGED
 from holdfast.workspace import Workspace
+from holdfast.worktree.looking import Limits, Scan
+from holdfast.worktree.objects import DIRECTORY, Entry
+from holdfast.worktree.shadow import Shadow
+from holdfast.worktree.vault import MERGED
 
 NAMED_CHANGES = 200  # changed paths that a checkpoint's record names
 PATIENCE = 120.0  # seconds to wait for another checkpoint of this worktree
@@ -107,7 +107,7 @@ def _look_after(workspace: Workspace, shadow: Shadow) -> None:
     """Keep packs few, and tell when they have become large."""
     sizes = shadow.known.kept_sizes()
     if len(sizes) >= MERGED:
-        from holdfast.pruning import merge
+        from holdfast.worktree.pruning import merge
 
         with contextlib.suppress(HoldfastError):  # merging only saves space; the next one tries again
             merge(shadow)

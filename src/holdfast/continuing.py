@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import NamedTuple
 
-from holdfast import aside
 from holdfast.git import Reader
-from holdfast.looking import EXECUTABLE, Scan
 from holdfast.model import Restore
-from holdfast.objects import BLOB
-from holdfast.putting import Putting
-from holdfast.restoring import State, differing
-from holdfast.shadow import Shadow
 from holdfast.workspace import Workspace
+from holdfast.worktree import aside
+from holdfast.worktree.looking import EXECUTABLE, Scan
+from holdfast.worktree.objects import BLOB
+from holdfast.worktree.putting import Putting
+from holdfast.worktree.restoring import State, differing
+from holdfast.worktree.shadow import Shadow
 
 Held = tuple[int, str, int]
 

@@ -21,8 +21,8 @@ from typing import NoReturn
 from holdfast import files
 from holdfast.errors import Damaged, NotFound, Trouble
 from holdfast.inside import real_path
-from holdfast.objects import DIRECTORY, KEEP, Entry, Format, parse_tree, sorted_tree
 from holdfast.text import one_line
+from holdfast.worktree.objects import DIRECTORY, KEEP, Entry, Format, parse_tree, sorted_tree
 
 DEADLINE = 300.0
 HINTS = ("run the command again", "`git status` says whether git itself works here")

@@ -12,13 +12,15 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from holdfast import crew, doings, fill, owning, steps, teamwork
+from holdfast import doings, fill, owning, steps
 from holdfast.doings import text_of, texts_of
 from holdfast.errors import Refused
+from holdfast.goteam import teamwork
 from holdfast.ledger import restore_began, restore_ended
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Body, Decision, Draft, Environment, Event, Note, Process, Run, Session, Task
 from holdfast.narration import headline
+from holdfast.orchestrator import crew
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ goes round once more.
 from __future__ import annotations
 
 from holdfast import files, ids
-from holdfast.capping import hold
+from holdfast.care.capping import hold
 from holdfast.catchup import catch_up
 from holdfast.errors import Busy
 from holdfast.keeping import keep_or_note

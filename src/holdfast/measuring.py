@@ -8,16 +8,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from holdfast import gauge, transcript
 from holdfast.agents.protocol import Reading
+from holdfast.claude import gauge, transcript
+from holdfast.claude.gauge import Gauge
+from holdfast.claude.transcript import Usage
 from holdfast.errors import Fenced
 from holdfast.fill import COUNTED, MEASURED, number, window_of
-from holdfast.gauge import Gauge
 from holdfast.intake import Call
 from holdfast.journal import Journal
 from holdfast.model import Body, Draft, Session
 from holdfast.spending import Spent, share
-from holdfast.transcript import Usage
 from holdfast.workspace import Workspace
 
 END = "SessionEnd"

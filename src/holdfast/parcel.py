@@ -20,9 +20,9 @@ import msgspec
 from msgspec import Struct
 
 from holdfast import files, inside
+from holdfast.claude.transcript import opened as open_regular
 from holdfast.errors import Damaged, HoldfastError, Refused
 from holdfast.packing import UNREADABLE
-from holdfast.transcript import opened as open_regular
 
 MAGIC = b"holdfast-run 1\n"
 LENGTH, DIGEST = 8, 32

@@ -13,13 +13,13 @@ from msgspec import Struct, structs
 from holdfast import history, ids, process
 from holdfast.agents.protocol import Reading
 from holdfast.attending import attended, bury, judged
+from holdfast.care.striking import CONVERSATION
 from holdfast.choosing import OPEN_STATUSES, current_run, newest_run
 from holdfast.intake import Call
 from holdfast.journal import Journal
 from holdfast.layouts import find_layout
 from holdfast.model import Body, Draft, Environment, Run, Session, Status
 from holdfast.stores.protocol import RunQuery
-from holdfast.striking import CONVERSATION
 from holdfast.text import path_text
 
 TAKEN = "taken_over"  # how a session ended whose run somebody else has now

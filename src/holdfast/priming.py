@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from holdfast import crew, steps
+from holdfast import steps
 from holdfast.fence import ROOM, Chance, age, enclose
 from holdfast.model import Action, Artifact, Bearings, Decision, Note, Run, Session, Status, Task
+from holdfast.orchestrator import crew
 from holdfast.owning import said
 from holdfast.text import count, one_line, visible
 

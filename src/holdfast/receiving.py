@@ -21,12 +21,12 @@ from holdfast.errors import Damaged, HoldfastError
 from holdfast.journal import Journal, is_ledger
 from holdfast.jsonedit import is_deeper
 from holdfast.model import Body, Checkpoint, Event
-from holdfast.objects import Format
-from holdfast.packfile import Shapes, check_beside, parse_pack
 from holdfast.packing import UNREADABLE
 from holdfast.parcel import Incoming
 from holdfast.stores.protocol import LEDGER
 from holdfast.text import sound, visible
+from holdfast.worktree.objects import Format
+from holdfast.worktree.packfile import Shapes, check_beside, parse_pack
 
 LONGEST = 1 << 27  # bytes of one event
 DEPTH = 100  # objects and arrays in each other

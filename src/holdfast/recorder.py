@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast import client
+from holdfast.claude import client
 from holdfast.text import path_text
 from holdfast.workspace import Workspace
 

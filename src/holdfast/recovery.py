@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from holdfast.goteam.teamwork import last_kept, since_kept
 from holdfast.model import Run, Status
 from holdfast.standing import Kept
-from holdfast.teamwork import last_kept, since_kept
 from holdfast.text import count
 
 CHECKPOINT, LIVE, FRESH = "checkpoint", "live_state", "fresh_start"

@@ -12,9 +12,9 @@ from holdfast.errors import Busy, HoldfastError, Interrupted, NotFound, Refused,
 from holdfast.journal import Journal
 from holdfast.ledger import VISITING
 from holdfast.model import Checkpoint, Restore
-from holdfast.restoring import Plan
 from holdfast.text import path_text
 from holdfast.workspace import Workspace
+from holdfast.worktree.restoring import Plan
 
 SHOWN = 20
 

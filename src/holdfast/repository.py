@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from holdfast import files, spool
 from holdfast.errors import HoldfastError
-from holdfast.objects import Format
+from holdfast.worktree.objects import Format
 
 UNDER_WAY = {
     "MERGE_HEAD": "merge",

@@ -13,17 +13,14 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from holdfast import aside, choosing, files, history, ids
-from holdfast.beside import Beside
+from holdfast import choosing, files, history, ids
 from holdfast.bystanders import find_bystanders
 from holdfast.checkpointing import MEGABYTE, look, make_checkpoint, shadow_of
 from holdfast.continuing import Broken, is_changed
 from holdfast.errors import Damaged, NotFound
 from holdfast.journal import Journal
 from holdfast.ledger import VISITING
-from holdfast.looking import Scan
 from holdfast.model import Checkpoint, Draft, Restore, Run
-from holdfast.putting import Put
 from holdfast.refusing import (
     SHOWN,
     find_unfinished,
@@ -33,11 +30,15 @@ from holdfast.refusing import (
     refuse_unfinished,
     telling_when_interrupted,
 )
-from holdfast.restoring import Plan, State, apply_plan, holds, left_alone, plan_restore
-from holdfast.shadow import Shadow
-from holdfast.sparing import spare
 from holdfast.text import escape_path, path_text, unescape_path
 from holdfast.workspace import Workspace
+from holdfast.worktree import aside
+from holdfast.worktree.beside import Beside
+from holdfast.worktree.looking import Scan
+from holdfast.worktree.putting import Put
+from holdfast.worktree.restoring import Plan, State, apply_plan, holds, left_alone, plan_restore
+from holdfast.worktree.shadow import Shadow
+from holdfast.worktree.sparing import spare
 
 
 class Restored(Struct):

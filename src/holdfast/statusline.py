@@ -11,15 +11,16 @@ import os
 import sys
 from typing import Any
 
-from holdfast import choosing, gauge, intake
+from holdfast import choosing, intake
+from holdfast.claude import gauge
+from holdfast.claude.gauge import Gauge
+from holdfast.claude.transcript import COUNTS
 from holdfast.cli.words import ago
 from holdfast.fill import fill_of, number
-from holdfast.gauge import Gauge
 from holdfast.intake import NotACall
 from holdfast.journal import Journal
 from holdfast.model import Body, Run, Session
 from holdfast.text import one_line, visible
-from holdfast.transcript import COUNTS
 from holdfast.workspace import Workspace, open_workspace
 
 LIMIT = 1024 * 1024  # bytes of what the client tells

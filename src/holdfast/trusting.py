@@ -15,15 +15,16 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast import files, hookfile, installing, invocation, places
+from holdfast import files, invocation, places
 from holdfast.bindings import named_files
+from holdfast.claude import hookfile, installing
+from holdfast.claude.hookfile import NotSettings
 from holdfast.errors import HoldfastError
+from holdfast.faber.workflows import FILE_LIMIT, find_definitions, read_commands
 from holdfast.grants import Grant, Grants, digest
-from holdfast.hookfile import NotSettings
 from holdfast.inside import real_path
 from holdfast.invocation import Unfit
 from holdfast.text import one_line, path_text, sound_text
-from holdfast.workflows import FILE_LIMIT, find_definitions, read_commands
 from holdfast.workspace import Workspace
 
 WAITING, TRUSTED, CHANGED = "waiting", "trusted", "changed"

@@ -22,7 +22,7 @@ from holdfast.stores.protocol import Store
 from holdfast.text import one_line, path_text
 
 if TYPE_CHECKING:
-    from holdfast.redact import Redactor
+    from holdfast.redaction.redact import Redactor
 
 EARLIER = (
     "an earlier store lies in `.holdfast`, which `.git` hides; `mv .git .git.away && holdfast backup ../earlier.tar.gz "
@@ -127,8 +127,8 @@ class Workspace:
     @functools.cached_property
     def redactor(self) -> Redactor:
         """What takes secrets out: built once, by whoever stores or hands out something first."""
-        from holdfast.known import find_known
-        from holdfast.redact import Redactor, check_pattern, listed
+        from holdfast.redaction.known import find_known
+        from holdfast.redaction.redact import Redactor, check_pattern, listed
 
         own: dict[str, list[str]] = {}
         for key in config.PATTERNS:

@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 import holdfast
-from holdfast import plugged
+from holdfast.claude import plugged
 from holdfast.operations.doctor import Check
 from tests.agents.conftest import PATIENCE, Answered, Project
 from tests.agents.test_claude import bash

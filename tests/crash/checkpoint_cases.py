@@ -16,9 +16,9 @@ import pytest
 import holdfast
 from holdfast import ids
 from holdfast.model import Draft, Restore
-from holdfast.putting import FEW
 from holdfast.refusing import find_unfinished
 from holdfast.workspace import Workspace
+from holdfast.worktree.putting import FEW
 from tests.crash.cases import adopt, an_empty_project, environment, in_project, opened
 from tests.faults.explorer import copy_tree, remove_tree
 from tests.faults.report import Outcome

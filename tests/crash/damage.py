@@ -11,8 +11,8 @@ import apsw
 
 import holdfast
 from holdfast import projects
+from holdfast.care.safekeeping import keep_store
 from holdfast.model import Draft
-from holdfast.safekeeping import keep_store
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.workspace import Workspace
 from tests.crash.cases import environment, opened

@@ -15,7 +15,7 @@ import apsw
 
 import holdfast
 from holdfast import files, ids, packing
-from holdfast.filling import cap_of, look_at_room
+from holdfast.care.filling import cap_of, look_at_room
 from holdfast.workspace import Workspace
 from tests.crash.cases import an_empty_project, in_project, opened
 from tests.crash.checkpoint_cases import git

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import archive
+from holdfast.care import archive
 from tests.crash.cases import GOAL, a_project_with_a_run, adopt, in_project, opened, the_run
 from tests.crash.modes import FAILURES, KILLS, each_tier
 from tests.faults import tracer

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import teamfiles
+from holdfast.goteam import teamfiles
 from holdfast.workspace import Workspace
 from tests.crash.cases import GOAL, Case, an_empty_project, opened, verb
 from tests.crash.modes import ENDS, FAILURES, KILLS, each_tier

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.hookfile import called
+from holdfast.claude.hookfile import called
 from holdfast.hooking import ANSWERED, KEPT
 from tests.crash.cases import an_empty_project, in_project, opened
 from tests.crash.modes import ENDS, FAILURES, KILLS, each_tier

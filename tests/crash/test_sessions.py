@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import holdfast
+from holdfast.faber.reporting import Reloaded, SessionSaved
 from holdfast.operations.repair import Repaired
-from holdfast.reporting import Reloaded, SessionSaved
 from holdfast.workspace import Workspace
 from tests.crash.cases import an_empty_project, opened, verb
 from tests.crash.modes import ENDS, FAILURES, KILLS, each_tier

@@ -20,7 +20,7 @@ import pytest
 
 import holdfast
 from holdfast.layouts.orchestrator import SESSION
-from holdfast.putting import FEW
+from holdfast.worktree.putting import FEW
 from tests.crash.cases import GOAL, an_empty_project, hook, in_project, keep_call, opened
 from tests.faults import tracer
 from tests.faults.tracer import TEARABLE, Call

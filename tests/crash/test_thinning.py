@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from holdfast.care.originals import list_originals
 from holdfast.model import Draft
-from holdfast.originals import list_originals
 from holdfast.workspace import Workspace
 from tests.crash.cases import an_empty_project, opened, verb
 from tests.crash.modes import FAILURES, KILLS, each_tier

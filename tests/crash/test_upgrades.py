@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 import holdfast
-from holdfast import archive
+from holdfast.care import archive
 from holdfast.errors import Damaged, Refused
 from holdfast.stores import upgrading
 from holdfast.stores.connecting import FORMAT

@@ -17,10 +17,8 @@ import msgspec
 from holdfast import (
     bindings,
     conditions,
-    critical,
     delta,
     fence,
-    hookfile,
     hooking,
     ids,
     intake,
@@ -28,32 +26,28 @@ from holdfast import (
     jsonedit,
     markup,
     observer,
-    orchestra,
     packing,
     process,
-    records,
-    redact,
-    retelling,
     salvage,
     searching,
     statusline,
-    summarising,
-    teamedits,
-    teammerging,
-    teamreading,
     text,
-    workflows,
 )
 from holdfast.agents import claude, plain
-from holdfast.beside import Beside
+from holdfast.claude import hookfile, retelling
 from holdfast.errors import Refused
+from holdfast.faber import critical, records, summarising, workflows
 from holdfast.faces import LIMIT, Face, parse_face, with_members
+from holdfast.goteam import teamedits, teammerging, teamreading
 from holdfast.layouts import faber
-from holdfast.objects import Entry, Format, format_tree
-from holdfast.packfile import Shapes, check_beside, format_pack, parse_pack
+from holdfast.orchestrator import orchestra
+from holdfast.redaction import redact
 from holdfast.sources import repository
 from holdfast.sources.protocol import Unloadable
 from holdfast.stores import leaves
+from holdfast.worktree.beside import Beside
+from holdfast.worktree.objects import Entry, Format, format_tree
+from holdfast.worktree.packfile import Shapes, check_beside, format_pack, parse_pack
 from tests import faber_states, orchestrator_files
 from tests.hostile.inputs import GOOD_CALL, HOSTILE, ODD_JSON
 from tests.operations import teams

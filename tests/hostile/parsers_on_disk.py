@@ -13,40 +13,21 @@ from pathlib import Path
 import msgspec
 
 import holdfast
-from holdfast import (
-    adopting,
-    archive,
-    choosing,
-    client,
-    config,
-    departed,
-    filling,
-    finding,
-    gauge,
-    importing,
-    installing,
-    intake,
-    parcel,
-    projects,
-    purging,
-    receiving,
-    sessionfile,
-    spool,
-    teamfaces,
-    teampurging,
-    transcript,
-    trusting,
-    workflows,
-)
+from holdfast import adopting, choosing, config, departed, intake, parcel, projects, receiving, spool, trusting
+from holdfast.care import archive, filling, purging
+from holdfast.claude import client, gauge, importing, installing, transcript
+from holdfast.faber import finding, workflows
 from holdfast.faces import read_face
+from holdfast.goteam import teamfaces, teampurging
 from holdfast.grants import Grant, Grants
 from holdfast.layouts.orchestrator import SESSION
-from holdfast.objects import Format, Known
-from holdfast.remains import Remains
+from holdfast.orchestrator import sessionfile
 from holdfast.repository import Repository
-from holdfast.shadow import Shadow
 from holdfast.stores import pages
 from holdfast.workspace import Workspace
+from holdfast.worktree.objects import Format, Known
+from holdfast.worktree.remains import Remains
+from holdfast.worktree.shadow import Shadow
 from tests.conftest import TickingClock
 from tests.faber_states import RUN
 from tests.hostile.inputs import GOOD_TOML, ODD_TOML, ODD_TROUBLES

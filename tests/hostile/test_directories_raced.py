@@ -16,8 +16,8 @@ import pytest
 import holdfast
 from holdfast import faces, files, inside, sharing
 from holdfast.errors import HoldfastError
-from holdfast.putting import Putting
 from holdfast.workspace import Workspace
+from holdfast.worktree.putting import Putting
 from tests.hostile.places import tree_of
 from tests.hostile.swapping import swapped
 from tests.promises import Figure

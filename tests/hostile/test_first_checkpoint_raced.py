@@ -11,8 +11,8 @@ import pytest
 import holdfast
 from holdfast.checkpointing import look, make_checkpoint, shadow_of
 from holdfast.errors import HoldfastError
-from holdfast.shadow import FOLDED
 from holdfast.workspace import Workspace
+from holdfast.worktree.shadow import FOLDED
 from tests.hostile.swapping import swapped
 from tests.operations.trees import commit, git, take
 from tests.promises import Figure

@@ -14,27 +14,18 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import (
-    adopting,
-    archive,
-    density,
-    fence,
-    intake,
-    packing,
-    redact,
-    retelling,
-    salvage,
-    searching,
-    sessionfile,
-    teamfaces,
-    transcript,
-)
+from holdfast import adopting, density, fence, intake, packing, salvage, searching
+from holdfast.care import archive
+from holdfast.claude import retelling, transcript
 from holdfast.errors import Damaged, HoldfastError
 from holdfast.faces import Unreadable, read_face
+from holdfast.goteam import teamfaces
 from holdfast.layouts.orchestrator import SESSION
-from holdfast.objects import Format, Known
+from holdfast.orchestrator import sessionfile
+from holdfast.redaction import redact
 from holdfast.repository import Repository
 from holdfast.workspace import Workspace
+from holdfast.worktree.objects import Format, Known
 from tests import orchestrator_files
 from tests.faber_states import RUN, RUNS, a_state, put
 from tests.hostile.inputs import GOOD_CALL

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.repository import Repository
-from holdfast.shadow import FOLDED
 from holdfast.sources import repository as source
 from holdfast.sources.protocol import Unloadable, Wanted
+from holdfast.worktree.shadow import FOLDED
 from tests.hostile.places import tree_of
 from tests.hostile.traps import set_traps, set_traps_in
 from tests.operations.trees import commit, git

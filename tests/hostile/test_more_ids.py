@@ -10,7 +10,7 @@ import pytest
 
 from holdfast import ids
 from holdfast.layouts.orchestrator import SESSION
-from holdfast.sessionfile import name_of
+from holdfast.orchestrator.sessionfile import name_of
 from tests.hostile.conftest import RUN
 from tests.hostile.places import tree_of
 from tests.hostile.test_ids import CLEAR, IDS, check

@@ -13,9 +13,9 @@ import pytest
 
 import holdfast
 from holdfast.errors import Damaged, Refused
-from holdfast.objects import Format
-from holdfast.packfile import format_pack, parse_pack
 from holdfast.workspace import Workspace
+from holdfast.worktree.objects import Format
+from holdfast.worktree.packfile import format_pack, parse_pack
 from tests.hostile.forging import Parts, a_checkpoint, a_part, forged, refused
 
 SHA1 = Format("sha1")

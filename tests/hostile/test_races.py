@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import faces, files, inside, sharing, transcript
+from holdfast import faces, files, inside, sharing
+from holdfast.claude import transcript
 from holdfast.errors import HoldfastError
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.workspace import Workspace

@@ -16,9 +16,9 @@ import pytest
 import holdfast
 from holdfast import config, hooking
 from holdfast.git import find_git
-from holdfast.objects import KEEP
 from holdfast.sources import repository as source
 from holdfast.sources.protocol import Unloadable, Wanted
+from holdfast.worktree.objects import KEEP
 from tests.faber_states import RUN, RUNS, a_state, put
 from tests.hostile.places import tree_of
 from tests.hostile.traps import set_traps

@@ -1,4 +1,5 @@
-"""Who may do what: members of a folder stand alone, few start processes, only stores speak SQL, the hook is bare."""
+"""Who may do what: members of a shelf stand alone, rooms use the rooms before them, few start processes, only stores
+speak SQL, the hook is bare."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from tests.tools import INBOX
 
 from .tree import Module, fitting, foreign_imports, modules, own_imports, texts, used_names
 
-# folder: the modules in it that the others may import
+# A shelf holds several of one kind. shelf: the modules on it that the others may import
 SHARED = {
     "operations": set[str](),
     "agents": {"protocol"},
@@ -54,13 +55,16 @@ SHARED = {
         "words",
     },
 }
+# A room holds one subject, and its modules use each other. It uses only the rooms that stand before it.
+ROOMS = ("redaction", "worktree", "claude", "faber", "orchestrator", "goteam", "supervision", "care")
 # that is what these are for
 COLLECTORS = {"agents", "layouts", "sources", "cli.app", "cli.quick", "operations.command", "operations.session"}
 
 
 def members() -> list[str]:
     shared = {f"{folder}.{name}" for folder, names in SHARED.items() for name in names}
-    return [name for name in modules() if "." in name and name not in shared | COLLECTORS]
+    on_shelves = [name for name in modules() if "." in name and modules()[name].folder in SHARED]
+    return [name for name in on_shelves if name not in shared | COLLECTORS]
 
 
 def written(directory: Path, text: str) -> Module:
@@ -69,8 +73,9 @@ def written(directory: Path, text: str) -> Module:
     return Module(directory / "written.py", directory)
 
 
-def test_every_folder_has_a_row_in_the_table() -> None:
-    assert {module.folder for module in modules().values()} - {""} <= set(SHARED)
+def test_every_folder_is_a_shelf_or_a_room() -> None:
+    assert {module.folder for module in modules().values()} - {""} == {*SHARED, *ROOMS}
+    assert set(SHARED) & set(ROOMS) == set()
 
 
 def siblings(name: str) -> set[str]:
@@ -80,8 +85,20 @@ def siblings(name: str) -> set[str]:
     return {found for found in own_imports(modules()[name]) if found.partition(".")[0] == folder} - allowed
 
 
-def test_members_of_one_folder_do_not_import_each_other() -> None:
+def test_members_of_one_shelf_do_not_import_each_other() -> None:
     assert {name: found for name in members() if (found := siblings(name))} == {}
+
+
+def later_rooms(name: str) -> set[str]:
+    """What a module of a room imports from rooms that stand behind its own."""
+    behind = ROOMS[ROOMS.index(modules()[name].folder) + 1 :]
+    return {found for found in own_imports(modules()[name]) if found.partition(".")[0] in behind}
+
+
+def test_a_room_uses_only_the_rooms_before_it() -> None:
+    inside = [name for name, module in modules().items() if module.folder in ROOMS]
+    assert len(inside) > 2 * len(ROOMS)
+    assert {name: found for name in inside if (found := later_rooms(name))} == {}
 
 
 def test_every_command_module_is_a_member() -> None:
@@ -90,7 +107,15 @@ def test_every_command_module_is_a_member() -> None:
 
 # Processes
 
-MAY_START_PROCESSES = {"process", "git", "spool", "sources.command", "monitor", "relay", "supervisor"}
+MAY_START_PROCESSES = {
+    "process",
+    "git",
+    "spool",
+    "sources.command",
+    "supervision.monitor",
+    "supervision.relay",
+    "supervision.supervisor",
+}
 STARTERS = ["subprocess*", "multiprocessing*", "concurrent.futures*", "pty*", "pexpect*", "asyncio*"]
 CALLS = ["fork*", "exec*", "spawn*", "posix_spawn*", "system", "popen"]
 STARTING_CALLS = ["psutil.Popen", *(f"{module}.{call}" for module in ("os", "posix") for call in CALLS)]

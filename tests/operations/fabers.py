@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import holdfast
-from holdfast.reporting import ArtifactReport, Reloaded, SessionSaved
+from holdfast.faber.reporting import ArtifactReport, Reloaded, SessionSaved
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.faber_states import ACTIVE, RUN, RUNS, a_state, put

@@ -9,7 +9,7 @@ from typing import Any
 import holdfast
 from holdfast.layouts.orchestrator import HISTORY, SESSION
 from holdfast.model import Run
-from holdfast.orchestra import read_state, state_of
+from holdfast.orchestrator.orchestra import read_state, state_of
 from holdfast.workspace import Workspace
 from tests.operations.people import run_of
 from tests.orchestrator_files import File

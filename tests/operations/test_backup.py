@@ -21,11 +21,11 @@ import apsw
 import pytest
 
 import holdfast
-from holdfast.archive import Contents, Part, begun_at, write_archive
+from holdfast.care.archive import Contents, Part, begun_at, write_archive
+from holdfast.care.safekeeping import keep_store, put_packs, take_out
 from holdfast.checkpointing import shadow_of
 from holdfast.errors import Busy, Damaged, NotFound, Refused
 from holdfast.model import Draft
-from holdfast.safekeeping import keep_store, put_packs, take_out
 from holdfast.stores import connecting
 from holdfast.stores.copying import check_database
 from holdfast.workspace import Workspace

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import departed, pruning, safekeeping
+from holdfast import departed
+from holdfast.care import safekeeping
 from holdfast.checkpointing import shadow_of
 from holdfast.model import Draft
 from holdfast.workspace import Workspace
+from holdfast.worktree import pruning
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree
 from tests.operations.trees import put, take

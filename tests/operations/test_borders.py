@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import shadow
-from holdfast.borders import ALWAYS
 from holdfast.errors import Refused
 from holdfast.workspace import Workspace
+from holdfast.worktree import shadow
+from holdfast.worktree.borders import ALWAYS
 from tests.conftest import TickingClock
 
 from .trees import back, commit, git, put, take

@@ -15,11 +15,12 @@ from zlib import crc32
 import pytest
 
 import holdfast
-from holdfast import capping, filling, packing
-from holdfast.filling import look_at_room, warning_of
+from holdfast import packing
+from holdfast.care import capping, filling
+from holdfast.care.filling import look_at_room, warning_of
+from holdfast.care.room import Room, room_of
 from holdfast.later import go_on
 from holdfast.model import Draft, Event
-from holdfast.room import Room, room_of
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import stored_events

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast import fill, gauge, statusline
+from holdfast import fill, statusline
+from holdfast.claude import gauge
 from holdfast.errors import WrongUsage
 from holdfast.model import Session
 from holdfast.workspace import Workspace

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import holdfast
 from holdfast.errors import HoldfastError
-from holdfast.reporting import Reloaded
+from holdfast.faber.reporting import Reloaded
 from tests.conftest import TickingClock
 from tests.faber_states import (
     ACTIVE,

@@ -11,8 +11,8 @@ import pytest
 
 import holdfast
 from holdfast.errors import NotFound, Refused, WrongUsage
+from holdfast.goteam.teamfiles import checksum
 from holdfast.model import Status
-from holdfast.teamfiles import checksum
 from holdfast.workspace import Workspace
 from tests.operations.people import kinds_of, run_of, with_environ
 from tests.operations.teams import Team, put

@@ -11,8 +11,8 @@ import pytest
 
 import holdfast
 from holdfast import attending, process
+from holdfast.goteam.startup import find_resumable
 from holdfast.model import Process, Status
-from holdfast.startup import find_resumable
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_process, kill, run_of, stop

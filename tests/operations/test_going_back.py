@@ -12,11 +12,11 @@ import pytest
 
 import holdfast
 from holdfast import ids
-from holdfast.beside import is_temporary
 from holdfast.errors import Damaged, NotFound, Refused, WrongUsage
 from holdfast.model import Checkpoint, Draft, Restore
-from holdfast.putting import FEW
 from holdfast.workspace import Workspace
+from holdfast.worktree.beside import is_temporary
+from holdfast.worktree.putting import FEW
 from tests.operations.trees import back, commit, git, insides, locks, picture, put, take
 from tests.tools import Command
 

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import files, installing
+from holdfast import files
 from holdfast.checkpointing import shadow_of
+from holdfast.claude import installing
 from holdfast.errors import Busy
+from holdfast.goteam.teamfaces import place_of
 from holdfast.layouts.orchestrator import SESSION
-from holdfast.sessionfile import own_directory
-from holdfast.teamfaces import place_of
+from holdfast.orchestrator.sessionfile import own_directory
 from holdfast.workspace import Workspace
 
 pytestmark = pytest.mark.promise(12)

@@ -10,13 +10,16 @@ import pytest
 from msgspec.structs import replace
 
 import holdfast
-from holdfast import files, later, mending, pruning, purging, reshelving, safekeeping, teampurging, tidying
+from holdfast import files, later
+from holdfast.care import mending, purging, reshelving, safekeeping, tidying
+from holdfast.care.purging import Purge
 from holdfast.checkpointing import shadow_of
 from holdfast.errors import Busy
-from holdfast.purging import Purge
+from holdfast.goteam import teampurging
+from holdfast.goteam.teamfaces import SEEN
 from holdfast.stores.sqlite import new_of
-from holdfast.teamfaces import SEEN
 from holdfast.workspace import Workspace
+from holdfast.worktree import pruning
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree, with_environ
 from tests.operations.trees import git, put, take

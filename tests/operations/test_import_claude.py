@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import holdfast
+from holdfast.claude.importing import IMPORTED
 from holdfast.errors import NotFound
-from holdfast.importing import IMPORTED
 from holdfast.model import Run, Session, Status
 from holdfast.operations import import_claude
 from holdfast.workspace import Workspace
@@ -107,7 +107,7 @@ def test_second_import_adds_only_what_is_new(project: Workspace, told: Transcrip
 def test_import_that_was_killed_half_way_is_finished_by_the_next(
     project: Workspace, told: Transcript, keep: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from holdfast import importing
+    from holdfast.claude import importing
 
     keep(told)
     with monkeypatch.context() as patched:

@@ -18,9 +18,10 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast import hooking, installing, sharing
+from holdfast import hooking, sharing
+from holdfast.claude import installing
+from holdfast.claude.hookfile import called
 from holdfast.errors import Busy, NotFound, Refused, WrongUsage
-from holdfast.hookfile import called
 from holdfast.workspace import Workspace
 from tests.hostile.places import tree_of
 from tests.operations.people import with_environ

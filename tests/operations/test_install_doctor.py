@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast import client, hooking, intake, process
+from holdfast import hooking, intake, process
+from holdfast.claude import client
 from holdfast.operations.doctor import Check
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock

@@ -10,10 +10,10 @@ import apsw
 import pytest
 
 import holdfast
+from holdfast.care.mending import Mended
+from holdfast.care.safekeeping import keep_store
 from holdfast.errors import Damaged, NotFound
-from holdfast.mending import Mended
 from holdfast.model import Draft
-from holdfast.safekeeping import keep_store
 from holdfast.stores import pages
 from holdfast.stores.sqlite import SqliteStore, new_of
 from holdfast.workspace import Workspace

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import files, originals
-from holdfast.filling import look_at_room
+from holdfast import files
+from holdfast.care import originals
+from holdfast.care.filling import look_at_room
 from holdfast.operations.repair import Repaired
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast import hooking, plugged
+from holdfast import hooking
+from holdfast.claude import plugged
 from holdfast.door import is_called_by_settings
 from holdfast.errors import WrongUsage
 from holdfast.operations.doctor import Check

@@ -15,10 +15,12 @@ import msgspec
 import pytest
 
 import holdfast
-from holdfast import departed, pruning, purging
+from holdfast import departed
+from holdfast.care import purging
 from holdfast.errors import Busy, NotFound, Refused
 from holdfast.model import Draft
 from holdfast.workspace import Workspace
+from holdfast.worktree import pruning
 from tests.canaries import hits
 from tests.conftest import TickingClock
 from tests.faber_states import RUN as FABER_RUN

@@ -8,9 +8,10 @@ from collections.abc import Callable
 import pytest
 
 import holdfast
-from holdfast import choosing, gauge
+from holdfast import choosing
+from holdfast.claude import gauge
+from holdfast.claude.gauge import Gauge
 from holdfast.errors import NotFound
-from holdfast.gauge import Gauge
 from holdfast.workspace import Workspace
 from tests.canaries import hits
 from tests.operations.people import run_of, with_environ

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import syncing
 from holdfast.workspace import Workspace
+from holdfast.worktree import syncing
 from tests.operations.trees import git, put, take
 
 pytestmark = pytest.mark.promise(2)

@@ -11,7 +11,7 @@ import pytest
 
 import holdfast
 from holdfast.errors import NotFound, Refused, WorkflowError
-from holdfast.reporting import Reloaded, SessionSaved
+from holdfast.faber.reporting import Reloaded, SessionSaved
 from holdfast.workspace import open_workspace
 from tests.faber_states import ACTIVE, RUN, a_state, put
 from tests.operations.fabers import STATE, Faber

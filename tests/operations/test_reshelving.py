@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import pruning
+from holdfast.care.mending import Mended
 from holdfast.checkpointing import shadow_of
-from holdfast.mending import Mended
 from holdfast.repository import Repository
 from holdfast.workspace import Workspace
+from holdfast.worktree import pruning
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree
 from tests.operations.trees import back, commit, git, picture, put, take

@@ -20,12 +20,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 import holdfast
 from holdfast.checkpointing import shadow_of
-from holdfast.looking import Scan
 from holdfast.operations.checkpoint import checkpoint
 from holdfast.operations.checkpoints import diff
 from holdfast.operations.restore import redo, restore, undo
 from holdfast.returning import Restored
 from holdfast.workspace import Workspace
+from holdfast.worktree.looking import Scan
 from tests.conftest import TickingClock
 from tests.operations.trees import back, commit, put, take
 from tests.promises import tell

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import restoring, returning, watching
+from holdfast import returning
 from holdfast.checkpointing import shadow_of
 from holdfast.model import Checkpoint
-from holdfast.putting import FEW
 from holdfast.workspace import Workspace
+from holdfast.worktree import restoring, watching
+from holdfast.worktree.putting import FEW
 from tests.operations.trees import back, commit, picture, put, take
 from tests.tools import Command
 

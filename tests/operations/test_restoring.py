@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import ids, vault
+from holdfast import ids
 from holdfast.errors import Busy, HoldfastError, NotFound, Refused
 from holdfast.model import Checkpoint, Draft, Restore
 from holdfast.workspace import Workspace
+from holdfast.worktree import vault
 from tests.hostile.traps import set_traps
 from tests.operations.people import a_process, as_session, kill, run_of
 from tests.operations.trees import (

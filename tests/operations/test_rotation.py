@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import rotation, safekeeping
+from holdfast.care import rotation, safekeeping
 from holdfast.errors import Trouble
 from holdfast.stores.replacing import replace_database
 from holdfast.workspace import Workspace

@@ -14,15 +14,15 @@ import pytest
 import holdfast
 from holdfast.cli import outcome
 from holdfast.errors import WrongUsage
+from holdfast.faber.reporting import dry_report, report
+from holdfast.faber.windows import begin
 from holdfast.history import OPENED
 from holdfast.layouts.orchestrator import HISTORY
 from holdfast.model import Draft
-from holdfast.orchestra import LONGEST
-from holdfast.projecting import adopt_history
-from holdfast.redact import Redactor
-from holdfast.reporting import dry_report, report
-from holdfast.sessionfile import name_of
-from holdfast.windows import begin
+from holdfast.orchestrator.orchestra import LONGEST
+from holdfast.orchestrator.projecting import adopt_history
+from holdfast.orchestrator.sessionfile import name_of
+from holdfast.redaction.redact import Redactor
 from holdfast.workspace import Workspace
 from tests.canaries import found_in, hits
 from tests.conftest import TickingClock

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import hookfile, hooking
+from holdfast import hooking
+from holdfast.claude import hookfile
 from tests.tools import Command
 
 Cli = Callable[..., Command]

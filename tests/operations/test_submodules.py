@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.beside import Beside
 from holdfast.checkpointing import shadow_of
-from holdfast.restoring import plan_restore
 from holdfast.workspace import Workspace
+from holdfast.worktree.beside import Beside
+from holdfast.worktree.restoring import plan_restore
 from tests.conftest import TickingClock
 
 from .trees import back, commit, git, picture, put, take

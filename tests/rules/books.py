@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from holdfast.records import Book, Opening
+from holdfast.faber.records import Book, Opening
 
 NOW = datetime(2026, 1, 7, 17, 0, 0, tzinfo=UTC)
 OPEN = "claude-session-20260107-155946"

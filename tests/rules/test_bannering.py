@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from holdfast import bannering
 from holdfast.model import Decision, Run, Task, Worker
+from holdfast.orchestrator import bannering
 from tests.tools import NOON, a_run
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.records import Book, record_ids, stamp
+from holdfast.faber.records import Book, record_ids
+from holdfast.stamps import stamp
 from tests.faber_states import a_record
 from tests.rules.books import ENVIRONMENT, NOW, OPEN, a_book, a_load, opening
 

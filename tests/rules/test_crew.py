@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast import crew, history
+from holdfast import history
 from holdfast.errors import NotFound, WrongUsage
 from holdfast.model import Run, Task, Worker
+from holdfast.orchestrator import crew
 from tests.tools import NOON, a_run
 
 from .strategies import numbered

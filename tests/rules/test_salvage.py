@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.orchestra import INNER, MEMBERS, read_state
+from holdfast.orchestrator.orchestra import INNER, MEMBERS, read_state
 from holdfast.salvage import salvage
 from tests.orchestrator_files import schema_1_0
 

@@ -121,9 +121,12 @@ def test_every_quick_verb_is_a_verb() -> None:
 @pytest.mark.parametrize(
     ("arguments", "heavy"),
     [
-        (["checkpoint"], {"click", "rich", "subprocess", "holdfast.returning", "holdfast.pruning", "tomlkit"}),
-        (["runs"], {"click", "rich", "subprocess", "holdfast.shadow", "holdfast.git", "holdfast.operations.search"}),
-        (["search", "keep"], {"click", "rich", "subprocess", "holdfast.shadow", "holdfast.git"}),
+        (["checkpoint"], {"click", "rich", "subprocess", "holdfast.returning", "holdfast.worktree.pruning", "tomlkit"}),
+        (
+            ["runs"],
+            {"click", "rich", "subprocess", "holdfast.worktree.shadow", "holdfast.git", "holdfast.operations.search"},
+        ),
+        (["search", "keep"], {"click", "rich", "subprocess", "holdfast.worktree.shadow", "holdfast.git"}),
         (["session-load"], {"click", "rich"}),
     ],
 )

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from holdfast.checkpointing import shadow_of
 from holdfast.model import Draft
-from holdfast.objects import MARKED
-from holdfast.pruning import LATELY, Pruned, prune
-from holdfast.shadow import Shadow
 from holdfast.workspace import Workspace
+from holdfast.worktree.objects import MARKED
+from holdfast.worktree.pruning import LATELY, Pruned, prune
+from holdfast.worktree.shadow import Shadow
 
 
 def packs(workspace: Workspace) -> list[Path]:

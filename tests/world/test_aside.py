@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import aside
-from holdfast.putting import Putting
+from holdfast.worktree import aside
+from holdfast.worktree.putting import Putting
 
 pytestmark = pytest.mark.promise(2, 9)
 
@@ -23,7 +23,7 @@ FURTHER = Path("/dev/shm")  # another file system, where there is one
 TORN = """
 import os, shutil, signal, sys
 from pathlib import Path
-from holdfast.putting import Putting
+from holdfast.worktree.putting import Putting
 
 def tear(source, target, **options):
     with open(source, "rb") as one, open(target, "wb") as other:

@@ -11,7 +11,7 @@ import pytest
 from holdfast import git as speaking
 from holdfast.errors import Damaged, NotFound, Trouble
 from holdfast.git import Git, Reader, TooMuch, find_git
-from holdfast.objects import BLOB, TREE, Format, format_tree, write_pack
+from holdfast.worktree.objects import BLOB, TREE, Format, format_tree, write_pack
 
 SHA1 = Format("sha1")
 

@@ -9,7 +9,18 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import Trouble
-from holdfast.objects import BLOB, DIRECTORY, TREE, Entry, Format, Known, PackIndex, format_tree, parse_tree, write_pack
+from holdfast.worktree.objects import (
+    BLOB,
+    DIRECTORY,
+    TREE,
+    Entry,
+    Format,
+    Known,
+    PackIndex,
+    format_tree,
+    parse_tree,
+    write_pack,
+)
 from tests.operations.trees import commit, git, put
 from tests.world.places import small_disk
 

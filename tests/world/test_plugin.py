@@ -16,7 +16,8 @@ import hatchling.build
 import pytest
 
 import holdfast
-from holdfast import hooking, plugged
+from holdfast import hooking
+from holdfast.claude import plugged
 from holdfast.cli.app import holdfast as application
 from tests.house.tree import ROOT
 

@@ -12,9 +12,9 @@ import pytest
 import holdfast
 from holdfast.checkpointing import shadow_of
 from holdfast.errors import Trouble
-from holdfast.objects import MARKED
-from holdfast.pruning import AWAY, merge
 from holdfast.workspace import Workspace
+from holdfast.worktree.objects import MARKED
+from holdfast.worktree.pruning import AWAY, merge
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree
 from tests.operations.trees import back, commit, git, put, take

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import Refused
-from holdfast.putting import Putting
+from holdfast.worktree.putting import Putting
 
 pytestmark = pytest.mark.promise(9, 23)
 

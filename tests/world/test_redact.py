@@ -12,12 +12,12 @@ from urllib.parse import quote
 import pytest
 from hypothesis import example, given, strategies as st
 
-from holdfast.known import MOST_FILES, MOST_VALUES, find_known
-from holdfast.linear import compiled
-from holdfast.patterns import PATTERNS
-from holdfast.redact import Redactor
-from holdfast.secretive import NAMED
-from holdfast.sieve import loosened
+from holdfast.redaction.known import MOST_FILES, MOST_VALUES, find_known
+from holdfast.redaction.linear import compiled
+from holdfast.redaction.patterns import PATTERNS
+from holdfast.redaction.redact import Redactor
+from holdfast.redaction.secretive import NAMED
+from holdfast.redaction.sieve import loosened
 
 # Put together here, so that nobody who looks for secrets finds any in this file.
 TOKENS = {

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.beside import Beside
 from holdfast.checkpointing import shadow_of
-from holdfast.pruning import merge
-from holdfast.vault import MERGED
 from holdfast.workspace import Workspace
+from holdfast.worktree.beside import Beside
+from holdfast.worktree.pruning import merge
+from holdfast.worktree.vault import MERGED
 from tests.operations.trees import back, commit, git, insides, locks, picture, put, said_by_git, take, tree_by_git
 
 HELD: dict[str, str | bytes] = {"a.txt": "one\n", "dir/b.txt": "two\n", "dir/deep/c.txt": "three\n"}

@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 from hypothesis import example, given, strategies as st
 
-from holdfast import showing, text
+from holdfast import text
 from holdfast.fence import tame
-from holdfast.linear import compiled
-from holdfast.redact import Redactor
+from holdfast.redaction import showing
+from holdfast.redaction.linear import compiled
+from holdfast.redaction.redact import Redactor
 from tests.world.test_redact import TOKENS
 
 KNOWN = "xq7Vn-kk2-plum"

@@ -11,8 +11,8 @@ import pytest
 
 import holdfast
 from holdfast.checkpointing import shadow_of
-from holdfast.pruning import stored_bytes
 from holdfast.workspace import Workspace
+from holdfast.worktree.pruning import stored_bytes
 from tests.conftest import TickingClock
 from tests.operations.trees import back, commit, git, insides, put, said_by_git, take
 from tests.world.packs import packs, pruned

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from holdfast.checkpointing import shadow_of
-from holdfast.sparing import ignored_then
 from holdfast.workspace import Workspace
+from holdfast.worktree.sparing import ignored_then
 from tests.operations.trees import put, take
 
 RULES: dict[str, str | bytes] = {

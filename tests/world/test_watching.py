@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import watching
 from holdfast.checkpointing import shadow_of
 from holdfast.git import Git, Running
 from holdfast.workspace import Workspace
+from holdfast.worktree import watching
 from tests.operations.trees import commit, git, picture, put, take, tree_by_git
 from tests.world.places import humble
 
@@ -226,7 +226,7 @@ def test_a_repository_inside_is_found_when_it_comes_and_when_it_goes(settled: Wo
 
 
 def beside_of(project: Workspace, made: holdfast.Checkpoint) -> tuple[set[bytes], set[bytes]]:
-    from holdfast.beside import Beside
+    from holdfast.worktree.beside import Beside
 
     with shadow_of(project) as shadow:
         beside = Beside.decode(shadow.reader.read(made.beside) or b"")
@@ -284,7 +284,7 @@ def test_a_file_above_the_limit_is_still_named_after_many_changes_were_folded_in
     settled: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was taken into the private index once, and from then on seemed not to be there at all."""
-    from holdfast import shadow as shadowing
+    from holdfast.worktree import shadow as shadowing
 
     monkeypatch.setattr(shadowing, "FOLDED", 1)
     holdfast.config_set(settled, "checkpoint.file_limit", "1")

@@ -11,7 +11,7 @@ from holdfast.text import one_line
 from holdfast.workspace import open_workspace
 
 if TYPE_CHECKING:
-    from holdfast.redact import Redactor
+    from holdfast.redaction.redact import Redactor
 
 SHORTEST = 8  # characters of a piece that is minded
 
@@ -35,8 +35,8 @@ def _redactor() -> Redactor:
         with open_workspace() as workspace:
             return workspace.redactor
     except (HoldfastError, OSError):  # no directory, or settings that cannot be read
-        from holdfast.known import find_known
-        from holdfast.redact import Redactor
+        from holdfast.redaction.known import find_known
+        from holdfast.redaction.redact import Redactor
 
         return Redactor(find_known(os.environ, Path()))
 

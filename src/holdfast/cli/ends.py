@@ -8,10 +8,7 @@ from typing import Any
 from holdfast.cli import words
 from holdfast.cli.outcome import Said
 from holdfast.cli.words import Line
-from holdfast.fence import enclose
-from holdfast.operations import session
-from holdfast.priming import Brief
-from holdfast.reporting import (
+from holdfast.faber.reporting import (
     Reloaded,
     SessionSaved,
     dry_report,
@@ -21,6 +18,9 @@ from holdfast.reporting import (
     told_artifacts,
     told_warnings,
 )
+from holdfast.fence import enclose
+from holdfast.operations import session
+from holdfast.priming import Brief
 from holdfast.saving import Saved
 from holdfast.workspace import Workspace
 

@@ -10,18 +10,19 @@ from typing import NoReturn
 
 import click
 
-from holdfast import process, screens
+from holdfast import process
 from holdfast.cli import words
 from holdfast.cli.command import complete_run, verb
 from holdfast.cli.outcome import Said, is_terminal
 from holdfast.cli.words import Line
+from holdfast.goteam import screens
+from holdfast.goteam.startup import list_resumable
 from holdfast.model import Run, Session, Status
 from holdfast.operations import join as joining, leave as leaving, start as starting, switch as switching
 from holdfast.operations.resume import resume as go_on
-from holdfast.orchestra import MODES
+from holdfast.orchestrator.orchestra import MODES
 from holdfast.recovery import recommended
 from holdfast.repository import Repository
-from holdfast.startup import list_resumable
 from holdfast.text import one_line
 from holdfast.workspace import Workspace
 

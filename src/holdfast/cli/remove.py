@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import click
 
+from holdfast.care.purging import Purged, find_gone, find_pending, is_meant
 from holdfast.cli.command import complete_run, confirm, verb, yes_option
 from holdfast.cli.outcome import Said
 from holdfast.cli.words import Line
 from holdfast.operations import delete as deleting, look
-from holdfast.purging import Purged, find_gone, find_pending, is_meant
 from holdfast.text import count, one_line
 from holdfast.workspace import Workspace
 

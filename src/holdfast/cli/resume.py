@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import click
 
-from holdfast import bannering, process, screens
+from holdfast import process
 from holdfast.cli import words
 from holdfast.cli.command import MANY, complete_run, confirm, pick_option, verb, which
 from holdfast.cli.outcome import Said, is_terminal
@@ -20,10 +20,12 @@ from holdfast.cli.words import Line
 from holdfast.errors import DONE, FAILED, NotFound, WrongUsage
 from holdfast.fence import enclose
 from holdfast.git import find_program
+from holdfast.goteam import screens
 from holdfast.model import Run
 from holdfast.operations.recover import CHOICES, Recovery, recover
 from holdfast.operations.resume import RESTORES, STARTS, Resumed, resume as go_on
 from holdfast.operations.runs import runs as list_runs
+from holdfast.orchestrator import bannering
 from holdfast.recorder import warn_if_lost
 from holdfast.recovery import recommended
 from holdfast.repository import Repository

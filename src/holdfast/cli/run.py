@@ -6,18 +6,18 @@ import sys
 
 import click
 
-from holdfast import screens
 from holdfast.cli import words
 from holdfast.cli.command import run_option, verb
 from holdfast.cli.outcome import Said
 from holdfast.cli.words import Line
+from holdfast.goteam import screens
+from holdfast.goteam.teamwork import LAYOUT
 from holdfast.model import Status
 from holdfast.operations import run as running
 from holdfast.operations.resume import resume
 from holdfast.operations.status import status
 from holdfast.recovery import recommended
 from holdfast.repository import Repository
-from holdfast.teamwork import LAYOUT
 from holdfast.workspace import Workspace
 
 

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import click
 
+from holdfast.claude.installing import Changed
 from holdfast.cli import words
 from holdfast.cli.command import VerbGroup, confirm, verb, yes_option
 from holdfast.cli.outcome import Said
 from holdfast.cli.words import Line
 from holdfast.errors import DONE, FAILED
 from holdfast.hooking import SCOPES
-from holdfast.installing import Changed
 from holdfast.operations import configure, doctor as examining, initialise, uninstall
 from holdfast.text import count, one_line
 from holdfast.workspace import Workspace

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from datetime import datetime
 
-from holdfast import bannering, fill, steps
+from holdfast import fill, steps
 from holdfast.cli import words
 from holdfast.cli.command import run_option, verb
 from holdfast.cli.outcome import Said
@@ -14,6 +14,7 @@ from holdfast.cli.words import Line, ago, by, when
 from holdfast.ledger import interrupted
 from holdfast.model import Run
 from holdfast.operations import status as standing
+from holdfast.orchestrator import bannering
 from holdfast.owning import said
 from holdfast.text import count, one_line
 from holdfast.workspace import Workspace

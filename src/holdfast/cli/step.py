@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from holdfast import screens
 from holdfast.cli import words
 from holdfast.cli.command import VerbGroup, run_option, verb
 from holdfast.cli.outcome import Said
 from holdfast.cli.words import Line, when
+from holdfast.goteam import screens
 from holdfast.operations import record, step as stepping
 from holdfast.text import one_line
 from holdfast.workspace import Workspace

@@ -12,8 +12,8 @@ from holdfast.cli import words
 from holdfast.cli.command import confirm, run_option, verb, yes_option
 from holdfast.cli.outcome import Said
 from holdfast.errors import NotFound
+from holdfast.goteam.teamwork import TEXT
 from holdfast.operations import cleanup as cleaning, team
-from holdfast.teamwork import TEXT
 from holdfast.text import count, one_line
 from holdfast.workspace import Workspace
 

@@ -11,7 +11,7 @@ from holdfast.model import Session
 from holdfast.text import one_line, visible
 
 if TYPE_CHECKING:
-    from holdfast.reporting import Marks  # few commands need it
+    from holdfast.faber.reporting import Marks  # few commands need it
 
 Piece = tuple[str, str]  # a style and a text
 Line = str | Piece | list[Piece]
@@ -63,7 +63,7 @@ def _is_plain() -> bool:
 
 def marks() -> Marks:
     """The marks of FABER's reports, or words where a terminal asks for plain text."""
-    from holdfast.reporting import DRAWN, PLAIN
+    from holdfast.faber.reporting import DRAWN, PLAIN
 
     return PLAIN if _is_plain() else DRAWN
 

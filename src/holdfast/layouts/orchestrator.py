@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from holdfast import crew
 from holdfast.agents.protocol import Reading
 from holdfast.model import Draft, Run, Session
+from holdfast.orchestrator import crew
 from holdfast.text import one_line
 
 SESSION = ".claude/orchestrator-session.json"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from holdfast import choosing, crew
+from holdfast import choosing
 from holdfast.errors import WrongUsage
 from holdfast.fill import MOST
 from holdfast.journal import Journal
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Body, Draft, Run, Worker
+from holdfast.orchestrator import crew
 from holdfast.verbs import verb
 from holdfast.wording import checked
 from holdfast.workspace import Workspace
@@ -88,7 +89,7 @@ def fail_agent(workspace: Workspace, agent: str, *, error: str, run: str | None 
 @verb
 def list_agents(workspace: Workspace, *, run: str | None = None) -> AgentsListed:
     """The agents of a run, in the order in which they were sent out."""
-    from holdfast.orchestra import MODES
+    from holdfast.orchestrator.orchestra import MODES
 
     with workspace.reading() as journal:
         found = choosing.get_run(workspace, journal, run, ended_too=True)

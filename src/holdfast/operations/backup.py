@@ -7,9 +7,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast import archive, files
+from holdfast import files
+from holdfast.care import archive
+from holdfast.care.safekeeping import keep_store, put_store_back
 from holdfast.errors import NotFound, Refused
-from holdfast.safekeeping import keep_store, put_store_back
 from holdfast.text import path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace

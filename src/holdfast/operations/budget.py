@@ -7,12 +7,13 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from holdfast import choosing, crew
+from holdfast import choosing
 from holdfast.errors import WrongUsage
 from holdfast.fill import MEASURED, MOST, UNTOLD, Fill, fill_of
 from holdfast.journal import Journal
 from holdfast.model import Draft, Run, Session
-from holdfast.orchestra import MODES
+from holdfast.orchestrator import crew
+from holdfast.orchestrator.orchestra import MODES
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 

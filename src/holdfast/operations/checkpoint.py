@@ -7,17 +7,18 @@ import stat
 
 from msgspec import Struct
 
-from holdfast import choosing, filters
+from holdfast import choosing
 from holdfast.checkpointing import MEGABYTE, make_checkpoint, shadow_of
 from holdfast.errors import Ambiguous, NotFound, Refused, WrongUsage
 from holdfast.ledger import interrupted
-from holdfast.looking import Scan
 from holdfast.model import Checkpoint, Run
-from holdfast.shadow import Shadow
 from holdfast.text import path_text, visible
 from holdfast.verbs import verb
 from holdfast.wording import checked
 from holdfast.workspace import Workspace
+from holdfast.worktree import filters
+from holdfast.worktree.looking import Scan
+from holdfast.worktree.shadow import Shadow
 
 SHOWN = 20
 KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a device", stat.S_IFCHR: "a device"}

@@ -15,15 +15,15 @@ from holdfast.errors import NotFound
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore
 from holdfast.narration import headline
-from holdfast.objects import DIRECTORY, Entry, write_pack
 from holdfast.refusing import find_unfinished, refuse_nameless
-from holdfast.restoring import State, holds, left_alone
 from holdfast.returning import beside_of
-from holdfast.shadow import Shadow
 from holdfast.text import path_text
 from holdfast.verbs import verb
-from holdfast.watching import literal
 from holdfast.workspace import Workspace
+from holdfast.worktree.objects import DIRECTORY, Entry, write_pack
+from holdfast.worktree.restoring import State, holds, left_alone
+from holdfast.worktree.shadow import Shadow
+from holdfast.worktree.watching import literal
 
 
 class CheckpointsListed(Struct):

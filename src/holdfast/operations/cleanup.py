@@ -10,11 +10,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from holdfast.catchup import has_team
+from holdfast.goteam.teamfaces import Shelf
+from holdfast.goteam.teamfiles import MANIFEST, RECOVERY, ROLLBACKS, STATE
+from holdfast.goteam.teaming import is_directory, note_cleaned, root_of, show_team, team_runs
 from holdfast.journal import Journal
 from holdfast.model import Run, Status
-from holdfast.teamfaces import Shelf
-from holdfast.teamfiles import MANIFEST, RECOVERY, ROLLBACKS, STATE
-from holdfast.teaming import is_directory, note_cleaned, root_of, show_team, team_runs
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 

@@ -9,8 +9,13 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from holdfast import choosing, observer, steps, teamcommands
+from holdfast import choosing, observer, steps
+from holdfast.care.proving import prove
 from holdfast.errors import HoldfastError, WrongUsage
+from holdfast.goteam import teamcommands
+from holdfast.goteam.pointing import get_point
+from holdfast.goteam.startup import find_resumable
+from holdfast.goteam.teamwork import LAYOUT
 from holdfast.journal import Journal, is_ledger
 from holdfast.model import Checkpoint, Run
 from holdfast.moving import go_over
@@ -23,12 +28,8 @@ from holdfast.operations.runs import runs
 from holdfast.operations.start import start
 from holdfast.operations.status import Status, status
 from holdfast.operations.switch import switch
-from holdfast.pointing import get_point
-from holdfast.proving import prove
 from holdfast.returning import Restored
 from holdfast.saving import save_run
-from holdfast.startup import find_resumable
-from holdfast.teamwork import LAYOUT
 from holdfast.text import count, one_line
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace

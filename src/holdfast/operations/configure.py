@@ -34,7 +34,7 @@ def config_get(workspace: Workspace, key: str) -> Value:
 
 
 def _check_patterns(key: str, value: str) -> None:
-    from holdfast.redact import check_pattern, listed
+    from holdfast.redaction.redact import check_pattern, listed
 
     for source in listed(value):
         if why := check_pattern(source):

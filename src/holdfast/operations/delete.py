@@ -5,13 +5,14 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
-from holdfast import choosing, departed, purging
+from holdfast import choosing, departed
 from holdfast.attending import attended
+from holdfast.care import purging
+from holdfast.care.purging import Purge, Purged
 from holdfast.errors import Busy, NotFound
+from holdfast.goteam.teamwork import LAYOUT
 from holdfast.journal import Journal
 from holdfast.model import Run
-from holdfast.purging import Purge, Purged
-from holdfast.teamwork import LAYOUT
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 

@@ -11,15 +11,16 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast import __version__, client, config, files, hookfile, hooking, installing, intake, plugged, process, spool
-from holdfast.client import Level
+from holdfast import __version__, config, files, hooking, intake, process, spool
+from holdfast.care.filling import cap_of, look_at_room, warning_of
+from holdfast.care.originals import told_of_originals
+from holdfast.claude import client, hookfile, installing, plugged
+from holdfast.claude.client import Level
 from holdfast.errors import HoldfastError
-from holdfast.filling import cap_of, look_at_room, warning_of
 from holdfast.git import find_program
+from holdfast.goteam.teamfaces import damages
 from holdfast.inside import real_path
-from holdfast.originals import told_of_originals
-from holdfast.redact import check_pattern, listed
-from holdfast.teamfaces import damages
+from holdfast.redaction.redact import check_pattern, listed
 from holdfast.text import count, one_line, path_text, sound_text
 from holdfast.trusting import allowed, find_waiting
 from holdfast.workspace import Workspace

@@ -13,22 +13,23 @@ import msgspec
 from msgspec import Struct
 
 import holdfast
-from holdfast import choosing, departed, history, ids, importing, installing, parcel, transcript
+from holdfast import choosing, departed, history, ids, parcel
 from holdfast.checkpointing import shadow_of
+from holdfast.claude import importing, installing, transcript
 from holdfast.clock import micros
 from holdfast.errors import Damaged, HoldfastError, Refused
 from holdfast.inside import real_path
 from holdfast.journal import Journal
 from holdfast.ledger import record_of
 from holdfast.model import Body, Checkpoint, Event, Run, Session
-from holdfast.packfile import format_pack
 from holdfast.parcel import Manifest, Outgoing
-from holdfast.reach import kinds, reached
-from holdfast.redact import Counts, Redactor
-from holdfast.shadow import Shadow
+from holdfast.redaction.redact import Counts, Redactor
 from holdfast.text import path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
+from holdfast.worktree.packfile import format_pack
+from holdfast.worktree.reach import kinds, reached
+from holdfast.worktree.shadow import Shadow
 
 MOST_TRANSCRIPT = 1 << 28
 MOST_TRANSCRIPTS = 500

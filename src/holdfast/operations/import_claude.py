@@ -7,11 +7,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast import departed, importing, installing
+from holdfast import departed
+from holdfast.claude import importing, installing
+from holdfast.claude.importing import Head, Importer
+from holdfast.claude.transcript import ENDING
 from holdfast.errors import HoldfastError, NotFound
-from holdfast.importing import Head, Importer
 from holdfast.text import one_line, path_text
-from holdfast.transcript import ENDING
 from holdfast.verbs import verb
 from holdfast.wording import as_tuple
 from holdfast.workspace import Workspace

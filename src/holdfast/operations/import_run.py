@@ -9,21 +9,22 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from holdfast import files, ids, parcel, receiving, transcript
+from holdfast import files, ids, parcel, receiving
 from holdfast.checkpointing import MEGABYTE, shadow_of
+from holdfast.claude import transcript
 from holdfast.errors import NotFound, Refused
 from holdfast.inside import real_path
 from holdfast.journal import Journal
 from holdfast.ledger import record_of
 from holdfast.model import Checkpoint, Draft
-from holdfast.objects import DIRECTORY, Entry
-from holdfast.packfile import parse_pack
 from holdfast.parcel import Incoming
 from holdfast.receiving import Plan
-from holdfast.shadow import Shadow
 from holdfast.text import path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
+from holdfast.worktree.objects import DIRECTORY, Entry
+from holdfast.worktree.packfile import parse_pack
+from holdfast.worktree.shadow import Shadow
 
 BATCH = 1 << 25  # bytes of objects that are written as one pack
 TRANSCRIPT = re.compile(r"transcripts/([A-Za-z0-9][A-Za-z0-9._-]{0,150}\.jsonl)\Z")

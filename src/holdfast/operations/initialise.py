@@ -9,9 +9,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast import client, files, hookfile, hooking, installing, plugged, spool
+from holdfast import files, hooking, spool
 from holdfast.catchup import has_files
 from holdfast.checkpointing import shadow_of
+from holdfast.claude import client, hookfile, installing, plugged
 from holdfast.errors import HoldfastError, Refused, WrongUsage
 from holdfast.text import path_text
 from holdfast.workspace import Workspace

@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from holdfast import choosing, filtering, history
-from holdfast.beside import Beside
 from holdfast.checkpointing import shadow_of
 from holdfast.errors import NotFound, WrongUsage
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Event, Run, Session
-from holdfast.shadow import Shadow
 from holdfast.text import one_line, path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
+from holdfast.worktree.beside import Beside
+from holdfast.worktree.shadow import Shadow
 
 MOST = 2**31
 

@@ -8,7 +8,7 @@ from holdfast import choosing
 from holdfast.errors import WrongUsage
 from holdfast.layouts.orchestrator import HISTORY
 from holdfast.model import OPEN, Run, Status
-from holdfast.projecting import adopt_history
+from holdfast.orchestrator.projecting import adopt_history
 from holdfast.rows import ARCHIVED
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import one_line

@@ -9,17 +9,18 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast import choosing, files, teamfiles
+from holdfast import choosing, files
+from holdfast.care.proving import prove
 from holdfast.checkpointing import shadow_of
 from holdfast.errors import HoldfastError, Refused, WrongUsage
 from holdfast.faces import Unreadable, read_face
+from holdfast.goteam import teamfiles
+from holdfast.goteam.teaming import DIRECTORY, is_directory, root_of
+from holdfast.goteam.teamwork import LAYOUT
 from holdfast.model import Body, Checkpoint, Run
-from holdfast.proving import prove
-from holdfast.shadow import Shadow
-from holdfast.teaming import DIRECTORY, is_directory, root_of
-from holdfast.teamwork import LAYOUT
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
+from holdfast.worktree.shadow import Shadow
 
 NEEDED = ("id", "session_id", "step_number", "step_name", "created_at", "state", "outputs", "git")
 MOST_BYTES = 2_000_000_000

@@ -10,10 +10,10 @@ from holdfast import files
 from holdfast.errors import WrongUsage
 from holdfast.faces import Unreadable, read_face
 from holdfast.layouts.orchestrator import SESSION
-from holdfast.orchestra import INNER, MEMBERS
-from holdfast.projecting import find_current, project, take_salvaged
+from holdfast.orchestrator.orchestra import INNER, MEMBERS
+from holdfast.orchestrator.projecting import find_current, project, take_salvaged
+from holdfast.orchestrator.sessionfile import put_aside
 from holdfast.salvage import salvage
-from holdfast.sessionfile import put_aside
 from holdfast.text import one_line, path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace

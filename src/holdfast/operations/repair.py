@@ -13,20 +13,23 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from holdfast import choosing, faces, files, projecting, sharing, teamwork
+from holdfast import choosing, faces, files, sharing
 from holdfast.adopting import LAYOUT, body_of, copies, journal_id, keep_copy, remember
+from holdfast.care.mending import Mended as Mended, mend
 from holdfast.errors import Ambiguous, HoldfastError, NotFound, Refused
+from holdfast.faber.finding import Target, faber_id, is_of, lost_records, shown
+from holdfast.faber.records import record_ids
 from holdfast.faces import Face, Unreadable, read_face
-from holdfast.finding import Target, faber_id, is_of, lost_records, shown
+from holdfast.goteam import teamwork
+from holdfast.goteam.teamfaces import root_of
+from holdfast.goteam.teammending import Remade as Remade, remake
 from holdfast.layouts import faber
 from holdfast.layouts.orchestrator import SESSION
-from holdfast.mending import Mended as Mended, mend
 from holdfast.model import Draft, Run
+from holdfast.orchestrator import projecting
+from holdfast.orchestrator.sessionfile import put_aside, read_session
 from holdfast.owning import TOLD
-from holdfast.records import moment, record_ids
-from holdfast.sessionfile import put_aside, read_session
-from holdfast.teamfaces import root_of
-from holdfast.teammending import Remade as Remade, remake
+from holdfast.stamps import moment
 from holdfast.text import path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace

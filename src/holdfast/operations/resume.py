@@ -9,22 +9,23 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from holdfast import choosing, ids, process, spool, teamwork
+from holdfast import choosing, ids, process, spool
 from holdfast.agents import find_agent
 from holdfast.attending import attended, bury_silent, dismiss, is_silent, refuse_attended
 from holdfast.bearings import take_bearings
 from holdfast.briefing import PATIENCE
 from holdfast.errors import HoldfastError, NotFound, Refused
+from holdfast.goteam import teamwork
+from holdfast.goteam.pointing import has_code, keep_foreign
+from holdfast.goteam.stepping import keep_run
+from holdfast.goteam.teamwork import LAYOUT
 from holdfast.journal import Journal
 from holdfast.layouts.orchestrator import HISTORY
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Bearings, Checkpoint, Draft, Restore, Run, Session
-from holdfast.pointing import has_code, keep_foreign
 from holdfast.recovery import CHECKPOINT, FRESH, LIVE, Option, options
 from holdfast.returning import Restored, go_back
 from holdfast.settling import settle
-from holdfast.stepping import keep_run
-from holdfast.teamwork import LAYOUT
 from holdfast.text import one_line, path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from holdfast import choosing, ids
 from holdfast.errors import Refused
+from holdfast.goteam.pointing import get_point, keep_foreign, refuse_same
+from holdfast.goteam.teamwork import LAYOUT
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore, Run
-from holdfast.pointing import get_point, keep_foreign, refuse_same
 from holdfast.returning import Restored, go_back
-from holdfast.teamwork import LAYOUT
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 

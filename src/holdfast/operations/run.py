@@ -12,15 +12,15 @@ from msgspec import Struct
 from holdfast import choosing, files, history, ids
 from holdfast.attending import attend, attended, clear_signs, dismiss, give_sign, refuse_attended
 from holdfast.catchup import catch_up, face, has_team
-from holdfast.child import Ended, check_command
 from holdfast.errors import HoldfastError, NotFound, WrongUsage
+from holdfast.goteam.teaming import show_team
 from holdfast.journal import Journal
 from holdfast.keeping import keep_if_changed
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Draft, Run, Session, Status
 from holdfast.settling import settle
-from holdfast.supervisor import supervise
-from holdfast.teaming import show_team
+from holdfast.supervision.child import Ended, check_command
+from holdfast.supervision.supervisor import supervise
 from holdfast.text import one_line, path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace

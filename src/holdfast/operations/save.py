@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from holdfast import choosing
 from holdfast.adopting import LAYOUT
-from holdfast.finding import faber_id
+from holdfast.faber.finding import faber_id
+from holdfast.faber.parting import save_session
+from holdfast.faber.reporting import SessionSaved
+from holdfast.faber.statefile import own_client
 from holdfast.layouts import faber
-from holdfast.parting import save_session
-from holdfast.reporting import SessionSaved
 from holdfast.saving import Saved, save_run
-from holdfast.statefile import own_client
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 

@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from holdfast import choosing, files
 from holdfast.errors import HoldfastError
-from holdfast.linear import compiled
-from holdfast.patterns import MARKS
+from holdfast.redaction.linear import compiled
+from holdfast.redaction.patterns import MARKS
+from holdfast.redaction.unredact import texts
 from holdfast.text import path_text
-from holdfast.unredact import texts
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 

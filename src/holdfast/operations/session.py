@@ -10,16 +10,16 @@ import re
 from holdfast import choosing
 from holdfast.adopting import HOME, LAYOUT, journal_id
 from holdfast.errors import Ambiguous, NotFound, WorkflowError, WrongUsage
-from holdfast.finding import ENDED, faber_id
+from holdfast.faber.finding import ENDED, faber_id
+from holdfast.faber.loading import Request, load_context
+from holdfast.faber.parting import save_session
+from holdfast.faber.reporting import Reloaded, SessionSaved
+from holdfast.faber.statefile import own_client
 from holdfast.layouts import faber
-from holdfast.loading import Request, load_context
 from holdfast.model import Run
 from holdfast.operations.brief import brief
-from holdfast.parting import save_session
 from holdfast.priming import Brief
-from holdfast.reporting import Reloaded, SessionSaved
 from holdfast.saving import Saved, save_run
-from holdfast.statefile import own_client
 from holdfast.text import one_line
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace

@@ -5,11 +5,11 @@ from __future__ import annotations
 from msgspec import Struct
 
 from holdfast import choosing
+from holdfast.goteam.teamwork import LAYOUT
 from holdfast.lifecycle import Move
 from holdfast.model import Draft, Run
 from holdfast.owning import refuse_owned
 from holdfast.settling import settle
-from holdfast.teamwork import LAYOUT
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
@@ -67,6 +67,6 @@ def _keep(workspace: Workspace, name: str | None) -> None:
     with workspace.reading() as journal:
         run = choosing.get_run(workspace, journal, name, ended_too=True)
     if run.layout == LAYOUT and run.status.is_open and run.worktree == workspace.worktree:
-        from holdfast.stepping import keep_run  # checkpoints are much to load, and other runs need none here
+        from holdfast.goteam.stepping import keep_run  # checkpoints are much to load, and other runs need none here
 
         keep_run(workspace, run, "paused")

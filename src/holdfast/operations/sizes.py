@@ -6,14 +6,14 @@ from collections import Counter
 
 from msgspec import Struct
 
+from holdfast.care.filling import cap_of, look_at_room
+from holdfast.care.room import Room
 from holdfast.checkpointing import shadow_of
 from holdfast.errors import WrongUsage
-from holdfast.filling import cap_of, look_at_room
 from holdfast.journal import is_ledger
-from holdfast.reach import weigh
-from holdfast.room import Room
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
+from holdfast.worktree.reach import weigh
 
 
 class Sized(Struct):

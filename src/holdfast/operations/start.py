@@ -9,14 +9,14 @@ from msgspec import Struct
 from holdfast import choosing, history, ids, steps as planning
 from holdfast.attending import attend, attended
 from holdfast.errors import WrongUsage
+from holdfast.goteam.teaming import show_team
 from holdfast.journal import Journal
 from holdfast.lifecycle import Move
 from holdfast.model import Draft, Run, Session, Status
-from holdfast.orchestra import MODES
-from holdfast.projecting import find_current, make_id, project
-from holdfast.sessionfile import expect
+from holdfast.orchestrator.orchestra import MODES
+from holdfast.orchestrator.projecting import find_current, make_id, project
+from holdfast.orchestrator.sessionfile import expect
 from holdfast.stores.protocol import RunQuery
-from holdfast.teaming import show_team
 from holdfast.text import one_line, path_text
 from holdfast.verbs import verb
 from holdfast.wording import as_tuple, checked

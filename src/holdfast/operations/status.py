@@ -6,11 +6,11 @@ from msgspec import Struct
 
 from holdfast import choosing, departed, intake, process
 from holdfast.attending import is_silent, last_heard
+from holdfast.care.filling import cap_of, look_at_room, warning_of
+from holdfast.care.originals import told_of_originals
 from holdfast.errors import Ambiguous, NotFound
-from holdfast.filling import cap_of, look_at_room, warning_of
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore, Run, Session
-from holdfast.originals import told_of_originals
 from holdfast.recorder import warn_if_lost
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import path_text

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from holdfast import choosing, steps, teamwork
+from holdfast import choosing, steps
 from holdfast.errors import WrongUsage
+from holdfast.goteam import teamwork
+from holdfast.goteam.teamwork import LAYOUT, Meant
 from holdfast.journal import Journal
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Body, Draft, Run, Step
 from holdfast.owning import refuse_owned
 from holdfast.settling import settle
-from holdfast.teamwork import LAYOUT, Meant
 from holdfast.verbs import verb
 from holdfast.wording import checked
 from holdfast.workspace import Workspace
@@ -85,7 +86,7 @@ def _is_at_it(step: Step | None, meant: Meant) -> bool:
 
 
 def _keep(workspace: Workspace, run: str, meant: Meant) -> str:
-    from holdfast.stepping import keep_step  # checkpoints are much to load, and other runs need none here
+    from holdfast.goteam.stepping import keep_step  # checkpoints are much to load, and other runs need none here
 
     return keep_step(workspace, run, meant).id
 

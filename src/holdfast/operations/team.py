@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from holdfast import choosing
 from holdfast.errors import WrongUsage
+from holdfast.goteam.teamwork import KEY, LISTS, MOST_KEYS, TEXT
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Body, Draft, Run
-from holdfast.teamwork import KEY, LISTS, MOST_KEYS, TEXT
 from holdfast.text import one_line, sound_text
 from holdfast.verbs import verb
 from holdfast.wording import checked

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from holdfast.capping import checkpoint_rules, tidy_up
-from holdfast.filling import MEGABYTE
-from holdfast.tidying import Tidied as Tidied
+from holdfast.care.capping import checkpoint_rules, tidy_up
+from holdfast.care.filling import MEGABYTE
+from holdfast.care.tidying import Tidied as Tidied
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 

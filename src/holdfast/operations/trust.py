@@ -13,11 +13,11 @@ from msgspec import Struct
 
 from holdfast import files
 from holdfast.errors import NotFound, Refused
+from holdfast.faber.workflows import find_definitions, plugin_root
 from holdfast.grants import Grant
 from holdfast.inside import real_path
 from holdfast.text import path_text
 from holdfast.trusting import TRUSTED, Brought, find_brought, grants_of, holds, is_inside, key, look
-from holdfast.workflows import find_definitions, plugin_root
 from holdfast.workspace import Workspace
 
 

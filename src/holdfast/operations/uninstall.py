@@ -9,13 +9,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast import files, hookfile, hooking, ids, installing, projects
+from holdfast import files, hooking, ids, projects
+from holdfast.claude import hookfile, installing
+from holdfast.claude.installing import Changed
 from holdfast.errors import NotFound, Refused, WrongUsage
-from holdfast.installing import Changed
-from holdfast.pruning import prune
-from holdfast.shadow import Shadow
 from holdfast.text import path_text
 from holdfast.workspace import Workspace
+from holdfast.worktree.pruning import prune
+from holdfast.worktree.shadow import Shadow
 
 HERE = ("local", "project")
 

@@ -7,18 +7,19 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from holdfast import departed, examining, intake
+from holdfast import departed, intake
 from holdfast.adopting import journal_id
+from holdfast.care import examining
+from holdfast.care.checking import check_runs
+from holdfast.care.proving import Problem as Problem, prove
 from holdfast.catchup import has_files
-from holdfast.checking import check_runs
 from holdfast.errors import Damaged
 from holdfast.faces import Unreadable, read_face
+from holdfast.goteam.teamfaces import damages
 from holdfast.journal import Journal
 from holdfast.layouts import faber
 from holdfast.layouts.orchestrator import SESSION
-from holdfast.proving import Problem as Problem, prove
-from holdfast.sessionfile import read_session
-from holdfast.teamfaces import damages
+from holdfast.orchestrator.sessionfile import read_session
 from holdfast.text import path_text
 from holdfast.workspace import Workspace
 

@@ -213,7 +213,7 @@ def _ask(repository: Repository, arguments: list[str], limit: int) -> bytes:
 def _prepare(repository: Repository, place: Path, name: str) -> Git:
     """A private directory in which git finds the user's commits, refs and index, and none of the settings."""
     from holdfast.git import Git
-    from holdfast.staging import Staging
+    from holdfast.worktree.staging import Staging
 
     assert repository.objects is not None
     assert repository.common is not None

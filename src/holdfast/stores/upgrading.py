@@ -8,8 +8,9 @@ from pathlib import Path
 
 import apsw
 
-from holdfast import __version__, files, rotation
-from holdfast.archive import DATABASE, Contents, Part, clear_begun, write_archive
+from holdfast import __version__, files
+from holdfast.care import rotation
+from holdfast.care.archive import DATABASE, Contents, Part, clear_begun, write_archive
 from holdfast.errors import Damaged, Refused
 from holdfast.stores.connecting import FORMAT, WAYS, connect, event_sum, translated, write_by
 from holdfast.stores.copying import copy_database

@@ -1,0 +1,241 @@
+"""Fetching the artifacts of one load: each from its source, within the limits, and nothing in silence."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+from holdfast.errors import WorkflowError
+from holdfast.faber.critical import Choice, Declared
+from holdfast.faber.finding import Target
+from holdfast.faber.reporting import LEFT_OUT, LOADED, MISSING, NOT_RUN, SKIPPED, ArtifactReport
+from holdfast.faber.summarising import summary
+from holdfast.faber.workflows import plugin_root
+from holdfast.layouts import faber
+from holdfast.sources import find_source
+from holdfast.sources.protocol import Loaded, Unloadable, Wanted
+from holdfast.text import one_line
+from holdfast.trusting import judge
+from holdfast.workspace import Workspace
+
+KILOBYTE = 1024
+PLUGIN = "plugins/faber/"
+UNSAID = "the state has no"
+COMMANDS, NEED_TRUST = ("work_plugin", "skill", "git_info"), ("work_plugin", "skill")
+IN_A_HOOK = "a hook does not wait for commands"
+
+
+class Fetching:
+    """The loading of one run's artifacts, within the limits."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        target: Target,
+        warnings: list[str],
+        each: int = 0,
+        definitions: tuple[Path, ...] = (),
+        runs: bool = True,
+    ) -> None:
+        self.workspace = workspace
+        self.target = target
+        self.warnings = warnings
+        self.used = 0
+        self.each = each
+        self.definitions = definitions  # the files that the workflow comes from
+        self.runs = runs  # whether commands are run that the user has allowed
+        settings = workspace.settings
+        self.large = settings.whole("artifact.warn") * KILOBYTE
+        self.limit = settings.whole("artifact.limit") * KILOBYTE
+        self.plugin = plugin_root(workspace.environ, str(settings.values["faber.plugin_root"].value))
+        self.values = faber.placeholders(target.state, target.run, workspace.root)
+
+    def look(self, choice: Choice, budget: int) -> ArtifactReport:
+        """What a load would find."""
+        report = _reported(choice)
+        wanted, why = self._wanted(choice.artifact)
+        source = find_source(choice.artifact.kind)
+        if wanted is None or source is None:
+            report.exists, report.why = False, report.why or why
+        else:
+            found = source.look(wanted)
+            report.resolved, report.exists, report.size = found.shown or None, found.exists, found.size
+            report.why = report.why or (found.why or "" if not found.exists else "")
+        if choice.load:
+            self._foresee(report, budget, wanted)
+        return report
+
+    def _foresee(self, report: ArtifactReport, budget: int, wanted: Wanted | None) -> None:
+        """What would become of an artifact that was looked at, by the rules of a load."""
+        size = report.size or 0
+        if not report.exists:
+            report.outcome = MISSING
+        elif report.kind in NEED_TRUST and wanted is not None and not wanted.words:
+            report.outcome, report.why = NOT_RUN, wanted.why
+        elif size > self.limit:
+            report.outcome, report.why = LEFT_OUT, f"is larger than {self.limit:,} bytes"
+        elif not self._has_room(size, budget):
+            report.outcome, report.why = LEFT_OUT, _no_room(size, budget)
+        else:
+            report.outcome = LOADED
+
+    def _has_room(self, size: int, budget: int) -> bool:
+        if self.used + size + self.each > budget:
+            return False
+        self.used += size + self.each
+        return True
+
+    def load(self, choice: Choice, budget: int) -> ArtifactReport:
+        report = _reported(choice)
+        if not choice.load:
+            return report
+        artifact = choice.artifact
+        wanted, why = self._wanted(artifact)
+        report.resolved = wanted.path or wanted.command if wanted else None
+        if wanted is None:
+            return self._missing(report, Unloadable(why, missing=True), quiet=why.startswith(UNSAID))
+        source = find_source(artifact.kind)
+        assert source is not None
+        try:
+            loaded = source.load(wanted)
+        except Unloadable as error:
+            return self._missing(report, error)
+        loaded.text = self.workspace.hide(loaded.text)
+        if not loaded.ran:
+            report.why = wanted.why
+        return self._take(report, loaded, budget)
+
+    def _take(self, report: ArtifactReport, loaded: Loaded, budget: int) -> ArtifactReport:
+        report.resolved, report.size, report.exists = loaded.source, loaded.size, True
+        report.changed = loaded.changed
+        self.warnings += [f"{report.id}: {note}" for note in loaded.notes]
+        if not loaded.ran:
+            report.outcome, report.content = NOT_RUN, loaded.text
+            return report
+        if not self._has_room(loaded.size, budget):
+            report.outcome, report.why = LEFT_OUT, _no_room(loaded.size, budget)
+            report.content = summary(report.kind, loaded.text)
+            return report
+        if loaded.size > self.large:
+            megabytes = f"{loaded.size / KILOBYTE / KILOBYTE:.1f}"
+            self.warnings.append(
+                f"Large artifact detected\nArtifact: {report.id}\nSize: {megabytes} MB\n\n"
+                'Consider using load_strategy: "summary" for large files.'
+            )
+        report.outcome, report.content = LOADED, loaded.text
+        return report
+
+    def _missing(self, report: ArtifactReport, error: Unloadable, quiet: bool = False) -> ArtifactReport:
+        """What could not be loaded: a required artifact stops the load, an optional one is told of."""
+        where = report.resolved or report.path or report.path_from_state or report.command or "none"
+        is_plugin = (report.path or "").startswith(PLUGIN) and error.missing
+        if is_plugin:
+            where = f"{report.path}, and in the plugin at {self.plugin or 'no known place'}"
+        if report.required and not is_plugin:
+            raise _required(report, where, error)
+        report.outcome = LEFT_OUT if error.size is not None else MISSING
+        report.why, report.exists, report.size = error.why, not error.missing, error.size
+        if error.size is not None:
+            report.content = f"Not loaded: it {error.why} ({error.size:,} bytes). Read the part that you need.\n"
+        if not quiet:
+            hint = f"\n{error.hint}" if error.hint else ""
+            facts = f"Artifact: {report.id}\n{_place(report)}: {one_line(where, 300)} ({error.why}){hint}"
+            self.warnings.append(f"{_what(error)}\n{facts}\n\nWorkflow will continue without this artifact.")
+        return report
+
+    def _wanted(self, artifact: Declared) -> tuple[Wanted | None, str]:
+        """What is asked of a source, placeholders filled in; or why nothing can be asked for."""
+        given = artifact.path
+        if artifact.path_from_state is not None and artifact.path is None:
+            found = faber.at(self.target.state, artifact.path_from_state.removeprefix("state."))
+            if not isinstance(found, str) or not found.strip():
+                return None, f"{UNSAID} {one_line(artifact.path_from_state, 80)}"
+            given = found
+        text = artifact.command if artifact.kind in COMMANDS else given
+        if text is None:
+            return None, "it names neither a path nor a command"
+        filled = faber.fill(text, self.values)
+        if filled is None:
+            names = ", ".join(faber.unfilled(text, self.values))
+            return None, f"the placeholder {one_line(names, 80)} has no value"
+        wanted = Wanted(artifact.id, artifact.kind, self.workspace.root, strategy=artifact.strategy, limit=self.limit)
+        if artifact.kind in COMMANDS:
+            wanted.command = filled
+            if artifact.kind in NEED_TRUST:
+                self._judge(wanted, text)
+        else:
+            wanted.root, wanted.path = self._at_home(filled)
+        return wanted, ""
+
+    def _judge(self, wanted: Wanted, command: str) -> None:
+        """Whether a command may run, which only the user decides."""
+        verdict = judge(self.workspace, self.definitions, command, self.values)
+        wanted.words, wanted.why, wanted.hint = verdict.words, verdict.why, verdict.hint
+        if verdict.words and not self.runs:
+            wanted.words, wanted.why = [], IN_A_HOOK
+            wanted.hint = f"`holdfast session-load --artifacts {shlex.quote(wanted.id)}` runs it"
+        wanted.environ = self.workspace.environ
+        wanted.deadline = self.workspace.settings.number("command.deadline")
+
+    def _at_home(self, path: str) -> tuple[Path, str]:
+        """A path that means the run's own state leads to where that really is; FABER's own files lie in its plugin."""
+        root = self.workspace.root
+        if os.path.lexists(root / path):
+            return root, path
+        if (root / path) in faber.state_candidates(root, self.target.run):
+            return root, str(self.target.face.path)
+        if path.startswith(PLUGIN) and self.plugin is not None:
+            return self.plugin, path.removeprefix(PLUGIN)
+        return root, path
+
+
+def _reported(choice: Choice) -> ArtifactReport:
+    artifact = choice.artifact
+    return ArtifactReport(
+        artifact.id,
+        artifact.kind,
+        artifact.about,
+        artifact.required,
+        SKIPPED if not choice.load else "",
+        choice.why,
+        artifact.path,
+        artifact.path_from_state,
+        artifact.command,
+        artifact.condition,
+    )
+
+
+def _what(error: Unloadable) -> str:
+    if error.size is not None:
+        return "Large artifact was left out"
+    return "Optional artifact not found" if error.missing else "Optional artifact cannot be loaded"
+
+
+def _place(report: ArtifactReport) -> str:
+    return "Command" if report.kind in COMMANDS else "Path"
+
+
+def _no_room(size: int, budget: int) -> str:
+    return f"its {size:,} bytes do not fit into what is left of {budget:,}"
+
+
+def _required(report: ArtifactReport, where: str, error: Unloadable) -> WorkflowError:
+    if error.size is not None:
+        facts = [("Artifact", report.id), (_place(report), where), ("Size", f"{error.size:,} bytes")]
+        return WorkflowError(
+            "Required artifact is too large",
+            facts,
+            ['Use load_strategy: "summary" in the workflow config', "`holdfast config set artifact.limit KILOBYTES`"],
+        )
+    message = "Required artifact not found" if error.missing else "Required artifact cannot be loaded"
+    return WorkflowError(
+        message,
+        [("Artifact", report.id), (_place(report), where), ("Error", error.why)],
+        [
+            *([error.hint] if error.hint else []),
+            "Check if path is correct in workflow config",
+            "Check if artifact was created in earlier phase",
+            "Run the phase that creates this artifact",
+        ],
+    )

@@ -1,0 +1,109 @@
+"""Observer commands in a Go Team run: the same words, with the screens of the team's document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from holdfast.goteam import screens
+from holdfast.goteam.pointing import find_kept
+from holdfast.goteam.startup import list_resumable
+from holdfast.goteam.teamfiles import last_action, progress, word_of
+from holdfast.goteam.teamwork import last_kept, plain_number, since_kept
+from holdfast.model import Run
+from holdfast.observer import Order
+from holdfast.operations import points
+from holdfast.operations.resume import resume
+from holdfast.operations.start import start
+from holdfast.recovery import recommended
+from holdfast.repository import Repository
+from holdfast.standing import Kept
+from holdfast.text import count, one_line
+from holdfast.workspace import Workspace
+
+Lines = Iterable[str]
+
+
+def resumable(workspace: Workspace, run: Run, order: Order) -> Lines:
+    return screens.resumable(list_resumable(workspace))
+
+
+def go_on(workspace: Workspace, run: Run, order: Order) -> Lines:
+    """The recommended way, at once: with the journal it loses nothing. The others are named."""
+    ways = resume(workspace, run.id, dry_run=True).recovery
+    done = resume(workspace, run.id, start_from=recommended(ways).start_from)
+    yield from screens.resumed(done.run, workspace.hide(Repository(workspace.root).head().branch))
+    for way in ways:
+        if not way.recommended:
+            lost = screens.loss(way)
+            yield f"`holdfast resume {run.id} --from {way.start_from}`: {way.description}, data loss: {lost}"
+
+
+def begin(workspace: Workspace, run: Run, order: Order) -> Lines:
+    begun = start(workspace, order.argument, layout="go-team").run
+    return screens.started(begun, workspace.settings.number("save.interval"))
+
+
+def info(workspace: Workspace, run: Run, order: Order) -> Lines:
+    done, last = progress(run), last_kept(run)
+    yield f"Session: {run.id}"
+    yield f"Topic: {one_line(run.title, 200)}"
+    yield f"Status: {word_of(run)}" + (f" ({one_line(run.evidence, 160)})" if run.evidence else "")
+    yield f"Progress: {done['steps_completed']}/{done['total_steps']} ({done['percentage']}%)"
+    yield f"Agent: {one_line(run.standing.agent or 'orchestrator', 60)}"
+    if run.standing.is_waiting:
+        yield "Waiting at a breakpoint"
+    yield f"Last action: {last_action(run) or 'none'}"
+    yield f"Checkpoint: {last.id if last else 'none'}, {count(since_kept(run), 'action')} since"
+
+
+def checkpoints(workspace: Workspace, run: Run, order: Order) -> Lines:
+    if not run.standing.kept:
+        return ["No checkpoint yet; completing a step makes one"]
+    rows = [_row(kept) for kept in run.standing.kept]
+    return [*rows, "", "`*cp-show:N` and `*cp-diff:N` tell more of one, `*rollback:N` goes back to it"]
+
+
+def _row(kept: Kept) -> str:
+    validity = "valid" if kept.is_valid else f"left behind by {kept.invalidated_by}"
+    return f"{plain_number(kept.number)!s:>3}  {kept.id}  {kept.time:%Y-%m-%d %H:%M}  {one_line(validity, 60)}"
+
+
+def of_file(workspace: Workspace, run: Run, order: Order) -> Lines | None:
+    """What the file of a point says whose code nobody has; None where there is more to show."""
+    kept = find_kept(run, order.argument, left_too=True)
+    if kept is None or kept.checkpoint is not None:
+        return None
+    touched = [*kept.created, *kept.modified, *(f"{path} (deleted)" for path in kept.deleted)]
+    return [
+        _row(kept).strip(),
+        f"Step {plain_number(kept.number)} - {one_line(kept.step, 60)}; only its file is known",
+        f"Commit {one_line(kept.commit or 'none', 64)} on {one_line(kept.branch or 'no branch', 120)}",
+        *([kept.flaw] if kept.flaw else []),
+        *(f"  {one_line(path)}" for path in touched[:20]),
+    ]
+
+
+def validate(workspace: Workspace, run: Run, order: Order) -> Lines:
+    found = points.validate_checkpoints(workspace, run=run.id)
+    for one in found.checkpoints:
+        yield f"{'✗' if one.problems else '✓'} {one.id}" + "".join(f": {one_line(what, 200)}" for what in one.problems)
+    yield f"{count(len(found.checkpoints), 'checkpoint')}, {'all whole' if found.whole else 'not all whole'}"
+
+
+def export(workspace: Workspace, run: Run, order: Order) -> Lines:
+    found = points.export_checkpoints(workspace, run=run.id)
+    return [f"Exported {count(found.checkpoints, 'checkpoint')} to {found.path}", f"sha256 {found.sha256}"]
+
+
+# Those that ask for a run by their argument come with the run that is meant; `begin` only with a goal.
+ACTIONS: dict[str, Callable[[Workspace, Run, Order], Lines]] = {
+    "sessions": resumable,
+    "resume": go_on,
+    "continue": go_on,
+    "session-info": info,
+    "new": begin,
+    "checkpoints": checkpoints,
+    "cp-validate": validate,
+    "cp-export": export,
+}
+OF_ARGUMENT = ("resume", "session-info")
