@@ -20,6 +20,7 @@ from holdfast.text import one_line
 PROJECT_FILE = ".holdfast.toml"
 PATTERNS = ("redact.allow", "redact.patterns")
 PROJECT_LIMIT = 64 * 1024  # bytes; reading TOML takes its time, and a repository is not trusted with ours
+USER_LIMIT = 1024 * 1024  # bytes of their own: no user writes more, and to edit TOML takes eight times as much memory
 
 
 class Setting(Struct, frozen=True):
@@ -272,7 +273,7 @@ def write(path: Path, key: str, value: str, generations: Generations | None = No
     from holdfast import sharing
 
     converted = check(key, value, "the command line")
-    before = files.read(path)
+    before = files.read(path, USER_LIMIT)
     table, name = key.split(".")
     try:
         document = tomlkit.parse((before or b"").decode())
@@ -318,7 +319,7 @@ def _unreadable(path: Path, error: Exception) -> WrongUsage:
     )
 
 
-def _read(path: Path, limit: int = 1024 * 1024) -> dict[str, Any]:
+def _read(path: Path, limit: int = USER_LIMIT) -> dict[str, Any]:
     data = files.read(path, limit)
     if data is None:
         return {}

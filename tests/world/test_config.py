@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from holdfast import config, places
-from holdfast.errors import Busy, HoldfastError, WrongUsage
+from holdfast.errors import Busy, HoldfastError, Refused, WrongUsage
 from holdfast.generations import Generations
 
 
@@ -94,6 +94,17 @@ def test_project_can_neither_break_a_command_nor_set_what_is_the_users(
 def test_project_file_that_is_no_text_is_passed_over(user: Path, root: Path, data: bytes) -> None:
     (root / config.PROJECT_FILE).write_bytes(data)
     assert len(config.load(user, root, {}).warnings) == 1
+
+
+@pytest.mark.promise(19)
+def test_settings_that_are_too_long_to_be_read_are_not_changed_either(user: Path, root: Path) -> None:
+    """They were read whole to be changed: one of 25 MB took 200 MB."""
+    set_user(user, "# mine\n" * 200_000)
+    before = user.read_bytes()
+    for attempt in (lambda: config.load(user, root, {}), lambda: config.write(user, "list.limit", "7")):
+        with pytest.raises(Refused, match="too large"):
+            attempt()
+    assert user.read_bytes() == before
 
 
 @pytest.mark.promise(22)
