@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import itertools
 import os
@@ -30,6 +31,9 @@ each_number = pytest.mark.parametrize("count", NUMBERS)
 each_lesser_number = pytest.mark.parametrize("count", NUMBERS[:2])  # where an input costs milliseconds
 
 
+LARGE = 1 << 20  # bytes of an input that may take much memory
+
+
 class Hang(BaseException):
     """Raised where nothing catches it."""
 
@@ -43,6 +47,8 @@ def fuzz(name: str, parser: Parser, count: int, seed: int = SEED) -> int:
     with _alarms():
         largest = LARGEST if count > FAST else QUICK
         for data in itertools.islice(Mutator(parser.seeds, seed, largest), count):
+            if len(data) > LARGE:
+                _tidy()
             _attempt(name, parser, data, f"seed {seed}, input {tried}")
             tried += 1
     gc.unfreeze()
@@ -77,6 +83,13 @@ def _alarms() -> Iterator[None]:
         for (number, timer), handler in zip(kinds, before, strict=True):
             signal.setitimer(timer, 0)
             signal.signal(number, handler)
+
+
+def _tidy() -> None:
+    """Give free memory back to the system, so that what many inputs have scattered does not count as this one's."""
+    gc.collect()
+    with contextlib.suppress(AttributeError):  # where the C library is another
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _peak(*, reset: bool = False) -> int:

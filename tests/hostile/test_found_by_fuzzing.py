@@ -304,6 +304,17 @@ def test_a_line_of_millions_of_values_is_passed_over_and_counted(tmp_path: Path)
         tracemalloc.stop()
 
 
+def test_a_long_text_with_a_character_that_nobody_sees_is_looked_at_without_many_copies() -> None:
+    """It was joined with what is seen of it, two bytes a character, and then encoded: ten times its size."""
+    text = "password = '\ufeff" + "9" * 4_000_000
+    tracemalloc.start()
+    try:
+        redact.Redactor().clean(text)
+        assert tracemalloc.get_traced_memory()[1] < 6 * len(text)
+    finally:
+        tracemalloc.stop()
+
+
 # Backups that somebody made up
 
 

@@ -29,6 +29,7 @@ from holdfast.redaction.showing import shown
 from holdfast.redaction.sieve import is_suspect
 
 BUDGET = 64 << 20  # bytes of text in one value; what comes after them is not looked at, and therefore not kept
+TOGETHER = 1 << 20  # characters of texts that are looked at as one: another copy of long ones takes memory
 REMEMBERED = 4 << 20  # characters of texts that need not be looked at again
 SHORT, ROOM = 200, 1 << 18  # bytes of a form that is part of one pattern, and of all of them together
 LONGEST_LINE = 1000  # characters of a private key's line
@@ -99,8 +100,8 @@ class Redactor:
         if any(gather(form, again) for form in shown(fresh)):
             return False
         looked_at = fresh.union(again)
-        data = BETWEEN_TEXTS.join(looked_at).encode("utf-8", PASSED)
-        if len(data) > BUDGET or self._may_hold(data) or self._is_owned(looked_at):
+        is_short = sum(map(len, looked_at)) <= BUDGET
+        if not is_short or any(map(self._may_hold, _blocks(looked_at))) or self._is_owned(looked_at):
             return False
         self._remember(fresh)
         return True
@@ -298,6 +299,19 @@ def _literals(known: Iterable[str]) -> tuple[Regex | None, list[bytes]]:
         (short if len(form) <= SHORT and room > 0 else long).append(form)
     source = "|".join("".join(f"\\x{byte:02x}" for byte in form) for form in short)
     return compiled(source, captures=False) if short else None, long
+
+
+def _blocks(texts: Iterable[str]) -> Iterator[bytes]:
+    """The texts, some of them together."""
+    block: list[str] = []
+    size = 0
+    for text in texts:
+        if block and size + len(text) > TOGETHER:
+            yield BETWEEN_TEXTS.join(block).encode("utf-8", PASSED)
+            block, size = [], 0
+        block.append(text)
+        size += len(text)
+    yield BETWEEN_TEXTS.join(block).encode("utf-8", PASSED)
 
 
 def _places(data: bytes, form: bytes) -> Iterator[int]:
