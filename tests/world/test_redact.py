@@ -533,6 +533,34 @@ def test_a_line_of_an_env_file_is_read_as_programs_do(tmp_path: Path, line: str,
 
 
 @pytest.mark.promise(26)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "STRIPE=Qm7xV2kLp9RtZ4wNc8Yb", "SENDGRID_KEY=9f8a7s6df98as7d6f98a7sdf", "AUTH_SALT='k3;w!p0-zq8(r5:t2v'",
+        "APP_KEY=base64:8PrWl3kQ0vZ5yJ7tB2nH4mX6cD9fG1sA3uE5iO7pR0k=", "MAPS=AbQ2xYz90kLmPq37RsTu",
+    ],
+)  # fmt: skip
+def test_a_value_of_an_env_file_is_known_by_itself_though_its_name_promises_nothing(tmp_path: Path, line: str) -> None:
+    name, _, value = line.replace("'", "").partition("=")
+    (tmp_path / ".env").write_text(f"{line}\n")
+    assert Redactor(find_known({}, tmp_path)).text(f"it is {value} so") == "it is [redacted known value] so"
+    assert find_known({name: value}, tmp_path / "none") == set()
+
+
+@pytest.mark.promise(26)
+def test_what_else_stands_in_an_env_file_is_no_known_value(tmp_path: Path) -> None:
+    values = [
+        "3000", "production", "https://Shop24.example.org/API/v2", "Europe/Berlin", "postgres://db:5432/Shop_2024",
+        "0123456789abcdef0123456789abcdef01234567", "6f1c2d3e-4a5b-4c6d-8e7f-90a1b2c3d4e5", "My Shop 2024 of Berlin",
+        "ghcr.io/Org/Shop:1.22.3-RC1", "--max-old-space-size=4096", "/srv/Shop2024/Xk9vQ2mLp7Rt4Wz8", "eu-central-1",
+        "2024-01-02T10:11:12Z", "products_by_region", "us-east-1_Products2024", "ada@shop.example.org",
+    ]  # fmt: skip
+    lines = [f"PLAIN_{number}={value}\nPLAIN_{number}B='{value}'\n" for number, value in enumerate(values)]
+    (tmp_path / ".env").write_text("".join(lines))
+    assert find_known({}, tmp_path) == set()
+
+
+@pytest.mark.promise(26)
 def test_a_file_pushes_out_no_value_of_the_environment_or_of_another_file(tmp_path: Path) -> None:
     """A cloned repository brings an example with as many long values as there is room for."""
     many = "".join(f"A_{number}_SECRET={number:x<80}\n" for number in range(MOST_VALUES + 100))

@@ -11,7 +11,7 @@ from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from holdfast import files
 from holdfast.errors import HoldfastError
-from holdfast.redaction.harmless import SHORTEST, is_elsewhere, is_number, is_place
+from holdfast.redaction.harmless import SHORTEST, is_elsewhere, is_number, is_place, is_random
 from holdfast.redaction.secretive import is_secretive
 
 MOST_FILES, LARGEST_FILE, MOST_VALUES = 20, 1 << 20, 500  # of files; of the environment all are known
@@ -22,6 +22,8 @@ PLAIN_WORD = 12  # letters below which a word is no secret
 # What encoders of JSON write as codes: of Go, of Gson and of .NET. Others put a stroke before a slash.
 ESCAPED = [{ord(sign): f"\\u{ord(sign):04{case}}" for sign in signs} for signs, case in (("&<>", "x"), ("&<>='", "x"))]
 ESCAPED += [{ord(sign): f"\\u{ord(sign):04X}" for sign in "&<>+'`"}]
+SHORTEST_CHANCE = 16  # characters of a value that is known by itself, or by a name that need not promise one
+KEYS = re.compile(r"(?i)(?:\A|[_-])(?:key|salt)\Z")
 PART = r"(?:[A-Z]?[a-z]+|[A-Z]+)"
 NAME = re.compile(rf"{PART}(?:[_-]{PART})*|[A-Z]?[a-z]{{3,}}[A-Z][a-z]+")  # of more capitals is what chance made
 
@@ -47,7 +49,9 @@ def _in_file(path: Path) -> list[str]:
     """The secrets of a file, the longest first."""
     with contextlib.suppress(OSError, HoldfastError):
         text = (files.read(path, LARGEST_FILE) or b"").decode("utf-8", "replace")
-        return sorted(set(_secrets_in(_assignments(text))), key=lambda value: (-len(value), value))
+        pairs = list(_assignments(text))
+        found = {*_secrets_in(pairs), *(value for name, value in pairs if _is_kept_there(name, value))}
+        return sorted(found, key=lambda value: (-len(value), value))
     return []
 
 
@@ -83,6 +87,14 @@ def _secrets_in(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
             with contextlib.suppress(ValueError):
                 password = urlsplit(value).password or ""
                 yield from (each for each in {password, unquote(password)} if _is_secret(each))
+
+
+def _is_kept_there(name: str, value: str) -> bool:
+    """Whether a value is a secret because it stands in such a file: `STRIPE=` and chance, `APP_KEY=` and a digit."""
+    if not _is_secret(value) or " " in value or len(value) < SHORTEST_CHANCE:
+        return False
+    is_mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+    return is_random(value.encode("utf-8", "surrogateescape")) or (is_mixed and KEYS.search(name) is not None)
 
 
 def _is_secret(value: str) -> bool:
