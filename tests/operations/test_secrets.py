@@ -332,6 +332,13 @@ def test_what_an_older_version_stored_is_not_handed_out(project: Workspace, olde
     assert canary("older") not in told
 
 
+@pytest.mark.parametrize("words", ["status", "show", "log", "search use", "runs", "resume --print"])
+def test_an_agent_is_answered_without_what_an_older_version_stored(project: Workspace, older: str, words: str) -> None:
+    said = Command.run(*words.split(), "--fence", directory=project.root).ok()
+    assert "[redacted token]" in said.out + said.err
+    assert canary("older") not in said.out + said.err
+
+
 def test_no_part_of_what_is_told_says_what_an_older_version_stored(
     project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

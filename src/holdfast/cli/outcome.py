@@ -82,7 +82,7 @@ def answer(act: Callable[[Workspace], Said], manner: Manner) -> int:
 def _fenced(data: Iterable[Line] | Callable[[], None], workspace: Workspace) -> list[Line]:
     from holdfast.fence import enclose
 
-    return [enclose(_text(data), workspace.chance)]
+    return [enclose(workspace.hide(_text(data)), workspace.chance)]  # an older version may have stored secrets
 
 
 def _text(data: Iterable[Line] | Callable[[], None]) -> str:
