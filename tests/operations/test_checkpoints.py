@@ -487,6 +487,21 @@ def test_only_named_files_are_looked_at_when_they_are_named(project: Workspace) 
         holdfast.checkpoint(project, files=("../outside",))
 
 
+@pytest.mark.promise(9)
+def test_a_named_file_that_was_too_large_and_is_not_any_more_comes_back(project: Workspace) -> None:
+    holdfast.config_set(project, "checkpoint.file_limit", "1")
+    del project.settings
+    put(project.root, {"data": b"x" * 2_000_000, "log": b"x" * 2_000_000})
+    assert take(project).skipped == ["data", "log"]
+    put(project.root, {"data": "small"})
+    (project.root / "log").unlink()
+    made = holdfast.checkpoint(project, files=("data", "log")).checkpoint
+    assert (made.changed, made.skipped) == (["data"], [])
+    put(project.root, {"data": "changed"})
+    assert back(project, made).left == {}
+    assert (project.root / "data").read_text() == "small"
+
+
 # Repositories of every kind.
 
 

@@ -247,6 +247,7 @@ class Looking:
         before = self._before(path)
         self.seen[path] = Seen(mode, id, look_of(status) if settled else None)
         self.beside.note_mode(path, status.st_mode)
+        self.beside.skipped.pop(path, None)
         if before is None:
             self._forget_below(path)
         if before != (mode, id):
@@ -283,6 +284,7 @@ class Looking:
     def _remove(self, path: bytes) -> None:
         before = self._before(path)
         self.beside.modes.pop(path, None)
+        self.beside.skipped.pop(path, None)
         if before is not None or path in self.indexed or path in self.seen:
             self.seen[path] = None  # the index may still know it, and would not tell if the same came back
         if before is not None:
