@@ -173,9 +173,9 @@ class Putting:
         return removed
 
     def settle(self) -> None:
-        """Make all of it durable."""
+        """Make all of it durable. Where files of many directories went, a sync of each would take minutes."""
         there = [directory for directory in self._touched if is_directory(directory)]
-        if self._many:
+        if self._many or len(there) > FEW:
             for directory in {os.stat(directory).st_dev: directory for directory in there}.values():
                 sync_file_system(directory)
             return
