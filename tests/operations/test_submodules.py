@@ -134,6 +134,18 @@ def test_work_in_a_submodule_that_was_never_fetched_is_kept(
         assert names(workspace, fetched) == [".gitmodules", "a"]
 
 
+def test_what_is_left_of_a_submodule_stays_when_a_restore_goes_back_to_before(composed: Workspace) -> None:
+    root = composed.root
+    made = take(composed)
+    git(root, "submodule", "--quiet", "deinit", "-f", "sub")
+    empty = take(composed)
+    put(root, {"a": "changed"})
+    assert list(back(composed, made).acts) == ["a"]
+    assert git(root, "status", "--short") == ""
+    git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")
+    assert back(composed, empty).acts == {}
+
+
 def test_a_submodule_is_left_alone_whatever_an_earlier_version_kept_of_it(composed: Workspace) -> None:
     """It had the submodule's commit in its trees."""
     root = composed.root

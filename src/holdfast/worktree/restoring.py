@@ -86,7 +86,8 @@ def plan_restore(shadow: Shadow, now: State, then: State, paths: Iterable[bytes]
     for path in [path for path in changes if is_behind(path, shadow.borders)]:  # kept by a version that knew none
         del changes[path]
     empty, filled = set(there.empty) - set(here.empty), set(here.empty) - set(there.empty)
-    empty = {path for path in empty if not is_behind(path, shadow.borders)}
+    empty = {path for path in empty - here.links.keys() if not is_behind(path, shadow.borders)}
+    filled -= there.links.keys()  # what is left of a submodule is git's: without it, that one would count as deleted
     plan = Plan(
         [changes[path] for path in sorted(changes)],
         sorted(path for path in empty if is_within(path, wanted)),
