@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast import git as speaking
 from holdfast.repository import Repository
 from holdfast.sources import repository as source
 from holdfast.sources.protocol import Unloadable, Wanted
@@ -334,6 +335,10 @@ def a_giant(git: Path) -> None:
     (git / "HEAD").write_bytes(b"a" * (3 << 20))
 
 
+def a_pipe(git: Path) -> None:
+    os.mkfifo(git / "HEAD")
+
+
 def a_branch_that_is_a_link(git: Path) -> None:
     (git / "HEAD").write_text("ref: refs/heads/x\n")
     (git / "refs/heads").mkdir(parents=True)
@@ -346,8 +351,13 @@ def branches_that_are_a_link(git: Path) -> None:
 
 
 @pytest.mark.promise(6)
-@pytest.mark.parametrize("odd", [a_link, a_directory, a_giant, a_branch_that_is_a_link, branches_that_are_a_link])
-def test_what_is_odd_in_a_repository_inside_stops_no_checkpoint(odd: Callable[[Path], None], repository: Path) -> None:
+@pytest.mark.parametrize(
+    "odd", [a_link, a_directory, a_giant, a_pipe, a_branch_that_is_a_link, branches_that_are_a_link]
+)
+def test_what_is_odd_in_a_repository_inside_stops_no_checkpoint(
+    odd: Callable[[Path], None], repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(speaking, "DEADLINE", 10.0)
     (repository / "sub/.git").mkdir(parents=True)
     odd(repository / "sub/.git")
     call("checkpoint", directory=repository).ok()

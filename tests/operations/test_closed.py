@@ -96,3 +96,23 @@ def test_what_was_closed_is_kept_again_once_it_is_open(held: Workspace, humbly: 
     (held.root / "d").chmod(0o755)
     made = take(held)
     assert (made.tree, made.skipped) == (tree, [])
+
+
+@pytest.mark.parametrize("mode", [0, 0o311], ids=["closed", "passed through"])
+def test_a_repository_inside_that_is_closed_stops_nothing_and_its_files_stay_its_own(
+    project: Workspace, humbly: Run, mode: int
+) -> None:
+    root = project.root
+    put(root, {"a": "a", "inner/x": "x"})
+    git(root, "init", "-q", "inner")
+    commit(root / "inner")
+    (root / "inner/.git").chmod(mode)
+    done = humbly("checkpoint", "closed")
+    (root / "inner/.git").chmod(0o755)
+    assert done.returncode == 0, done.stderr
+    made = last(project)
+    assert list(beside_of(project, made).links) == [b"inner"]
+    assert git(root, "ls-tree", "-r", "--name-only", made.tree) == "a"
+    put(root, {"a": "changed", "inner/x": "its own"})
+    assert back(project, made).paths == ["a"]
+    assert (root / "inner/x").read_text() == "its own"

@@ -292,3 +292,20 @@ def test_a_file_above_the_limit_is_still_named_after_many_changes_were_folded_in
     put(settled.root, {"large": b"x" * 1_000_001, "x": "1", "y": "2"})
     for _ in range(3):
         assert take(settled).skipped == ["large"]
+
+
+@pytest.mark.promise(9)
+@pytest.mark.parametrize("head", ["", "what a power cut left"], ids=["empty", "damaged"])
+def test_what_git_takes_for_no_repository_is_kept_like_any_directory(head: str, settled: Workspace) -> None:
+    root = settled.root
+    put(root, {"half/.git/HEAD": head, "half/x": "x"})
+    made = take(settled)
+    assert made.changed == ["half/x"]
+    put(root, {"half/x": "changed", "half/later": "later"})
+    before = picture(root)
+    kept = take(settled)
+    assert kept.changed == ["half/later", "half/x"]
+    holdfast.restore(settled, made.id)
+    assert (root / "half/x").read_text() == "x"
+    holdfast.undo(settled)
+    assert picture(root) == before

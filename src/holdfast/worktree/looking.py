@@ -171,7 +171,7 @@ class Looking:
         if not os.path.isdir(place + b"/.git"):  # a file, which leads to what knows it by the name that it has
             place = self.full(path)
         self.beside.links[path] = ""
-        with contextlib.suppress(HoldfastError):  # what is odd in another repository stops no checkpoint of this one
+        with contextlib.suppress(HoldfastError, OSError):  # what is odd there stops no checkpoint of this one
             self.beside.links[path] = Repository(Path(os.fsdecode(place))).head().commit or ""
 
     def note_tracked(

@@ -8,7 +8,9 @@ is looked at again.
 
 from __future__ import annotations
 
+import enum
 import os
+import re
 import stat
 import time
 from collections.abc import Callable, Iterable
@@ -26,7 +28,15 @@ TICK = 50_000_000  # nanoseconds in which something may change twice and keep it
 COARSE_TICK = 2_000_000_000  # the same, on a file system that knows whole seconds only
 RULES = b".gitignore"
 LONGEST = 8192  # bytes of a `.git` file: no path has more
+HEAD = re.compile(rb"ref:\s*refs/|[0-9A-Fa-f]{40}")  # how it begins, if git takes what it lies in for a repository
 READING = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Inner(enum.Enum):
+    """A repository inside the worktree: git is sure that it is one, or must not look at it."""
+
+    SURE = enum.auto()
+    DOUBTFUL = enum.auto()
 
 
 class Watch(Struct):
@@ -53,6 +63,7 @@ class Watching:
         self.empty: set[bytes] = set()
         self.links: set[bytes] = set()
         self.closed: set[bytes] = set()  # directories that may not be read or entered
+        self.doubtful: set[bytes] = set()  # repositories inside that git takes for none, or waits for
         self._begun = time.time_ns()
         self._way = inside.Way(self.root)
         self._lists = [os.fsencode(git.excludes)] if git.excludes else []
@@ -112,7 +123,7 @@ class Watching:
         self.links.discard(path)
         self.watch.directories[path] = self._trusted(path)
         try:
-            names, odd, is_repository = self._listed(path)
+            names, odd, repository = self._listed(path)
         except PermissionError:
             self.watch.directories[path] = None
             self.closed.add(path)
@@ -120,8 +131,9 @@ class Watching:
         except OSError:
             del self.watch.directories[path]
             return {}
-        if path and is_repository:
+        if path and repository:
             self.links.add(path)
+            self.doubtful |= {path} if repository is Inner.DOUBTFUL else set()
             return {}
         if odd or self.watch.odd:
             self.watch.odd = {other for other in self.watch.odd if os.path.dirname(other) != path} | odd
@@ -133,7 +145,7 @@ class Watching:
                 names.pop(os.path.basename(border), None)
         return names
 
-    def _listed(self, path: bytes) -> tuple[dict[bytes, bool], set[bytes], bool]:
+    def _listed(self, path: bytes) -> tuple[dict[bytes, bool], set[bytes], Inner | None]:
         """The names in a directory that no link leads to, which of them are odd, and whether it is a repository."""
         above, _, name = path.rpartition(b"/")
         directory = os.open(name or b".", READING, dir_fd=self._way.to(above))
@@ -143,7 +155,7 @@ class Watching:
                 found = {os.fsencode(entry.name): entry for entry in entries}
             names = {name: entry.is_dir(follow_symlinks=False) for name, entry in found.items()}
             odd = {_below(path, name) for name, entry in found.items() if not names[name] and _is_odd(entry)}
-            return names, odd, b".git" in names and _is_repository(directory)
+            return names, odd, _find_repository(directory) if b".git" in names else None
         finally:
             os.close(directory)
 
@@ -169,7 +181,8 @@ class Watching:
                 raise LookEverywhere
 
     def _untracked(self, paths: list[bytes]) -> list[bytes]:
-        limited = ("--", *map(literal, paths), *(literal(border, "exclude,") for border in self.borders))
+        left_out = (literal(path, "exclude,") for path in (*self.borders, *sorted(self.doubtful)))
+        limited = ("--", *map(literal, paths), *left_out)
         found = zsplit(self.git.run("ls-files", "-o", "-z", "--exclude-standard", *limited))
         return [path for path in found if not path.endswith(b"/")]
 
@@ -209,21 +222,35 @@ def _is_odd(entry: os.DirEntry[str]) -> bool:
     return not (entry.is_file(follow_symlinks=False) or entry.is_symlink())
 
 
-def _is_repository(directory: int) -> bool:
+def _find_repository(directory: int) -> Inner | None:
     """As git sees it: there is a HEAD in `.git`, or where a file of that name leads to. Else all in it is ordinary."""
     try:
         is_file = stat.S_ISREG(os.stat(".git", dir_fd=directory).st_mode)
-        return bool(os.lstat(_led_to(directory) + b"/HEAD" if is_file else b".git/HEAD", dir_fd=directory))
+        return _judge(_led_to(directory) + b"/HEAD" if is_file else b".git/HEAD", directory)
     except PermissionError:
-        return True
+        return Inner.DOUBTFUL
     except (OSError, ValueError):
-        return False
+        return None
+
+
+def _judge(head: bytes, directory: int) -> Inner | None:
+    """What a HEAD makes of the directory around it. Git opens whatever is no link and no directory."""
+    mode = os.lstat(head, dir_fd=directory).st_mode
+    if stat.S_ISLNK(mode):
+        return Inner.SURE if os.readlink(head, dir_fd=directory).startswith(b"refs/") else None
+    if not stat.S_ISREG(mode):
+        return None if stat.S_ISDIR(mode) else Inner.DOUBTFUL
+    return Inner.SURE if HEAD.match(_beginning(head, directory)) else None
 
 
 def _led_to(directory: int) -> bytes:
     """What a `.git` file says, from the directory in which it lies."""
-    descriptor = os.open(".git", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
+    return _beginning(b".git", directory).removeprefix(b"gitdir: ").rstrip(b"\r\n")
+
+
+def _beginning(path: bytes, directory: int) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
     try:
-        return os.read(descriptor, LONGEST).removeprefix(b"gitdir: ").rstrip(b"\r\n")
+        return os.read(descriptor, LONGEST)
     finally:
         os.close(descriptor)
