@@ -39,6 +39,7 @@ from holdfast.worktree.putting import Put
 from holdfast.worktree.restoring import Plan, State, apply_plan, holds, left_alone, plan_restore
 from holdfast.worktree.shadow import Shadow
 from holdfast.worktree.sparing import spare
+from holdfast.worktree.staging import MOST
 
 
 class Restored(Struct):
@@ -260,12 +261,11 @@ class Way:
 
     def _put_index(self, held: Path) -> None:
         """Put back what was staged. The index as it is now is kept whole, so that undo brings back all of it."""
-        directory = self.shadow.repository.directory
-        if directory is None:
+        if self.shadow.repository.directory is None:
             return
-        earlier = files.read(held / f"{self.wanted.undoes}.index") if self.wanted.undoes else None
+        earlier = files.read(held / f"{self.wanted.undoes}.index", MOST) if self.wanted.undoes else None
         kept = held / f"{self.wanted.id}.index"
-        if not kept.exists() and (now := files.read(directory / "index")) is not None:
+        if not kept.exists() and (now := self.shadow.staging.whole()) is not None:
             files.make_private_directory(held)
             files.write(kept, now, files.PRIVATE_FILE)
         if earlier is not None:

@@ -123,6 +123,7 @@ def grown(root: Path) -> None:
 
 
 PATHS = ("changed", "src", "swapped")
+WITH_INDEX = "restore index"  # the one verb that writes a file of git's
 
 
 @dataclass
@@ -228,6 +229,8 @@ class Scene:
     def _check_settled(self, outcome: Outcome) -> None:
         directory = outcome.directory
         arrived = differing(worktree_of(directory), self.goal) == []
+        if outcome.acknowledged() and self.verb == WITH_INDEX:
+            git(directory, "diff", "--cached", "--quiet", "HEAD")  # nothing more was staged then
         if outcome.acknowledged() or self.verb in FINISHING:
             self._is(directory, self.goal, "what nobody calls unfinished")
         elif not arrived:
@@ -236,10 +239,11 @@ class Scene:
             if arrived and self.goal != self.origin:
                 (holdfast.redo if self.verb == "undo" else holdfast.undo)(workspace)
                 self._is(directory, self.origin, "what was taken back")
+                self._check_git(directory, "what was taken back")
             if self.verb in AGAIN:
                 AGAIN[self.verb](self, workspace)
                 self._is(directory, self.goal, "the same command again")
-        self._check_afterwards(directory)
+        self._check_afterwards(directory, put=("index",) if self.verb == WITH_INDEX else ())
 
     def _refuses(self, workspace: Workspace) -> None:
         with pytest.raises(holdfast.Refused, match=r"A (restore|bisect) was interrupted"):
@@ -275,15 +279,23 @@ class Scene:
         if outcome.returncode not in (0, None) and not outcome.killed and outcome.mode not in ("kill", "torn", "one"):
             assert "holdfast:" in outcome.stderr, f"exit {outcome.returncode} without a sentence: {outcome.stderr}"
             assert outcome.returncode != 3, f"a bug was reported: {outcome.stderr[-500:]}"
-        changed = differing(git_of(outcome.directory), self.git)
-        assert changed == [], f"git's own files changed: {changed}"
+        self._check_git(outcome.directory, "the command", put=self._may_put(outcome))
         with opened(outcome.directory) as workspace:
             assert holdfast.verify(workspace).problems == []
 
-    def _check_afterwards(self, directory: Path) -> None:
+    def _may_put(self, outcome: Outcome) -> tuple[str, ...]:
+        """Git's own files that it was asked to write. Killed, it leaves the index's lock to whoever finishes it."""
+        if self.verb != WITH_INDEX:
+            return ()
+        return ("index", "index.lock") if outcome.killed else ("index",)
+
+    def _check_git(self, directory: Path, what: str, put: Sequence[str] = ()) -> None:
+        changed = [path for path in differing(git_of(directory), self.git) if path not in put]
+        assert changed == [], f"git's own files changed by {what}: {changed}"
+
+    def _check_afterwards(self, directory: Path, put: Sequence[str] = ()) -> None:
         """What came after the fault did no harm either, and git finds nothing wrong with its objects."""
-        changed = differing(git_of(directory), self.git)
-        assert changed == [], f"git's own files changed afterwards: {changed}"
+        self._check_git(directory, "what came afterwards", put)
         env = environment(directory)
         done = subprocess.run(["git", "fsck", "--strict"], cwd=directory / "project", env=env, capture_output=True)
         assert done.returncode == 0, f"git fsck: {done.stderr.decode(errors='replace')}"
@@ -337,6 +349,7 @@ PREPARED: dict[str, Callable[[Scene, Workspace, Tree, Tree], None]] = {
     "restore": _before_restore,
     "restore many": _before_restore,
     "restore paths": _before_restore,
+    WITH_INDEX: _before_restore,
     "rollback": _before_restore,
     "undo": _before_undo,
     "redo": _before_redo,
@@ -349,6 +362,7 @@ AGAIN: dict[str, Callable[[Scene, Workspace], object]] = {
     "restore": lambda scene, workspace: holdfast.restore(workspace, scene.id),
     "restore many": lambda scene, workspace: holdfast.restore(workspace, scene.id),
     "restore paths": lambda scene, workspace: holdfast.restore(workspace, scene.id, PATHS),
+    WITH_INDEX: lambda scene, workspace: holdfast.restore(workspace, scene.id, index=True),
     "rollback": lambda scene, workspace: holdfast.rollback(workspace, scene.id),
     "undo": lambda scene, workspace: holdfast.undo(workspace),
     "redo": lambda scene, workspace: holdfast.redo(workspace),
@@ -361,6 +375,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "restore": ("restore", "CHECKPOINT"),
     "restore many": ("restore", "CHECKPOINT"),
     "restore paths": ("restore", "CHECKPOINT", *PATHS),
+    WITH_INDEX: ("restore", "CHECKPOINT", "--index"),
     "rollback": ("rollback", "CHECKPOINT", "--yes"),
     "continue": ("restore", "--continue"),
     "take back": ("restore", "--undo"),

@@ -16,7 +16,7 @@ from holdfast import ids
 from holdfast.checkpointing import shadow_of
 from holdfast.model import Draft, Restore
 from holdfast.workspace import Workspace
-from tests.crash.checkpoint_cases import VERBS, Scene
+from tests.crash.checkpoint_cases import VERBS, WITH_INDEX, Scene
 from tests.crash.modes import ENDS, FAILURES, KILLS, each_tier
 from tests.faults import tracer
 from tests.faults.explorer import explore
@@ -65,6 +65,14 @@ def test_a_beginning_that_may_be_on_the_disk_is_told_of() -> None:
     """The sync of a commit failed. The process that made it did not see its own event; the next one did."""
     report = _explore("restore", ("ENOSPC",), points=None, only=lambda call: call.name == "fdatasync")
     assert report.runs >= 3, report.summary()
+
+
+@pytest.mark.parametrize("modes", [ENDS, ("EIO",)], ids=["killed", "failed"])
+def test_an_index_that_is_being_put_back_is_the_old_or_the_new_one_and_its_lock_goes(modes: tuple[str, ...]) -> None:
+    """A failed rename left the lock of git's index behind, and every `git add` and `git commit` was refused."""
+    ours = re.compile(r"/project/\.git/index(\.lock)?$")
+    report = _explore(WITH_INDEX, modes, points=None, only=lambda call: bool(ours.search(call.other or call.path)))
+    assert report.runs >= 2, report.summary()
 
 
 def test_a_ref_of_which_the_system_took_a_part_at_first_is_written_whole() -> None:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+import holdfast
 from holdfast import files
 from holdfast.errors import HoldfastError
 from holdfast.workspace import Workspace
-from tests.operations.trees import commit, git, put, take
+from tests.operations.trees import commit, git, put, said_by_git, take
 from tests.world.packs import drop_all_but_the_last, pruned
 
 
@@ -68,3 +69,22 @@ def test_parts_of_a_split_index_that_git_no_longer_has_are_not_kept(split: Works
     git(split.root, "update-index", "--split-index")
     take(split)
     assert [path.name for path in (split.place / "git").glob("sharedindex.*")] == [shared(split).name]
+
+
+@pytest.mark.promise(9, 10)
+def test_an_index_that_undo_puts_back_needs_no_part_that_git_has_let_go(split: Workspace) -> None:
+    root = split.root
+    made = take(split)
+    git(root, "config", "splitIndex.sharedIndexExpire", "now")
+    put(root, {"f1": "staged", "f2": "changed"})
+    git(root, "add", "f1")
+    before, parted = said_by_git(root), shared(split)
+    holdfast.restore(split, made.id, index=True)
+    git(root, "update-index", "--split-index")
+    put(root, {"new": "new"})
+    git(root, "add", "new")
+    (root / "new").unlink()
+    git(root, "rm", "-q", "--cached", "new")
+    assert not parted.exists()
+    holdfast.undo(split)
+    assert said_by_git(root) == before

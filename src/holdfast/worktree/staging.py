@@ -98,9 +98,24 @@ class Staging:
                 os.link(made, lock)
             except FileExistsError:
                 raise Busy("Somebody holds the repository's index", [("lock", lock)], ["run it again"]) from None
-            os.rename(lock, index)
+            try:
+                os.rename(lock, index)
+            except OSError:
+                files.remove(lock)  # or git would wait for us
+                raise
             files.remove(made)
             files.sync_directory(directory)
+
+    def whole(self) -> bytes | None:
+        """The index in one piece: of a split one, git lets the shared part go after a while."""
+        if self._theirs is None:
+            return None
+        if any(self._theirs.glob(SHARED)):
+            with self.copied() as copy:
+                if copy is not None:
+                    self.git.run("update-index", "--no-split-index", index=copy)
+                    return files.read(copy, MOST)
+        return files.read(self._theirs / "index", MOST)
 
     def tree_of(self, index: Path, before: str | None = None) -> tuple[str, dict[str, tuple[str, bytes]]]:
         """The tree of an index, and those of its directories that the repository does not have.
