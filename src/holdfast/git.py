@@ -139,7 +139,7 @@ class Running:
     """A git command that was started, in a process group of its own."""
 
     def __init__(self, program: str, command: list[str], environment: dict[str, str], name: str) -> None:
-        self.name = name
+        self.name, self.said = name, b""  # what it said on standard error, once it has finished
         pipes = [os.pipe() for _ in range(3)]
         (given, self.input), (self.output, told), (self.errors, complained) = pipes
         self._open = {self.input, self.output, self.errors}
@@ -169,13 +169,13 @@ class Running:
     ) -> bytes:
         """Wait for it, and give back what it printed. Raises TooMuch where that is more than `most` bytes."""
         try:
-            out, err = self._talk(input, DEADLINE if deadline is None else deadline, most)
+            out, self.said = self._talk(input, DEADLINE if deadline is None else deadline, most)
         except BaseException:
             self.stop()
             raise
         code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         if code not in (0, *also_fine):
-            said = one_line(err.decode("utf-8", "replace"), 300)
+            said = one_line(self.said.decode("utf-8", "replace"), 300)
             raise Trouble(f"git {self.name} failed", [("exit code", code), ("said", said)], HINTS)
         return out
 

@@ -19,6 +19,7 @@ from holdfast.errors import HoldfastError
 from holdfast.stores.protocol import RunQuery
 from tests.crash.cases import in_project, opened
 from tests.crash.damage import DAMAGES, a_damaged_store, a_full_store, claim, place_of
+from tests.crash.modes import FAILURES, KILLS
 from tests.faults import tracer
 from tests.faults.explorer import copy_tree, explore
 from tests.faults.report import Outcome
@@ -167,6 +168,9 @@ class Repairs:
         self.expected: Any = None
 
     def check(self, outcome: Outcome) -> None:
+        if outcome.mode not in ("none", *KILLS) and outcome.returncode:
+            assert outcome.stderr.startswith("holdfast: "), f"no sentence: {outcome.stderr[-300:]}"
+            assert outcome.returncode != 3, f"a bug was reported: {outcome.stderr[-500:]}"
         with opened(outcome.directory) as workspace:
             holdfast.repair(workspace)
             told = [holdfast.repair(workspace).store for _ in range(2)]
@@ -202,7 +206,21 @@ def test_a_repair_that_is_killed_can_be_done_again() -> None:
 @pytest.mark.promise(4)
 @pytest.mark.parametrize("name", DAMAGES, ids=lambda name: name.replace(" ", "-"))
 def test_a_repair_of_anything_that_is_killed_anywhere_can_be_done_again(name: str) -> None:
-    _explore(name, ("kill", "torn", "one"), points=12)
+    _explore(name, KILLS, points=12)
+
+
+@NEEDS_TRACER
+@pytest.mark.promise(4, 5)
+def test_a_repair_that_the_system_fails_says_so_and_can_be_done_again() -> None:
+    _explore("database and pack", ("ENOSPC", "EIO", "sticky:ENOSPC"), points=2)
+
+
+@NEEDS_TRACER
+@pytest.mark.long
+@pytest.mark.promise(4, 5)
+@pytest.mark.parametrize("name", DAMAGES, ids=lambda name: name.replace(" ", "-"))
+def test_a_repair_of_anything_that_the_system_fails_anywhere_can_be_done_again(name: str) -> None:
+    _explore(name, FAILURES, points=3)
 
 
 SOME = [

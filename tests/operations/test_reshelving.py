@@ -178,3 +178,42 @@ def test_a_directory_that_only_claims_to_be_a_worktree_is_not_looked_at(project:
     forged.mkdir(parents=True)
     (forged / "gitdir").write_text(f"{tmp_path}/other/.git\n")
     assert Repository(project.root).roots() == [project.root]
+
+
+def lose(workspace: Workspace, *ids: str) -> None:
+    """Let our packs be loose objects, and these be gone."""
+    root = workspace.root
+    for pack in packs(workspace):
+        data = pack.read_bytes()
+        for part in pack.parent.glob(f"{pack.stem}.*"):
+            part.unlink()
+        subprocess.run(["git", "unpack-objects", "-q"], cwd=root, input=data, check=True)
+    for id in ids:
+        (root / ".git/objects" / id[:2] / id[2:]).unlink()
+
+
+@pytest.mark.promise(4, 6)
+@pytest.mark.parametrize("is_packed", [False, True], ids=["ref", "packed ref"])
+@pytest.mark.parametrize("depth", range(4))
+def test_shelves_that_are_lost_are_made_anew(project: Workspace, depth: int, is_packed: bool) -> None:
+    """All that they hold is known elsewhere. A repair ended with the words that one was missing."""
+    put(project.root, WORDS)
+    made = [take(project)]
+    put(project.root, {"f0": "later\n"})
+    made.append(take(project))
+    before = picture(project.root)
+    tip = git(project.root, "rev-parse", "refs/holdfast/main").strip()
+    if is_packed:
+        git(project.root, "pack-refs", "--all")
+    listed = [line.split() for line in git(project.root, "ls-tree", "-d", "-r", "-t", tip).splitlines()]
+    shelves = [tip, *(id for _, _, id, path in listed if path.count("/") == depth - 1 and depth)]
+    lose(project, shelves[min(depth, 1)])
+    assert holdfast.verify(project, deep=True).problems
+    assert mend(project).lost == []
+    assert holdfast.verify(project, deep=True).problems == []
+    assert not mend(project).changed
+    for checkpoint in reversed(made):
+        back(project, checkpoint)
+    assert (project.root / "f0").read_bytes() == WORDS["f0"]
+    back(project, made[1])
+    assert picture(project.root) == before

@@ -74,11 +74,12 @@ def _shelves(workspace: Workspace, worktree: str, found: list[Checkpoint]) -> It
         written = files.read(vault.home / vault.ref)
         if written is not None and not TIP.fullmatch(written):
             yield Problem(vault.ref, "this ref of ours is not as it was written")
-        numbers = vault.numbers()
+        shelves = vault.shelves()
+        there = kinds(shadow, shelves.values())
     finally:
         shadow.close()
     for made in found:
-        if made.number not in numbers:
+        if there.get(shelves.get(made.number, "")) != TREE:
             yield Problem(made.id, f"{vault.ref} does not name it, so `git gc` may remove what it needs")
 
 

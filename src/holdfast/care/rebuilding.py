@@ -21,6 +21,7 @@ from holdfast.care.examining import backups_of, rows_of
 from holdfast.errors import Damaged, HoldfastError
 from holdfast.journal import Journal
 from holdfast.model import Event
+from holdfast.stores.connecting import translated
 from holdfast.stores.plans import Place, Plan
 from holdfast.stores.protocol import Writer
 from holdfast.stores.replacing import replace_database
@@ -73,7 +74,7 @@ def rebuild(workspace: Workspace) -> Rebuilt:
         builder.build(new)
         result.sources = [names[number] for number in sorted(builder.used - {0})]
         _prove(workspace, new)
-        with new.locked():
+        with new.locked(), translated(new.path):
             new.write_back()
     if damaged is None:
         since = f"what happened after {result.sources[0]}" if result.sources else "the journal: no backup is left"

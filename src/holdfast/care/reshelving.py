@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from functools import partial
@@ -19,10 +20,10 @@ from holdfast.care import archive
 from holdfast.care.examining import backups_of
 from holdfast.care.proving import TIP
 from holdfast.checkpointing import PATIENCE, shadow_of
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, Trouble
 from holdfast.git import Git, zsplit
 from holdfast.model import Checkpoint
-from holdfast.text import count, path_text
+from holdfast.text import count, one_line, path_text
 from holdfast.workspace import Workspace
 from holdfast.worktree.objects import BLOB, DIRECTORY, KEEP, TREE, Entry, write_pack
 from holdfast.worktree.pruning import hold_packs
@@ -33,6 +34,8 @@ from holdfast.worktree.syncing import sync
 
 WEIGHT = 16_000_000  # bytes of objects that are in memory at once
 LIMIT = 50_000_000  # bytes of a file of the worktree that may be what is missing
+UNWRITTEN = re.compile(rb"failed to write object|unable to write|unable to create")  # and not: it cannot be read
+ROOM = ["free some space, then run the command again"]
 
 Found = tuple[str, tuple[str, bytes]]  # an object: its name, and its kind and content
 
@@ -162,12 +165,17 @@ def _pack_in(room: Path, name: str) -> Path | None:
 def _unpack(shadow: Shadow, pack: Path, room: Path) -> None:
     """Take out what can be read of a pack. Git goes on behind a damaged object, and says then that it failed.
 
-    It knows of no other objects meanwhile: it would pass over those that a damaged pack still names.
+    It knows of no other objects meanwhile: it would pass over those that a damaged pack still names. What it cannot
+    write for want of room is not damaged, and must not count as lost.
     """
     data = files.read(pack, 1 << 32)
     if data is not None:
         git = Git(shadow.git.directory, shadow.root, room, shadow.git.index, shadow.git.form)
-        git.start("unpack-objects", "-r", "-q").finish(data, also_fine=(1, 128))
+        unpacking = git.start("unpack-objects", "-r", "-q")
+        unpacking.finish(data, also_fine=(1, 128))
+        if UNWRITTEN.search(unpacking.said):
+            said = one_line(unpacking.said.decode("utf-8", "replace"), 300)
+            raise Trouble("Git cannot write what it reads of a pack", [("path", room), ("said", said)], ROOM)
 
 
 def _unpacked(shadow: Shadow, pack: Path, room: Path) -> Iterator[Found]:
@@ -238,31 +246,37 @@ def _write_found(shadow: Shadow, objects: Iterator[Found], result: Reshelved) ->
 
 def _mend_ref(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], result: Reshelved) -> None:
     vault = shadow.vault
-    path = vault.home / vault.ref
-    written = files.read(path)
-    is_written = written is None or TIP.fullmatch(written) is not None
-    tip = vault.tip() if is_written else None
-    if not is_written or (tip is not None and missing_root(shadow, tip)):
-        files.remove(path)
+    named = _named_by_ref(shadow)
+    if named is None:
         result.mended.append(f"{vault.ref} was made anew")
-    try:
-        numbers = vault.numbers()
-    except (HoldfastError, ValueError):
-        numbers = set()
     there = kinds(shadow, {id for made in found for id in (made.tree, made.beside, made.staged) if id})
+    shelved: dict[int, dict[bytes, Entry]] = {}
     for made in found:
-        if made.number in numbers:
+        if made.number in (named or ()):
             continue
         parts = {b"tree": Entry(DIRECTORY, b"", made.tree), b"beside": Entry(0o100644, b"", made.beside)}
         if made.staged and made.staged in there:
             parts[b"staged"] = Entry(DIRECTORY, b"", made.staged)
         if made.tree in there and made.beside in there:
-            vault.keep(made.number, parts)
+            shelved[made.number] = parts
             result.mended.append(f"{vault.ref} names {made.id} again")
         else:
             result.lost.append(f"the files of checkpoint {made.id} in {path_text(workspace.root)}")
+    if shelved:
+        vault.keep_many(shelved, anew=named is None)
+    elif named is None:
+        files.remove(vault.home / vault.ref)
 
 
-def missing_root(shadow: Shadow, tip: str) -> bool:
-    """Whether the shelves that a ref points at cannot be read."""
-    return kinds(shadow, [tip]).get(tip) != TREE
+def _named_by_ref(shadow: Shadow) -> set[int] | None:
+    """Which checkpoints the ref of a worktree names; None where it, or any shelf that it leads to, cannot be read."""
+    vault = shadow.vault
+    written = files.read(vault.home / vault.ref)
+    if written is not None and TIP.fullmatch(written) is None:
+        return None
+    try:
+        shelves = vault.shelves()
+    except (HoldfastError, ValueError):
+        return None
+    there = kinds(shadow, shelves.values())
+    return set(shelves) if all(there.get(id) == TREE for id in shelves.values()) else None

@@ -60,9 +60,9 @@ class Vault:
         """Put a checkpoint on its shelf; on disk when this returns."""
         self.keep_many({number: parts})
 
-    def keep_many(self, shelved: dict[int, dict[bytes, Entry]]) -> None:
-        """Put checkpoints on their shelves in one go; on disk when this returns."""
-        root = self.tip()
+    def keep_many(self, shelved: dict[int, dict[bytes, Entry]], *, anew: bool = False) -> None:
+        """Put checkpoints on their shelves in one go, or on new ones; on disk when this returns."""
+        root = None if anew else self.tip()
         for number, parts in shelved.items():
             tree = self._tree([Entry(entry.mode, name, entry.id) for name, entry in parts.items()])
             root = self._replaced(root, _shelf(number), Entry(DIRECTORY, b"", tree))
@@ -96,11 +96,15 @@ class Vault:
 
     def numbers(self) -> set[int]:
         """Which checkpoints stand on the shelves."""
+        return set(self.shelves())
+
+    def shelves(self) -> dict[int, str]:
+        """Which checkpoints stand on the shelves, and the tree of each."""
         tip = self.tip()
-        found: set[int] = set()
+        found: dict[int, str] = {}
         for high, above in self._shelves(tip) if tip else ():
             for middle, between in self._shelves(above):
-                found.update((high * SHELF + middle) * SHELF + low for low, _ in self._shelves(between))
+                found |= {(high * SHELF + middle) * SHELF + low: id for low, id in self._shelves(between)}
         return found
 
     def _shelves(self, tree: str) -> Iterator[tuple[int, str]]:
