@@ -19,7 +19,7 @@ from holdfast.stores.connecting import FORMAT
 from holdfast.workspace import Workspace
 from tests.crash.cases import GOAL, SHARED, in_project, opened, the_run
 from tests.crash.damage import claim
-from tests.crash.modes import each_tier
+from tests.crash.modes import FAILURES, each_tier
 from tests.crash.older import an_older_store
 from tests.faults import tracer
 from tests.faults.explorer import explore
@@ -225,3 +225,17 @@ def test_an_upgrade_that_is_killed_leaves_the_old_store_or_the_new_one() -> None
 @pytest.mark.parametrize("version", OLDER)
 def test_an_upgrade_killed_at_any_point_leaves_the_old_store_or_the_new_one(version: int, points: int | None) -> None:
     _explore(version, ("kill", "torn", "one"), points=points)
+
+
+@NEEDS_TRACER
+@pytest.mark.promise(5, 7)
+def test_an_upgrade_that_the_system_fails_leaves_the_old_store_or_the_new_one() -> None:
+    _explore(1, ("ENOSPC", "EIO", "sticky:ENOSPC"), points=2)
+
+
+@each_tier(3)
+@NEEDS_TRACER
+@pytest.mark.promise(5, 7)
+@pytest.mark.parametrize("version", OLDER)
+def test_an_upgrade_failed_at_any_point_leaves_the_old_store_or_the_new_one(version: int, points: int | None) -> None:
+    _explore(version, FAILURES, points=points)
