@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable
+from typing import TypeVar
 
 from holdfast import spool
 from holdfast.hooking import STATUS_LINE
@@ -17,7 +19,12 @@ from holdfast.hooking import STATUS_LINE
 PLAIN = ("PreCompact",)  # what is printed here joins the instructions for the summary as it is
 ANSWERED = ("SessionStart", "PreCompact")
 ENDING = "SessionEnd"  # has no answer; where another system keeps runs in files, theirs are closed
-DEADLINE, SHORTLY = 4.0, 1.0  # seconds for the answer, and then for a short one
+DEADLINE, SHORTLY = 3.5, 0.6  # seconds after our begin for the answer, and then for a short one: less than 5 together
+LEAST = 0.2  # seconds for the answer, however long it took to begin
+WAITS = "3"  # seconds for the store, where somebody has typed a command
+
+T = TypeVar("T")
+_begun = time.monotonic()
 
 
 def main(arguments: list[str]) -> int:
@@ -60,7 +67,7 @@ def _answer(agent: str, event: str) -> None:
         with open_workspace(os.getcwd()) as workspace:
             return teller(workspace, call, event)
 
-    text, in_time = _within(DEADLINE, lambda: tell(answer))
+    text, in_time = _within(_left(), lambda: tell(answer))
     if not in_time:
         text, _ = _within(SHORTLY, lambda: tell(answer_shortly))
     if text:
@@ -75,11 +82,15 @@ def _has_files() -> bool:
     return os.path.isdir(os.path.join(spool.locate(os.getcwd())[0], ".fractary"))
 
 
-def _within(seconds: float, work: Callable[[], str | None]) -> tuple[str | None, bool]:
+def _left() -> float:
+    return max(LEAST, _begun + DEADLINE - time.monotonic())
+
+
+def _within(seconds: float, work: Callable[[], T]) -> tuple[T | None, bool]:
     """What a piece of work answers, and whether it came to an end in time."""
     import threading
 
-    answers: list[str | None] = []
+    answers: list[T] = []
     failures: list[BaseException] = []
 
     def run() -> None:
@@ -111,7 +122,7 @@ def _observe(_: str) -> None:
     from holdfast.workspace import open_workspace
 
     call = intake.decode("", os.pread(0, intake.READ_LIMIT, 0))
-    with open_workspace(call.directory) as workspace:
+    with open_workspace(call.directory, environ={"HOLDFAST_STORE_DEADLINE": WAITS, **os.environ}) as workspace:
         text = observe(workspace, call)
     if text is not None:
         sys.stdout.write(json.dumps({"decision": "block", "reason": text}) + "\n")
@@ -119,9 +130,15 @@ def _observe(_: str) -> None:
 
 
 def _draw() -> None:
-    from holdfast.statusline import main as draw
+    """Draw the line for what stands on standard input. Somebody may never close that, or hold the store for himself."""
+    from holdfast import statusline
 
-    draw()
+    payload, is_read = _within(_left(), statusline.read)
+    text, in_time = _within(_left(), lambda: statusline.drawn(payload or {}))
+    sys.stdout.write((text or statusline.without_store(payload or {})) + "\n")
+    sys.stdout.flush()
+    if not is_read or not in_time:
+        os._exit(0)
 
 
 def _go_on(directory: str) -> None:

@@ -1,6 +1,6 @@
 """One line for the status line of Claude Code: the run, how full the context is, how old the last checkpoint is.
 
-It is drawn all the time, so it takes nothing in, waits for nobody and never fails: what is not known is left out. What
+It is drawn all the time, so it takes nothing in and never fails: what is not known, or not in time, is left out. What
 the client says of its context is kept for whoever takes in next.
 """
 
@@ -28,14 +28,11 @@ TITLE = 40
 BETWEEN = " · "
 
 
-def main() -> None:
-    """Draw the line for what stands on standard input."""
-    payload = _read()
-    text = ""
+def drawn(payload: Body) -> str:
+    """The line for what the client tells, or nothing."""
     with contextlib.suppress(Exception), open_workspace(_directory(payload)) as workspace:
-        text = line(workspace, payload)
-    sys.stdout.write((text or _without_store(payload)) + "\n")
-    sys.stdout.flush()
+        return line(workspace, payload)
+    return ""
 
 
 def line(workspace: Workspace, payload: Body) -> str:
@@ -76,7 +73,7 @@ def _run(journal: Journal, sessions: list[Session], worktree: str) -> Run | None
     return journal.find_run(sessions[0].run) if sessions else choosing.current_run(journal, worktree)
 
 
-def _without_store(payload: Body) -> str:
+def without_store(payload: Body) -> str:
     return BETWEEN.join(_fullness(gauge_of(payload), []))
 
 
@@ -85,7 +82,8 @@ def _directory(payload: Body) -> str:
     return named or os.getcwd()
 
 
-def _read() -> Body:
+def read() -> Body:
+    """What the client tells on standard input."""
     try:
         return _object(intake.parse(sys.stdin.buffer.read(LIMIT)))
     except (NotACall, OSError):

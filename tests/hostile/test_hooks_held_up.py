@@ -29,6 +29,16 @@ print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
 
 
+HOLD = """
+import os, signal, sys
+import apsw
+connection = apsw.Connection(sys.argv[1])
+connection.pragma("locking_mode", "exclusive")
+connection.execute("BEGIN IMMEDIATE; UPDATE about SET value = value")
+os.kill(os.getpid(), signal.SIGSTOP)
+"""
+
+
 def payload(directory: Path, event: str, transcript: Path) -> bytes:
     told = {"session_id": "s", "hook_event_name": event, "cwd": str(directory), "transcript_path": str(transcript)}
     return json.dumps({**told, "source": "resume", "trigger": "auto", "reason": "other", "prompt": "go on"}).encode()
@@ -99,3 +109,58 @@ def test_an_answering_hook_keeps_its_deadline_where_git_hangs(
     assert (done.returncode, done.stderr) == (0, b"")
     assert took <= DEADLINE + TO_START
     figure("hooks beside a git that hangs", 1)
+
+
+@contextlib.contextmanager
+def a_stopped_owner(target: Path) -> Iterator[None]:
+    """A process that has the database for itself, so that nobody can even read it, and stands still."""
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(target / ".git/holdfast/journal.db")]) as owner:
+        os.waitpid(owner.pid, os.WUNTRACED)
+        try:
+            yield
+        finally:
+            owner.kill()
+
+
+def start(target: Path, event: str, told: bytes | None) -> subprocess.Popen[bytes]:
+    """A hook that was told something, or was told nothing and whose input nobody closes."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "holdfast", "hook", "claude", event],
+        cwd=target,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    if told is not None:
+        process.stdin.write(told)
+        process.stdin.close()
+    return process
+
+
+HELD_UP = ["SessionStart", "PreCompact", "StatusLine", "UserPromptSubmit", "Stop"]
+
+
+def test_a_hook_keeps_its_deadline_where_somebody_stopped_has_the_database_for_himself(
+    target: Path, tmp_path: Path, figure: Figure
+) -> None:
+    """The status line had none, and the others together with what they said in a hurry were over it."""
+    calls = {event: json.loads(payload(target, event, tmp_path / "none.jsonl")) for event in HELD_UP}
+    calls["UserPromptSubmit"]["prompt"] = "*sessions"
+    with a_stopped_owner(target):
+        begun = time.monotonic()
+        told = {event: json.dumps(call, separators=(",", ":")).encode() for event, call in calls.items()}
+        started = [(event, start(target, event, told[event])) for event in HELD_UP]
+        started.append(("StatusLine", start(target, "StatusLine", None)))
+        codes = [process.wait(60) for _, process in started]
+        took = time.monotonic() - begun
+    assert codes == [0] * len(started)
+    assert took <= DEADLINE + TO_START
+    for event, process in started:
+        with process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            assert process.stderr.read() == b""
+            out = process.stdout.read()
+            assert event in ("StatusLine", "PreCompact") or not out or json.loads(out)
+    figure("hooks beside a stopped owner of the database", len(started))
