@@ -28,6 +28,7 @@ BEHIND = re.compile(r"\\.|\$\{\w+-", re.DOTALL)  # as a value may: `env -S 'sh\_
 PIECE = re.compile(r"[^\s'\"`;|&()<>]+")  # what a shell would take for a word or more, but for its quoting
 FRAGMENT = re.compile(r"[^=,:$\[\]{}*?!#]+")  # what could be a path inside of a piece
 MODULE = re.compile(r"(?<![\w-])-[A-Za-z]*?m\s*([^\W\d]\w*(?:\.\w+)*)")  # `python3 -m tools.x`
+DOTTED = re.compile(r"(?<![\w.])[^\W\d]\w*(?:\.[^\W\d]\w*)+")  # `import tools.x`, `uvicorn tools.x:app`, `java tools.X`
 RUN_UNNAMED = ("__main__", "__init__", "index")  # what interpreters run of a directory that is named
 ADDED = (".py", ".pyc", ".so", ".js", ".cjs", ".mjs", ".ts", ".node", ".rb", ".pm", ".lua", ".awk", ".class")  # by them
 TOP = re.compile(r"(?<![^\s'\"`=:,;|&()\0])\.(?![^\s'\"`/:,;|&()\0])|pwd")  # the project: `python3 .`, `python3 $PWD`
@@ -38,6 +39,7 @@ BRACES = re.compile(r"\{([^{},]*(?:,[^{},]*)+)\}")
 SEQUENCE = re.compile(r"\{\w+\.\.\w+(?:\.\.-?\w+)?\}")  # `x{1..3}.sh`
 ONE_OF = re.compile(r"\[[!^]?(?:\[(?!:))?(?:\[:\w+:\]|[^\[\]/])+\]")  # `x[0-9].sh`
 WILD = re.compile(r"[*?]")
+ANYTHING = re.compile(r"[*?.]*")  # a pattern that says nothing of what it names: `*` in SQL or JSON, `.*` of `grep`
 MOST_READINGS = 64  # of one text with braces
 MOST_TEXT, LONG_TEXT = 200_000, 10_000  # characters of all texts; and after how many of them to look takes longer
 MOST_DIRECTORIES, MOST_FILES = 32, 100
@@ -53,7 +55,7 @@ def named_files(words: Iterable[str], root: Path) -> dict[str, str]:
     """The files of the project that the words name: their paths in it, and where they really are."""
     search = _Search(inside.real_path(os.fspath(root)))
     own = list(_own(words, root, search))
-    search.look(list(dict.fromkeys(_texts(own))), _modules(own))
+    search.look(list(dict.fromkeys(_texts(own))), _modules(own), _dotted(own))
     return {path_text(os.path.relpath(full, search.top)): full for full in sorted(search.files)}
 
 
@@ -82,6 +84,12 @@ def _modules(words: Iterable[str]) -> Iterator[str]:
     """The modules that Python is told to run, and the packages that they are in."""
     for module in MODULE.findall(QUOTING.sub("", " ".join(words))):
         yield from module.split(".")
+
+
+def _dotted(words: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """Names with points between their parts, which may be those of a module in packages."""
+    for name in DOTTED.findall(_same(QUOTING.sub("", " ".join(words)))):
+        yield tuple(name.split("."))
 
 
 def _unquoted(texts: Iterable[str]) -> Iterator[str]:
@@ -147,6 +155,11 @@ def _same(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold()
 
 
+def _is_module(name: str, wanted: str) -> bool:
+    """Whether an entry of a package is called so: `x.py`, `x.cpython-311.so`, or a package itself."""
+    return name.partition(".")[0] == wanted and os.path.splitext(name)[1] in ("", *ADDED)
+
+
 class _Search:
     """The looking for what a command names, in the project's directories."""
 
@@ -154,12 +167,13 @@ class _Search:
         self.top = top
         self.files: dict[str, None] = {}
         self._directories = [top]
+        self._unsaid: set[str] = set()  # directories that nothing but such a pattern names
         self._listed: dict[str, list[tuple[str, str]]] = {}
         self._left = MOST_STEPS
         self._text = ""
         self._modules: set[str] = set()
 
-    def look(self, texts: list[str], modules: Iterable[str]) -> None:
+    def look(self, texts: list[str], modules: Iterable[str], dotted: Iterable[tuple[str, ...]]) -> None:
         self._text = _same("\0".join(texts))  # no name holds that sign
         self._modules = set(map(_same, modules))
         if len(self._text) > MOST_TEXT:
@@ -171,6 +185,7 @@ class _Search:
             if os.path.isabs(path):
                 self._take(os.sep, path)
         upward, patterns = list(dict.fromkeys(_upward(paths))), list(dict.fromkeys(_patterns(texts)))
+        dotted = list(dict.fromkeys(dotted))
         names_top = TOP.search(self._text) is not None
         for directory in self._directories:  # they become more on the way: `cd tools && cd ci && ./x.sh`
             run = self._modules.union(RUN_UNNAMED if directory != self.top or names_top else ())
@@ -180,8 +195,11 @@ class _Search:
                     self._take(directory, name)
             for path in upward:
                 self._take(directory, path)
+            for parts in dotted:
+                self._import(directory, parts)
             for pattern in patterns:
-                self._match(directory, pattern)
+                if directory not in self._unsaid or not all(map(ANYTHING.fullmatch, pattern)):  # or it names the tree
+                    self._match(directory, pattern)
 
     def led(self, directory: str, path: str) -> str | None:
         """Where a path leads in the project; None where nothing is there, or it is one of the machine."""
@@ -224,6 +242,18 @@ class _Search:
         if len(self.files) > MOST_FILES:
             raise Unfit(f"names more than {MOST_FILES} files of the project")
 
+    def _import(self, directory: str, parts: tuple[str, ...]) -> None:
+        """Take what a name with points leads to, where its first part is a directory that holds the second."""
+        first, second = parts[:2]
+        for name in [name for name, same in self._list(directory) if same == first]:
+            full = os.path.join(directory, name)
+            held = self._list(full) if os.path.isdir(full) else []
+            inner = [os.path.join(name, each) for each, same in held if _is_module(same, second)]
+            for path in (name, *inner) if inner else ():
+                self._take(directory, path)
+            if inner and parts[2:]:
+                self._import(full, parts[1:])
+
     def _match(self, directory: str, pattern: tuple[str, ...]) -> None:
         """Take what a pattern means in a directory."""
         first, *rest = pattern
@@ -240,9 +270,18 @@ class _Search:
                 full = self.led(directory, name) if any(rest) else None
                 if full is not None and os.path.isdir(full):
                     self._match(full, tuple(rest))
+                elif full is None and ANYTHING.fullmatch(first):
+                    self._take_unsaid(directory, name)
                 elif full is None:
                     self._take(directory, name)
         return None
+
+    def _take_unsaid(self, directory: str, name: str) -> None:
+        """Take what any name would fit: it need not be meant, so that what is git's or ours is passed over."""
+        known = len(self._directories)
+        if name.lower() not in inside.FORBIDDEN:
+            self._take(directory, name)
+        self._unsaid.update(self._directories[known:])
 
     def _list(self, directory: str) -> list[tuple[str, str]]:
         """The entries of a directory, and the one form of their names."""

@@ -20,6 +20,9 @@ WITHOUT_ENDING = [
     ("lua -lx", "x.lua"),
     ("gawk -i x", "x.awk"),
     ("java Foo", "Foo.class"),
+    ("java -cp out tools.Foo", "out/tools/Foo.class"),
+    ("uvicorn tools.x:app", "tools/x.py"),
+    ("python3 -c 'import tools.x'", "tools/x.cpython-311-x86_64-linux-gnu.so"),
 ]
 
 
@@ -32,6 +35,7 @@ def test_a_program_is_named_also_without_the_ending_that_its_interpreter_adds(
 
 
 CHANCE = ["gh issue view 7", "git log --oneline", "ls /etc", "make test", "sed 's/.*/x/'", "gh api --jq '.[] | {a, b}'"]
+CHANCE += ["curl https://tests.example.com", "jq .tests.all log.json.gz", "etc2.passwd"]
 
 
 @pytest.mark.parametrize("command", CHANCE)
@@ -39,3 +43,32 @@ def test_a_file_is_not_named_by_a_part_of_its_name(command: str, tmp_path: Path)
     for name in ("log.txt", "issue.md", "index.html", "__init__.py", "tests/test.sh", "7.json", ".env", "etc2", "es"):
         put(tmp_path, name, "good")
     assert named_files(invocation.split(command), tmp_path) == {}
+
+
+ANYTHING = [
+    "psql -c 'select * from issues'",
+    "psql -c 'select count(*) from issues'",
+    """gh issue list --jq '.[] | "* \\(.title)"' """,
+    "git log --grep='fix(.*)'",
+    "grep -E '^(fix|feat)(.*)' log",
+    "curl 'https://jira.example.com/search?jql=project=*'",
+]
+
+
+@pytest.mark.parametrize("command", ANYTHING)
+def test_a_pattern_that_anything_fits_names_what_lies_beside_it_and_not_the_whole_tree(
+    command: str, tmp_path: Path
+) -> None:
+    for number in range(40):
+        put(tmp_path, f"src/pkg{number}/mod.py", "good")
+    for name in (".git/config", "README.md", ".env"):
+        put(tmp_path, name, "good")
+    (named,) = named_files(invocation.split(command), tmp_path)
+    assert named in ("README.md", ".env")
+
+
+def test_what_stands_in_the_command_is_looked_for_also_where_a_pattern_leads_that_anything_fits(tmp_path: Path) -> None:
+    put(tmp_path, "tools/x.sh", "good")
+    put(tmp_path, "tools/y-1.py", "good")
+    for command in ("sh -c 'cd * && ./x.sh'", "sh -c 'cd */ && ./x.sh'", "sh -c 'cd * && ./x*'"):
+        assert list(named_files(invocation.split(command), tmp_path)) == ["tools/x.sh"]
