@@ -17,6 +17,7 @@ from holdfast.spending import in_words, spent
 
 WIDTH, LEFT, RIGHT, TOP, ROW = 960, 150, 24, 84, 26
 GAP = 46  # the width of a time in which nothing happened
+LABEL = "Timeline of"
 LEAST = 24  # the least width of a time in which something did
 SHORTEST = timedelta(minutes=10)  # what is shorter is no gap
 MOST_SESSIONS, MOST_MARKS = 40, 400
@@ -108,12 +109,17 @@ def draw(run: Run, sessions: list[Session], marks: list[Mark]) -> str:
         *(line for at, sort in enumerate(lanes) for line in _lane(sort, marks, scale, below + ROW * at)),
         *_axis(scale, below + ROW * len(lanes)),
     ]
-    label = as_xml(f"Timeline of {run.id}: {run.title}", 200)
+    label = as_xml(f"{LABEL} {run.id}: {run.title}", 200)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
         f' role="img" aria-label="{label}">\n<style>{_style()}</style>\n'
         f'<rect width="{WIDTH}" height="{height}" class="paper"/>\n' + "\n".join(body) + "\n</svg>\n"
     )
+
+
+def is_drawn(head: bytes) -> bool:
+    """Whether a file that begins so was drawn here."""
+    return head.startswith(b"<svg ") and f' aria-label="{LABEL} '.encode() in head.partition(b">")[0]
 
 
 class Scale:

@@ -124,6 +124,11 @@ def has_no_files(workspace: Workspace) -> bool:
     return not (directory / "state.json").exists() and the_run(workspace).status == "completed"
 
 
+def is_drawn(workspace: Workspace) -> bool:
+    path = workspace.root / "run.svg"
+    return path.exists() and path.read_text().rstrip().endswith("</svg>")
+
+
 def settings_call_us(workspace: Workspace) -> bool:
     path = workspace.root / ".claude" / "settings.local.json"
     return path.exists() and b"holdfast" in path.read_bytes()
@@ -169,6 +174,7 @@ MORE = [
     Case("metric", WORK, verb("metric", "coverage", "85"), of_run(lambda run: "coverage" in run.standing.metrics)),
     Case("compressed", RUN, verb("compressed"), of_run(lambda run: run.compactions == 1)),
     Case("budget", RUN, verb("budget", "--used", "9", "--window", "99"), of_run(lambda run: run.context_tokens == 9)),
+    Case("show", RUN, verb("show", "--svg", "run.svg"), is_drawn),
     Case("on", a_project_that_is_off, verb("on"), lambda workspace: not workspace.is_off),
     Case("trust", a_project_that_brings_a_command, trust, lambda workspace: grants(workspace) == 1),
     Case("untrust", a_project_that_brings_a_command, untrust, lambda workspace: grants(workspace) == 0),

@@ -63,6 +63,22 @@ def test_a_picture_does_not_follow_a_link_and_says_what_is_in_the_way(
     assert precious.read_text() == "keep me"
 
 
+def test_a_picture_replaces_an_earlier_one_and_nothing_else(project: Workspace, run: Run, tmp_path: Path) -> None:
+    drawn, empty = tmp_path / "run.svg", tmp_path / "empty.svg"
+    holdfast.picture(project, file=str(drawn))
+    holdfast.decide(project, "Use backoff")
+    empty.touch()
+    for place in (drawn, empty):
+        before = place.read_text()
+        assert before != holdfast.picture(project, file=str(place)).svg == place.read_text()
+    for text in ("price = 1\n", '<svg xmlns="http://www.w3.org/2000/svg"><desc>Timeline of a logo</desc></svg>\n'):
+        precious = tmp_path / "precious"
+        precious.write_text(text)
+        with pytest.raises(Refused, match="something else than a picture"):
+            holdfast.picture(project, file=str(precious))
+        assert precious.read_text() == text
+
+
 def test_a_directory_that_is_not_there_is_told_by_the_name_that_was_asked_for(
     project: Workspace, run: Run, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from msgspec import Struct
@@ -18,6 +19,7 @@ from holdfast.workspace import Workspace
 
 SESSIONS, CHECKPOINTS = 1_000, 1_000  # the newest of them that a report is made of
 MODE = 0o644  # a picture is for others
+HEAD = 512  # bytes of a file that tell whether we have drawn it
 
 
 class Reported(Struct):
@@ -50,11 +52,23 @@ def picture(workspace: Workspace, run: str | None = None, file: str | None = Non
     if file is None:
         return Pictured(found.id, None, svg)
     path = Path(file).absolute()
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise Refused("There is something else than a file", [("path", path_text(path))], ["name another file"])
     with files.os_errors(path):
+        _refuse_to_replace(path)
         files.write(path, svg.encode(), MODE)
     return Pictured(found.id, path_text(path), svg)
+
+
+def _refuse_to_replace(path: Path) -> None:
+    """Only an earlier picture, or an empty file, makes way: a slip of the keyboard must not cost somebody's work."""
+    if not os.path.lexists(path):
+        return
+    facts = [("path", path_text(path))]
+    if path.is_symlink() or not path.is_file():
+        raise Refused("There is something else than a file", facts, ["name another file"])
+    with path.open("rb") as file:
+        head = file.read(HEAD)
+    if head and not timeline.is_drawn(head):
+        raise Refused("There is something else than a picture", facts, ["name a file that is not there yet"])
 
 
 def _gather(workspace: Workspace, name: str | None) -> tuple[Run, list[Session], list[Checkpoint]]:
