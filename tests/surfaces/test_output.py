@@ -136,6 +136,22 @@ def test_a_terminal_that_wants_no_colour_gets_none(
     assert worked.run in screen or "There is no run" in screen
 
 
+LISTS = [("runs",), ("runs", "--all-projects"), ("runs", "--size"), ("sessions",), ("checkpoints",), ("config", "list")]
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80])
+@pytest.mark.parametrize("arguments", LISTS, ids=" ".join)
+def test_nothing_in_a_list_is_cut_off_on_a_narrow_terminal(
+    arguments: tuple[str, ...], width: int, worked: Known, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR")
+    made = call("checkpoint", "-q", directory=repository).ok().out.strip()
+    ids = {"runs": worked.run, "sessions": worked.session, "checkpoints": made, "config": "brief.budget"}
+    _, screen = on_a_terminal(*arguments, directory=repository, env={"COLUMNS": str(width)})
+    assert ids[arguments[0]] in screen
+    assert "…" not in screen
+
+
 @pytest.mark.parametrize("arguments", COLOURFUL, ids=" ".join)
 def test_a_pipe_gets_no_colour(
     arguments: tuple[str, ...], worked: Known, cli: Callable[..., Command], monkeypatch: pytest.MonkeyPatch

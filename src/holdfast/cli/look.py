@@ -81,7 +81,7 @@ def _everywhere(found: RunsEverywhere) -> Said:
         return Said(found, talk=[*talk, "No run fits."])
     rows = [
         [each.run.id, each.run.status, ago(each.run.updated) if each.run.updated else "-",
-         one_line(each.directory, 60), one_line(each.run.title, 60)]
+         each.directory, one_line(each.run.title, 60)]
         for each in found.runs
     ]  # fmt: skip
     talk.append("Go on with one: `cd` to its directory, then `holdfast resume RUN`")

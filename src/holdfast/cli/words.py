@@ -24,6 +24,16 @@ STYLES = {
     "bad": "1;31",
     "match": "1;33",
 }  # as terminals know them
+LONG = {
+    "goal",
+    "what",
+    "outcome",
+    "directory",
+    "worktree",
+    "value",
+    "origin",
+}  # cells that may take several lines
+LEAST, BETWEEN = 12, 3  # columns of a terminal: that such a cell needs, and that stand between two
 STATUS_STYLE = {"active": "good", "interrupted": "bad", "failed": "bad", "paused": "warn"}
 
 
@@ -69,11 +79,10 @@ def marks() -> Marks:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], stream: IO[str] | None = None) -> None:
-    """A table: drawn on a terminal, aligned by spaces elsewhere. Cells are one line each."""
+    """A table: drawn on a terminal that is wide enough, aligned by spaces elsewhere. Cells are one line each."""
     out = stream or sys.stdout
     cells = [[one_line(cell) for cell in row] for row in rows]
-    if _has_colour(out):
-        _drawn(columns, cells, out)
+    if _has_colour(out) and _drawn(columns, cells, out):
         return
     widths = [max(len(cell) for cell in column) for column in zip(columns, *cells, strict=True)]
     for row in (columns, *cells):
@@ -82,18 +91,26 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], stream: IO[str]
     out.flush()
 
 
-def _drawn(columns: Sequence[str], cells: list[list[str]], out: IO[str]) -> None:
+def _drawn(columns: Sequence[str], cells: list[list[str]], out: IO[str]) -> bool:
+    """Draw it, if it fits without cutting anything off: half an id names nothing, half a directory is another one."""
     from rich.box import SIMPLE_HEAD
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    console = Console(file=out)
+    widths = [max(map(cell_len, column)) for column in zip(columns, *cells, strict=True)]
+    least = (min(width, LEAST) if name in LONG else width for name, width in zip(columns, widths, strict=True))
+    if sum(least) + BETWEEN * len(widths) > console.width:
+        return False
     drawn = Table(box=SIMPLE_HEAD, pad_edge=False)
     for column in columns:
-        drawn.add_column(column, overflow="fold" if column in ("goal", "what") else "ellipsis")
+        drawn.add_column(column, overflow="fold", no_wrap=column not in LONG)
     for row in cells:
         drawn.add_row(*(Text(cell, style=_rich_style(cell)) for cell in row))
-    Console(file=out).print(drawn)
+    console.print(drawn)
+    return True
 
 
 def _rich_style(cell: str) -> str:
