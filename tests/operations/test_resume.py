@@ -275,6 +275,16 @@ def test_a_run_goes_on_in_its_directory_whatever_that_is_called(name: bytes, tmp
     assert (directory / "here").read_text() == "gone on\n"
 
 
+def test_where_no_command_goes_on_none_is_printed(workspace: Workspace) -> None:
+    """What stands there is given to a shell: `eval "$(holdfast resume --print)"`."""
+    run = holdfast.start(workspace, "goal").run.id
+    holdfast.join(workspace, run, agent="robot")
+    done = Command.run("resume", run, "--print", "--yes", directory=workspace.root)
+    assert (done.code, done.out) == (1, "")
+    assert f"Going on with {run}: goal" in done.err
+    assert "Nobody knows how to start this agent" in done.err
+
+
 def test_who_goes_on_where_the_calls_of_init_are_gone_is_told(workspace: Workspace) -> None:
     run = a_conversation(workspace, None)
     holdfast.init(workspace, agent="claude")

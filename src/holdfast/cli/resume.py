@@ -92,7 +92,9 @@ def _resume(
     command = _shell_line(workspace, found)
     if not found.command:
         talk = "Nobody knows how to start this agent: start it, and give it `holdfast brief`"
-        return Said(found, banner, [talk], code=DONE if prepares or only_print else FAILED)
+        if only_print:  # whoever asks for a command may give what is printed to a shell
+            return Said(found, [], [*banner, talk], code=FAILED)
+        return Said(found, banner, [talk], code=DONE if prepares else FAILED)
     if only_print:
         return Said(found, [command], banner)
     if not is_terminal():
