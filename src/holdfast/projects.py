@@ -29,6 +29,24 @@ class Claim(Struct):
     device: int
     inode: int
 
+    @property
+    def place(self) -> Path:
+        return _path(self.path)
+
+    @property
+    def project(self) -> Path:
+        return _path(self.root)
+
+
+def _path(text: str) -> Path:
+    """The path that `path_text` made a text of: bytes that are no UTF-8 stand in it as `\\xff`."""
+    if "\\x" not in text or os.path.lexists(text):
+        return Path(text)
+    import re  # such names are rare
+
+    data = re.sub(rb"\\x([89a-f][0-9a-f])", lambda found: bytes([int(found[1], 16)]), text.encode())
+    return Path(os.fsdecode(data))
+
 
 def claim(directory: Path, id: str, store: Path, root: Path, here: Path | None = None) -> None:
     """Enter a store into the list. Here and below, `here` is another name of it, where it is held open."""
@@ -131,15 +149,15 @@ def every(directory: Path) -> list[Claim]:
 
 
 def _is_there(claim: Claim) -> bool:
-    return _is_same(claim, Path(claim.path))
+    return _is_same(claim, claim.place)
 
 
 def check_there(claim: Claim) -> None:
     """Refuse a store that is not where it was, or not the one that it was."""
-    if not os.path.exists(claim.path):
+    if not os.path.exists(claim.place):
         raise NotFound("The project is gone", [("store", claim.path)])
-    if not _is_same(claim, Path(claim.path)):
-        refuse(Path(claim.path))
+    if not _is_same(claim, claim.place):
+        refuse(claim.place)
 
 
 def _is_same(claim: Claim, store: Path, here: Path | None = None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -54,6 +55,12 @@ def test_it_can_be_asked_where_there_is_no_project(make: Maker, tmp_path: Path) 
     with holdfast.open(nowhere) as workspace:
         assert [each.run.goal for each in holdfast.everywhere(workspace).runs] == ["Work on one"]
     assert list(nowhere.iterdir()) == []
+
+
+def test_a_project_whose_name_is_not_utf8_is_looked_at(project: Workspace, make: Maker, tmp_path: Path) -> None:
+    make(os.fsdecode(b"caf\xe9"))
+    found = holdfast.everywhere(project)
+    assert ([each.project for each in found.runs], found.passed_over) == ([f"{tmp_path}/caf\\xe9"], [])
 
 
 def test_what_hooks_kept_in_another_project_counts(project: Workspace, make: Maker) -> None:

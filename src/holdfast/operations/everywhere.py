@@ -6,7 +6,6 @@ import contextlib
 import os
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -90,7 +89,7 @@ def _directory_of(run: Run, claim: Claim) -> str:
 
 def _look(workspace: Workspace, claim: Claim, query: RunQuery) -> list[Run]:
     projects.check_there(claim)
-    other = Workspace(Path(claim.root), Path(claim.path), clock=workspace.clock, environ=workspace.environ)
+    other = Workspace(claim.project, claim.place, clock=workspace.clock, environ=workspace.environ)
     with other:
         other.check_ours()
         if not other.is_off:
