@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from holdfast import inside
-from holdfast.errors import Busy, Facts, Refused, from_os_error
+from holdfast.errors import Busy, Facts, Refused, from_os_error, known
 from holdfast.hashing import hexdigest
 
 PRIVATE_FILE, PRIVATE_DIRECTORY = 0o600, 0o700
@@ -31,9 +31,14 @@ def os_errors(path: Path | str | None = None) -> Iterator[None]:
     except inside.Outside as error:
         raise Refused("A link leads out of the project", [("path", path)], ["remove the link"]) from error
     except OSError as error:
-        if path is not None and (error.filename is None or str(error.filename).startswith(inside.HELD)):
+        if path is not None and _names_too_little(error.filename, path):
             error.filename = str(path)
         raise from_os_error(error) from error
+
+
+def _names_too_little(told: object, path: Path | str) -> bool:
+    """Whether people would not find what a failure names: nothing, a held directory, or a name inside of one."""
+    return told is None or str(told).startswith(inside.HELD) or told == os.path.basename(path)
 
 
 def write(path: Path, data: bytes, mode: int | None = None, root: Path | None = None) -> None:
@@ -215,7 +220,9 @@ def check_private(path: Path, status: os.stat_result | None = None) -> None:
         raise Refused("The store belongs to another user", facts, ["work as that user, or move the directory away"])
     if status.st_mode & 0o022:
         facts = [("path", path), ("mode", oct(stat.S_IMODE(status.st_mode)))]
-        raise Refused("Others can write into the store", facts, [f"`chmod go-w {path}`"])
+        import shlex  # takes its time to load
+
+        raise Refused("Others can write into the store", facts, [f"`chmod go-w {shlex.quote(known(str(path)))}`"])
 
 
 @contextlib.contextmanager

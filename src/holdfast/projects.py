@@ -126,12 +126,13 @@ def _name_root(store: Path, root: Path) -> None:
 
 
 def refuse(store: Path) -> NoReturn:
+    place = _quoted(path_text(store))
     raise Refused(
         "This store was not made here, so nothing in it is believed",
         [("store", store)],
         [
             "`holdfast init --adopt` makes it yours, if you know where it comes from",
-            f"otherwise move it away: `mv {store} {store}.foreign`",
+            f"otherwise move it away: `mv {place} {place}.foreign`",
         ],
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import stat
 import subprocess
@@ -80,6 +81,28 @@ def test_copy_is_believed_once_it_is_adopted(copy: Path) -> None:
         holdfast.init(workspace, adopt=True)
         assert run_of(workspace).goal == "the original"
         assert holdfast.verify(workspace).problems == []
+
+
+def test_ways_out_can_be_pasted_where_a_directory_has_a_space_in_its_name(copy: Path) -> None:
+    place = copy.rename(copy.with_name("a copy"))
+    store = shlex.quote(str(place / ".git" / "holdfast"))
+    with holdfast.open(place) as workspace:
+        with pytest.raises(Refused) as refused:
+            holdfast.status(workspace)
+        assert f"`mv {store} {store}.foreign`" in refused.value.hints[1]
+        holdfast.init(workspace, adopt=True)
+        with pytest.raises(NotFound) as missing:
+            holdfast.backup(workspace, str(place.with_name("my backups") / "new" / "store.tar.gz"))
+        assert missing.value.hints == [f"`mkdir -p {shlex.quote(str(place.with_name('my backups') / 'new'))}`"]
+        keep_by_hand(workspace.inbox, b"not json")
+        holdfast.sweep(workspace)
+        (aside,) = [check for check in holdfast.doctor(workspace).checks if check.name == "set aside"]
+        assert aside.hints == [f"`ls {store}/inbox/aside`"]
+    with holdfast.open(place) as workspace:
+        workspace.place.chmod(0o770)
+        with pytest.raises(Refused) as refused:
+            holdfast.status(workspace)
+        assert refused.value.hints == [f"`chmod go-w {store}`"]
 
 
 def test_copy_may_be_adopted_without_losing_the_original(copy: Path, repository: Path) -> None:

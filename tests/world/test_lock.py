@@ -120,3 +120,10 @@ def test_lock_file_is_private_and_never_a_link(path: Path, tmp_path: Path) -> No
     with pytest.raises(Trouble), files.lock(tmp_path / "link", 1):
         pytest.fail("a link was followed")
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_lock_that_cannot_be_opened_is_named_by_its_whole_path(path: Path) -> None:
+    path.mkdir()
+    with pytest.raises(Trouble) as trouble, files.lock(path, 0.1):
+        pytest.fail("it is held")
+    assert dict(trouble.value.facts)["path"] == str(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -55,7 +56,8 @@ def init(
         return Said(found, [json.dumps(found.block, indent=2)], [f"This would go into {found.file}", *found.hints])
     talk: list[Line] = ["Ready." if found.created else "It was ready already."]
     if found.agent is None:
-        talk.append(f"Any agent's hook can call: {sys.executable} -I -S {found.hook} AGENT EVENT")
+        call = shlex.join([sys.executable, "-I", "-S", found.hook, "AGENT", "EVENT"])
+        talk.append(f"Any agent's hook can call: {call}")
     else:
         talk += list(_changes(found.file or "", found.events)) or [f"All calls stand in {found.file}"]
     return Said(found, [found.store], [*talk, *found.hints])

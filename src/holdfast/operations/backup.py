@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 from msgspec import Struct
@@ -47,7 +48,8 @@ def backup(workspace: Workspace, path: str, *, replace: bool = False) -> BackedU
             ["give another name", "`--yes` replaces a file"],
         )
     if not target.parent.is_dir():
-        raise NotFound("There is no such directory", [("path", path_text(target.parent))], [f"`mkdir {target.parent}`"])
+        place = path_text(target.parent)
+        raise NotFound("There is no such directory", [("path", place)], [f"`mkdir -p {shlex.quote(place)}`"])
     with files.os_errors(target):
         kept = keep_store(workspace, target)
     return BackedUp(path_text(target), kept.size, *_counts(kept.contents), kept.contents.format, kept.unread)

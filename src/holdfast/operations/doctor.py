@@ -327,7 +327,7 @@ def _inbox(workspace: Workspace) -> Iterator[Check]:
             "set aside",
             WARNING,
             f"{count(len(aside), 'call')} could not be read",
-            [f"`ls {workspace.place}/inbox/aside`"],
+            [f"`ls {shlex.quote(path_text(workspace.place))}/inbox/aside`"],
         )
     if unread:
         about = f"{count(len(unread), 'call')} cannot be read for the moment"

@@ -12,7 +12,7 @@ from typing import Any
 
 import apsw
 
-from holdfast.errors import Busy, Damaged, HoldfastError, Trouble
+from holdfast.errors import Busy, Damaged, HoldfastError, Trouble, known
 from holdfast.inside import HELD
 
 FORMAT = 3  # the number of the newest file in schema/
@@ -68,7 +68,10 @@ def _in_our_words(error: apsw.Error, path: Path) -> HoldfastError:
         case apsw.FullError():
             return Trouble("The disk is full", facts, ["free some space, then run the command again"])
         case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.CantOpenError():
-            return Trouble("The store cannot be written", facts, [f"look at `ls -ld {path.parent}`"])
+            import shlex  # takes its time to load
+
+            place = shlex.quote(known(str(path.parent)))
+            return Trouble("The store cannot be written", facts, [f"look at `ls -ld {place}`"])
         case apsw.IOError():
             return Trouble("The disk reports an error", facts, ["look at `dmesg`", "free some space"])
     raise error
