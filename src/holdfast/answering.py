@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import time
 
+from msgspec import structs
+
 from holdfast import choosing
-from holdfast.attending import attended, who
+from holdfast.attending import attended, judged, who
 from holdfast.briefing import make_brief, without_secrets
 from holdfast.catchup import catch_up, has_files
 from holdfast.errors import HoldfastError
@@ -30,6 +32,7 @@ PATIENCE = 3.0  # seconds for taking in what waits; the rest is taken in by whoe
 NAMED = 5
 LEAST = 1_000  # characters of a brief, whatever else is told
 PASSING = ("Kept by Holdfast", "Status: ", "- the last session's last action", "- the last call that was kept")
+BEHIND = "Holdfast is still taking in what happened: `holdfast brief`"
 REMEMBERS = ("resume",)  # a conversation that goes on like this still has in it what it was told
 
 
@@ -80,15 +83,23 @@ def answer_shortly(workspace: Workspace, call: Call, event: str) -> str | None:
     """The same from what is stored already: nothing is taken in, and nobody is waited for."""
     with workspace.reading() as journal:
         _, run, last = _place(journal, call)
-        run = run or choosing.current_run(journal, workspace.worktree)
+        if run is None and (run := choosing.current_run(journal, workspace.worktree)):
+            last = next(iter(journal.list_sessions(run.id, limit=1)), None)
     if run is None:
-        return None
+        return f"{BEHIND} tells where the work stands."
     budget = _budget(workspace, event) // 2
-    told = last and without_secrets(workspace, last)
+    told = last and without_secrets(workspace, _as_it_is(last))
     text = plan_brief(
         without_secrets(workspace, run), told, workspace.clock.now(), budget, chance=workspace.chance
     ).text
-    return f"{text}\n\nThis is short because Holdfast is still taking in what happened: `holdfast brief` tells more."
+    return f"{text}\n\nThis is short. {BEHIND} tells more."
+
+
+def _as_it_is(session: Session) -> Session:
+    """A session with what nobody has written down yet: that its process is gone."""
+    for dead, evidence in judged([session] if session.is_open else []):
+        return structs.replace(dead, how="died", reason=evidence, ended=dead.last_active)
+    return session
 
 
 def _budget(workspace: Workspace, event: str) -> int:

@@ -15,7 +15,7 @@ import pytest
 
 import holdfast
 from holdfast.later import go_on
-from tests.operations.people import a_process
+from tests.operations.people import a_process, kill
 from tests.tools import INBOX, Command, hook
 
 Ask = Callable[..., subprocess.CompletedProcess[str]]
@@ -161,6 +161,16 @@ sys.exit(answer.main(["claude", sys.argv[1]]))
 """
 
 
+def shortly(repository: Path, client: int) -> str:
+    """What a new conversation is told while somebody holds the store."""
+    done = subprocess.run(
+        [sys.executable, "-c", SLOWLY, "SessionStart"],
+        cwd=repository, env={**os.environ, "CLAUDE_PID": str(client)}, capture_output=True, text=True, check=False,
+        input=json.dumps({"hook_event_name": "SessionStart", "session_id": "c2", "source": "startup"}),
+    )  # fmt: skip
+    return context(done)
+
+
 @pytest.mark.parametrize("event", ["SessionStart", "PreCompact"])
 def test_an_agent_is_not_kept_waiting_by_a_store_that_somebody_holds(
     repository: Path, cli: Callable[..., Command], ask: Ask, event: str
@@ -177,8 +187,26 @@ def test_an_agent_is_not_kept_waiting_by_a_store_that_somebody_holds(
         assert (done.returncode, done.stderr) == (0, "")
         text = context(done) if event == "SessionStart" else done.stdout
         assert "Goal: Fix it" in text
-        assert "This is short because Holdfast is still taking in what happened" in text
+        assert "This is short. Holdfast is still taking in what happened: `holdfast brief` tells more." in text
         assert len(os.listdir(workspace.inbox)) == 1, "the call waits"
+
+
+def test_a_short_answer_tells_also_what_nobody_has_written_down_yet(
+    repository: Path, cli: Callable[..., Command], ask: Ask
+) -> None:
+    """Who died is found by looking; where nothing is known, the agent is told to ask again."""
+    cli("init", "--agent", "none")
+    with holdfast.open(repository) as workspace, a_process() as client, workspace.writing():
+        assert shortly(repository, client.pid) == (
+            "Holdfast is still taking in what happened: `holdfast brief` tells where the work stands."
+        )
+    with a_process() as client:
+        cli("start", "Fix it", "--pid", str(client.pid))
+        with holdfast.open(repository) as workspace, workspace.writing():
+            kill(client)
+            text = shortly(repository, os.getpid())
+    assert f"the last session died: process {client.pid} is gone" in text
+    assert "`holdfast brief` tells more." in text
 
 
 def typed(repository: Path, prompt: str) -> dict[str, Any] | None:
