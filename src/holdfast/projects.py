@@ -115,7 +115,8 @@ def _is_guess(root: Path, store: Path) -> bool:
 
 def _is_lived_in(claim: Claim, store: Path) -> bool:
     """Whether the place of a claim is still a main worktree with this store."""
-    return spool.locate(claim.root) == (claim.root, os.fspath(store)) and spool.worktree_name(claim.root) == "."
+    root = os.fspath(claim.project)
+    return spool.locate(root) == (root, os.fspath(store)) and spool.worktree_name(root) == "."
 
 
 def _name_root(store: Path, root: Path) -> None:

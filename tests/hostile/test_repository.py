@@ -414,6 +414,19 @@ def test_a_git_file_that_leads_to_another_project_is_told_nothing_of_it(
 
 
 @pytest.mark.promise(20, 22)
+@pytest.mark.parametrize("name", [b"cafe", b"caf\xe9"], ids=["a text", "no text"])
+def test_a_project_keeps_its_store_whatever_it_is_called(name: bytes, tmp_path: Path) -> None:
+    """By its name as text nobody was found at home there, and a copy of its `.git` file got the store."""
+    owner = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
+    git(tmp_path, "init", "-q", f"--separate-git-dir={tmp_path}/data", "--", os.fspath(owner))
+    call("start", "goal", directory=owner).ok()
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign/.git").write_bytes((owner / ".git").read_bytes())
+    assert "is another project's" in call("status", directory=tmp_path / "foreign").err
+    assert call("status", directory=owner).ok().out.startswith("goal")
+
+
+@pytest.mark.promise(20, 22)
 def test_nothing_is_made_in_a_repository_that_knows_a_worktree_elsewhere(repository: Path, tmp_path: Path) -> None:
     hostile = tmp_path / "hostile"
     a_file_that_names_a_worktree_that_is_gone(hostile, repository)

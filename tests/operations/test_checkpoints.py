@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -500,6 +501,19 @@ def test_a_named_file_that_was_too_large_and_is_not_any_more_comes_back(project:
     put(project.root, {"data": "changed"})
     assert back(project, made).left == {}
     assert (project.root / "data").read_text() == "small"
+
+
+def test_what_was_too_large_in_a_directory_is_forgotten_where_a_file_stands_now(project: Workspace) -> None:
+    holdfast.config_set(project, "checkpoint.file_limit", "1")
+    del project.settings
+    put(project.root, {"d/large": b"x" * 2_000_000})
+    assert take(project).skipped == ["d/large"]
+    shutil.rmtree(project.root / "d")
+    put(project.root, {"d": "file"})
+    made = holdfast.checkpoint(project, files=("d",)).checkpoint
+    assert (made.changed, made.skipped) == (["d"], [])
+    put(project.root, {"d": "other"})
+    assert back(project, made).left == {}
 
 
 # Repositories of every kind.

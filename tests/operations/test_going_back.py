@@ -7,14 +7,16 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import holdfast
 from holdfast import ids
-from holdfast.errors import Damaged, NotFound, Refused, WrongUsage
+from holdfast.errors import Damaged, Interrupted, NotFound, Refused, WrongUsage
 from holdfast.model import Checkpoint, Draft, Restore
 from holdfast.workspace import Workspace
+from holdfast.worktree import gitlock
 from holdfast.worktree.beside import is_temporary
 from holdfast.worktree.putting import FEW
 from tests.operations.trees import back, commit, git, insides, locks, picture, put, take
@@ -286,6 +288,30 @@ def test_an_index_lock_of_ours_that_a_kill_left_is_taken_away(held: Workspace) -
     os.link(ours, held.root / ".git/index.lock")
     holdfast.continue_restore(held)
     assert list(locks(held.root)) == []
+    assert git(held.root, "show", ":a.txt") == "staged"
+
+
+@pytest.mark.parametrize("call", ["link", "rename"])
+def test_whoever_interrupts_a_restore_finds_no_lock_on_the_index(
+    held: Workspace, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    """Git then refused every `add` and `commit`."""
+    made, _ = _staged(held)
+    act = getattr(os, call)
+
+    def interrupt(source: Any, target: Any, **options: Any) -> None:
+        if {os.path.basename(source), os.path.basename(target)} & {"index.lock"}:
+            if call == "link":
+                act(source, target, **options)
+            raise KeyboardInterrupt
+        act(source, target, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(gitlock.os, call, interrupt)
+        with pytest.raises(Interrupted):
+            holdfast.restore(held, made.id, index=True)
+    assert list(locks(held.root)) == []
+    holdfast.continue_restore(held)
     assert git(held.root, "show", ":a.txt") == "staged"
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import holdfast
+from holdfast import git as speaking
 from holdfast.care.mending import Mended
 from holdfast.checkpointing import shadow_of
 from holdfast.repository import Repository
@@ -145,6 +148,106 @@ def test_a_pack_whose_own_sum_is_damaged_loses_nothing(project: Workspace) -> No
     assert not mend(project).changed
     back(project, made)
     assert picture(project.root) == before
+
+
+def leave_to_the_pack(workspace: Workspace) -> list[str]:
+    """Let a commit need what lies in one pack of ours only; answers with the names of it."""
+    root = workspace.root
+    (root / "e").mkdir()
+    put(root, WORDS)
+    take(workspace)
+    commit(root)
+    (root / "e").rmdir()
+    put(root, dict.fromkeys(WORDS, "other"))
+    commit(root)
+    take(workspace)
+    drop_all_but_the_last(workspace)
+    return [git(root, "rev-parse", f"HEAD~:{name}") for name in WORDS]
+
+
+@pytest.mark.promise(5, 6, 11)
+@pytest.mark.parametrize("said", ["fatal: fsync error on 'x': Input/output error", "error: unable to write file: x"])
+def test_what_git_cannot_write_of_a_pack_is_not_taken_for_damaged(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    """A failed sync was: the pack went, and with it what the user's own commits need."""
+    ours = leave_to_the_pack(project)
+    flip(largest(project).with_suffix(".idx"), 0)
+    finish = speaking.Running.finish
+
+    def fail(self: speaking.Running, *arguments: Any, **options: Any) -> bytes:
+        if self.name != "unpack-objects":
+            return finish(self, *arguments, **options)
+        self.stop()
+        self.said = f"{said}\n".encode()
+        return b""
+
+    with monkeypatch.context() as patch:
+        patch.setattr(speaking.Running, "finish", fail)
+        with pytest.raises(holdfast.Trouble, match="cannot write"):
+            holdfast.repair(project)
+    assert mend(project).lost == []
+    assert readable(project.root, ours) == ours
+
+
+@pytest.mark.promise(6)
+def test_what_commits_lose_is_said_also_where_the_index_of_the_pack_cannot_be_read(project: Workspace) -> None:
+    ours = leave_to_the_pack(project)
+    pack = largest(project)
+    places = offsets(project.root, pack)
+    tree = git(project.root, "rev-parse", "HEAD~^{tree}")
+    flip(pack, places[next(id for id in places if id in ours)] + 10)
+    flip(pack.with_suffix(".idx"), 0)
+    assert mend(project).lost == [f"1 object that checkpoints or commits need, such as {tree}"]
+    assert readable(project.root, ours) == []
+
+
+@pytest.mark.promise(6, 18)
+def test_a_repository_inside_that_nobody_can_read_holds_no_repair_up(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(project.root, WORDS)
+    (project.root / "sub/.git").mkdir(parents=True)
+    os.mkfifo(project.root / "sub/.git/HEAD")
+    made = take(project)
+    monkeypatch.setattr(speaking, "DEADLINE", 10.0)
+    lose(project, git(project.root, "rev-parse", f"{made.tree}:f0"))
+    assert mend(project).lost == []
+
+
+@pytest.mark.promise(4, 6)
+def test_checkpoints_are_made_again_after_a_tree_of_the_newest_was_lost(project: Workspace) -> None:
+    """What we remember of the worktree named the lost tree, and every checkpoint and restore ended with that."""
+    put(project.root, WORDS)
+    first = take(project)
+    put(project.root, {"f0": "later"})
+    made = take(project)
+    pack = next(pack for pack in packs(project) if made.tree in offsets(project.root, pack))
+    flip(pack, offsets(project.root, pack)[made.tree] + 10)
+    assert mend(project).lost
+    assert take(project).tree == made.tree
+    assert holdfast.verify(project, deep=True).problems == []
+    back(project, first)
+
+
+@pytest.mark.promise(4, 6)
+@pytest.mark.parametrize("is_packed", [False, True], ids=["ref", "packed ref"])
+def test_checkpoints_are_made_again_after_all_were_lost(project: Workspace, is_packed: bool) -> None:
+    put(project.root, WORDS)
+    lost = take(project)
+    if is_packed:
+        git(project.root, "pack-refs", "--all")
+    for pack in packs(project):
+        for part in pack.parent.glob(f"{pack.stem}.*"):
+            part.unlink()
+    for name in WORDS:
+        (project.root / name).unlink()
+    assert mend(project).mended == ["refs/holdfast/main was made anew"]
+    assert mend(project).mended == []
+    put(project.root, {"new": "new"})
+    take(project)
+    with project.writing() as journal:
+        journal.append(journal.ledger(".").id, holdfast.Draft("checkpoint.dropped", {"id": lost.id}))
 
 
 @pytest.fixture

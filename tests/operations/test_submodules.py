@@ -138,6 +138,7 @@ def test_what_is_left_of_a_submodule_stays_when_a_restore_goes_back_to_before(co
     root = composed.root
     made = take(composed)
     git(root, "submodule", "--quiet", "deinit", "-f", "sub")
+    (root / "sub/build").mkdir()  # as a tool leaves it
     empty = take(composed)
     put(root, {"a": "changed"})
     assert list(back(composed, made).acts) == ["a"]

@@ -309,3 +309,31 @@ def test_what_git_takes_for_no_repository_is_kept_like_any_directory(head: str, 
     assert (root / "half/x").read_text() == "x"
     holdfast.undo(settled)
     assert picture(root) == before
+
+
+@pytest.mark.promise(9)
+def test_a_repository_inside_whose_head_was_damaged_for_a_while_is_one_again(settled: Workspace) -> None:
+    """Nothing else shows that, and a restore overwrote its files."""
+    root = settled.root
+    git(root, "init", "-q", "inner")
+    put(root, {"inner/x": "its own"})
+    commit(root / "inner")
+    head = (root / "inner/.git/HEAD").read_bytes()
+    put(root, {"inner/.git/HEAD": b""})
+    assert take(settled).changed == ["inner/x"]
+    wait_until_settled(root / "inner")
+    made = take(settled)
+    put(root, {"inner/.git/HEAD": head, "inner/x": "changed"})
+    with pytest.raises(holdfast.Refused, match="A repository was made"):
+        holdfast.restore(settled, made.id)
+    assert (root / "inner/x").read_text() == "changed"
+
+
+@pytest.mark.promise(9)
+def test_a_git_file_that_does_not_say_so_leads_nowhere(settled: Workspace) -> None:
+    put(settled.root, {"odd/.git": f"{settled.root}/.git\n", "odd/x": "x"})
+    made = take(settled)
+    put(settled.root, {"odd/x": "changed"})
+    assert take(settled).changed == ["odd/x"]
+    holdfast.restore(settled, made.id)
+    assert (settled.root / "odd/x").read_text() == "x"

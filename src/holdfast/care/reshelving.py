@@ -6,6 +6,7 @@ Objects are looked for in the damaged pack itself, in backups, and among the fil
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -31,10 +32,13 @@ from holdfast.worktree.reach import kinds, lacked_by_commits, missing, promised
 from holdfast.worktree.remains import Remains
 from holdfast.worktree.shadow import Shadow
 from holdfast.worktree.syncing import sync
+from holdfast.worktree.watching import Watching
 
 WEIGHT = 16_000_000  # bytes of objects that are in memory at once
 LIMIT = 50_000_000  # bytes of a file of the worktree that may be what is missing
-UNWRITTEN = re.compile(rb"failed to write object|unable to write|unable to create")  # and not: it cannot be read
+FAILED = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.EACCES)
+SAID = ("failed to write object", "unable to write", "unable to create", "fsync error", "error when closing")
+UNWRITTEN = re.compile("|".join((*SAID, *map(os.strerror, FAILED))).encode())  # by git, and not: it cannot be read
 ROOM = ["free some space, then run the command again"]
 
 Found = tuple[str, tuple[str, bytes]]  # an object: its name, and its kind and content
@@ -63,6 +67,8 @@ def reshelve(workspace: Workspace, found: list[Checkpoint]) -> Reshelved:
             files.make_private_directory(directory)
         with files.lock(shadow.directory / "lock", PATIENCE), shadow:
             _mend_ref(workspace, shadow, [made for made in found if made.worktree == worktree], result)
+            if result.lost:
+                shadow.forget()  # it may name what is lost, and no checkpoint could be made any more
     return result
 
 
@@ -70,9 +76,10 @@ def _mend_packs(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], r
     directory = workspace.place / "rebuilding"
     shutil.rmtree(directory, ignore_errors=True)
     files.make_private_directory(directory)
-    unread: set[str] = set()
+    unread: set[str] | None = set()
     for index in [index for index in shadow.vault.packs() if not _is_sound(shadow, index)]:
-        unread |= _replace(workspace, shadow, index, directory)
+        lost = _replace(workspace, shadow, index, directory)
+        unread = None if unread is None or lost is None else unread | lost
         result.mended.append(f"a damaged pack went aside: {index.stem}")
     shadow.known.refresh()
     lacking = _lacking(shadow, found, unread)
@@ -91,8 +98,8 @@ def _mend_packs(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], r
         result.lost.append(f"{count(len(lacking), 'object')} that checkpoints or commits need, such as {min(lacking)}")
 
 
-def _replace(workspace: Workspace, shadow: Shadow, index: Path, directory: Path) -> set[str]:
-    """Write what a damaged pack holds anew, then let it go; answers with the names of what could not be read.
+def _replace(workspace: Workspace, shadow: Shadow, index: Path, directory: Path) -> set[str] | None:
+    """Write what a damaged pack holds anew, then let it go; answers with what could not be read, None if nobody knows.
 
     All of it, as commits may rest on what no checkpoint needs. A kill in the middle leaves the damaged pack, or one
     without its index, which git does not see.
@@ -101,11 +108,15 @@ def _replace(workspace: Workspace, shadow: Shadow, index: Path, directory: Path)
     remains = Remains(index, shadow.git.form)
     read = set[str]()
     made = _write(shadow, _noted(remains.objects(), read))
-    if not remains.is_whole:
-        made |= _write(shadow, _noted(_unpacked(shadow, index.with_suffix(".pack"), directory / index.stem), read))
+    is_known = remains.is_whole
+    if not is_known:
+        room = directory / index.stem
+        files.make_private_directory(room)
+        is_known = _unpack(shadow, index.with_suffix(".pack"), room)
+        made |= _write(shadow, _noted(_loose(shadow, room), read))
     for suffix in (".rev", *(() if index.with_suffix("") in made else (".idx", ".pack", ".keep"))):
         files.remove(index.with_suffix(suffix))
-    return remains.names - read
+    return remains.names - read if is_known else None
 
 
 def _noted(objects: Iterator[Found], read: set[str]) -> Iterator[Found]:
@@ -137,12 +148,17 @@ def _put_aside(workspace: Workspace, index: Path) -> None:
     files.sync_directory(place)
 
 
-def _lacking(shadow: Shadow, found: list[Checkpoint], unread: set[str]) -> set[str]:
-    """What checkpoints need and is not there; and what commits need, of that which a damaged pack no longer tells."""
+def _lacking(shadow: Shadow, found: list[Checkpoint], unread: set[str] | None) -> set[str]:
+    """What checkpoints need and is not there; and what commits need, of that which a damaged pack no longer tells.
+
+    In a partial clone commits lack much that can be fetched: it counts only where it is known that a pack held it.
+    """
     roots = {id for made in found for id in (made.tree, made.beside, made.staged) if id}
     there = kinds(shadow, roots)
     lacking = (roots - there.keys()) | missing(shadow, there)
     lacking = lacking - promised(shadow) if lacking else lacking
+    if unread is None:
+        return lacking | (lacked_by_commits(shadow) - promised(shadow))
     return lacking | (unread & lacked_by_commits(shadow) if unread else unread)
 
 
@@ -162,26 +178,22 @@ def _pack_in(room: Path, name: str) -> Path | None:
     return room / Path(name).name if name.endswith(".pack") else None
 
 
-def _unpack(shadow: Shadow, pack: Path, room: Path) -> None:
-    """Take out what can be read of a pack. Git goes on behind a damaged object, and says then that it failed.
+def _unpack(shadow: Shadow, pack: Path, room: Path) -> bool:
+    """Take out what can be read of a pack; answers whether that is all of it. Git goes on behind a damaged object.
 
     It knows of no other objects meanwhile: it would pass over those that a damaged pack still names. What it cannot
     write for want of room is not damaged, and must not count as lost.
     """
     data = files.read(pack, 1 << 32)
-    if data is not None:
-        git = Git(shadow.git.directory, shadow.root, room, shadow.git.index, shadow.git.form)
-        unpacking = git.start("unpack-objects", "-r", "-q")
-        unpacking.finish(data, also_fine=(1, 128))
-        if UNWRITTEN.search(unpacking.said):
-            said = one_line(unpacking.said.decode("utf-8", "replace"), 300)
-            raise Trouble("Git cannot write what it reads of a pack", [("path", room), ("said", said)], ROOM)
-
-
-def _unpacked(shadow: Shadow, pack: Path, room: Path) -> Iterator[Found]:
-    files.make_private_directory(room)
-    _unpack(shadow, pack, room)
-    yield from _loose(shadow, room)
+    if data is None:
+        return False
+    git = Git(shadow.git.directory, shadow.root, room, shadow.git.index, shadow.git.form)
+    unpacking = git.start("unpack-objects", "-r", "-q")
+    unpacking.finish(data, also_fine=(1, 128))
+    if UNWRITTEN.search(unpacking.said):
+        said = one_line(unpacking.said.decode("utf-8", "replace"), 300)
+        raise Trouble("Git cannot write what it reads of a pack", [("path", room), ("said", said)], ROOM)
+    return not unpacking.said
 
 
 def _loose(shadow: Shadow, room: Path) -> Iterator[Found]:
@@ -208,7 +220,8 @@ def _in_worktrees(workspace: Workspace, shadow: Shadow, lacking: set[str]) -> It
 
 
 def _in_worktree(shadow: Shadow, lacking: set[str]) -> Iterator[Found]:
-    for name in zsplit(shadow.git.run("ls-files", "-z", "--cached", "--others", "--exclude-standard")):
+    tracked = zsplit(shadow.git.run("ls-files", "-z", "--cached"))
+    for name in (*tracked, *Watching(shadow.git, shadow.borders).look_everywhere()):
         path = Path(shadow.root, os.fsdecode(name))
         try:
             data = files.read(path, LIMIT)
@@ -262,10 +275,8 @@ def _mend_ref(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], res
             result.mended.append(f"{vault.ref} names {made.id} again")
         else:
             result.lost.append(f"the files of checkpoint {made.id} in {path_text(workspace.root)}")
-    if shelved:
+    if shelved or named is None:
         vault.keep_many(shelved, anew=named is None)
-    elif named is None:
-        files.remove(vault.home / vault.ref)
 
 
 def _named_by_ref(shadow: Shadow) -> set[int] | None:

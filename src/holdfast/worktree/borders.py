@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from holdfast.inside import real_path
+from holdfast.worktree.paths import is_within
 
 ALWAYS = (b".git", b".holdfast")
 
@@ -24,8 +25,3 @@ def find_borders(root: Path, places: Iterable[Path | None]) -> tuple[bytes, ...]
             path = os.path.relpath(real_path(place), real_path(root))
             found[os.fsencode(path)] = None
     return tuple(path for path in found if path != b"." and path.split(b"/")[0] != b"..")
-
-
-def is_within(path: bytes, borders: Iterable[bytes]) -> bool:
-    """Whether a path is one of these, or below one."""
-    return any(path == border or path.startswith(border + b"/") for border in borders)

@@ -22,9 +22,9 @@ from holdfast.errors import HoldfastError
 from holdfast.git import Git, Reader
 from holdfast.repository import Repository
 from holdfast.worktree.beside import Beside, is_temporary
-from holdfast.worktree.borders import is_within
 from holdfast.worktree.filters import filtered
 from holdfast.worktree.objects import BLOB, DIRECTORY, TREE, Entry, Known, format_tree
+from holdfast.worktree.paths import is_within, parents
 from holdfast.worktree.watching import Watch, is_settled
 
 FILE, EXECUTABLE, LINK, MODULE = 0o100644, 0o100755, 0o120000, 0o160000
@@ -142,6 +142,8 @@ class Looking:
                 self._skip(path, status.st_size)
             else:
                 self._store(path, status)
+        for path in [path for path in self.beside.skipped if not found.keys().isdisjoint(parents(path))]:
+            del self.beside.skipped[path]  # where a directory was, a file is now
 
     def look_everywhere(self, paths: list[bytes], include: Iterable[bytes]) -> None:
         """Look at all that may have changed."""

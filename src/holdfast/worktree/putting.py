@@ -24,8 +24,9 @@ from holdfast.text import path_text
 from holdfast.worktree import aside
 from holdfast.worktree.aside import is_directory
 from holdfast.worktree.beside import is_temporary
-from holdfast.worktree.borders import ALWAYS, is_within
+from holdfast.worktree.borders import ALWAYS
 from holdfast.worktree.kept import Kept
+from holdfast.worktree.paths import is_within
 from holdfast.worktree.syncing import sync, sync_file_system
 
 FEW = 32  # files that are renamed and synced one by one

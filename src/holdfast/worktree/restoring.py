@@ -17,10 +17,10 @@ from msgspec import Struct
 from holdfast.errors import Damaged, Refused
 from holdfast.git import Reader
 from holdfast.worktree.beside import Beside
-from holdfast.worktree.borders import is_within as is_behind
 from holdfast.worktree.kept import NOTHING_SEEN, Kept, kept_at
 from holdfast.worktree.looking import LINK, MODULE, Seen
 from holdfast.worktree.objects import Entry
+from holdfast.worktree.paths import is_within, parents
 from holdfast.worktree.putting import FEW, Put, Putting
 from holdfast.worktree.shadow import Shadow
 
@@ -83,15 +83,15 @@ def plan_restore(shadow: Shadow, now: State, then: State, paths: Iterable[bytes]
     closed = {path for path in here.skipped if path in changes and not shadow.stands(path)}
     for path in there.skipped.keys() | closed:
         changes.pop(path, None)
-    for path in [path for path in changes if is_behind(path, shadow.borders)]:  # kept by a version that knew none
+    for path in [path for path in changes if is_within(path, shadow.borders)]:  # kept by a version that knew none
         del changes[path]
     empty, filled = set(there.empty) - set(here.empty), set(here.empty) - set(there.empty)
-    empty = {path for path in empty - here.links.keys() if not is_behind(path, shadow.borders)}
-    filled -= there.links.keys()  # what is left of a submodule is git's: without it, that one would count as deleted
+    empty = {path for path in empty if not is_within(path, (*shadow.borders, *here.links))}
+    filled = {path for path in filled if not is_within(path, there.links)}  # or git calls a submodule deleted
     plan = Plan(
         [changes[path] for path in sorted(changes)],
-        sorted(path for path in empty if is_within(path, wanted)),
-        sorted((path for path in filled if is_within(path, wanted)), reverse=True),
+        sorted(path for path in empty if is_wanted(path, wanted)),
+        sorted((path for path in filled if is_wanted(path, wanted)), reverse=True),
         sorted(path for path in empty if any(name.startswith(path + b"/") for name in wanted)),
         states=(now, then),
     )
@@ -164,7 +164,7 @@ def differing(
             continue
         yield from differing(reader, _tree(one), _tree(other), wanted, path + b"/")
         found = Difference(path, _leaf(one), _leaf(other))
-        if found.now != found.then and is_within(path, wanted):
+        if found.now != found.then and is_wanted(path, wanted):
             yield found
 
 
@@ -176,7 +176,7 @@ def _leaf(entry: Entry | None) -> Entry | None:
     return entry if entry and not entry.is_tree else None
 
 
-def is_within(path: bytes, wanted: list[bytes]) -> bool:
+def is_wanted(path: bytes, wanted: list[bytes]) -> bool:
     return not wanted or any(path == name or path.startswith(name + b"/") for name in wanted)
 
 
@@ -199,7 +199,7 @@ def left_alone(
         found[path] = "" if here.skipped.get(path) == size else f"{state}; it {why} ({size:,} bytes)"
     for path in here.skipped.keys() - there.skipped.keys():
         found[path] = "" if stands(path) else "cannot be reached"
-    return {path: why for path, why in sorted(found.items()) if why and is_within(path, paths)}
+    return {path: why for path, why in sorted(found.items()) if why and is_wanted(path, paths)}
 
 
 def _moved(now: str | None, was: str, stands: bool) -> str:
@@ -227,7 +227,7 @@ def _changes(reader: Reader, now: State, then: State, wanted: list[bytes]) -> It
         same = one is not None and one.id == other.id and LINK not in (one.mode, other.mode)
         yield Change(path, other, there.mode_of(path, other.mode == 0o100755), same, one)
     for path in _unequal(here.modes, there.modes):
-        if path not in found and is_within(path, wanted):
+        if path not in found and is_wanted(path, wanted):
             entry = reader.find(then[0], path)
             if entry is not None and not entry.is_tree:
                 yield Change(path, entry, there.mode_of(path, entry.mode == 0o100755), only_mode=True, now=entry)
@@ -248,8 +248,8 @@ def _in_the_way(reader: Reader, now: str, plan: Plan, wanted: list[bytes]) -> di
     """Files above what is going to be written."""
     found = {}
     written = [change.path for change in plan.changes if change.entry is not None]
-    for parent in {parent for path in (*written, *plan.make_empty) for parent in _parents(path)}:
-        if not is_within(parent, wanted):
+    for parent in {parent for path in (*written, *plan.make_empty) for parent in parents(path)}:
+        if not is_wanted(parent, wanted):
             entry = reader.find(now, parent)
             if entry is not None and not entry.is_tree and entry.mode != MODULE:
                 found[parent] = entry
@@ -268,12 +268,7 @@ def _refuse_repositories(plan: Plan, here: Beside) -> None:
 
 
 def _is_below(path: bytes, directories: Iterable[bytes]) -> bytes | None:
-    return next((parent for parent in _parents(path) if parent in directories), None)
-
-
-def _parents(path: bytes) -> Iterator[bytes]:
-    while path := os.path.dirname(path):
-        yield path
+    return next((parent for parent in parents(path) if parent in directories), None)
 
 
 def _unequal(one: dict[bytes, int], other: dict[bytes, int]) -> set[bytes]:
@@ -281,4 +276,4 @@ def _unequal(one: dict[bytes, int], other: dict[bytes, int]) -> set[bytes]:
 
 
 def _is_on_the_way(path: bytes, wanted: list[bytes]) -> bool:
-    return is_within(path, wanted) or any(name.startswith(path + b"/") for name in wanted)
+    return is_wanted(path, wanted) or any(name.startswith(path + b"/") for name in wanted)

@@ -25,9 +25,10 @@ from holdfast.repository import Head, Repository
 from holdfast.text import path_text
 from holdfast.worktree import filters, headstart
 from holdfast.worktree.beside import Beside
-from holdfast.worktree.borders import find_borders, is_within
+from holdfast.worktree.borders import find_borders
 from holdfast.worktree.looking import FORM, SECOND, Limits, Looking, Memory, Scan, Seen, Tracked, parse_tracked
 from holdfast.worktree.objects import DIRECTORY, TREE, Entry, Known
+from holdfast.worktree.paths import is_within
 from holdfast.worktree.staging import Staging, scratch
 from holdfast.worktree.vault import Vault
 from holdfast.worktree.watching import LookEverywhere, Watching

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from holdfast import files
-from holdfast.errors import Busy, HoldfastError, Refused
+from holdfast.errors import HoldfastError, Refused
 from holdfast.git import Git, zsplit
 from holdfast.repository import Repository
 from holdfast.text import path_text
+from holdfast.worktree import gitlock
 from holdfast.worktree.looking import Memory
 
 VERSIONS = (2, 3, 4)  # of git's index
@@ -81,30 +82,12 @@ class Staging:
         return [line[2:] for line in lines if line[:1] in b"Ss"]
 
     def put(self, data: bytes) -> None:
-        """Give the index this content: locked as git locks it, and replaced by a rename.
-
-        The lock is a second name of a file of ours, so that one that a kill left behind is known to be ours.
-        """
-        directory = self._theirs
-        if directory is None:
+        """Give the index this content: locked as git locks it, and replaced by a rename."""
+        if self._theirs is None:
             return
-        made, lock, index = self.directory / "index.new", directory / "index.lock", directory / "index"
-        with files.os_errors(lock):
-            if made.exists() and lock.exists() and made.samefile(lock):
-                files.remove(lock)
-            files.remove(made)
-            files.write(made, data, 0o644)
-            try:
-                os.link(made, lock)
-            except FileExistsError:
-                raise Busy("Somebody holds the repository's index", [("lock", lock)], ["run it again"]) from None
-            try:
-                os.rename(lock, index)
-            except OSError:
-                files.remove(lock)  # or git would wait for us
-                raise
-            files.remove(made)
-            files.sync_directory(directory)
+        index = self._theirs / "index"
+        with files.os_errors(index):
+            gitlock.replace(index, data, self.directory / "index.new", "Somebody holds the repository's index", 0.0)
 
     def whole(self) -> bytes | None:
         """The index in one piece: of a split one, git lets the shared part go after a while."""

@@ -7,19 +7,16 @@ adding one stays cheap however many there are. A tree and not a commit: no log a
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import os
 import re
-import time
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from holdfast import files, ids
-from holdfast.errors import Busy, Damaged, Refused
+from holdfast.errors import Damaged, Refused
 from holdfast.git import Git, Reader
 from holdfast.repository import Repository
-from holdfast.text import path_text
+from holdfast.worktree import gitlock
 from holdfast.worktree.objects import BLOB, DIRECTORY, KEEP, TREE, Entry, Known, format_tree, write_pack
 from holdfast.worktree.syncing import sync_objects
 
@@ -28,7 +25,6 @@ NUMBER = re.compile(rb"[0-9a-f]{1,8}")
 SHELF = 64
 MERGED = 40  # packs of ours before they are merged
 REFS = ("refs", "refs/holdfast", "reftable")
-NO_SECOND_NAMES = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)  # as on exFAT
 REF_PATIENCE = 2.0  # seconds that somebody else may hold our ref, as `git pack-refs` does
 
 
@@ -62,7 +58,7 @@ class Vault:
 
     def keep_many(self, shelved: dict[int, dict[bytes, Entry]], *, anew: bool = False) -> None:
         """Put checkpoints on their shelves in one go, or on new ones; on disk when this returns."""
-        root = None if anew else self.tip()
+        root = self._tree([]) if anew else self.tip()
         for number, parts in shelved.items():
             tree = self._tree([Entry(entry.mode, name, entry.id) for name, entry in parts.items()])
             root = self._replaced(root, _shelf(number), Entry(DIRECTORY, b"", tree))
@@ -138,17 +134,8 @@ class Vault:
             return
         path = self.home / self.ref
         files.make_directories(path.parent)
-        made, lock = self.git.index.with_name("ref.new"), path.with_name(path.name + ".lock")
-        _clear(made, lock)
-        files.put(made, id.encode() + b"\n", 0o644)
-        _take(made, lock)
-        try:
-            os.rename(lock, path)
-        except BaseException:
-            _clear(made, lock)
-            raise
-        os.unlink(made)
-        files.sync_directory(path.parent)
+        made = self.git.index.with_name("ref.new")
+        gitlock.replace(path, id.encode() + b"\n", made, "Somebody else holds our ref", REF_PATIENCE)
 
     def packs(self) -> list[Path]:
         """The packs that are ours, oldest first."""
@@ -199,44 +186,3 @@ def _age(path: Path) -> float:
         return path.stat().st_mtime
     except FileNotFoundError:
         return 0.0
-
-
-def _clear(made: Path, lock: Path) -> None:
-    """Take away what a kill of ours left. A lock is ours if it is a second name of our file; git may hold any other."""
-    with contextlib.suppress(FileNotFoundError):
-        if os.path.samestat(os.lstat(made), os.lstat(lock)):
-            os.unlink(lock)
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(made)
-
-
-def _take(made: Path, lock: Path) -> None:
-    """Take git's lock on a ref: a second name of our file, which holds what the ref will say."""
-    end = time.monotonic() + REF_PATIENCE
-    while True:
-        try:
-            _give_second_name(made, lock)
-            return
-        except FileExistsError:
-            if time.monotonic() > end:
-                raise _held(lock) from None
-            time.sleep(0.01)
-
-
-def _give_second_name(made: Path, lock: Path) -> None:
-    try:
-        os.link(made, lock)
-    except OSError as error:
-        if error.errno not in NO_SECOND_NAMES:
-            raise
-        descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-        with open(descriptor, "wb", buffering=0) as file:
-            files.write_all(file.fileno(), made.read_bytes())
-            os.fsync(file.fileno())
-
-
-def _held(lock: Path) -> Busy:
-    import shlex  # takes its time to load
-
-    hints = ["run the command again", f"`rm {shlex.quote(path_text(lock))}`, if no git is at work here"]
-    return Busy("Somebody else holds our ref", [("lock", lock)], hints)

@@ -28,6 +28,7 @@ TICK = 50_000_000  # nanoseconds in which something may change twice and keep it
 COARSE_TICK = 2_000_000_000  # the same, on a file system that knows whole seconds only
 RULES = b".gitignore"
 LONGEST = 8192  # bytes of a `.git` file: no path has more
+LEADING = b"gitdir: "  # how one begins
 HEAD = re.compile(rb"ref:\s*refs/|[0-9A-Fa-f]{40}")  # how it begins, if git takes what it lies in for a repository
 READING = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -135,6 +136,8 @@ class Watching:
             self.links.add(path)
             self.doubtful |= {path} if repository is Inner.DOUBTFUL else set()
             return {}
+        if path and b".git" in names:  # it may become a repository without a trace here
+            self.watch.directories[path] = None
         if odd or self.watch.odd:
             self.watch.odd = {other for other in self.watch.odd if os.path.dirname(other) != path} | odd
         if not names:
@@ -245,7 +248,10 @@ def _judge(head: bytes, directory: int) -> Inner | None:
 
 def _led_to(directory: int) -> bytes:
     """What a `.git` file says, from the directory in which it lies."""
-    return _beginning(b".git", directory).removeprefix(b"gitdir: ").rstrip(b"\r\n")
+    said = _beginning(b".git", directory)
+    if not said.startswith(LEADING):
+        raise ValueError("git takes this for nothing")
+    return said.removeprefix(LEADING).rstrip(b"\r\n")
 
 
 def _beginning(path: bytes, directory: int) -> bytes:
