@@ -14,6 +14,7 @@ import os
 import re
 import shlex
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -28,7 +29,7 @@ BEHIND = re.compile(r"\\.|\$\{\w+-", re.DOTALL)  # as a value may: `env -S 'sh\_
 PIECE = re.compile(r"[^\s'\"`;|&()<>]+")  # what a shell would take for a word or more, but for its quoting
 FRAGMENT = re.compile(r"[^=,:$\[\]{}*?!#]+")  # what could be a path inside of a piece
 MODULE = re.compile(r"(?<![\w-])-[A-Za-z]*?m\s*([^\W\d]\w*(?:\.\w+)*)")  # `python3 -m tools.x`
-DOTTED = re.compile(r"(?<![\w.])[^\W\d]\w*(?:\.[^\W\d]\w*)+")  # `import tools.x`, `uvicorn tools.x:app`, `java tools.X`
+DOTTED = re.compile(r"(?<![\w.])(-?)([^\W\d]\w*(?:\.\w+)+)")  # `import tools.x`, `pytest -ptools.x`
 RUN_UNNAMED = ("__main__", "__init__", "index")  # what interpreters run of a directory that is named
 ADDED = (".py", ".pyc", ".so", ".js", ".cjs", ".mjs", ".ts", ".node", ".rb", ".pm", ".lua", ".awk", ".class")  # by them
 TOP = re.compile(r"(?<![^\s'\"`=:,;|&()\0])\.(?![^\s'\"`/:,;|&()\0])|pwd")  # the project: `python3 .`, `python3 $PWD`
@@ -55,7 +56,8 @@ def named_files(words: Iterable[str], root: Path) -> dict[str, str]:
     """The files of the project that the words name: their paths in it, and where they really are."""
     search = _Search(inside.real_path(os.fspath(root)))
     own = list(_own(words, root, search))
-    search.look(list(dict.fromkeys(_texts(own))), _modules(own), _dotted(own))
+    texts = list(dict.fromkeys(_texts(own)))
+    search.look(texts, _modules(own), _dotted(texts))
     return {path_text(os.path.relpath(full, search.top)): full for full in sorted(search.files)}
 
 
@@ -86,10 +88,13 @@ def _modules(words: Iterable[str]) -> Iterator[str]:
         yield from module.split(".")
 
 
-def _dotted(words: Iterable[str]) -> Iterator[tuple[str, ...]]:
+def _dotted(texts: Iterable[str]) -> Iterator[tuple[str, ...]]:
     """Names with points between their parts, which may be those of a module in packages."""
-    for name in DOTTED.findall(_same(QUOTING.sub("", " ".join(words)))):
-        yield tuple(name.split("."))
+    for text in texts:
+        for dash, name in DOTTED.findall(_same(text)):
+            yield tuple(name.split("."))
+            if dash:
+                yield tuple(name[1:].split("."))
 
 
 def _unquoted(texts: Iterable[str]) -> Iterator[str]:
@@ -139,25 +144,25 @@ def _upward(paths: Iterable[str]) -> Iterator[str]:
             yield from (path.lstrip(os.sep), behind, os.path.normpath(path), os.path.normpath(behind))
 
 
-def _patterns(texts: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    """The parts of paths that a shell would compare with what there is: `tools/*.sh`."""
+def _patterns(texts: Iterable[str]) -> Iterator[tuple[tuple[str, ...], bool]]:
+    """The parts of paths that a shell would compare with what there is, as in `tools/*.sh`.
+
+    And whether that may be anywhere, as behind a directory that only a running shell knows: `$d/*.sh`.
+    """
     for text in texts:
         for part in (text, *PIECE.findall(text)):
             for pattern in (part, *re.split("[=,:]", part)):
                 parts = tuple(_same(ONE_OF.sub("?", pattern)).split(os.sep))
                 if any(map(WILD.search, parts)):
                     is_known = not pattern.startswith((os.sep, "~")) and "$" not in pattern
-                    yield from (parts[number:] for number in range(1 if is_known else len(parts)))
+                    yield parts, False
+                    for number in range(1, 1 if is_known else len(parts)):
+                        yield parts[number:], "$" in parts[number - 1]
 
 
 def _same(name: str) -> str:
-    """One form of all the names that some file system takes for the same."""
-    return unicodedata.normalize("NFC", name).casefold()
-
-
-def _is_module(name: str, wanted: str) -> bool:
-    """Whether an entry of a package is called so: `x.py`, `x.cpython-311.so`, or a package itself."""
-    return name.partition(".")[0] == wanted and os.path.splitext(name)[1] in ("", *ADDED)
+    """One form of all the names that some file system, or Python, takes for the same."""
+    return unicodedata.normalize("NFKC", name).casefold()
 
 
 class _Search:
@@ -166,9 +171,10 @@ class _Search:
     def __init__(self, top: str) -> None:
         self.top = top
         self.files: dict[str, None] = {}
-        self._directories = [top]
-        self._unsaid: set[str] = set()  # directories that nothing but such a pattern names
+        self._directories = [top]  # in the order in which they are looked into
+        self._is_said = {top: True}  # whether more leads to a directory than a pattern that anything fits
         self._listed: dict[str, list[tuple[str, str]]] = {}
+        self._programs: dict[str, defaultdict[str, list[str]]] = {}
         self._left = MOST_STEPS
         self._text = ""
         self._modules: set[str] = set()
@@ -197,9 +203,9 @@ class _Search:
                 self._take(directory, path)
             for parts in dotted:
                 self._import(directory, parts)
-            for pattern in patterns:
-                if directory not in self._unsaid or not all(map(ANYTHING.fullmatch, pattern)):  # or it names the tree
-                    self._match(directory, pattern)
+            for pattern, is_anywhere in patterns:
+                if is_anywhere or self._is_said[directory] or not all(map(ANYTHING.fullmatch, pattern)):
+                    self._match(directory, pattern)  # else it would name the tree
 
     def led(self, directory: str, path: str) -> str | None:
         """Where a path leads in the project; None where nothing is there, or it is one of the machine."""
@@ -229,30 +235,46 @@ class _Search:
     def _holds(self, full: str) -> bool:
         return full == self.top or full.startswith(self.top.rstrip(os.sep) + os.sep)
 
-    def _take(self, directory: str, path: str) -> None:
+    def _take(self, directory: str, path: str, *, said: bool = True) -> None:
         full = self.led(directory, path)
         if full is None:
             return
         if os.path.isfile(full):
             self.files[full] = None
-        elif os.path.isdir(full) and full not in self._directories:
-            self._directories.append(full)
-        if len(self._directories) > MOST_DIRECTORIES + 1:
+        elif os.path.isdir(full):
+            self._enter(full, said)
+        if len(self._is_said) > MOST_DIRECTORIES + 1:
             raise Unfit(f"names more than {MOST_DIRECTORIES} directories of the project")
         if len(self.files) > MOST_FILES:
             raise Unfit(f"names more than {MOST_FILES} files of the project")
 
-    def _import(self, directory: str, parts: tuple[str, ...]) -> None:
-        """Take what a name with points leads to, where its first part is a directory that holds the second."""
-        first, second = parts[:2]
-        for name in [name for name, same in self._list(directory) if same == first]:
+    def _enter(self, full: str, said: bool) -> None:
+        """Look into a directory; once more, where until now only a pattern that anything fits led there."""
+        if full not in self._is_said or (said and not self._is_said[full]):
+            self._directories.append(full)
+            self._is_said[full] = said
+
+    def _import(self, directory: str, parts: tuple[str, ...], *, is_inside: bool = False) -> None:
+        """Take what a name with points leads to. Its first part alone says nothing, unless it is a program."""
+        first, *rest = parts
+        for name in self._called(directory, first):
             full = os.path.join(directory, name)
-            held = self._list(full) if os.path.isdir(full) else []
-            inner = [os.path.join(name, each) for each, same in held if _is_module(same, second)]
-            for path in (name, *inner) if inner else ():
-                self._take(directory, path)
-            if inner and parts[2:]:
-                self._import(full, parts[1:])
+            if not os.path.isdir(full):
+                if is_inside or os.path.splitext(name)[1] in ADDED:
+                    self._take(directory, name)
+            elif is_inside or self._called(full, rest[0]):
+                self._take(directory, name)
+                if rest:
+                    self._import(full, tuple(rest), is_inside=True)
+
+    def _called(self, directory: str, name: str) -> list[str]:
+        """What an interpreter would find in a directory under a name: `x.py`, `x.cpython-311.so`, or a package `x`."""
+        if directory not in self._programs:
+            found = self._programs[directory] = defaultdict[str, list[str]](list)
+            for each, same in self._list(directory):
+                if os.path.splitext(same)[1] in ("", *ADDED):
+                    found[same.partition(".")[0]].append(each)
+        return self._programs[directory].get(name, [])
 
     def _match(self, directory: str, pattern: tuple[str, ...]) -> None:
         """Take what a pattern means in a directory."""
@@ -277,11 +299,15 @@ class _Search:
         return None
 
     def _take_unsaid(self, directory: str, name: str) -> None:
-        """Take what any name would fit: it need not be meant, so that what is git's or ours is passed over."""
-        known = len(self._directories)
-        if name.lower() not in inside.FORBIDDEN:
-            self._take(directory, name)
-        self._unsaid.update(self._directories[known:])
+        """Take what any name would fit: it need not be meant, so that what is git's or ours is passed over.
+
+        Not where the command names something in there: then it is refused.
+        """
+        full = os.path.join(directory, name)
+        is_ours = name.lower() not in inside.FORBIDDEN
+        is_meant = not is_ours and os.path.isdir(full) and any(self._stands(same) for _, same in self._list(full))
+        if is_ours or is_meant:
+            self._take(directory, name, said=is_meant)
 
     def _list(self, directory: str) -> list[tuple[str, str]]:
         """The entries of a directory, and the one form of their names."""

@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import stat
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -243,6 +244,14 @@ WINDING = [
     ("python3 -c 'from tools.ci.x import *'", "tools/ci/x.py"),
     ("python3 -c 'from tools import ci; import tools.ci'", "tools/ci/__init__.py"),
     ("env PYTHONPATH=src python3 -c 'import tools.x'", "src/tools/x.py"),
+    ("""python3 -c '__import__("tools.2x")'""", "tools/2x.py"),
+    ("""bash -c 'python3 -c "import tools."{x,x}'""", "tools/x.py"),
+    ("python3 -c 'import tools.\uff58'", "tools/x.py"),
+    ("python3 -c 'import x.x' -px.x", "x/x.py"),
+    ("sh -c 'ls *; cd t* && for f in ./*.sh; do sh $f; done'", "tools/x.sh"),
+    ("sh -c 'ls *; cd t* && for f in ./*; do test -f $f && sh $f; done; true'", "tools/x.sh"),
+    ("sh -c 'cd a/link && for f in *; do test -f $f && sh $f; done; true'", "tools/x.sh"),
+    ("sh -c 'for d in *; do for f in $d/*; do test -f $f && sh $f; done; done; true'", "tools/x.sh"),
     ("sed -n -f'my x.sed' /dev/null", "my x.sed"),
     ("sed -n '--file=my x.sed' /dev/null", "my x.sed"),
     ("sh -c 'sed -n -f\"my x.sed\" /dev/null'", "my x.sed"),
@@ -269,6 +278,12 @@ WINDING = [
     ("perl -Itools -Mx -e1", "tools/x.pm"),
     ("perl -Itools -Ma::x -e1", "tools/a/x.pm"),
 ]
+COMPILE = """
+import importlib.util, sys
+from py_compile import PycInvalidationMode, compile
+cached = importlib.util.cache_from_source(sys.argv[2])
+compile(sys.argv[1], cached, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
+"""
 HARMLESS = {".mk": "all:\n\t@echo good\n", ".sed": "p\n", ".py": "print('good')\n", ".sh": "#!/bin/sh\necho good\n"}
 HARMLESS |= {"": HARMLESS[".sh"], ".pm": "print 'good'; 1;\n"}
 
@@ -278,6 +293,7 @@ def test_a_script_is_found_whichever_way_the_command_comes_to_it(command: str, n
     good = HARMLESS[Path(name.rstrip(",")).suffix]
     script(faber, good, name)
     if "link" in command:
+        (faber.root / "a").mkdir(exist_ok=True)
         (faber.root / "a/link").symlink_to("../tools")
     if name == "tools/__init__.py":
         script(faber, "", "tools/__main__.py")
@@ -287,6 +303,18 @@ def test_a_script_is_found_whichever_way_the_command_comes_to_it(command: str, n
     assert load(faber) == {"issue": "loaded"}
     script(faber, good.replace("good", "evil") if "good" in good else "", name)
     assert load(faber) == {"issue": "not run"}
+
+
+def test_what_was_compiled_beside_an_allowed_program_does_not_run_instead(faber: Faber, tmp_path: Path) -> None:
+    """Python prefers a compiled file that says that nobody need look at what it was made of."""
+    program = script(faber, "print('good')\n", "tools/x.py")
+    faber.workflow(order("python3 -c 'import tools.x'"))
+    allow(faber)
+    evil = tmp_path / "evil.py"
+    evil.write_text(f"open({str(faber.root / 'ran')!r}, 'a').write('evil\\n')\n")
+    subprocess.run(["python3", "-c", COMPILE, evil, program], check=True)
+    assert load(faber) == {"issue": "loaded"}
+    assert runs_of(faber) == 0
 
 
 def test_a_file_that_comes_to_fit_a_pattern_revokes_it(faber: Faber) -> None:

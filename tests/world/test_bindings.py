@@ -22,6 +22,8 @@ WITHOUT_ENDING = [
     ("java Foo", "Foo.class"),
     ("java -cp out tools.Foo", "out/tools/Foo.class"),
     ("uvicorn tools.x:app", "tools/x.py"),
+    ("pytest -ptools.x", "tools/x.py"),
+    ("python3 -m unittest x.Test", "x.py"),
     ("python3 -c 'import tools.x'", "tools/x.cpython-311-x86_64-linux-gnu.so"),
 ]
 
@@ -72,3 +74,20 @@ def test_what_stands_in_the_command_is_looked_for_also_where_a_pattern_leads_tha
     put(tmp_path, "tools/y-1.py", "good")
     for command in ("sh -c 'cd * && ./x.sh'", "sh -c 'cd */ && ./x.sh'", "sh -c 'cd * && ./x*'"):
         assert list(named_files(invocation.split(command), tmp_path)) == ["tools/x.sh"]
+
+
+@pytest.mark.parametrize(
+    "command", ["sh -c 'for d in .*; do test -f $d/x.sh && sh $d/x.sh; done'", "sh -c 'cd .??? && x.sh'"]
+)
+def test_a_pattern_that_anything_fits_leads_to_no_script_that_is_gits_or_ours(command: str, tmp_path: Path) -> None:
+    """A repository can bring a `.holdfast`, with what it likes in it."""
+    put(tmp_path, ".holdfast/x.sh", "good")
+    put(tmp_path, ".git/x.sh", "good")
+    with pytest.raises(invocation.Unfit, match="leads out of the project"):
+        named_files(invocation.split(command), tmp_path)
+
+
+def test_many_names_with_points_take_no_more_time_than_one(tmp_path: Path) -> None:
+    for number in range(1_500):
+        put(tmp_path, f"f{number}", "good")
+    assert named_files(invocation.split("true " + " ".join(f"a{number}.b" for number in range(70))), tmp_path) == {}

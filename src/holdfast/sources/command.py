@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
 PASSED = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
+UNCOMPILED = {"PYTHONPYCACHEPREFIX": os.devnull}  # else a `.pyc` of the project runs, and not what was allowed
 CHUNK = 1 << 16
 COMPLAINT = 4096  # bytes of what it says to standard error
 
@@ -118,4 +119,4 @@ def _search(wanted: Wanted) -> str:
 
 def _environment(wanted: Wanted) -> dict[str, str]:
     passed = {name: wanted.environ[name] for name in PASSED if name in wanted.environ}
-    return {**passed, "PATH": _search(wanted), "HOLDFAST": "0"}
+    return {**passed, "PATH": _search(wanted), "HOLDFAST": "0", **UNCOMPILED}
