@@ -315,6 +315,21 @@ def test_a_long_text_with_a_character_that_nobody_sees_is_looked_at_without_many
         tracemalloc.stop()
 
 
+def test_a_text_that_is_wide_as_well_as_long_is_not_looked_at_and_not_kept() -> None:
+    """With one emoji in it each character takes four bytes, and there were four copies: 24 MB took 260 MB."""
+    text = "ghp_" + "a" * 36 + " \U0001f600" + "\0" * 9_000_000
+    tracemalloc.start()
+    try:
+        clean, _ = redact.Redactor().clean({"token": text, "text": text})
+        assert tracemalloc.get_traced_memory()[1] < len(text)
+    finally:
+        tracemalloc.stop()
+    assert clean == {
+        "token": "[redacted assignment]",
+        "text": "[9,000,042 characters, too many to look for secrets in]",
+    }
+
+
 # Backups that somebody made up
 
 

@@ -37,9 +37,12 @@ def wrapped(data: bytes, lines: Regex) -> Iterator[tuple[int, int, bytes]]:
 
 def from_base64(word: bytes) -> bytes | None:
     """The text in a word of base64; None where it is none."""
-    bare = word.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
+    bare = word.rstrip(b"=")
+    if b"-" in bare or b"_" in bare:  # a word may have megabytes, and a copy as many
+        bare = bare.translate(bytes.maketrans(b"-_", b"+/"))
+    bare = bare[: len(bare) - (len(bare) % 4 == 1)]
     try:
-        plain = binascii.a2b_base64(bare[: len(bare) - (len(bare) % 4 == 1)] + b"=" * (-len(bare) % 4))
+        plain = binascii.a2b_base64(bare + b"=" * (-len(bare) % 4) if len(bare) % 4 else bare)
     except (binascii.Error, ValueError):
         return None
     return plain if plain.isascii() else None

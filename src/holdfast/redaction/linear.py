@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol, cast
 
-MEMORY = 64 << 20  # bytes that a pattern may use to stay linear without becoming slow
+MEMORY = 8 << 20  # bytes that a pattern may use to stay linear without becoming slow: each of some hundred
 
 
 class Match(Protocol):
@@ -20,13 +20,13 @@ class Regex(Protocol):
     def fullmatch(self, text: bytes) -> Match | None: ...
 
 
-def compiled(source: str, *, captures: bool = True) -> Regex:
+def compiled(source: str, *, captures: bool = True, memory: int = MEMORY) -> Regex:
     """A pattern that takes linear time; ValueError where it is none."""
     import re2  # loaded where something is stored or leaves, and nowhere else
 
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
-    options.max_mem = MEMORY
+    options.max_mem = memory
     options.log_errors = False
     options.never_capture = not captures
     try:

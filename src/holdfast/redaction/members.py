@@ -13,6 +13,7 @@ ABOUT = ("id", "name", "type", "kind", "version", "user", "username", "email", "
 MOST_DASHES = 3  # of a word; an id has more
 MOST_WORDS, LONGEST_COMMAND = 1000, 1 << 16  # of a command line
 LONGEST_TIME = 40  # of what may be one, in characters
+ENOUGH = 1 << 16  # characters of a text that tell whether it is a number, a place or yet to be filled in
 TIME = r"\A\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?\z"
 
 
@@ -80,7 +81,7 @@ def is_told(name: str, value: str) -> bool:
     """Whether a text is secret by its name, and not told that it is hidden, or where it lies."""
     if len(value) < SHORTEST or not is_secretive(name) or "[redacted " in value:
         return False
-    data = value.encode("utf-8", "replace")
+    data = value[:ENOUGH].encode("utf-8", "replace")
     if name[-6:].lower() == "cookie":  # a package is called so, too, and has a version
         return b"=" in data and data.partition(b"=")[0].translate(None, WORDLY).isalnum()
     if name[-13:].lower() == "authorization":

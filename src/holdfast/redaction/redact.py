@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -28,7 +29,8 @@ from holdfast.redaction.secretive import is_header
 from holdfast.redaction.showing import shown
 from holdfast.redaction.sieve import is_suspect
 
-BUDGET = 64 << 20  # bytes of text in one value; what comes after them is not looked at, and therefore not kept
+BUDGET = 64 << 20  # characters of one value; what comes after them is not looked at, and therefore not kept
+LARGEST = 32 << 20  # bytes of memory of one text, which are four for each of its characters if one is an emoji
 TOGETHER = 1 << 20  # characters of texts that are looked at as one: another copy of long ones takes memory
 REMEMBERED = 4 << 20  # characters of texts that need not be looked at again
 SHORT, ROOM = 200, 1 << 18  # bytes of a form that is part of one pattern, and of all of them together
@@ -96,12 +98,13 @@ class Redactor:
         fresh = set(texts) - self._passed
         if not fresh:
             return True
+        if sum(map(sys.getsizeof, fresh)) > LARGEST:  # then one by one, or all forms of all of them take memory at once
+            return False
         again: list[str] = []
         if any(gather(form, again) for form in shown(fresh)):
             return False
         looked_at = fresh.union(again)
-        is_short = sum(map(len, looked_at)) <= BUDGET
-        if not is_short or any(map(self._may_hold, _blocks(looked_at))) or self._is_owned(looked_at):
+        if any(map(self._may_hold, _blocks(looked_at))) or self._is_owned(looked_at):
             return False
         self._remember(fresh)
         return True
@@ -187,7 +190,7 @@ class Redactor:
                 in_key = not ends.search(line)
 
     def _named_text(self, name: str, text: str, counts: Counts, depth: int) -> str:
-        if not is_told(name, text) or self._is_allowed(text.encode("utf-8", PASSED)):
+        if not is_told(name, text) or (self._allow and self._is_allowed(text.encode("utf-8", PASSED))):
             return self._text(text, counts, depth)
         kind = "header" if is_header(name) else "assignment"
         counts[kind] += 1
@@ -202,7 +205,7 @@ class Redactor:
         if len(text) < SHORTEST:
             return text
         self._left -= len(text)
-        if self._left < 0:
+        if self._left < 0 or sys.getsizeof(text) > LARGEST:
             return f"[{len(text):,} characters, too many to look for secrets in]"
         text = self._hidden(text, counts, depth)
         for form in shown([text]):
@@ -218,7 +221,7 @@ class Redactor:
                 import json  # few texts hold any
 
                 text = json.dumps(clean, ensure_ascii=False)
-        data = text.encode("utf-8", PASSED)
+        whole = data = text.encode("utf-8", PASSED)
         for _ in range(ROUNDS):
             found = merged(self._spans(data)) or merged(self._encoded_spans(data, depth))
             if not found:
@@ -227,7 +230,7 @@ class Redactor:
                 counts[kind] += 1
                 self._note(kind, data[start:end].decode("utf-8", PASSED))
             data = with_marks(data, found)
-        return data.decode("utf-8", PASSED)
+        return text if data is whole else data.decode("utf-8", PASSED)
 
     def _spans(self, data: bytes) -> list[Found]:
         """Where something that is no mark, and is not allowed, is a secret."""

@@ -15,6 +15,7 @@ from holdfast.redaction.secretive import NAMED
 
 REPEATED = re.compile(r"\{([0-9]+)(,[0-9]*)?\}")  # so and so often, in a pattern
 FEW, ENOUGH = 4, 12  # of what is repeated, to be looked at more closely
+MEMORY = 32 << 20  # bytes for each of the three, which are run over all that is said
 SOURCES = tuple(pattern.source for pattern in PATTERNS)
 
 
@@ -39,7 +40,7 @@ def _exact() -> Regex:
 
 
 def _union(sources: Iterable[str]) -> Regex:
-    return compiled("|".join(f"(?:{source})" for source in sources), captures=False)
+    return compiled("|".join(f"(?:{source})" for source in sources), captures=False, memory=MEMORY)
 
 
 def loosened(source: str, enough: int) -> str:
