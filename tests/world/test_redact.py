@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import example, given, strategies as st
 
+from holdfast.redaction import known
 from holdfast.redaction.known import MOST_FILES, MOST_VALUES, find_known
 from holdfast.redaction.linear import compiled
 from holdfast.redaction.patterns import PATTERNS
@@ -555,9 +556,25 @@ def test_what_else_stands_in_an_env_file_is_no_known_value(tmp_path: Path) -> No
         "ghcr.io/Org/Shop:1.22.3-RC1", "--max-old-space-size=4096", "/srv/Shop2024/Xk9vQ2mLp7Rt4Wz8", "eu-central-1",
         "2024-01-02T10:11:12Z", "products_by_region", "us-east-1_Products2024", "ada@shop.example.org",
     ]  # fmt: skip
-    lines = [f"PLAIN_{number}={value}\nPLAIN_{number}B='{value}'\n" for number, value in enumerate(values)]
+    values += [
+        "feature/JIRA-1234-add-login", "MyCompany-Uploads-2024", "Qwen2.5-Coder-32B-Instruct", "products_by_region_v2",
+        "com.example.shop24.MainApp12", "ShopIntegrationTests2024", "arn:aws:iam::123456789012:role/DeployRole",
+        "-XX:MaxMetaspaceSize=512M", "created_at_2024_desc", "id_ed25519_deploy_prod", "uploads/2024/monthly-reports",
+    ]  # fmt: skip
+    lines = [f"PLAIN_{n}={value}\nPLAIN_{n}B='{value}'\nSORT_{n}_KEY={value}\n" for n, value in enumerate(values)]
+    lines += ["AGE_PUBLIC_KEY=age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p\n"]
     (tmp_path / ".env").write_text("".join(lines))
     assert find_known({}, tmp_path) == set()
+
+
+@pytest.mark.promise(18, 19)
+def test_of_a_file_so_many_values_are_judged_by_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All were: twenty files of a megabyte, which a repository can bring, held every command up for half a minute."""
+    judged: list[str] = []
+    monkeypatch.setattr(known, "is_odd", lambda part: judged.append(part))
+    (tmp_path / ".env").write_text("".join(f"N{n}=Ab{n}cdEFgh{n:010}\n" for n in range(5_000)))
+    find_known({}, tmp_path)
+    assert 0 < len(judged) <= MOST_VALUES
 
 
 @pytest.mark.promise(26)

@@ -12,6 +12,7 @@ from urllib.parse import quote, quote_plus, unquote, urlsplit
 from holdfast import files
 from holdfast.errors import HoldfastError
 from holdfast.redaction.harmless import SHORTEST, is_elsewhere, is_number, is_place, is_random
+from holdfast.redaction.judging import is_odd
 from holdfast.redaction.secretive import is_secretive
 
 MOST_FILES, LARGEST_FILE, MOST_VALUES = 20, 1 << 20, 500  # of files; of the environment all are known
@@ -22,8 +23,11 @@ PLAIN_WORD = 12  # letters below which a word is no secret
 # What encoders of JSON write as codes: of Go, of Gson and of .NET. Others put a stroke before a slash.
 ESCAPED = [{ord(sign): f"\\u{ord(sign):04{case}}" for sign in signs} for signs, case in (("&<>", "x"), ("&<>='", "x"))]
 ESCAPED += [{ord(sign): f"\\u{ord(sign):04X}" for sign in "&<>+'`"}]
-SHORTEST_CHANCE = 16  # characters of a value that is known by itself, or by a name that need not promise one
-KEYS = re.compile(r"(?i)(?:\A|[_-])(?:key|salt)\Z")
+SHORTEST_CHANCE, LONGEST_CHANCE = 16, 512  # characters of a value that is known by what it is made of
+ODD = 12  # characters of a part of it that no name would have
+KEYS = re.compile(r"(?i)(?:\A|[_-])(?:key|salt)\Z")  # names whose values may be made of fewer kinds of characters
+BETWEEN_PARTS, SIGNS = re.compile(rb"[^0-9A-Za-z]+"), re.compile(r"[^\w.:/@=+,-]")
+HASH = re.compile(r"[0-9A-Fa-f-]+")  # or a UUID
 PART = r"(?:[A-Z]?[a-z]+|[A-Z]+)"
 NAME = re.compile(rf"{PART}(?:[_-]{PART})*|[A-Z]?[a-z]{{3,}}[A-Z][a-z]+")  # of more capitals is what chance made
 
@@ -50,7 +54,8 @@ def _in_file(path: Path) -> list[str]:
     with contextlib.suppress(OSError, HoldfastError):
         text = (files.read(path, LARGEST_FILE) or b"").decode("utf-8", "replace")
         pairs = list(_assignments(text))
-        found = {*_secrets_in(pairs), *(value for name, value in pairs if _is_kept_there(name, value))}
+        odd = (value for name, value in islice(pairs, MOST_VALUES) if _is_kept_there(name, value))
+        found = {*_secrets_in(pairs), *odd}
         return sorted(found, key=lambda value: (-len(value), value))
     return []
 
@@ -90,11 +95,18 @@ def _secrets_in(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _is_kept_there(name: str, value: str) -> bool:
-    """Whether a value is a secret because it stands in such a file: `STRIPE=` and chance, `APP_KEY=` and a digit."""
-    if not _is_secret(value) or " " in value or len(value) < SHORTEST_CHANCE:
+    """Whether a value is a secret because it stands in such a file, though its name does not say so.
+
+    It is if chance has made it; where it is called a key, also if it has no capitals, or signs that no name has.
+    """
+    if not SHORTEST_CHANCE <= len(value) <= LONGEST_CHANCE or " " in value or HASH.fullmatch(value):
         return False
-    is_mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
-    return is_random(value.encode("utf-8", "surrogateescape")) or (is_mixed and KEYS.search(name) is not None)
+    data = value.encode("utf-8", "surrogateescape")
+    is_odd_somewhere = any(len(part) >= ODD and is_odd(part) for part in BETWEEN_PARTS.split(data))
+    if KEYS.search(name) and "public" not in name.lower():
+        is_mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+        return (is_odd_somewhere or (is_mixed and SIGNS.search(value) is not None)) and _is_secret(value)
+    return is_odd_somewhere and is_random(data) and _is_secret(value)
 
 
 def _is_secret(value: str) -> bool:
