@@ -332,11 +332,17 @@ def test_what_an_older_version_stored_is_not_handed_out(project: Workspace, olde
     assert canary("older") not in told
 
 
-@pytest.mark.parametrize("words", ["status", "show", "log", "search use", "runs", "resume --print"])
+ANSWERED = ["status", "show", "log", "search use", "search ghp", "runs", "runs --all-projects", "resume --print"]
+
+
+@pytest.mark.parametrize("words", ANSWERED)
 def test_an_agent_is_answered_without_what_an_older_version_stored(project: Workspace, older: str, words: str) -> None:
+    """Also where the words that were looked for are marked, and where a line is cut."""
+    store_raw(project, older, "goal.changed", {"goal": f"deploy it as we do it each time, with {canary('older')}"})
     said = Command.run(*words.split(), "--fence", directory=project.root).ok()
-    assert "[redacted token]" in said.out + said.err
-    assert canary("older") not in said.out + said.err
+    told = (said.out + said.err).replace("\u00bb", "").replace("\u00ab", "")
+    assert "[redacted" in told or "search ghp" in words
+    assert part("older") not in told
 
 
 def test_no_part_of_what_is_told_says_what_an_older_version_stored(

@@ -55,7 +55,7 @@ def runs(
         return said_sizes(sizing.sizes(workspace, limit=limit))  # type: ignore[arg-type]
     if all_projects:
         _refuse_here(here, after)
-        return _everywhere(everywhere(workspace, **between, **filters))  # type: ignore[arg-type]
+        return _everywhere(workspace, everywhere(workspace, **between, **filters))  # type: ignore[arg-type]
     return said_runs(list_runs(workspace, here=here, after=after, **between, **filters))  # type: ignore[arg-type]
 
 
@@ -70,7 +70,7 @@ def _refuse_here(here: bool, after: str | None) -> None:
         raise WrongUsage(f"`{option}` is for the runs of this project", [], ["leave `--all-projects` out"])
 
 
-def _everywhere(found: RunsEverywhere) -> Said:
+def _everywhere(workspace: Workspace, found: RunsEverywhere) -> Said:
     talk: list[Line] = [
         ("warn", f"Passed over {one_line(passed.project, 200)}: {one_line(passed.why, 200)}")
         for passed in found.passed_over[:PASSED_OVER]
@@ -81,7 +81,7 @@ def _everywhere(found: RunsEverywhere) -> Said:
         return Said(found, talk=[*talk, "No run fits."])
     rows = [
         [each.run.id, each.run.status, ago(each.run.updated) if each.run.updated else "-",
-         each.directory, one_line(each.run.title, 60)]
+         each.directory, one_line(workspace.hide(each.run.title), 60)]
         for each in found.runs
     ]  # fmt: skip
     talk.append("Go on with one: `cd` to its directory, then `holdfast resume RUN`")

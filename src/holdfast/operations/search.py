@@ -76,7 +76,7 @@ def search(
             limit=filtering.length(workspace, limit),
         )
         hits, is_ranked = journal.view.hits(query)
-        found = [_told(journal, hit, text) for hit in hits]
+        found = [_told(workspace, journal, hit, text) for hit in hits]
     return Searched(workspace.hide(sound_text(text))[: searching.LONGEST], found, is_ranked)
 
 
@@ -87,9 +87,10 @@ def _kinds(sort: str) -> tuple[str, ...]:
     return SORTS[sort]
 
 
-def _told(journal: Journal, hit: Hit, text: str) -> Found:
+def _told(workspace: Workspace, journal: Journal, hit: Hit, text: str) -> Found:
     run: Run = journal.get_run(hit.run)
     event: Event = next(journal.events(hit.run, after=hit.seq - 1, until=hit.seq))
-    piece = searching.excerpt(searchable(event), text, WIDTH)
+    words, title = workspace.hide([searchable(event), run.title])  # before they are cut: half of a secret is not known
+    piece = searching.excerpt(words, text, WIDTH)
     sort = SORT_OF.get(event.kind, event.kind)
-    return Found(run.id, event.seq, sort, event.time, run.title, run.status, event.session, piece.text, piece.marks)
+    return Found(run.id, event.seq, sort, event.time, title, run.status, event.session, piece.text, piece.marks)
