@@ -37,6 +37,14 @@ def test_without_a_terminal_resume_lists_the_choices_and_stops(interrupted: str,
     assert status_of(repository, interrupted) == "interrupted"
 
 
+@pytest.mark.promise(24)
+def test_whoever_asks_for_a_command_gets_no_screen_to_run(interrupted: str, cli: Cli) -> None:
+    """What is printed may be given to a shell, and a screen has the goal in it."""
+    done = cli("resume", "--print", "--yes")
+    assert (done.code, done.out) == (1, "")
+    assert "[2] Resume from auto-save (RECOMMENDED)" in done.err
+
+
 def test_with_yes_the_recommended_way_is_taken(interrupted: str, cli: Cli, repository: Path) -> None:
     done = cli("resume", "--yes").ok()
     assert "Recovered from: live_state" in done.out

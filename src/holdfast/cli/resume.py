@@ -67,7 +67,8 @@ def _resume(
         chosen = choose or _ask_which(recovery)
         recovery = recover(workspace, chosen)
         if chosen is None or recovery.run is None:
-            return Said(recovery, list(_menu(recovery)), code=FAILED if chosen is None else DONE)
+            data, talk = _apart(list(_menu(recovery)), only_print)
+            return Said(recovery, data, talk, FAILED if chosen is None else DONE)
     if run is not None and named is not None:
         raise WrongUsage("The run is named twice", [("one", run), ("other", named)], ["leave one out"])
     if pick and run is None and named is None:
@@ -91,16 +92,20 @@ def _resume(
     banner = _told(workspace, _banner(workspace, found))
     command = _shell_line(workspace, found)
     if not found.command:
-        talk = "Nobody knows how to start this agent: start it, and give it `holdfast brief`"
-        if only_print:  # whoever asks for a command may give what is printed to a shell
-            return Said(found, [], [*banner, talk], code=FAILED)
-        return Said(found, banner, [talk], code=DONE if prepares else FAILED)
+        data, talk = _apart(banner, only_print)
+        unknown = "Nobody knows how to start this agent: start it, and give it `holdfast brief`"
+        return Said(found, data, [*talk, unknown], DONE if prepares else FAILED)
     if only_print:
         return Said(found, [command], banner)
     if not is_terminal():
-        talk = f"Nobody is at a terminal here, so nothing was started. Go on with: {command}"
-        return Said(found, banner, [talk], code=DONE if yes else FAILED)
+        nobody = f"Nobody is at a terminal here, so nothing was started. Go on with: {command}"
+        return Said(found, banner, [nobody], code=DONE if yes else FAILED)
     return Said(found, banner, then=partial(_become, workspace, found))
+
+
+def _apart(lines: list[Line], only_print: bool) -> tuple[list[Line], list[Line]]:
+    """The lines as data or as talk: whoever asks for a command may give what is printed to a shell."""
+    return ([], lines) if only_print else (lines, [])
 
 
 def _team(
@@ -113,7 +118,8 @@ def _team(
         start_from = recommended(found.recovery).start_from
     if only_print or (start_from is None and not is_terminal()):
         hints = [f"`holdfast resume {found.run.id} --from {way.start_from}`" for way in found.recovery]
-        return Said(found, screen, [f"Choose one: {', '.join(hints)}"], code=DONE if only_print else FAILED)
+        data, talk = _apart(screen, only_print)
+        return Said(found, data, [*talk, f"Choose one: {', '.join(hints)}"], FAILED)
     if start_from is None:
         words.emit(screen, sys.stderr)
         numbers = [str(number) for number in range(1, len(found.recovery) + 1)]
@@ -122,7 +128,7 @@ def _team(
         start_from = found.recovery[int(chosen) - 1].start_from
     done = go(start_from=start_from)
     branch = workspace.hide(Repository(workspace.root).head().branch)
-    talk: list[Line] = []
+    talk = []
     if done.restored and done.restored.restore:
         talk.append(f"Restored from {done.restored.to}; `holdfast undo` takes that back")
     if done.kept:
