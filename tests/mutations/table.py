@@ -115,6 +115,8 @@ SYNCS = [
 LOCKS = [
     ("git's lock on our ref", "worktree/gitlock.py", "if os.path.samestat(os.lstat(made), os.lstat(lock)):", "if True:",
      of("operations/test_restoring", "a_lock_on_our_ref_that_git_holds_is_never_broken")),
+    ("a lock on the index that nobody needs", "worktree/gitlock.py", "        _clear(made, lock)\n        raise", "        raise",
+     of("operations/test_going_back", "whoever_interrupts_a_restore_finds_no_lock_on_the_index")),
     ("every lock file", "files.py", "fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)", "pass",
      of("world/test_lock", "whoever_waits_too_long_is_told_who_holds_the_lock")),
     ("the queue of writers", "stores/sqlite.py", 'return lock(self.path.with_name("lock"), self.deadline)',
@@ -392,6 +394,12 @@ GRANTS = [
     ("a program of the project", "sources/command.py",
      "for place in good if not f\"{real_path(place)}{os.sep}\".startswith(inside_it))", "for place in good)",
      of("operations/test_trust", "a_program_of_the_project_is_not_found_by_what_runs_either")),
+    ("a program that was compiled", "sources/command.py", '"HOLDFAST": "0", **UNCOMPILED}', '"HOLDFAST": "0"}',
+     of("operations/test_trust", "what_was_compiled_beside_an_allowed_program_does_not_run_instead")),
+    ("a directory to which more leads than a pattern", "bindings.py", "or (said and not self._is_said[full])", "", WINDING),
+    ("a pattern behind a variable", "bindings.py", "if is_anywhere or self._is_said", "if self._is_said", WINDING),
+    ("a store that a repository brings", "bindings.py", "if is_ours or is_meant:", "if is_ours:",
+     of("world/test_bindings", "a_pattern_that_anything_fits_leads_to_no_script_that_is_gits_or_ours")),
     ("an interpreter that settings name", "operations/doctor.py",
      'elif level.name != "user" and python not in good:', "elif False:",
      of("operations/test_install_doctor",
@@ -401,6 +409,12 @@ GRANTS = [
 ]  # fmt: skip
 
 SECRETS = [
+    ("what stands in a file of secrets", "redaction/known.py", "found = {*_secrets_in(pairs), *odd}",
+     "found = set(_secrets_in(pairs))",
+     of("world/test_redact", "a_value_of_an_env_file_is_known_by_itself_though_its_name_promises_nothing")),
+    ("words that were looked for", "operations/search.py", "workspace.hide([searchable(event), run.title])",
+     "[searchable(event), run.title]",
+     of("operations/test_secrets", "an_agent_is_answered_without_what_an_older_version_stored")),
     ("what an agent is answered in a fence", "cli/outcome.py",
      "enclose(workspace.hide(_text(data)), workspace.chance)",
      "enclose(_text(data), workspace.chance)",

@@ -16,7 +16,6 @@ from holdfast import ids
 from holdfast.errors import Damaged, Interrupted, NotFound, Refused, WrongUsage
 from holdfast.model import Checkpoint, Draft, Restore
 from holdfast.workspace import Workspace
-from holdfast.worktree import gitlock
 from holdfast.worktree.beside import is_temporary
 from holdfast.worktree.putting import FEW
 from tests.operations.trees import back, commit, git, insides, locks, picture, put, take
@@ -307,7 +306,7 @@ def test_whoever_interrupts_a_restore_finds_no_lock_on_the_index(
         act(source, target, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(gitlock.os, call, interrupt)
+        patch.setattr(os, call, interrupt)
         with pytest.raises(Interrupted):
             holdfast.restore(held, made.id, index=True)
     assert list(locks(held.root)) == []
