@@ -1,8 +1,8 @@
 """Whose work a way back would overwrite: what another living session of this worktree has changed since a checkpoint.
 
-Three things are evidence: its events name the file; a checkpoint of its run since then counts the file as changed, and
-our own events do not name it; or the file's date lies between that session's beginning and ours. An edit that leaves
-none of these traces cannot be told from our own.
+Three things are evidence, from when its conversation began: events of its run name the file; a checkpoint of its run
+counts the file as changed, and our own events do not name it; or the file's date lies between that session's beginning
+and ours. An edit that leaves none of these traces cannot be told from our own.
 """
 
 from __future__ import annotations
@@ -51,12 +51,19 @@ def find_bystanders(workspace: Workspace, journal: Journal, target: Checkpoint) 
     own = journal.find_session(workspace.session or "")
     found = Bystanders(workspace.root, target.time, own.opened if own else None, {}, [])
     ours = journal.find_run(own.run) if own else None
-    mine = set(_named(workspace, ours, target)) if ours else set()
+    mine = set(_named(workspace, ours, target.time)) if ours else set()
     for session, run in _others(workspace, journal):
         found.present.append((session.opened, session.id))
-        kept = (path for path in _kept(journal, run, target) if path not in mine)
-        found.named |= dict.fromkeys((*_named(workspace, run, target), *kept), session.id)
+        since = max(target.time, _begun(journal, session))
+        kept = (path for path in _kept(journal, run, target, since) if path not in mine)
+        found.named |= dict.fromkeys((*_named(workspace, run, since), *kept), session.id)
     return found
+
+
+def _begun(journal: Journal, session: Session) -> datetime:
+    """When a session began; one of a conversation that was resumed, when that did."""
+    earlier = journal.sessions_of(session.agent_session) if session.agent_session else []
+    return min(found.opened for found in (session, *earlier))
 
 
 def _others(workspace: Workspace, journal: Journal) -> Iterator[tuple[Session, Run]]:
@@ -71,15 +78,16 @@ def _others(workspace: Workspace, journal: Journal) -> Iterator[tuple[Session, R
             yield session, run
 
 
-def _named(workspace: Workspace, run: Run, target: Checkpoint) -> Iterator[str]:
-    """Files that the run's events name since the checkpoint, from the worktree's root."""
+def _named(workspace: Workspace, run: Run, since: datetime) -> Iterator[str]:
+    """Files that the run's events name since then, from the worktree's root."""
     for file, time in run.files.items():
-        if time > target.time:
+        if time > since:
             yield os.path.relpath(os.path.join(workspace.root, file), workspace.root)
 
 
-def _kept(journal: Journal, run: Run, target: Checkpoint) -> Iterator[str]:
+def _kept(journal: Journal, run: Run, target: Checkpoint, since: datetime) -> Iterator[str]:
     """Files that checkpoints of the run count as changed. Those that a way back makes hold everybody's changes."""
     for made in journal.list_checkpoints(run=run.id):
-        if made.worktree == target.worktree and made.number > target.number and not made.kind.startswith("before-"):
+        is_later = made.worktree == target.worktree and made.number > target.number and made.time > since
+        if is_later and not made.kind.startswith("before-"):
             yield from made.changed

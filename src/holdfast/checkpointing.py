@@ -10,11 +10,12 @@ import os
 from collections.abc import Iterable, Iterator
 
 from holdfast import files, ids
-from holdfast.errors import HoldfastError
+from holdfast.errors import Damaged, HoldfastError
 from holdfast.ledger import record_of
 from holdfast.model import Checkpoint, Draft, Run
 from holdfast.text import path_text
 from holdfast.workspace import Workspace
+from holdfast.worktree.beside import Beside
 from holdfast.worktree.looking import Limits, Scan
 from holdfast.worktree.objects import DIRECTORY, Entry
 from holdfast.worktree.shadow import Shadow
@@ -65,6 +66,8 @@ def make_checkpoint(
     vault = shadow.vault
     with workspace.reading() as journal:
         number = journal.view.last_checkpoint_number(workspace.worktree) + 1
+        before = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
+    changed = _changed_since(shadow, before, scan)
     beside = vault.blob(scan.beside.encode())
     parts = {b"tree": Entry(DIRECTORY, b"", scan.tree), b"beside": beside}
     if staged:
@@ -90,8 +93,8 @@ def make_checkpoint(
         commit=head.commit,
         branch=head.branch,
         under_way=head.under_way,
-        changed=[path_text(os.fsdecode(path)) for path in scan.changed[:NAMED_CHANGES]],
-        changes=len(scan.changed),
+        changed=[path_text(os.fsdecode(path)) for path in changed[:NAMED_CHANGES]],
+        changes=len(changed),
         skipped=[path_text(os.fsdecode(path)) for path in scan.beside.skipped],
     )
     with workspace.writing() as journal:
@@ -101,6 +104,25 @@ def make_checkpoint(
     shadow.remember(scan)
     _look_after(workspace, shadow)
     return made, scan
+
+
+def _changed_since(shadow: Shadow, before: Checkpoint | None, scan: Scan) -> list[bytes]:
+    """What differs from the checkpoint before. The last look may have been another one, as the one after a restore."""
+    if before is None or before.tree == scan.base:
+        return scan.changed
+    from holdfast.worktree.restoring import differing  # takes its time to load, and few need it
+
+    with contextlib.suppress(HoldfastError):  # some of the one before may be lost
+        return sorted(found.path for found in differing(shadow.reader, before.tree, scan.tree, []))
+    return scan.changed
+
+
+def beside_of(shadow: Shadow, target: Checkpoint) -> Beside:
+    """What a checkpoint keeps beside its tree."""
+    data = shadow.reader.read(target.beside)
+    if data is None:
+        raise Damaged("A part of this checkpoint is missing", [("checkpoint", target.id)], ["`holdfast checkpoints`"])
+    return Beside.decode(data)
 
 
 def _look_after(workspace: Workspace, shadow: Shadow) -> None:

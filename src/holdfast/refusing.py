@@ -12,19 +12,31 @@ from holdfast.errors import Busy, HoldfastError, Interrupted, NotFound, Refused,
 from holdfast.journal import Journal
 from holdfast.ledger import VISITING
 from holdfast.model import Checkpoint, Restore
-from holdfast.text import path_text
+from holdfast.text import one_line, path_text
 from holdfast.workspace import Workspace
 from holdfast.worktree.restoring import Plan
 
 SHOWN = 20
 
 
+def _clashes(plan: Plan, others: Bystanders | None) -> list[tuple[str, str]]:
+    """Who else has changed which of the files."""
+    clash = ((who, path) for path in plan.paths if (who := others.whose(path))) if others else ()
+    return [(who, path_text(os.fsdecode(path))) for who, path in clash]
+
+
+def warn_of_others(workspace: Workspace, plan: Plan, others: Bystanders | None) -> None:
+    """Say of a way that is only looked at that it would be refused."""
+    for who, path in _clashes(plan, others)[:1]:
+        workspace.warn(f"{who}, which is alive, has changed {one_line(path, 200)}: without `--force` this is refused")
+
+
 def refuse_others(plan: Plan, others: Bystanders | None) -> None:
-    clash = [(who, path) for path in plan.paths if (who := others.whose(path))] if others else []
+    clash = _clashes(plan, others)
     if clash:
         raise Busy(
             "Another session that is alive has changed files that would be overwritten",
-            [(who, path_text(os.fsdecode(path))) for who, path in clash[:SHOWN]],
+            clash[:SHOWN],
             [
                 "name the files that you want back",
                 "add `--force` to overwrite them all the same; `holdfast undo` brings them back",
@@ -34,6 +46,10 @@ def refuse_others(plan: Plan, others: Bystanders | None) -> None:
 
 def refuse_nameless(checkpoint: str, paths: list[bytes]) -> None:
     """Say which paths name nothing that is known."""
+    typed = [os.fsdecode(path) for path in paths if path.startswith(b"cp-")]
+    if typed:
+        hints = ["`holdfast checkpoints` lists them"]
+        raise NotFound(f"There is no checkpoint {one_line(typed[0], 80)}, and no such file", [], hints)
     if paths:
         raise NotFound(
             "This path names nothing, neither in the checkpoint nor in the worktree",

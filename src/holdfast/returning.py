@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 
 from holdfast import choosing, files, history, ids
 from holdfast.bystanders import find_bystanders
-from holdfast.checkpointing import MEGABYTE, look, make_checkpoint, shadow_of
+from holdfast.checkpointing import MEGABYTE, beside_of, look, make_checkpoint, shadow_of
 from holdfast.continuing import Broken, is_changed
 from holdfast.errors import Damaged, NotFound
 from holdfast.journal import Journal
@@ -29,11 +29,11 @@ from holdfast.refusing import (
     refuse_others,
     refuse_unfinished,
     telling_when_interrupted,
+    warn_of_others,
 )
 from holdfast.text import escape_path, path_text, unescape_path
 from holdfast.workspace import Workspace
 from holdfast.worktree import aside
-from holdfast.worktree.beside import Beside
 from holdfast.worktree.looking import Scan
 from holdfast.worktree.putting import Put
 from holdfast.worktree.restoring import Plan, State, apply_plan, holds, left_alone, plan_restore
@@ -77,8 +77,11 @@ def go_back(
         way.refuse_unknown_paths()
         scan = look(workspace, shadow)
         plan = way.plan(scan)
-        if dry_run or way.is_there_already(plan):
+        if way.is_there_already(plan, scan):
             return way.said(plan, dry_run=dry_run)
+        if dry_run:
+            warn_of_others(workspace, plan, others)
+            return way.said(plan, dry_run=True)
         refuse_others(plan, others)
         way.begin(plan, scan)
         way.carry_out(plan)
@@ -155,6 +158,7 @@ class Way:
         self.wanted = wanted
         self.target = target
         self.run = _run_of(workspace, journal, wanted)
+        self.is_same_state = wanted.run is None or _is_at(journal, self.run, wanted.seq_after)
         self.then: State = (target.tree, beside_of(shadow, target))
         self.paths = [unescape_path(path) for path in wanted.paths]
         self.undone = _find_undone(workspace, journal, wanted)
@@ -182,11 +186,15 @@ class Way:
             self.left |= dict.fromkeys(spared, "the checkpoint's own rules ignore it")
         return plan
 
-    def is_there_already(self, plan: Plan) -> bool:
+    def is_there_already(self, plan: Plan, scan: Scan) -> bool:
         """Whether nothing has to be done. Taking a restore back is always a step, so that the one before is next."""
-        wanted = self.wanted
-        same_state = wanted.run is None or (self.run is not None and self.run.seq == wanted.seq_after)
-        return not plan.acts and same_state and not wanted.index and wanted.undoes is None
+        if plan.acts or self.wanted.undoes is not None or not self.is_same_state:
+            return False
+        staged = self.target.staged
+        return not self.wanted.index or staged in (
+            None,
+            self.shadow.staging.tree(scan.memory, self.shadow.reader.pending),
+        )
 
     def begin(self, plan: Plan, scan: Scan) -> None:
         """Keep what is there, and write down what is going to happen."""
@@ -312,6 +320,14 @@ def _return_state(journal: Journal, wanted: Restore) -> None:
         journal.append(run.id, Draft(history.RETURNED, body))
 
 
+def _is_at(journal: Journal, run: Run | None, seq: int | None) -> bool:
+    """Whether a run stands at an event, or has gone back to it and done nothing since."""
+    if run is None or run.seq == seq:
+        return run is not None
+    last = next(journal.events(run.id, after=run.seq - 1), None)
+    return last is not None and last.kind == history.RETURNED and last.body.get("to") == seq
+
+
 def _find_undone(workspace: Workspace, journal: Journal, wanted: Restore) -> Restore | None:
     """The restore that this one takes back."""
     ledger = journal.ledger_of(workspace.worktree)
@@ -325,10 +341,3 @@ def _as_text(path: bytes) -> str:
 
 def _run_of(workspace: Workspace, journal: Journal, wanted: Restore) -> Run | None:
     return journal.find_run(wanted.run) if wanted.run else choosing.current_run(journal, workspace.worktree)
-
-
-def beside_of(shadow: Shadow, target: Checkpoint) -> Beside:
-    data = shadow.reader.read(target.beside)
-    if data is None:
-        raise Damaged("A part of this checkpoint is missing", [("checkpoint", target.id)], ["`holdfast checkpoints`"])
-    return Beside.decode(data)

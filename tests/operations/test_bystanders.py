@@ -156,3 +156,36 @@ def test_a_session_in_another_worktree_is_in_nobodys_way(held: Workspace, tmp_pa
         holdfast.restore(held, made)
     assert (held.root / "a.txt").read_text() == "one\n"
     assert (tmp_path / "linked/a.txt").read_text() == "theirs\n"
+
+
+def test_a_session_that_has_done_nothing_is_in_nobodys_way(held: Workspace) -> None:
+    """What was kept for its run before it came is not its own."""
+    with a_shell(held.root) as me, a_shell(held.root) as idle:
+        mine = me.take_up_work(held)
+        with holdfast.open(held.root) as workspace:
+            run = holdfast.runs(workspace).runs[0].id
+            made = holdfast.checkpoint(workspace).checkpoint.id
+        me.do("echo mine > a.txt")
+        me.holdfast("action edited --file a.txt")
+        me.holdfast("checkpoint")
+        held.session = None
+        holdfast.join(held, run, pid=idle.process.pid)
+        held.session = mine
+        holdfast.restore(held, made)
+    assert (held.root / "a.txt").read_text() == "one\n"
+
+
+def test_what_a_living_session_went_back_to_and_kept_is_not_overwritten(held: Workspace) -> None:
+    """The look after its restore was taken for a checkpoint, and the next one counted nothing."""
+    put(held.root, {"a.txt": "two\n"})
+    made = holdfast.checkpoint(held).checkpoint.id
+    with a_shell(held.root) as other:
+        theirs = other.take_up_work(held)
+        other.do("echo theirs > a.txt")
+        other.holdfast("checkpoint")
+        other.holdfast(f"restore {made} --yes --force")
+        other.holdfast("undo")
+        other.holdfast("checkpoint")
+        assert holdfast.restore(held, made, dry_run=True).paths == ["a.txt"]
+        assert [theirs in warning for warning in held.warnings] == [True]
+        assert refused(held, made) == {(theirs, "a.txt")}

@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -76,6 +77,39 @@ def test_undo_and_redo_walk_through_every_state_byte_for_byte(held: Workspace) -
         assert picture(held.root) == expected
     with pytest.raises(NotFound):
         holdfast.redo(held)
+
+
+@pytest.mark.parametrize("also", [{}, {"index": True}, {"state": True}], ids=["files", "index", "state"])
+def test_where_all_is_there_already_nothing_happens_and_there_is_no_step_to_undo(
+    held: Workspace, also: dict[str, Any]
+) -> None:
+    run = holdfast.start(held, "goal").run.id
+    made = take(held)
+    put(held.root, {"a.txt": "later"})
+    git(held.root, "add", "a.txt")
+    holdfast.note(held, "later")
+    assert holdfast.restore(held, made.id, **also).restore is not None
+    seq = run_of(held, run).seq
+    kept = [found.id for found in holdfast.checkpoints(held).checkpoints]
+    assert holdfast.restore(held, made.id, **also).restore is None
+    assert (run_of(held, run).seq, [found.id for found in holdfast.checkpoints(held).checkpoints]) == (seq, kept)
+    holdfast.undo(held)
+    assert (held.root / "a.txt").read_text() == "later"
+
+
+def test_a_checkpoint_after_a_restore_counts_what_that_has_changed(held: Workspace) -> None:
+    """It was counted from the look that a restore takes at its end, and every checkpoint after one said 0 files."""
+    first = take(held)
+    put(held.root, {"a.txt": "two", "new": "new"})
+    second = take(held)
+    back(held, first)
+    assert take(held).changed == ["a.txt", "new"]
+    back(held, second)
+    holdfast.undo(held)
+    holdfast.redo(held)
+    put(held.root, {"zero": "not any more"})
+    assert take(held).changed == ["a.txt", "new", "zero"]
+    assert take(held).changed == []
 
 
 @pytest.mark.promise(9)

@@ -120,8 +120,8 @@ class Diff(VerbCommand):
 
 
 @verb("holdfast diff cp-4x9k2m7pq3 src/client.py", cls=Diff)
-@click.argument("a")
-@click.argument("rest", nargs=-1, metavar="[B] [PATH…]")
+@click.argument("a", metavar="CHECKPOINT")
+@click.argument("rest", nargs=-1, metavar="[OTHER] [PATH…]")
 def diff(workspace: Workspace, a: str, rest: tuple[str, ...]) -> Said:
     """What differs between two checkpoints, or between one and the worktree: the code, and what the run learned.
 

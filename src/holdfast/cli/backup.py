@@ -49,7 +49,9 @@ def restore_backup(workspace: Workspace, file: str, yes: bool) -> Said:
     held = f"{count(found.runs, 'run')}, {count(found.events, 'event')}, {count(found.checkpoints, 'checkpoint')}"
     talk: list[Line] = [f"Put back: {held}"]
     if found.before:
-        talk.append(f"What was there before is kept: `holdfast restore-backup {found.before}` takes this back")
+        talk.append(
+            f"What was there before is kept: `holdfast restore-backup {shlex.quote(found.before)}` takes this back"
+        )
     if found.aside and found.before:
         talk.append(
             ("warn", f"Somebody wrote after that was kept; the files as they were are in {found.aside} of the store")

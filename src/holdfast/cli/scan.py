@@ -24,11 +24,11 @@ def scan(workspace: Workspace, target: str | None) -> Said:
     data: list[Line] = [
         f"{one_line(secret.where, 300)}: {secret.kind}, {count(secret.length, 'character')}" for secret in found.secrets
     ]
-    return Said(found, data, _talk(found))
+    return Said(found, data, _talk(found, of_files=target is not None))
 
 
-def _talk(found: Scanned) -> list[Line]:
-    looked = count(found.files, "file") if found.files or found.skipped else count(found.events, "event")
+def _talk(found: Scanned, *, of_files: bool) -> list[Line]:
+    looked = count(found.files, "file") if of_files else count(found.events, "event")
     number = len(found.secrets) + found.more
     talk: list[Line] = [f"Looked at {looked}"]
     if found.skipped:

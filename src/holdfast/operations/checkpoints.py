@@ -10,13 +10,12 @@ from itertools import islice
 from msgspec import Struct
 
 from holdfast import choosing
-from holdfast.checkpointing import MEGABYTE, look, shadow_of
+from holdfast.checkpointing import MEGABYTE, beside_of, look, shadow_of
 from holdfast.errors import NotFound
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore
 from holdfast.narration import headline
 from holdfast.refusing import find_unfinished, refuse_nameless
-from holdfast.returning import beside_of
 from holdfast.text import path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace

@@ -96,6 +96,7 @@ class Scan(Struct):
     beside: Beside
     changed: list[bytes]
     memory: Memory
+    base: str = ""  # the tree from which what has changed is counted
 
 
 class Ground(Protocol):
@@ -158,7 +159,7 @@ class Looking:
     def result(self) -> Scan:
         tree = self._rebuilt(self.memory.tree, self.changes)
         memory = msgspec.structs.replace(self.memory, tree=tree, beside=self.beside, seen=self.seen)
-        return Scan(tree, self.beside, sorted(self.changes), memory)
+        return Scan(tree, self.beside, sorted(self.changes), memory, self.memory.tree)
 
     def full(self, path: bytes) -> bytes:
         return self.root + b"/" + path
