@@ -41,7 +41,7 @@ def test_of_the_environment_it_sees_what_it_needs_and_no_secret(
     monkeypatch.setenv("LD_PRELOAD", "")
     monkeypatch.setenv("PATH", f".:{tmp_path}/bin::{os.environ['PATH']}")
     seen = dict(line.split("=", 1) for line in run(tmp_path, "env").splitlines())
-    assert set(seen) <= {*command.PASSED, "PATH", "HOLDFAST", "PWD", "SHLVL", "_"}
+    assert set(seen) <= {*command.PASSED, "PATH", "HOLDFAST", *command.UNCOMPILED, "PWD", "SHLVL", "_"}
     assert seen["HOLDFAST"] == "0"
     assert all(os.path.isabs(place) and not place.startswith(str(tmp_path)) for place in seen["PATH"].split(":"))
 
