@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from holdfast import sharing
 from holdfast.goteam import teamfiles
 from holdfast.workspace import Workspace
 from tests.crash.cases import GOAL, Case, an_empty_project, opened, verb
@@ -72,6 +73,10 @@ def check(case: Case, outcome: Outcome) -> None:
         assert sorted(path.stem for path in (root / run.id).glob("cp-*.json")) == [
             kept.id for kept in run.standing.kept
         ]
+        for path in (root / run.id).glob("*.json"):
+            sharing.settle(
+                path
+            )  # as the next exchange does after a while: who could not remove his own left it to that
         assert [path for path in (root / run.id).iterdir() if path.name.startswith(".")] == []
     case.check(outcome)
 
