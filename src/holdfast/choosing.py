@@ -16,7 +16,7 @@ from holdfast import files, ids
 from holdfast.errors import Ambiguous, HoldfastError, NotFound, Refused, WrongUsage
 from holdfast.inside import real_path
 from holdfast.journal import Journal, is_ledger
-from holdfast.model import OPEN, Checkpoint, Run, Session
+from holdfast.model import OPEN, Checkpoint, Draft, Run, Session
 from holdfast.packing import UNREADABLE
 from holdfast.rows import checkpoint_of
 from holdfast.stores.protocol import RunQuery
@@ -63,6 +63,13 @@ def current_run(journal: Journal, worktree: str) -> Run | None:
     """The open run that a worktree points at."""
     run = journal.find_run(journal.view.pointer(worktree) or "")
     return run if run and run.is_open else None
+
+
+def choose(journal: Journal, worktree: str, run: Run) -> None:
+    """Make a run the one that commands in a worktree mean, because a command asked for it."""
+    if run.unasked:
+        journal.append(run.id, Draft("run.chosen", {}))
+    journal.point(worktree, run.id)
 
 
 def newest_run(journal: Journal, worktree: str) -> Run | None:

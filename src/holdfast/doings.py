@@ -13,7 +13,16 @@ from holdfast.model import Action, Body, Event, Mishap, Prompt, Run
 P = TypeVar("P", Prompt, Action)
 
 KEPT_PROMPTS, KEPT_ACTIONS, KEPT_FILES, KEPT_ERRORS = 50, 50, 500, 50
+REPORTED = frozenset({  # of a turn that a client works on; only a prompt begins one
+    "action.begun", "turn.ended", "error.met", "subagent.started", "subagent.ended", "subagent.told",
+    "context.compacting", "context.compacted",
+})  # fmt: skip
 PROMPT = 4_000  # characters of a prompt that the state holds; the event has all of it
+
+
+def is_reported(event: Event) -> bool:
+    """Whether a client reports it of its turn; an action that a program records itself has no key of a client's."""
+    return event.kind in REPORTED or (event.kind == "action.taken" and bool(event.body.get("key")))
 
 
 def touch(run: Run, event: Event, files: list[str]) -> None:

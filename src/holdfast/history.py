@@ -24,7 +24,7 @@ from holdfast.orchestrator import crew
 
 T = TypeVar("T")
 
-VERSION = 8  # of what the fold makes of the same events; snapshots of another version are folded anew
+VERSION = 9  # of what the fold makes of the same events; snapshots of another version are folded anew
 
 FORGOTTEN = "event.forgotten"
 BLANK = "event.blank"
@@ -140,6 +140,7 @@ def _gone_back(now: Run, then: Run, event: Event) -> Run:
         last_session=now.last_session,
         entries={letter: max(number, then.entries.get(letter, 0)) for letter, number in now.entries.items()},
         forgotten=now.forgotten,
+        unasked=now.unasked,
         owned=now.owned,
         steps=now.steps if now.owned else then.steps,
         standing=teamwork.gone_back(now, then, event),
@@ -163,8 +164,13 @@ def _started(run: Run, event: Event, body: Body) -> None:
     run.mode = text_of(body.get("mode")) or None
     run.forked_from = text_of(body.get("forked_from")) or None
     run.forked_at = _number(body.get("forked_at")) if run.forked_from else None
+    run.unasked = body.get("unasked") is True
     _moved(run, event, body)
     run.created = run.status_since = event.time
+
+
+def _chosen(run: Run, event: Event, body: Body) -> None:
+    run.unasked = False
 
 
 def _renamed(run: Run, event: Event, body: Body) -> None:
@@ -193,7 +199,7 @@ def _opened(run: Run, event: Event, body: Body) -> None:
     run.last_session = session
     run.epoch = max(run.epoch, _number(body.get("epoch")))
     run.open_sessions = [*(name for name in run.open_sessions if name != session), session]
-    _move(run, event, Move.ACT)
+    _move(run, event, Move.ATTEND)
 
 
 def _ended(run: Run, event: Event, body: Body) -> None:
@@ -262,13 +268,15 @@ def _told(run: Run, event: Event, body: Body) -> None:
     TOLD[event.kind](run, event, body)
     if event.kind == "step.started":
         teamwork.began(run, event, body)
-    _move(run, event, Move.TELL if event.kind in TELLING else Move.ACT)
+    _move(run, event, Move.TELL if event.kind in TELLING else Move.ATTEND if doings.is_reported(event) else Move.ACT)
 
 
 def _called(run: Run, event: Event, body: Body) -> None:
+    """Count a call. One that only says that a client came, went or waits moves nothing."""
     run.calls += 1
     run.last_call = headline(event)
-    _move(run, event, Move.ACT)
+    if body.get("event") not in COMING_AND_GOING:
+        _move(run, event, Move.ACT)
 
 
 def _entry(run: Run, event: Event) -> str:
@@ -315,6 +323,7 @@ HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     "run.started": _started,
     "run.renamed": _renamed,
     "run.moved": _moved,
+    "run.chosen": _chosen,
     "run.tagged": _tagged,
     **dict.fromkeys(MOVES, _settled),
     OPENED: _opened,

@@ -16,7 +16,8 @@ from holdfast.model import OPEN, Status
 
 class Move(StrEnum):
     TELL = "tell"  # somebody wrote something down
-    ACT = "act"  # an agent did something
+    ATTEND = "attend"  # a session was opened, or its client reports an action, a turn, a compaction
+    ACT = "act"  # an agent was given a prompt, or a program recorded work
     RESUME = "resume"
     PAUSE = "pause"
     INTERRUPT = "interrupt"  # its process is gone
@@ -47,6 +48,8 @@ MOVED = frozenset({Effect.CHANGED})
 
 TABLE: dict[tuple[Status, Move], Transition] = {
     (Status.CREATED, Move.TELL): Transition(Status.ACTIVE, MOVED),
+    (Status.CREATED, Move.ATTEND): Transition(Status.ACTIVE, MOVED),
+    (Status.INTERRUPTED, Move.ATTEND): Transition(Status.ACTIVE, MOVED),
     (Status.CREATED, Move.ACT): Transition(Status.ACTIVE, MOVED),
     (Status.PAUSED, Move.ACT): Transition(Status.ACTIVE, MOVED),
     (Status.INTERRUPTED, Move.ACT): Transition(Status.ACTIVE, MOVED),
@@ -62,7 +65,7 @@ TABLE: dict[tuple[Status, Move], Transition] = {
 }
 # Asked again, or of something that has its end: nothing changes, and nobody is refused.
 SAME = {
-    *((status, move) for status in Status for move in (Move.TELL, Move.ACT, Move.INTERRUPT)),
+    *((status, move) for status in Status for move in (Move.TELL, Move.ATTEND, Move.ACT, Move.INTERRUPT)),
     (Status.ACTIVE, Move.RESUME),
     (Status.PAUSED, Move.PAUSE),
     *((end, move) for move, end in ENDINGS.items()),

@@ -273,6 +273,7 @@ class Run(Struct):
     updated: datetime | None = None
     seq: int = 0
     epoch: int = 0
+    unasked: bool = False  # a conversation or a file of another system began it, and no command has chosen it since
     status_since: datetime | None = None
     status_reason: str | None = None
     evidence: str | None = None

@@ -46,6 +46,7 @@ SETTLED = ("resumed", "paused", "interrupted", "completed", "failed", "aborted",
 HEADLINES: dict[str, Callable[[Body], str]] = {
     "run.started": lambda body: f"started: {_text(body.get('goal'))}",
     "run.renamed": lambda body: f"renamed to {_text(body.get('name'))}",
+    "run.chosen": lambda body: "chosen as the run of its worktree",
     "run.moved": lambda body: f"moved to {_text(body.get('worktree'))}",
     "run.tagged": lambda body: " ".join(
         [

@@ -60,7 +60,7 @@ def moved(run: Run, move: Move) -> Status:
     owned = run.owned.status if run.owned else None
     if move is Move.INTERRUPT and run.status is Status.ACTIVE:
         return Status.INTERRUPTED
-    if move in (Move.ACT, Move.RESUME) and run.status is Status.INTERRUPTED:
+    if move in (Move.ATTEND, Move.ACT, Move.RESUME) and run.status is Status.INTERRUPTED:
         return owned or Status.ACTIVE
     if move is Move.ABANDON and run.status.is_open:
         return Status.ABANDONED

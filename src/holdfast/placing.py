@@ -1,7 +1,7 @@
 """Which run and which session a kept call belongs to.
 
 A conversation stays with its run, however it is resumed, compacted, cleared or forked. A new one joins the worktree's
-run if it is clear which, and nobody alive works on it; otherwise its first prompt starts a run of its own.
+run by the table in `joining.py`; otherwise its first prompt starts a run of its own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from msgspec import Struct, structs
 
-from holdfast import history, ids, process
+from holdfast import history, ids, joining, process
 from holdfast.agents.protocol import Reading
 from holdfast.attending import attended, bury, judged
 from holdfast.care.striking import CONVERSATION
@@ -18,7 +18,7 @@ from holdfast.choosing import OPEN_STATUSES, current_run, newest_run
 from holdfast.intake import Call
 from holdfast.journal import Journal
 from holdfast.layouts import find_layout
-from holdfast.model import Body, Draft, Environment, Run, Session, Status
+from holdfast.model import Body, Draft, Environment, Run, Session
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import path_text
 
@@ -115,15 +115,14 @@ def _shares_process(session: Session, call: Call) -> bool:
 
 
 def _open_run(journal: Journal, call: Call, ground: Ground) -> Run | None:
-    """The run that somebody chose, or else the only open one; if nobody alive works on it, and it is not forgotten."""
-    run = current_run(journal, ground.worktree)
-    if run is None or run.status not in (Status.CREATED, Status.ACTIVE):
-        listed, _ = journal.list_runs(RunQuery(worktree=ground.worktree, statuses=OPEN_STATUSES, limit=2))
-        run = listed[0] if len(listed) == 1 else None
-    if run is None or attended(journal, run.id):
+    """The run that a new conversation joins by the table in `joining.py`. One with an owner is never too old."""
+    pointed = current_run(journal, ground.worktree)
+    query = RunQuery(worktree=ground.worktree, statuses=OPEN_STATUSES, limit=2)
+    claim, run = joining.claim(pointed, () if pointed else journal.list_runs(query)[0])
+    if run is None:
         return None
-    is_forgotten = run.owned is None and run.updated and call.time - run.updated > ground.recent
-    return None if is_forgotten else run
+    is_recent = run.owned is not None or run.updated is None or call.time - run.updated <= ground.recent
+    return run if joining.joins(claim, living=bool(attended(journal, run.id)), recent=is_recent) else None
 
 
 def _start(journal: Journal, call: Call, goal: str, ground: Ground) -> Run:

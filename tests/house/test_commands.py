@@ -7,12 +7,12 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import click
 import pytest
 
-from holdfast import errors, lifecycle
+from holdfast import errors, joining, lifecycle
 from holdfast.cli.app import holdfast as application
 from holdfast.cli.verbs import VERBS
 from holdfast.config import SETTINGS
@@ -159,3 +159,8 @@ def test_the_reference_is_what_the_code_says() -> None:
 def test_the_drawing_of_the_lifecycle_in_the_docs_is_what_the_table_draws() -> None:
     pages = [path for path in (ROOT / "docs").rglob("*.md") if lifecycle.drawing() in path.read_text(encoding="utf-8")]
     assert pages, "put what `lifecycle.drawing()` gives into a page of docs/, in a mermaid fence"
+
+
+@pytest.mark.parametrize("table", [joining.table, joining.waking_table], ids=["joining", "waking"])
+def test_the_tables_of_joining_in_the_docs_are_the_ones_that_decide(table: Callable[[], str]) -> None:
+    assert table() in (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -15,7 +15,7 @@ import holdfast
 from holdfast import process
 from holdfast.agents import claude
 from holdfast.intake import Call
-from holdfast.model import Process, Run, Session
+from holdfast.model import Process, Run, Session, Status
 from holdfast.placing import Ground, place
 from holdfast.workspace import Workspace
 
@@ -221,3 +221,100 @@ def test_a_run_that_the_environment_names_wins(project: Workspace) -> None:
         found = journal.find_run(chosen)
     assert found is not None
     assert [given.text for given in found.prompts] == ["Fix it"]
+
+
+def begin(workspace: Workspace, client: Process, conversation: str = "new", **more: Any) -> list[str]:
+    """A conversation begins; answers with the runs of its sessions."""
+    tell(workspace, "SessionStart", conversation, client, source="startup", **more)
+    return [session.run for session in sessions(workspace, conversation)]
+
+
+def status(workspace: Workspace, run: str) -> Status:
+    return next(found.status for found in runs(workspace) if found.id == run)
+
+
+def choose_by_switch(workspace: Workspace, run: str) -> None:
+    holdfast.switch(workspace, run)
+
+
+def choose_by_resume(workspace: Workspace, run: str) -> None:
+    holdfast.resume(workspace, run)
+    holdfast.pause(workspace, run)
+
+
+@pytest.mark.defect(
+    "A new conversation started a run of its own although a paused run had been chosen with `switch` or `resume`."
+)
+@pytest.mark.parametrize("choose", [choose_by_switch, choose_by_resume])
+@pytest.mark.parametrize("after", [timedelta(0), 30 * DAY])
+def test_it_joins_the_paused_run_that_was_chosen_however_old(
+    project: Workspace, choose: Callable[[Workspace, str], None], after: timedelta
+) -> None:
+    first = holdfast.start(project, "first").run.id
+    holdfast.start(project, "second")
+    choose(project, first)
+    with a_client() as client:
+        assert begin(project, client, after=after) == [first]
+        assert status(project, first) is Status.PAUSED
+        tell(project, "UserPromptSubmit", "new", client, prompt="*status")
+        assert status(project, first) is Status.PAUSED
+        prompt(project, "new", client, "Go on")
+        assert status(project, first) is Status.ACTIVE
+    assert len(runs(project)) == 2
+
+
+def test_a_run_that_a_conversation_began_is_chosen_by_switch(project: Workspace) -> None:
+    with a_client() as client:
+        prompt(project, "a", client, "Fix it")
+        tell(project, "SessionEnd", "a", client, reason="other")
+    (run,) = runs(project)
+    assert run.unasked
+    holdfast.switch(project, run.id)
+    assert not runs(project)[0].unasked
+    with a_client() as client:
+        assert begin(project, client, after=30 * DAY) == [run.id]
+
+
+def test_a_chosen_run_that_a_living_process_works_on_is_not_joined(project: Workspace) -> None:
+    run = holdfast.start(project, "Fix it").run.id
+    with a_client() as one, a_client() as other:
+        assert begin(project, one, "a") == [run]
+        assert begin(project, other, "b") == []
+
+
+def test_a_look_at_how_to_resume_chooses_nothing(project: Workspace) -> None:
+    first = holdfast.start(project, "first").run.id
+    second = holdfast.start(project, "second").run.id
+    holdfast.resume(project, first, dry_run=True)
+    with a_client() as client:
+        assert begin(project, client) == [second]
+
+
+def test_the_run_of_the_conversation_that_was_killed_is_joined_beside_others_that_are_paused(
+    project: Workspace,
+) -> None:
+    with a_client() as client:
+        prompt(project, "a", client, "Old", after=-3 * DAY)
+    (old,) = runs(project)
+    with a_client() as client:
+        prompt(project, "b", client, "Fix it")
+    holdfast.pause(project, old.id)
+    with a_client() as client:
+        assert begin(project, client) == [sessions(project, "b")[0].run]
+
+
+@pytest.mark.defect("A paused run was active again once the client had ended.")
+@pytest.mark.parametrize("layout", ["native", "orchestrator", "go-team"])
+def test_a_run_that_was_paused_stays_paused_when_the_client_ends(project: Workspace, layout: str) -> None:
+    run = holdfast.start(project, "Fix it", layout=layout).run.id
+    with a_client() as client:
+        begin(project, client)
+        prompt(project, "new", client, "Fix it")
+        tell(project, "PreToolUse", "new", client, tool_name="Bash", tool_use_id="t", tool_input={"command": "x"})
+        holdfast.pause(project)
+        tell(project, "PostToolUse", "new", client, tool_name="Bash", tool_use_id="t", tool_input={"command": "x"})
+        tell(project, "Stop", "new", client, last_assistant_message="It is paused")
+        tell(project, "Notification", "new", client, notification_type="idle_prompt")
+        tell(project, "SessionEnd", "new", client, reason="prompt_input_exit")
+    holdfast.sweep(project)
+    assert status(project, run) is Status.PAUSED

@@ -41,6 +41,7 @@ def told(kind: str, **body: Any) -> Told:
 FIELDS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("run.renamed", {"name": "Retries"}, {"name": "Retries", "title": "Retries"}),
     ("run.renamed", {"name": ""}, {"name": None, "title": "a goal"}),
+    ("run.chosen", {}, {"unasked": False}),
     ("run.moved", {"worktree": "/elsewhere"}, {"worktree": "/elsewhere"}),
     ("run.moved", {"directory": "/there"}, {"worktree": "/project", "directory": "/there"}),
     ("run.moved", {}, {"worktree": "/project"}),
@@ -379,6 +380,7 @@ def test_an_event_of_a_session_that_never_opened_makes_none() -> None:
 HEADLINES: list[tuple[str, dict[str, Any], str]] = [
     ("run.started", {"goal": "Add retries"}, "started: Add retries"),
     ("run.renamed", {"name": "Retries"}, "renamed to Retries"),
+    ("run.chosen", {}, "chosen as the run of its worktree"),
     ("run.moved", {"worktree": "/b"}, "moved to /b"),
     ("run.tagged", {"added": ["a", "b"], "removed": ["c"]}, "tags: +a +b -c"),
     ("run.resumed", {}, "resumed"),
@@ -512,7 +514,7 @@ def test_every_kind_that_is_searched_is_of_one_sort_and_every_sort_has_its_merit
     assert len(narration.SORT_OF) == sum(len(kinds) for kinds in narration.SORTS.values())
 
 
-@pytest.mark.parametrize("move", [move for move in Move if move not in (Move.TELL, Move.ACT)])
+@pytest.mark.parametrize("move", [move for move in Move if move not in (Move.TELL, Move.ATTEND, Move.ACT)])
 def test_a_move_of_the_lifecycle_is_recorded_as_an_event_that_folds_to_it(move: Move) -> None:
     draft = history.status_draft(move, "why", "proof")
     assert history.MOVES[draft.kind] is move

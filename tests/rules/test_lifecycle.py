@@ -12,17 +12,17 @@ from holdfast.model import OPEN, Status
 
 from .strategies import examples
 
-STEPS = ["tell", "act", "resume", "pause", "interrupt", "complete", "fail", "abort", "abandon"]
+STEPS = ["tell", "attend", "act", "resume", "pause", "interrupt", "complete", "fail", "abort", "abandon"]
 # What each status becomes by each of these steps; "=" stays as it is, "no" is refused.
 BY_HAND = {
-    "created": "active active active paused interrupted completed failed aborted abandoned",
-    "active": "= = = paused interrupted completed failed aborted abandoned",
-    "paused": "= active active = = completed failed aborted abandoned",
-    "interrupted": "= active active paused = completed failed aborted abandoned",
-    "completed": "= = no no = = no no no",
-    "failed": "= = no no = no = no no",
-    "aborted": "= = no no = no no = no",
-    "abandoned": "= = no no = no no no =",
+    "created": "active active active active paused interrupted completed failed aborted abandoned",
+    "active": "= = = = paused interrupted completed failed aborted abandoned",
+    "paused": "= = active active = = completed failed aborted abandoned",
+    "interrupted": "= active active active paused = completed failed aborted abandoned",
+    "completed": "= = = no no = = no no no",
+    "failed": "= = = no no = no = no no",
+    "aborted": "= = = no no = no no = no",
+    "abandoned": "= = = no no = no no no =",
 }
 CELLS = [
     (status, step, after)

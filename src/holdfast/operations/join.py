@@ -42,5 +42,5 @@ def join(
         taken = [dismiss(journal, session, who) for session in others] if take_over else []
         journal.append(found.id, history.status_draft(Move.RESUME))
         session = attend(workspace, journal, found, pid, agent, epoch=found.epoch + 1 if take_over else found.epoch)
-        journal.point(workspace.worktree, found.id)
+        choosing.choose(journal, workspace.worktree, found)
         return Joined(journal.get_run(found.id), session, taken, [] if take_over else others)

@@ -227,7 +227,7 @@ def _take(workspace: Workspace, run: Run, take_over: bool) -> list[Session]:
         settle(journal, run, Move.RESUME)
         if run.archived:
             journal.append(run.id, Draft("run.archived", {"path": None}))
-        journal.point(workspace.worktree, run.id)
+        choosing.choose(journal, workspace.worktree, run)
     return taken
 
 

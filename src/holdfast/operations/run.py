@@ -67,7 +67,7 @@ def run(
         epoch = found.epoch + 1 if take_over else found.epoch
         name = agent or os.path.basename(words[0])
         session = attend(workspace, journal, found, os.getpid(), one_line(name, 40), epoch=epoch)
-        journal.point(workspace.worktree, found.id)
+        choosing.choose(journal, workspace.worktree, found)
         clear_signs(workspace, journal)
     ended = supervise(
         words,

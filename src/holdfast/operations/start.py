@@ -69,7 +69,7 @@ def start(
         run = journal.start(id, Draft("run.started", body, time=workspace.clock.now()))
         if plan:
             journal.append(run.id, Draft("step.planned", {"steps": plan}))
-        journal.point(worktree, run.id)
+        choosing.choose(journal, worktree, run)
         session = attend(workspace, journal, run, pid, agent) if pid is not None else None
     if layout == ORCHESTRATOR:
         project(workspace)

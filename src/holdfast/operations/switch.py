@@ -30,5 +30,5 @@ def switch(workspace: Workspace, run: str) -> Switched:
             journal.append(found.id, Draft("run.moved", body))
             if journal.view.pointer(before) == found.id:
                 journal.point(before, None)
-        journal.point(worktree, found.id)
+        choosing.choose(journal, worktree, found)
         return Switched(journal.get_run(found.id), directory if before != worktree else None)
