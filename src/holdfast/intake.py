@@ -58,6 +58,7 @@ class Call(Struct):
     process: Process | None  # the client's own, where it told, else the hook's parent
     payload: Any
     size: int = 0  # of the payload as it came
+    parent: Process | None = None  # the hook's parent, whatever the client told
 
     @property
     def id(self) -> str:
@@ -236,6 +237,7 @@ def _call(name: str, fields: dict[str, str], body: bytes) -> Call:
         directory=fields.get("directory", ""),
         environment={key[4:]: value for key, value in fields.items() if key.startswith("env.")},
         process=_process(fields.get("client") or fields.get("parent", ""), fields.get("boot", "")),
+        parent=_process(fields.get("parent", ""), fields.get("boot", "")),
         payload=parse(body) if body.strip() else None,
         size=len(body),
     )

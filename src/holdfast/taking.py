@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from holdfast import ids, intake, spool
-from holdfast.agents import caller, find_agent
+from holdfast.agents import find_agent, identify
 from holdfast.errors import Trouble
 from holdfast.intake import Call, NotACall
 from holdfast.journal import Journal
@@ -105,7 +105,7 @@ def _append_call(
 ) -> int:
     if call.directory not in worktrees:  # a batch has few directories, and each costs some looking around
         worktrees[call.directory] = path_text(spool.worktree_name(spool.locate(call.directory)[0]))
-    call.agent = caller(call)
+    identify(call)
     recent = timedelta(hours=workspace.settings.number("join.hours"))
     ground = Ground(worktrees[call.directory], recent)
     reading = find_agent(call.agent).read_call(call)

@@ -19,7 +19,16 @@ from holdfast.model import Body, Draft, Process
 from holdfast.text import sound
 
 PAYLOADS = Path(__file__).parents[1] / "payloads"
-RECORDED = sorted(path.relative_to(PAYLOADS).as_posix() for path in PAYLOADS.glob("*/*.json"))
+RECORDED = sorted(
+    path.relative_to(PAYLOADS).as_posix() for path in PAYLOADS.glob("**/*.json") if path.parent != PAYLOADS
+)
+NAMES = {"codex-notify": "codex"}  # recorded apart from its client's hooks
+CONVERSATIONS = {
+    "session_id",
+    "sessionId",
+    "sessionID",
+    "thread-id",
+}  # some calls of OpenCode have none
 ADAPTERS: dict[str, Agent] = {"plain": plain, "claude": claude}
 
 EVERY_ADAPTER = pytest.mark.parametrize("agent", ADAPTERS.values(), ids=ADAPTERS.keys())
@@ -64,6 +73,20 @@ def test_recorded_call_becomes_events_that_can_be_stored(agent: Agent, recorded:
     environment = {name: str(value) for name, value in record["env"].items()}
     call = a_call(agent=record["client"], event=record["event"], payload=record["payload"], environment=environment)
     check_drafts(call, agent.read_call(call).drafts)
+
+
+@pytest.mark.parametrize("recorded", RECORDED)
+@pytest.mark.defect("Codex was recorded as Claude Code when a conversation began and when it ended")
+def test_recorded_call_is_attributed_to_its_client_whatever_the_command_line_says(recorded: str) -> None:
+    record = json.loads((PAYLOADS / recorded).read_bytes())
+    client = NAMES.get(record["client"], record["client"])
+    environment = {name: str(value) for name, value in record["env"].items()}
+    for named in ("claude", "codex", "copilot", client) if CONVERSATIONS & set(record["payload"]) else (client,):
+        for inherited in ({}, {"CLAUDECODE": "1", "CLAUDE_PID": "1"}, {"COPILOT_CLI": "1"}, {"GEMINI_SESSION_ID": "x"}):
+            told = {**inherited, **environment}
+            call = a_call(agent=named, event="Named", payload=record["payload"], environment=told)
+            agents.identify(call)
+            assert (call.agent, call.event) == (client, record["payload"].get("hook_event_name", "Named"))
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()

@@ -39,6 +39,18 @@ def test_kept_call_is_an_event_of_the_open_run(project: Workspace) -> None:
     assert (run_of(project).status, run_of(project).agents) == (Status.ACTIVE, ["robot"])
 
 
+def test_conversation_of_codex_that_runs_claude_hooks_is_no_session_of_claude(project: Workspace) -> None:
+    run = holdfast.start(project, "goal").run
+    transcript = "/home/dev/.codex/sessions/2026/11/18/rollout-2026-11-18T13-30-02-c1.jsonl"
+    for number, event in enumerate(("SessionStart", "UserPromptSubmit", "SessionEnd"), 1):
+        body = {"session_id": "c1", "transcript_path": transcript, "hook_event_name": event, "prompt": "Fix it"}
+        keep_by_hand(project.inbox, json.dumps(body).encode(), monotonic=number, agent="claude", event="Any")
+    holdfast.sweep(project)
+    kept = [(event.agent, event.body["event"]) for event in events_of(project, run.id) if event.kind == "call.kept"]
+    assert kept == [("codex", "SessionStart"), ("codex", "UserPromptSubmit"), ("codex", "SessionEnd")]
+    assert holdfast.sessions(project).sessions == []
+
+
 @pytest.mark.promise(12)
 def test_call_that_comes_again_is_stored_once(project: Workspace, tmp_path: Path) -> None:
     holdfast.start(project, "goal")

@@ -94,10 +94,13 @@ def test_each_of_several_tools_is_an_event_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("changes", "name"),
     [
-        ({"environment": {"COPILOT_CLI": "1"}}, "copilot"),
-        ({"environment": {"GEMINI_SESSION_ID": "x"}}, "gemini"),
-        ({"environment": {"CURSOR_VERSION": "1"}}, "cursor"),
+        ({"environment": {"COPILOT_CLI": "1"}, "payload": {"session_id": "s"}}, "copilot"),
+        ({"environment": {"GEMINI_SESSION_ID": "x"}, "payload": None}, "gemini"),
+        ({"environment": {"CURSOR_VERSION": "1"}, "payload": {}}, "cursor"),
+        ({"environment": {"COPILOT_CLI": "1"}}, "claude"),  # inherited: the payload is Claude Code's own
         ({"payload": {"turn_id": "t", "session_id": "s"}}, "codex"),
+        ({"payload": {"hook_event_name": "SessionStart", "session_id": "s", "transcript_path": None}}, "codex"),
+        ({"payload": {"hook_event_name": "Stop", "session_id": "s", "cursor_version": "2"}}, "cursor"),
         ({"agent": "robot"}, "robot"),
         ({}, "claude"),
     ],
