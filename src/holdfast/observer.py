@@ -15,6 +15,7 @@ from holdfast.text import one_line, visible
 LIMIT = 8_000  # characters that a client shows of an answer
 LONGEST = 2_000  # characters of a command
 TYPED = re.compile(r"\*([a-z]+(?:-[a-z]+)*)(?:(:| )[ \t]*([^\n]*))?")
+PIECE = re.compile(r"(?=\*)")  # where another command may begin
 YES = " yes"
 
 
@@ -61,8 +62,30 @@ ALIASES = {"cp-list": "checkpoints"}
 
 
 def parse(text: str) -> Order | None:
-    """The command that a text is, or None where it is not one."""
-    found = TYPED.fullmatch(text.strip()) if len(text) <= LONGEST else None
+    """The command that a text is, or None where it is not one.
+
+    Clients put a blocked prompt back into their input, so that the next command is typed behind it. Of several
+    commands in a row, only the last one is meant.
+    """
+    pieces: list[str] = []
+    for piece in PIECE.split(text) if len(text) <= LONGEST else []:
+        if not pieces or (_single(piece) and not _ends_in_words(pieces[-1])):
+            pieces.append(piece)
+        else:  # a star inside the argument of the command before it
+            pieces[-1] += piece
+    orders = [_single(piece) for piece in pieces if piece.strip()]
+    return orders[-1] if orders and all(orders) else None
+
+
+def _ends_in_words(piece: str) -> bool:
+    """Whether what follows a piece belongs to its argument: a word of a goal such as `Explain *help`."""
+    order = _single(piece)
+    return piece[-1:].isspace() and order is not None and FORMS[order.word].spaced
+
+
+def _single(text: str) -> Order | None:
+    """The one command that a text is."""
+    found = TYPED.fullmatch(text.strip())
     word = ALIASES.get(found[1], found[1]) if found else ""
     form = FORMS.get(word)
     if found is None or form is None:

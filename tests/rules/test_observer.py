@@ -45,6 +45,31 @@ def test_these_are_for_the_model(text: str) -> None:
     assert observer.parse(text) is None
 
 
+@pytest.mark.defect("an observer command typed behind the one before it, which the client puts back, went to the model")
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        ("*status*help", Order("help")),
+        ("*sessions *resume:2", Order("resume", "2")),
+        ("*resume:1\n*sessions", Order("sessions")),
+        ("*new Add retries*status", Order("status")),
+        ("*status*new Add retries", Order("new", "Add retries")),
+        ("*rollback:cp-4x9k2m7pq3 yes*help", Order("help")),
+        ("*rollback:3*rollback:cp-4x9k2m7pq3 yes", Order("rollback", "cp-4x9k2m7pq3", confirmed=True)),
+        ("*new Explain *help", Order("new", "Explain *help")),
+        ("*new Allow a*b", Order("new", "Allow a*b")),
+        ("*help" * 300, Order("help")),
+    ],
+)
+def test_of_several_commands_in_a_row_the_last_one_is_meant(text: str, order: Order) -> None:
+    assert observer.parse(text) == order
+
+
+@pytest.mark.parametrize("text", ["*status*", "*status*unknown", "please *status*help", "*status of it*help", "*help**"])
+def test_a_row_with_anything_else_in_it_is_for_the_model(text: str) -> None:
+    assert observer.parse(text) is None
+
+
 @many_examples
 @given(WILD_TEXT)
 def test_no_text_breaks_the_reading_of_commands(text: str) -> None:
