@@ -12,6 +12,7 @@ import pytest
 import holdfast
 from holdfast import attending, process
 from holdfast.goteam.startup import find_resumable
+from holdfast.goteam.teaming import show_team
 from holdfast.model import Process, Status
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
@@ -163,3 +164,22 @@ def test_g20_a_number_that_is_no_row_is_never_a_part_of_something_else(team: Tea
     team.begin()
     with pytest.raises(holdfast.NotFound, match='"77777"'):
         holdfast.command(team.project, "*resume:77777")
+
+
+@pytest.mark.defect("the auto-save of a Go Team run left the registry's time as it was, so that others took it for dead")
+def test_each_auto_save_updates_the_registry_and_no_later_command_sets_it_back(
+    team: Team, clock: TickingClock
+) -> None:
+    with a_process() as child:
+        started = holdfast.start(team.project, "topic", layout="go-team", pid=child.pid)
+        assert started.session is not None
+        for _ in range(3):
+            clock.time += timedelta(seconds=30)
+            before = team.entry(started.run.id)["updated_at"]
+            attending.give_sign(team.project, started.session.id)
+            show_team(team.project, trigger="auto")
+            saved = team.entry(started.run.id)["updated_at"]
+            assert saved > before
+            holdfast.status(team.project)
+            assert team.entry(started.run.id)["updated_at"] == saved
+    assert team.read("state.json", started.run.id)["save_trigger"] == "auto"

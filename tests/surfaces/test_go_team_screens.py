@@ -159,3 +159,13 @@ def test_an_output_comes_from_a_file_or_from_standard_input(cli: Cli, repository
     )
     assert cli("output", "code_files", "-", "--json", stdin=b"a.go\nb.go\n").ok().json["value"] == ["a.go", "b.go"]
     assert cli("output", "spec", "nowhere.md").code == 10
+
+
+WAIT = 'first=$(grep updated_at {0}); while [ "$first" = "$(grep updated_at {0})" ]; do :; done'
+
+
+def test_a_supervised_command_that_does_nothing_keeps_its_session_fresh_in_the_registry(cli: Cli) -> None:
+    """The command ends as soon as another reader of the registry has seen a sign of life."""
+    cli("start", "topic", "--layout", "go-team").ok()
+    wait = WAIT.format("checkpoints/sessions.json")
+    cli("run", "--", "sh", "-c", wait, env={"HOLDFAST_SAVE_INTERVAL": "1"}).ok()

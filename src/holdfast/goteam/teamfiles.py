@@ -45,7 +45,7 @@ class Around(Struct, frozen=True):
     branch: str | None = None
     commit: str | None = None
     uncommitted: bool = False
-    attended: bool = False  # whether somebody alive works on it
+    heard: datetime | None = None  # last sign of life of a process that works on it; null: none does
     interval: float = 30.0
     auto_resume: bool = False
     trigger: str | None = None  # of this very save, where it is not the last event's
@@ -83,12 +83,12 @@ def entry(run: Run, around: Around) -> Body:
         "topic": run.title,
         "status": word,
         "created_at": stamp(run.created),
-        "updated_at": stamp(run.updated),
+        "updated_at": stamp(max(filter(None, (run.updated, around.heard)), default=None)),
         "current_step": current_number(run),
         "current_checkpoint": last.id if last else None,
         "progress": progress(run),
         "git_branch": around.branch,
-        "resumable": word not in NOT_RESUMABLE and not (word == "active" and around.attended),
+        "resumable": word not in NOT_RESUMABLE and not (word == "active" and around.heard is not None),
     }
     if word == "completed":
         body["completed_at"] = stamp(run.status_since)

@@ -10,12 +10,13 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
 from holdfast import files, ids
-from holdfast.attending import attended, is_silent
+from holdfast.attending import attended, is_silent, last_heard
 from holdfast.bearings import take_bearings
 from holdfast.errors import Refused, Trouble
 from holdfast.goteam import teamfiles
@@ -98,12 +99,12 @@ def _write_all(shelf: Shelf, trigger: str | None) -> None:
             return
         pointed = journal.view.pointer(workspace.worktree)
         active = [run for run in runs if run.status is Status.ACTIVE]
-        alive = {run.id for run in active if _is_attended(workspace, journal, run)}
+        heard = {run.id: _last_heard(workspace, journal, run) for run in active}
     _prepare(workspace, root)
     last = pointed if any(run.id == pointed for run in runs) else runs[-1].id if runs else None
     entries, head = [], Repository(workspace.root).head()
     for run in runs:
-        around = _around(workspace, head, run.id in alive, trigger if run.id == pointed else None)
+        around = _around(workspace, head, heard.get(run.id), trigger if run.id == pointed else None)
         if _is_stale(shelf, run) or around.trigger:
             _write_run(shelf, run, around)
             written.runs[run.id] = run.seq
@@ -119,8 +120,10 @@ def _is_stale(shelf: Shelf, run: Run) -> bool:
     return any(not os.path.lexists(shelf.root / run.id / name) for name in ALWAYS)
 
 
-def _is_attended(workspace: Workspace, journal: Journal, run: Run) -> bool:
-    return any(not is_silent(workspace, session) for session in attended(journal, run.id))
+def _last_heard(workspace: Workspace, journal: Journal, run: Run) -> datetime | None:
+    """The last action or auto-save of the processes that work on a run; None where none does."""
+    alive = [session for session in attended(journal, run.id) if not is_silent(workspace, session)]
+    return max((last_heard(workspace, session) for session in alive), default=None)
 
 
 def _cleaned(journal: Journal, worktree: str) -> set[str]:
@@ -135,12 +138,12 @@ def _prepare(workspace: Workspace, root: Path) -> None:
         files.write(root / ".gitignore", b"*\n", SHARED, workspace.root)
 
 
-def _around(workspace: Workspace, head: Head, alive: bool, trigger: str | None) -> Around:
+def _around(workspace: Workspace, head: Head, heard: datetime | None, trigger: str | None) -> Around:
     return Around(
         now=workspace.clock.now(),
         branch=path_text(head.branch) if head.branch else None,
         commit=head.commit,
-        attended=alive,
+        heard=heard,
         interval=workspace.settings.number("save.interval"),
         auto_resume=workspace.settings.values["recovery.auto_resume"].value == "on",
         trigger=trigger,

@@ -95,10 +95,10 @@ def _save(workspace: Workspace, session: Session) -> None:
     """What happened meanwhile is taken in, and the faces are written. Trouble must not end what is supervised."""
     try:
         with files.os_errors():
+            give_sign(workspace, session.id)
             catch_up(workspace)
             if has_team(workspace):
                 show_team(workspace, trigger="auto")
-            give_sign(workspace, session.id)
     except HoldfastError as error:
         workspace.warn(f"could not save: {error.message}")
 
