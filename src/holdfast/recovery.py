@@ -46,10 +46,12 @@ def reason_of(run: Run) -> str | None:
     """Why a run does not go on, in one of the document's four words; None where somebody put it to rest."""
     if run.status is Status.INTERRUPTED:
         evidence = run.evidence or ""
+        if evidence.startswith(f"{DISCONNECT}:"):
+            return DISCONNECT
         if told := next((word for word in (DISCONNECT, ERROR) if f"files say {word}" in evidence), None):
             return told
         return TIMEOUT if any(word in evidence for word in ELSEWHERE) else CRASH
-    if run.status is Status.PAUSED and DISCONNECT in (run.status_reason or ""):
+    if run.status is Status.PAUSED and DISCONNECT in (run.status_reason or ""):  # as earlier versions recorded it
         return DISCONNECT
     if any(step.status == "failed" for step in run.steps):
         return ERROR

@@ -166,10 +166,8 @@ def test_g20_a_number_that_is_no_row_is_never_a_part_of_something_else(team: Tea
         holdfast.command(team.project, "*resume:77777")
 
 
-@pytest.mark.defect("the auto-save of a Go Team run left the registry's time as it was, so that others took it for dead")
-def test_each_auto_save_updates_the_registry_and_no_later_command_sets_it_back(
-    team: Team, clock: TickingClock
-) -> None:
+@pytest.mark.defect("the auto-save of a Go Team run left the registry's time as it was, so others took it for dead")
+def test_each_auto_save_updates_the_registry_and_no_later_command_sets_it_back(team: Team, clock: TickingClock) -> None:
     with a_process() as child:
         started = holdfast.start(team.project, "topic", layout="go-team", pid=child.pid)
         assert started.session is not None

@@ -91,6 +91,7 @@ def test_g8_an_active_run_is_resumable_only_when_nobody_alive_has_it(team: Team)
         (Status.INTERRUPTED, "its command was ended by SIGKILL", None, "crash"),
         (Status.INTERRUPTED, "process 7 runs on another machine, far, and is silent", None, "timeout"),
         (Status.INTERRUPTED, "its files say disconnect", None, "disconnect"),
+        (Status.INTERRUPTED, "disconnect: its command was ended by SIGHUP", None, "disconnect"),
         (Status.PAUSED, None, "disconnect (SIGHUP)", "disconnect"),
         (Status.PAUSED, None, "Ctrl-C (SIGINT)", None),
         (Status.ACTIVE, None, None, None),

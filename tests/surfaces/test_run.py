@@ -125,7 +125,7 @@ def test_ctrl_d_ends_it_as_it_ends_the_bare_command(repository: Path) -> None:
     [
         (signal.SIGINT, Status.PAUSED, "Ctrl-C"),
         (signal.SIGTERM, Status.PAUSED, "asked to end"),
-        (signal.SIGHUP, Status.PAUSED, "disconnect"),
+        (signal.SIGHUP, Status.INTERRUPTED, "disconnect"),
         (signal.SIGKILL, Status.INTERRUPTED, "SIGKILL"),
         (signal.SIGSEGV, Status.INTERRUPTED, "SIGSEGV"),
     ],
@@ -221,16 +221,18 @@ def test_the_files_of_a_team_are_saved_from_time_to_time(repository: Path) -> No
         assert terminal.finish() == 0
 
 
-def test_a_disconnect_pauses_a_team_run_with_its_reason(repository: Path) -> None:
+@pytest.mark.defect("a lost connection or a closed window paused the run, as if the user had decided it")
+def test_a_disconnect_interrupts_a_team_run_with_its_reason(repository: Path) -> None:
     with holdfast.open(repository) as workspace:
         run = holdfast.start(workspace, "topic", layout="go-team").run.id
     script = "import os, signal; open('half.go', 'w').write('x'); os.kill(os.getpid(), signal.SIGHUP)"
     Command.run("run", "--", sys.executable, "-c", script, directory=repository)
     found = (repository / "checkpoints" / run / "recovery.json").read_text()
     assert '"interrupt_reason": "disconnect"' in found
+    assert run_of(repository).status is Status.INTERRUPTED
     with holdfast.open(repository) as workspace:
         made = holdfast.checkpoints(workspace).checkpoints[0]
-    assert (made.kind, made.changed) == ("paused", ["half.go"])
+    assert (made.kind, made.changed) == ("interrupted", ["half.go"])
 
 
 def test_g31_what_a_killed_command_left_is_kept(repository: Path) -> None:

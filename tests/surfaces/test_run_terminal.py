@@ -152,7 +152,7 @@ def test_a_closed_window_is_a_disconnect(repository: Path) -> None:
         terminal.close_window()
         terminal.process.wait(PATIENCE)
     found = run_of(repository)
-    assert (found.status, found.status_reason) == (Status.PAUSED, "disconnect (SIGHUP)")
+    assert (found.status, found.evidence) == (Status.INTERRUPTED, "disconnect: its command was ended by SIGHUP")
     assert '"interrupt_reason": "disconnect"' in (repository / "checkpoints" / run / "recovery.json").read_text()
 
 

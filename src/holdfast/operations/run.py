@@ -18,6 +18,7 @@ from holdfast.journal import Journal
 from holdfast.keeping import keep_if_changed
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Draft, Run, Session, Status
+from holdfast.recovery import DISCONNECT
 from holdfast.settling import settle
 from holdfast.supervision.child import Ended, check_command
 from holdfast.supervision.supervisor import supervise
@@ -25,7 +26,8 @@ from holdfast.text import one_line, path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
-ON_PURPOSE = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "it was asked to end", signal.SIGHUP: "disconnect"}
+ON_PURPOSE = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "it was asked to end"}
+HUNG_UP = signal.SIGHUP  # the terminal was closed or the connection was lost: no decision of the user
 
 
 class Ran(Struct):
@@ -48,8 +50,8 @@ def run(
 ) -> Ran:
     """Run a command in the user's terminal, on a run: the one that is meant, or a new one.
 
-    What it leaves is saved from time to time. Any exit code leaves the run as it is; death by a signal that somebody
-    sends on purpose pauses it, any other interrupts it.
+    What it leaves is saved from time to time. Any exit code leaves the run as it is. SIGINT and SIGTERM are sent on
+    purpose and pause it; any other signal that ends the command interrupts it, a closed terminal too.
     """
     words = list(command)
     if not words:
@@ -92,15 +94,19 @@ def _run_for(workspace: Workspace, journal: Journal, words: list[str], name: str
 
 
 def _save(workspace: Workspace, session: Session) -> None:
-    """What happened meanwhile is taken in, and the faces are written. Trouble must not end what is supervised."""
-    try:
-        with files.os_errors():
-            give_sign(workspace, session.id)
-            catch_up(workspace)
-            if has_team(workspace):
-                show_team(workspace, trigger="auto")
-    except HoldfastError as error:
-        workspace.warn(f"could not save: {error.message}")
+    """Give a sign of life, ingest what happened meanwhile, and write the faces. Trouble must not end the command."""
+    for work in (lambda: give_sign(workspace, session.id), lambda: _save_faces(workspace)):
+        try:
+            with files.os_errors():
+                work()
+        except HoldfastError as error:
+            workspace.warn(f"could not save: {error.message}")
+
+
+def _save_faces(workspace: Workspace) -> None:
+    catch_up(workspace)
+    if has_team(workspace):
+        show_team(workspace, trigger="auto")
 
 
 def _judge(workspace: Workspace, session: Session, words: list[str], ended: Ended) -> Ran:
@@ -136,4 +142,6 @@ def _settle(journal: Journal, run: Run, session: Session, ended: Ended, number: 
     if number in ON_PURPOSE:
         journal.append(run.id, history.status_draft(Move.PAUSE, f"{ON_PURPOSE[number]} ({number.name})"))
     else:
-        journal.append(run.id, history.status_draft(Move.INTERRUPT, evidence=f"its command was ended by {number.name}"))
+        evidence = f"its command was ended by {number.name}"
+        evidence = f"{DISCONNECT}: {evidence}" if number == HUNG_UP else evidence
+        journal.append(run.id, history.status_draft(Move.INTERRUPT, evidence=evidence))
