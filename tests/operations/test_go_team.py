@@ -541,3 +541,30 @@ def test_the_events_of_a_team_are_in_the_journal(team: Team) -> None:
     team.work("init")
     assert kinds_of(team.project) == ["run.started", "step.planned", "action.taken", "step.completed", "step.kept"]
     assert json.dumps(team.registry())
+
+
+@pytest.mark.defect("a misspelt step of a Go Team run became a new step with the number 6x")
+@pytest.mark.parametrize("act", ["start", "complete", "fail"])
+def test_an_unknown_step_is_refused_with_the_nearest_name_unless_it_is_new(team: Team, act: str) -> None:
+    run = team.begin().id
+    acts = {
+        "start": holdfast.start_step,
+        "complete": holdfast.complete_step,
+        "fail": lambda *given, **options: holdfast.fail_step(*given, error="red", **options),
+    }
+    with pytest.raises(holdfast.NotFound, match='no step "implmentation"') as refused:
+        acts[act](team.project, "implmentation")
+    assert "did you mean `implementation`?" in refused.value.hints
+    assert [step.name for step in run_of(team.project, run).steps if not step.planned] == []
+    for word in ("12", "7c"):
+        with pytest.raises(holdfast.NotFound):
+            acts[act](team.project, word)
+    assert acts[act](team.project, "deployment", new=True).step.name == "deployment"
+    assert acts[act](team.project, "deployment").step.name == "deployment", "it is known from then on"
+
+
+def test_the_review_step_is_also_known_by_the_name_of_its_file(team: Team) -> None:
+    team.begin()
+    for word in ("review-loop", "step-06-review-loop", "6"):
+        assert holdfast.start_step(team.project, word).step.name == "review"
+    assert team.entry()["current_step"] == 6

@@ -14,6 +14,7 @@ from holdfast.text import one_line
 from holdfast.workspace import Workspace
 
 NAME = click.argument("name")
+NEW = click.option("--new", is_flag=True, help="Add the step to a Go Team run that has none of this name.")
 
 
 @click.group(cls=VerbGroup, example="holdfast step start testing --agent test-agent", no_args_is_help=True)
@@ -24,18 +25,20 @@ def step() -> None:
 @verb("holdfast step start testing --agent test-agent", "start", step)
 @NAME
 @click.option("--agent", metavar="A", help="Who works on it.")
+@NEW
 @run_option
-def start(workspace: Workspace, name: str, agent: str | None, run: str | None) -> Said:
-    """Begin a step, or begin it again. One that nobody planned is added."""
-    return _said(stepping.start_step(workspace, name, agent=agent, run=run))
+def start(workspace: Workspace, name: str, agent: str | None, new: bool, run: str | None) -> Said:
+    """Begin a step, or begin it again. One that nobody planned is added; in a Go Team run only with --new."""
+    return _said(stepping.start_step(workspace, name, agent=agent, run=run, new=new))
 
 
 @verb("holdfast step complete testing", "complete", step)
 @NAME
+@NEW
 @run_option
-def complete(workspace: Workspace, name: str, run: str | None) -> Said:
+def complete(workspace: Workspace, name: str, new: bool, run: str | None) -> Said:
     """Complete a step, also one that was never begun. The last one of a plan completes the run."""
-    found = stepping.complete_step(workspace, name, run=run)
+    found = stepping.complete_step(workspace, name, run=run, new=new)
     said = _said(found)
     if found.completed and found.checkpoint:
         with workspace.reading() as journal:
@@ -47,10 +50,11 @@ def complete(workspace: Workspace, name: str, run: str | None) -> Said:
 @verb('holdfast step fail testing --error "two tests are red"', "fail", step)
 @NAME
 @click.option("--error", metavar="TEXT", required=True, help="What went wrong.")
+@NEW
 @run_option
-def fail(workspace: Workspace, name: str, error: str, run: str | None) -> Said:
+def fail(workspace: Workspace, name: str, error: str, new: bool, run: str | None) -> Said:
     """Say that a step failed, and why. The run goes on."""
-    return _said(stepping.fail_step(workspace, name, error=error, run=run))
+    return _said(stepping.fail_step(workspace, name, error=error, run=run, new=new))
 
 
 @verb("holdfast step list", "list", step)

@@ -58,6 +58,8 @@ def meant(run: Run, word: str) -> Meant:
     names = [step.name for step in planned(run)]
     if found := FILE.fullmatch(word):
         word = found[1]
+    if word == f"{LOOP}-loop" and LOOP in names:  # as the file of the step is called
+        word = LOOP
     if word in names:
         return Meant(word, word)
     if found := NUMBERED.fullmatch(word):
@@ -72,6 +74,11 @@ def meant(run: Run, word: str) -> Meant:
     if word.endswith(FINAL) and word.removesuffix(FINAL) in names:
         return Meant(word.removesuffix(FINAL), word)
     return Meant(word, word)
+
+
+def known_steps(run: Run) -> list[str]:
+    """The names of the steps that a run has or may have without being told: its own, and those between the nine."""
+    return list(dict.fromkeys([*(step.name for step in run.steps), *BETWEEN.values()]))
 
 
 def number_of(run: Run, name: str) -> str:

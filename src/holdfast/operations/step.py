@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from holdfast import choosing, steps
-from holdfast.errors import WrongUsage
+from holdfast.errors import NotFound, WrongUsage
 from holdfast.goteam import teamwork
 from holdfast.goteam.teamwork import LAYOUT, Meant
 from holdfast.journal import Journal
@@ -13,6 +13,7 @@ from holdfast.lifecycle import Move, transition
 from holdfast.model import Body, Draft, Run, Step
 from holdfast.owning import refuse_owned
 from holdfast.settling import settle
+from holdfast.text import one_line
 from holdfast.verbs import verb
 from holdfast.wording import checked
 from holdfast.workspace import Workspace
@@ -32,21 +33,23 @@ class StepsListed(Struct):
 
 
 @verb
-def start_step(workspace: Workspace, name: str, *, agent: str | None = None, run: str | None = None) -> Stepped:
-    """Begin a step, or begin it again. A step that nobody planned is added."""
+def start_step(
+    workspace: Workspace, name: str, *, agent: str | None = None, run: str | None = None, new: bool = False
+) -> Stepped:
+    """Begin a step, or begin it again. A step that nobody planned is added; in a Go Team run only if it is `new`."""
     name = steps.checked_name(name)
     if agent is not None:
         checked(agent, "agent", steps.NAME_LIMIT)
     with workspace.writing() as journal:
         found = choosing.get_run(workspace, journal, run)
-        name = _meant(found, name).step
+        name = _meant(found, name, new).step
         before = steps.find_step(found, name)
         same = before is not None and before.status == steps.ACTIVE and agent in (None, before.agent)
         return _told(journal, found, "step.started", {"name": name, "agent": agent}, same)
 
 
 @verb
-def complete_step(workspace: Workspace, name: str, *, run: str | None = None) -> Stepped:
+def complete_step(workspace: Workspace, name: str, *, run: str | None = None, new: bool = False) -> Stepped:
     """Complete a step, also one that was never begun. Where it is the last of a plan, the run is completed.
 
     In a Go Team run each completed step, and each turn of its review loop, is kept as a checkpoint.
@@ -54,7 +57,7 @@ def complete_step(workspace: Workspace, name: str, *, run: str | None = None) ->
     name = steps.checked_name(name)
     with workspace.writing() as journal:
         found = choosing.get_run(workspace, journal, run, ended_too=True)
-        meant = _meant(found, name)
+        meant = _meant(found, name, new)
         before = steps.find_step(found, meant.step)
         same = before is not None and before.status == steps.COMPLETED and _is_kept(found, meant)
         kind = "step.completed" if meant.completes else "step.started"
@@ -68,8 +71,20 @@ def complete_step(workspace: Workspace, name: str, *, run: str | None = None) ->
     return result
 
 
-def _meant(run: Run, name: str) -> Meant:
-    return teamwork.meant(run, name) if run.layout == LAYOUT else Meant(name, name)
+def _meant(run: Run, name: str, new: bool) -> Meant:
+    """The step that is meant. In a Go Team run, where steps have numbers, an unknown one is refused unless it is new."""
+    if run.layout != LAYOUT:
+        return Meant(name, name)
+    meant, known = teamwork.meant(run, name), teamwork.known_steps(run)
+    if meant.step in known or new:
+        return meant
+    from difflib import get_close_matches
+
+    near = get_close_matches(meant.step.lower(), known, 1)
+    hints = [f"did you mean `{near[0]}`?"] if near else []
+    hints += ["`--new` adds a step of this name", "`holdfast step list` shows the steps"]
+    facts = [("run", run.id), ("steps", ", ".join(one_line(step, 60) for step in known))]
+    raise NotFound(f'There is no step "{one_line(name, 60)}" in this run', facts, hints)
 
 
 def _is_kept(run: Run, meant: Meant) -> bool:
@@ -92,13 +107,13 @@ def _keep(workspace: Workspace, run: str, meant: Meant) -> str:
 
 
 @verb
-def fail_step(workspace: Workspace, name: str, *, error: str, run: str | None = None) -> Stepped:
+def fail_step(workspace: Workspace, name: str, *, error: str, run: str | None = None, new: bool = False) -> Stepped:
     """Say that a step failed, and why. The run goes on; `holdfast fail` ends it."""
     name = steps.checked_name(name)
     checked(error, "error")
     with workspace.writing() as journal:
         found = choosing.get_run(workspace, journal, run)
-        name = _meant(found, name).step
+        name = _meant(found, name, new).step
         before = steps.find_step(found, name)
         same = before is not None and before.status == steps.FAILED
         return _told(journal, found, "step.failed", {"name": name, "error": error}, same)
