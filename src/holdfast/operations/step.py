@@ -72,7 +72,7 @@ def complete_step(workspace: Workspace, name: str, *, run: str | None = None, ne
 
 
 def _meant(run: Run, name: str, new: bool) -> Meant:
-    """The step that is meant. In a Go Team run, where steps have numbers, an unknown one is refused unless it is new."""
+    """The step that is meant. A Go Team run, whose steps have numbers, refuses an unknown one that is not new."""
     if run.layout != LAYOUT:
         return Meant(name, name)
     meant, known = teamwork.meant(run, name), teamwork.known_steps(run)
