@@ -81,6 +81,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.user_properties.append(("promise", (numbers, tier)))
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost, so that it prints after the list of skipped tests
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterator[None]:
+    """Print the number of skipped proofs as the last line before pytest's own."""
+    yield
+    skipped = [str(report.longrepr) for report in terminalreporter.stats.get(SKIPPED, [])]
+    terminalreporter.write_line(f"proofs skipped: {sum('NOT PROVED' in reason for reason in skipped)}")
+
+
 _running: list[pytest.Item] = []
 
 

@@ -66,6 +66,19 @@ def run(suite: Path, *arguments: str) -> dict[str, Any]:
     return {name.partition("::")[2]: row for name, row in rows.items()}
 
 
+@pytest.mark.defect("The number of proofs that were skipped stood nowhere in the output of the tests")
+@pytest.mark.parametrize(("chosen", "count"), [("test_skipped or test_unmarked", 1), ("counted", 0)])
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_the_number_of_skipped_proofs_is_the_last_line_before_the_closing_one(
+    suite: Path, processes: str, chosen: str, count: int
+) -> None:
+    command = [sys.executable, "-m", "pytest", "-ra", "-p", "tests.promises", "-k", chosen, "--numprocesses", processes]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=suite, env=environment, capture_output=True, text=True, check=False)
+    *_, said, closing = done.stdout.splitlines()
+    assert (said, closing[:3]) == (f"proofs skipped: {count}", "==="), done.stdout
+
+
 def test_a_report_has_a_row_for_every_marked_test_and_runs_complete_each_other(suite: Path) -> None:
     first = run(suite, "-m", "not long and not hours", "--numprocesses=1")
     assert {name: (row["promises"], row["tier"], row["outcome"], row["seed"]) for name, row in first.items()} == {
