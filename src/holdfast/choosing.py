@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
@@ -20,7 +20,7 @@ from holdfast.model import OPEN, Checkpoint, Draft, Run, Session
 from holdfast.packing import UNREADABLE
 from holdfast.rows import checkpoint_of
 from holdfast.stores.protocol import RunQuery
-from holdfast.text import one_line, path_text
+from holdfast.text import count, one_line, path_text
 from holdfast.workspace import Workspace
 
 SHOWN = 10
@@ -88,7 +88,7 @@ def find_by_name(workspace: Workspace, journal: Journal, name: str) -> Run:
     if len(found) > 1:
         raise several(f'Several runs fit "{one_line(name, 40)}"', [journal.get_run(id) for id in found])
     if not found:
-        raise _not_found("run", name, _near(name, journal), "`holdfast runs` lists them")
+        raise _not_found(workspace, "run", name, _near(name, journal))
     return journal.get_run(found[0])
 
 
@@ -102,7 +102,7 @@ def get_session(workspace: Workspace, journal: Journal, name: str) -> Session:
             ["give more letters of one"],
         )
     if session is None:
-        raise _not_found("session", name, [], "`holdfast sessions` lists them")
+        raise _not_found(workspace, "session", name)
     return session
 
 
@@ -110,7 +110,7 @@ def get_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkpo
     """By id, the row last listed, its name (the newest of that name, here first), or a unique part of its id."""
     if found := find_checkpoint(workspace, journal, name):
         return found
-    raise _not_found("checkpoint", name, [], "`holdfast checkpoints` lists them")
+    raise _not_found(workspace, "checkpoint", name)
 
 
 def count_back(workspace: Workspace, journal: Journal, name: str) -> Checkpoint:
@@ -119,7 +119,7 @@ def count_back(workspace: Workspace, journal: Journal, name: str) -> Checkpoint:
         return get_checkpoint(workspace, journal, name)
     newest = list(journal.list_checkpoints(workspace.worktree, limit=max(1, int(name))))
     if not 0 < int(name) <= len(newest):
-        raise _not_found("checkpoint", name, [], "`holdfast checkpoints` lists them")
+        raise _not_found(workspace, "checkpoint", name)
     return newest[-1]
 
 
@@ -308,6 +308,12 @@ def _near(name: str, journal: Journal) -> list[str]:
     return get_close_matches(one_line(name, 60), [run.id for run in newest], 1, 0.8)
 
 
-def _not_found(noun: str, name: str, near: list[str], hint: str) -> NotFound:
+def _not_found(workspace: Workspace, noun: str, name: str, near: Sequence[str] = ()) -> NotFound:
+    hint = f"`holdfast {noun}s` lists them"
+    rows = len(listed(workspace, noun)) if _is_row(name) else 0
+    if rows and 0 < int(name) <= rows:
+        return NotFound(f"The {noun} in row {int(name)} of the last list was removed", [], [hint])
+    if rows:
+        return NotFound(f"There is no {noun} {int(name)}: the last list had {count(rows, 'row')}", [], [hint])
     hints = [f"did you mean `{near[0]}`?"] if near else []
     return NotFound(f'There is no {noun} "{one_line(name, 60)}"', [], [*hints, hint])

@@ -186,3 +186,38 @@ def test_tidy_says_why_checkpoints_stay(held: Workspace) -> None:
     said = say(held, "tidy", "--most", "1", "--dry-run").ok().err
     assert "Stay whatever the numbers say: " in said
     assert "1 pinned" in said
+
+
+@pytest.mark.defect("`checkpoint list` made a checkpoint with the name `list`")
+@pytest.mark.parametrize("name", ["list", "show", "diff", "delete", "validate", "export"])
+def test_a_command_of_checkpoints_is_no_name_for_one(held: Workspace, name: str) -> None:
+    done = say(held, "checkpoint", name)
+    assert (done.code, done.out) == (WrongUsage.code, "")
+    assert f"`holdfast checkpoints {name}`" in done.err
+    assert holdfast.checkpoints(held).checkpoints == []
+
+
+@pytest.mark.defect("After a list of 2 rows, `diff 3` said only that there is no checkpoint 3")
+def test_a_number_beyond_the_last_list_is_answered_with_its_length(held: Workspace) -> None:
+    holdfast.start(held, "goal")
+    assert 'There is no checkpoint "3"' in say(held, "diff", "3").err
+    take(held)
+    say(held, "checkpoints").ok()
+    assert "There is no checkpoint 2: the last list had 1 row\n" in say(held, "diff", "2").err
+    put(held.root, {"a.txt": "x"})
+    take(held)
+    say(held, "checkpoints").ok()
+    for command in (("diff", "3"), ("restore", "3"), ("rollback", "003", "--yes"), ("show", "3"), ("diff", "0")):
+        done = say(held, *command)
+        assert done.code == NotFound.code
+        assert f"There is no checkpoint {int(command[1])}: the last list had 2 rows\n" in done.err
+        assert "`holdfast checkpoints` lists them" in done.err
+
+
+def test_a_number_beyond_the_last_list_of_runs_and_sessions_is_answered_with_its_length(held: Workspace) -> None:
+    run = holdfast.start(held, "goal").run.id
+    say(held, "runs").ok()
+    assert "There is no run 2: the last list had 1 row\n" in say(held, "switch", "2").err
+    holdfast.join(held, run)
+    say(held, "sessions").ok()
+    assert "There is no session 2: the last list had 1 row\n" in say(held, "leave", "2").err

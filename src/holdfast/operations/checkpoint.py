@@ -21,6 +21,7 @@ from holdfast.worktree.looking import Scan
 from holdfast.worktree.shadow import Shadow
 
 SHOWN = 20
+ACTS = ("list", "show", "diff", "delete", "validate", "export")  # of `holdfast checkpoints`
 KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a device", stat.S_IFCHR: "a device"}
 
 
@@ -68,6 +69,9 @@ def checkpoint(
 
 def _refuse_misleading(name: str) -> None:
     """A name that would be read as something else could never be used."""
+    if name in ACTS:
+        message = f"`{name}` is a command of `holdfast checkpoints`, not a name for a checkpoint"
+        raise WrongUsage(message, [], [f"`holdfast checkpoints {name}`", "`holdfast checkpoint before-refactoring`"])
     reason = None
     if name.startswith(("cp-", "run-", "ses-")):
         reason = "looks like an id"
