@@ -98,3 +98,16 @@ def test_a_diff_on_a_terminal_is_in_colour(
     _, text = on_a_terminal("diff", made, directory=repository)
     for line in ("\x1b[1m--- a/one\x1b[0m", "\x1b[1;31m--- then\x1b[0m", "\x1b[32m+++ now\x1b[0m"):
         assert line in text
+
+
+@pytest.mark.defect("Scripts that pass `--yes` everywhere failed at undo, redo and repair")
+def test_undo_redo_and_repair_take_yes_as_all_other_ways_back_do(repository: Path, cli: Callable[..., Command]) -> None:
+    (repository / "a").write_text("then")
+    made = cli("checkpoint").ok().out.strip()
+    (repository / "a").write_text("now")
+    cli("restore", made, "--yes").ok()
+    cli("undo", "--yes").ok()
+    assert (repository / "a").read_text() == "now"
+    cli("redo", "--yes").ok()
+    assert (repository / "a").read_text() == "then"
+    cli("repair", "--yes").ok()

@@ -240,3 +240,11 @@ def test_what_switched_it_off_is_what_switches_it_on(
         assert "off here" in shown
         assert "`holdfast on`" not in shown, "that would not help: the environment says it"
         assert "HOLDFAST" in shown
+
+
+@pytest.mark.defect("`search --help` said that `--run` means the current run by default, though all runs are searched")
+def test_the_help_of_a_filter_by_run_says_what_goes_without_it(say: Callable[..., Command]) -> None:
+    shown = " ".join(say("search", "--help").ok().out.split())
+    assert "--run RUN Only in this run; else in all runs." in shown
+    shown = " ".join(say("checkpoints", "--help").ok().out.split())
+    assert "--run RUN Only of this run; else of this worktree." in shown

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from holdfast import choosing
 from holdfast.cli import words
-from holdfast.cli.command import FEW, MANY, VerbCommand, ask, confirm, run_option, verb, yes_option
+from holdfast.cli.command import FEW, MANY, VerbCommand, ask, confirm, run_filter, run_option, verb, yes_option
 from holdfast.cli.outcome import Said, is_terminal
 from holdfast.cli.saying import coloured, make_checkpoint, preview, said_restored
 from holdfast.cli.words import ago
@@ -48,7 +48,7 @@ def checkpoint(workspace: Workspace, name: str | None, message: str | None, run:
 @click.option("--touching", metavar="PATH", help="Only those in which this file or directory changed.")
 @click.option("--asked", is_flag=True, help="Only those that somebody asked for.")
 @click.option("--all", "every", is_flag=True, help="Of all worktrees of the repository, also of removed ones.")
-@run_option
+@run_filter("Only of this run; else of this worktree. For `validate` and `export`: the run; else the current one.")
 @click.option("--limit", type=click.IntRange(1, 100_000), metavar="N", help="At most N rows.")
 def checkpoints(
     workspace: Workspace,
@@ -226,13 +226,15 @@ def rollback(workspace: Workspace, checkpoint: str, run: str | None, dry_run: bo
 
 
 @verb("holdfast undo")
-def undo(workspace: Workspace) -> Said:
+@yes_option
+def undo(workspace: Workspace, yes: bool) -> Said:
     """Take back the last restore: every byte and every mode."""
     return said_restored(restoring.undo(workspace))
 
 
 @verb("holdfast redo")
-def redo(workspace: Workspace) -> Said:
+@yes_option
+def redo(workspace: Workspace, yes: bool) -> Said:
     """Do again what `holdfast undo` took back."""
     return said_restored(restoring.redo(workspace))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 
-from holdfast.cli.command import complete_run, verb
+from holdfast.cli.command import complete_run, verb, yes_option
 from holdfast.cli.outcome import Said
 from holdfast.cli.sizing import megabytes
 from holdfast.cli.words import Line
@@ -58,7 +58,8 @@ def verify(workspace: Workspace, deep: bool) -> Said:
 @verb("holdfast repair")
 @click.argument("run", required=False, shell_complete=complete_run)
 @click.option("--keep", is_flag=True, help="Take the file as it is, though it was turned back.")
-def repair(workspace: Workspace, run: str | None, keep: bool) -> Said:
+@yes_option
+def repair(workspace: Workspace, run: str | None, keep: bool, yes: bool) -> Said:
     """Mend the store from what is left of it and from backups, then a run's damaged files of another system.
 
     A FABER run's come from their best copy, those of a Go Team run or the orchestrator from the journal. What is

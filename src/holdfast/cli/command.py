@@ -156,10 +156,13 @@ def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) ->
     return [CompletionItem(run.id, help=one_line(run.title, 60)) for run in found if incomplete in run.id]
 
 
+def run_filter(about: str) -> Callable[[F], F]:
+    """The option `--run` of a verb that takes all runs without it."""
+    return click.option("--run", metavar="RUN", shell_complete=complete_run, help=about)
+
+
 def run_option(function: F) -> F:
-    return click.option("--run", metavar="RUN", shell_complete=complete_run, help="The run; else the current one.")(
-        function
-    )
+    return run_filter("The run; else the current one.")(function)
 
 
 def pick_option(function: F) -> F:

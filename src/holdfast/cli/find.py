@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from holdfast.cli.command import moment, run_option, verb
+from holdfast.cli.command import moment, run_filter, verb
 from holdfast.cli.listing import said_found
 from holdfast.cli.outcome import Said
 from holdfast.narration import SORTS
@@ -23,7 +23,7 @@ from holdfast.workspace import Workspace
 @click.option("--tag", metavar="TAG", help="Only in runs with this tag.")
 @click.option("--since", metavar="WHEN", help="Happened since: 2026-11-01, or 3d, 12h, 30m.")
 @click.option("--until", metavar="WHEN", help="Happened before.")
-@run_option
+@run_filter("Only in this run; else in all runs.")
 @click.option("--newest", is_flag=True, help="The newest first, not the best.")
 @click.option("--limit", type=click.IntRange(1, 10_000), metavar="N", help="At most N events.")
 def search(
