@@ -248,3 +248,29 @@ def test_the_help_of_a_filter_by_run_says_what_goes_without_it(say: Callable[...
     assert "--run RUN Only in this run; else in all runs." in shown
     shown = " ".join(say("checkpoints", "--help").ok().out.split())
     assert "--run RUN Only of this run; else of this worktree." in shown
+
+
+@pytest.mark.defect(
+    "Suggestions for mistyped words were far: `list` gave bisect, `--limt` also --quiet, `st` step alone"
+)
+@pytest.mark.parametrize(
+    ("mistyped", "meant"),
+    [
+        ("list", ["holdfast runs", "holdfast checkpoints", "holdfast sessions"]),
+        ("st", ["holdfast status", "holdfast start", "holdfast step"]),
+        ("statsu", ["holdfast status"]),
+        ("x", []),
+        ("runs --limt 3", ["holdfast runs --limit"]),
+        ("runs --lim 3", ["holdfast runs --limit"]),
+        ("log -x", []),
+        ("config st", ["holdfast config set"]),
+        ("checkpoints lst", ["list"]),
+        ("checkpoint show cp-1", ["holdfast checkpoints"]),
+        ("search x --kind decisoin", ["decision"]),
+    ],
+)
+def test_suggestions_for_typos_are_near(mistyped: str, meant: list[str], say: Callable[..., Command]) -> None:
+    done = say(*mistyped.split())
+    assert done.code == 2
+    assert [line.split("`")[1] for line in done.err.splitlines() if "did you mean" in line] == meant
+    assert "Did you mean" not in done.err

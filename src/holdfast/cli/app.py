@@ -10,8 +10,9 @@ import click
 
 from holdfast import __version__
 from holdfast.cli import outcome
-from holdfast.cli.verbs import DAILY, GROUPS, VERBS
+from holdfast.cli.verbs import DAILY, GROUPS, SYNONYMS, VERBS
 from holdfast.errors import DONE, WrongUsage
+from holdfast.suggesting import nearest
 from holdfast.text import one_line
 
 
@@ -33,9 +34,8 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in VERBS and not args[0].startswith("-"):
-            from difflib import get_close_matches
-
-            near = get_close_matches(args[0], VERBS, 2)
+            word = args[0].casefold()
+            near = SYNONYMS.get(word) or nearest(word, [*DAILY, *(name for name in VERBS if name not in DAILY)])
             hints = [f"did you mean `holdfast {name}`?" for name in near]
             raise WrongUsage(
                 f'There is no verb "{one_line(args[0], 40)}"', [], [*hints, "`holdfast --help` lists them"]
@@ -91,8 +91,30 @@ def invoke(arguments: list[str]) -> int:
 
 def _usage(error: click.UsageError) -> WrongUsage:
     path = error.ctx.command_path if error.ctx else "holdfast"
-    said = error.format_message().rstrip(".").replace("is not a valid integer range", "is not a whole number")
+    said = _message(error).rstrip(".").replace("is not a valid integer range", "is not a whole number")
     takes_run = error.ctx is not None and any("--run" in option.opts for option in error.ctx.command.params)
     is_extra = said.startswith("Got unexpected extra argument")
-    hints = [f"`{path} --run RUN` names a run"] if takes_run and is_extra else []
+    hints = [f"did you mean `{name}`?" for name in _near(error, path)]
+    if is_extra and path.removeprefix("holdfast ") + "s" in VERBS:
+        hints.append(f"did you mean `{path}s`?")
+    if takes_run and is_extra:
+        hints.append(f"`{path} --run RUN` names a run")
     return WrongUsage(said, [], [*hints, f"`{path} --help`"])
+
+
+def _message(error: click.UsageError) -> str:
+    """The error without click's own suggestions, which are not near."""
+    return error.message if getattr(error, "possibilities", None) else error.format_message()
+
+
+def _near(error: click.UsageError, path: str) -> list[str]:
+    """Options, subcommands or values that a mistyped one may stand for."""
+    command = error.ctx.command if error.ctx else None
+    if command and isinstance(error, click.NoSuchOption):
+        known = {option.lstrip("-"): option for param in command.params for option in param.opts}
+        return [f"{path} {known[name]}" for name in nearest(error.option_name.lstrip("-"), known)]
+    if isinstance(command, click.Group) and (word := getattr(error, "command_name", None)):
+        return [f"{path} {name}" for name in nearest(word, command.commands)]
+    if isinstance(error, click.BadParameter) and error.param and isinstance(error.param.type, click.Choice):
+        return nearest(error.message.partition("' is not one of")[0].lstrip("'"), map(str, error.param.type.choices))
+    return []

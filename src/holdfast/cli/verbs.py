@@ -16,6 +16,16 @@ GROUPS = {
     "setup": "Set up",
     "care": "Look after it",
 }
+SYNONYMS = {  # verbs of other programs
+    "list": ("runs", "checkpoints", "sessions"),
+    "ls": ("runs", "checkpoints", "sessions"),
+    "cp": ("checkpoint", "checkpoints"),
+    "new": ("start",),
+    "finish": ("complete",),
+    "revert": ("undo", "restore"),
+    "rm": ("delete",),
+    "remove": ("delete",),
+}
 
 
 class Verb(Struct, frozen=True):
