@@ -22,8 +22,20 @@ def headline(event: Event) -> str:
 
 def searchable(event: Event) -> str:
     """The words by which a run can be found through this event; empty for most."""
+    return "\n".join(_searched(event))
+
+
+def passage(event: Event) -> str:
+    """The same words for a reader, who sees where one text ends and the next begins."""
+    words = _searched(event)
+    if event.kind == "decision.made" and len(words) == 2:
+        return "{} (because {})".format(*words)
+    return " · ".join(words)
+
+
+def _searched(event: Event) -> list[str]:
     values = [event.body.get(key) for key in SEARCHED.get(event.kind, ())]
-    return "\n".join(word for value in values for word in _texts(value if isinstance(value, list) else [value]))
+    return [word for value in values for word in _texts(value if isinstance(value, list) else [value])]
 
 
 def _settling(word: str, body: Body) -> str:

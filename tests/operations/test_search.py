@@ -17,7 +17,7 @@ from tests.tools import Command, hook
 
 
 def sorts(found: Searched) -> list[str]:
-    return [hit.sort for hit in found.found]
+    return [hit.kind for hit in found.found]
 
 
 @pytest.fixture
@@ -46,15 +46,21 @@ def test_every_sort_of_event_is_found_and_what_matters_more_comes_first(told: Wo
     assert sorts(found).index("note") < sorts(found).index("prompt")
 
 
+@pytest.mark.defect("Search results ran a decision and its reason together, and JSON called `--kind` sort")
 def test_a_hit_says_where_it_stands_and_shows_the_words(told: Workspace) -> None:
     (hit,) = holdfast.search(told, "knife lemon").found
     run = holdfast.status(told).run
     assert run is not None
-    assert (hit.run, hit.title, hit.status, hit.sort) == (run.id, "Squeeze the lemon", "active", "decision")
-    assert hit.text == "Use a knife the lemon is hard"
+    assert (hit.run, hit.title, hit.status, hit.kind) == (run.id, "Squeeze the lemon", "active", "decision")
+    assert hit.text == "Use a knife (because the lemon is hard)"
     assert [hit.text[first:last] for first, last in hit.marks] == ["knife", "lemon"]
     (event,) = holdfast.log(told, after=hit.seq - 1, newest=None).events[:1]
     assert (event.kind, event.seq, event.time) == ("decision.made", hit.seq, hit.time)
+
+
+def test_the_texts_of_a_hit_are_apart_and_json_names_the_kind_as_the_option_does(told: Workspace) -> None:
+    (hit,) = Command.run("search", "src/lemon.py", "--kind", "action", "--json", directory=told.root).ok().json["found"]
+    assert (hit["kind"], hit["text"]) == ("action", "Cut it in two · src/lemon.py")
 
 
 FILTERS: list[tuple[str, dict[str, Any], list[str]]] = [
@@ -142,7 +148,7 @@ def test_nothing_hostile_is_found_in_a_form_that_acts(project: Workspace) -> Non
 
 
 def test_a_sort_that_is_not_there_is_refused(told: Workspace) -> None:
-    with pytest.raises(WrongUsage, match='no sort of event "fruit"'):
+    with pytest.raises(WrongUsage, match='no kind of event "fruit"'):
         holdfast.search(told, "lemon", kind=("fruit",))
 
 

@@ -15,7 +15,7 @@ from holdfast.workspace import Workspace
 @verb("holdfast search '\"exponential backoff\" retr*' --kind decision")
 @click.argument("text", nargs=-1, required=True)
 @click.option(
-    "--kind", multiple=True, type=click.Choice(list(SORTS)), help="Only events of this sort. Can be repeated."
+    "--kind", multiple=True, type=click.Choice(list(SORTS)), help="Only events of this kind. Can be repeated."
 )
 @click.option("--status", multiple=True, metavar="STATUS", help="Only in runs of this status, or `open`.")
 @click.option("--layout", multiple=True, metavar="LAYOUT", help="Only in runs of this layout.")

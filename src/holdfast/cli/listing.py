@@ -46,7 +46,7 @@ def _nothing(text: str) -> str:
 
 
 def _hit(hit: Found) -> Iterator[Line]:
-    yield ("dim", f"{hit.run} #{hit.seq}  {hit.sort}  {ago(hit.time)}  {one_line(hit.title, 60)}")
+    yield ("dim", f"{hit.run} #{hit.seq}  {hit.kind}  {ago(hit.time)}  {one_line(hit.title, 60)}")
     pieces, at = [("", "  ")], 0
     for first, last in hit.marks:
         pieces += [("", hit.text[at:first]), ("match", hit.text[first:last])]

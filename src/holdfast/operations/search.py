@@ -10,7 +10,7 @@ from holdfast import choosing, filtering, searching
 from holdfast.errors import WrongUsage
 from holdfast.journal import Journal
 from holdfast.model import Event, Run, Status
-from holdfast.narration import MERITS, SORT_OF, SORTS, searchable
+from holdfast.narration import MERITS, SORT_OF, SORTS, passage
 from holdfast.stores.protocol import Hit, HitQuery, RunQuery
 from holdfast.text import one_line, sound_text
 from holdfast.verbs import verb
@@ -25,7 +25,7 @@ class Found(Struct):
 
     run: str
     seq: int
-    sort: str  # `goal`, `decision`, `note`, `task`, `prompt`, `action` or `error`
+    kind: str  # `goal`, `decision`, `note`, `task`, `prompt`, `action` or `error`
     time: datetime
     title: str  # of the run
     status: Status  # of the run
@@ -69,7 +69,7 @@ def search(
                 labels=filtering.labels(agent, tag),
             ),
             run=choosing.find_by_name(workspace, journal, run).id if run else None,
-            kinds=frozenset(found for sort in kind for found in _kinds(sort)),
+            kinds=frozenset(found for word in kind for found in _kinds(word)),
             since=filtering.moment(since),
             until=filtering.moment(until),
             merits=None if newest else BY_MERIT,
@@ -80,17 +80,17 @@ def search(
     return Searched(workspace.hide(sound_text(text))[: searching.LONGEST], found, is_ranked)
 
 
-def _kinds(sort: str) -> tuple[str, ...]:
-    if sort not in SORTS:
+def _kinds(word: str) -> tuple[str, ...]:
+    if word not in SORTS:
         facts = [("known", ", ".join(SORTS))]
-        raise WrongUsage(f'There is no sort of event "{one_line(sort, 40)}"', facts, ["`holdfast search --help`"])
-    return SORTS[sort]
+        raise WrongUsage(f'There is no kind of event "{one_line(word, 40)}"', facts, ["`holdfast search --help`"])
+    return SORTS[word]
 
 
 def _told(workspace: Workspace, journal: Journal, hit: Hit, text: str) -> Found:
     run: Run = journal.get_run(hit.run)
     event: Event = next(journal.events(hit.run, after=hit.seq - 1, until=hit.seq))
-    words, title = workspace.hide([searchable(event), run.title])  # before they are cut: half of a secret is not known
+    words, title = workspace.hide([passage(event), run.title])  # before they are cut: half of a secret is not known
     piece = searching.excerpt(words, text, WIDTH)
-    sort = SORT_OF.get(event.kind, event.kind)
-    return Found(run.id, event.seq, sort, event.time, title, run.status, event.session, piece.text, piece.marks)
+    kind = SORT_OF.get(event.kind, event.kind)
+    return Found(run.id, event.seq, kind, event.time, title, run.status, event.session, piece.text, piece.marks)
