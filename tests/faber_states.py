@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 PLAN = "fractary-faber-7-add-a-login-20260107T155326"
 SUFFIX = "2026-01-07T15-57-54"
+HOST = os.uname().nodename
 RUN = f"{PLAN}-run-{SUFFIX}"
 PHASES = ("frame", "architect", "build", "evaluate", "release")
 RUNS, OLD_RUNS, OLDEST_RUNS = ".fractary/faber/runs", ".fractary/runs", ".fractary/plugins/faber/runs"
@@ -89,11 +91,11 @@ def a_schema_state(**over: Any) -> dict[str, Any]:
 
 
 def a_record(**over: Any) -> dict[str, Any]:
-    """A session that is open."""
+    """A session that is open, on this host."""
     return {
         "session_id": "claude-session-20260107-155946",
         "started_at": "2026-01-07T15:59:46Z",
-        "environment": {"hostname": "laptop", "platform": "Linux", "cwd": "/src/faber", "git_commit": "4d8a483"},
+        "environment": {"hostname": HOST, "platform": "Linux", "git_commit": "4d8a483"},
         "artifacts_loaded": ["workflow-state", "orchestration-protocol"],
         **over,
     }

@@ -78,6 +78,7 @@ def captures_environment(faber: Faber) -> None:
         "platform": "linux",
         "cwd": os.getcwd(),
         "git_commit": None,
+        "worktree": str(faber.root),
     }
 
 

@@ -344,3 +344,17 @@ def test_the_session_id_is_new_each_time(faber: Faber) -> None:
     ids = [faber.load(trigger="session_start").session.id or "" for _ in range(3)]
     assert len(set(ids)) == 3
     assert all(re.fullmatch(r"claude-session-\d{8}-\d{6}-[a-z0-9]{6}", id) for id in ids)
+
+
+def test_a_load_by_hand_on_another_host_opens_a_session_of_its_own(faber: Faber) -> None:
+    elsewhere = a_record(environment={"hostname": "dev-laptop", "cwd": "/home/dev/shop", "platform": "Linux"})
+    state = with_a_session()
+    state["sessions"]["session_history"] = [elsewhere]
+    faber.put(state)
+    loaded = faber.load()
+    assert (loaded.session.closed, loaded.session.closed_because) == (elsewhere["session_id"], "interrupted")
+    assert (faber.load().session.id, loaded.session.total) == (loaded.session.id, 2)
+    first, second = faber.records
+    assert (first["ended_at_inferred"], first["environment"]) == (True, elsewhere["environment"])
+    assert second["environment"]["worktree"] == str(faber.root)
+    assert (faber.save().seconds or 0) < 60

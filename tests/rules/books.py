@@ -6,10 +6,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from holdfast.faber.records import Book, Opening
+from tests.faber_states import HOST
 
 NOW = datetime(2026, 1, 7, 17, 0, 0, tzinfo=UTC)
 OPEN = "claude-session-20260107-155946"
-ENVIRONMENT = {"hostname": "here", "platform": "linux", "cwd": "/src", "git_commit": "abc1234"}
+ENVIRONMENT = {"hostname": HOST, "platform": "linux", "cwd": "/src", "git_commit": "abc1234"}
 
 
 def opening(minutes: float = 0, **over: Any) -> Opening:

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.faber.records import Book, record_ids
 from holdfast.stamps import stamp
-from tests.faber_states import a_record
+from tests.faber_states import HOST, a_record
 from tests.rules.books import ENVIRONMENT, NOW, OPEN, a_book, a_load, opening
 
 LATER = "2026-01-07T16:30:00Z"
@@ -58,7 +58,7 @@ def test_s23_s24_only_what_is_missing_in_an_environment_is_filled_in() -> None:
     book = a_book(a_record(environment={"platform": "Linux", "git_commit": None}))
     book.leave(opening(), "manual")
     assert book.history[0]["environment"] == {
-        "hostname": "here",
+        "hostname": HOST,
         "platform": "Linux",
         "cwd": "/src",
         "git_commit": None,

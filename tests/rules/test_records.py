@@ -42,6 +42,37 @@ def test_s5_an_open_record_is_gone_on_with_or_closed(over: dict[str, Any], close
     assert len(book.history) == book.sessions["total_sessions"] == (1 if closed is None else 2)
 
 
+HERE = {"hostname": "desk.example.org", "cwd": "/src/shop/lib", "git_commit": None}
+
+ORIGINS = [
+    ("the same", {"hostname": "desk", "cwd": "/src/shop/lib", "worktree": "/src/shop"}, False),
+    ("the same host in another network", {"hostname": "Desk.fritz.box", "worktree": "/src/shop"}, False),
+    ("a directory of the worktree", {"hostname": "desk", "cwd": "/src/shop/lib"}, False),
+    ("the worktree counts more than the directory", {"cwd": "/", "worktree": "/src/shop"}, False),
+    ("unknown", {}, False),
+    ("no object", "desk", False),
+    ("another host", {"hostname": "laptop", "cwd": "/src/shop", "worktree": "/src/shop"}, True),
+    ("another worktree", {"hostname": "desk", "cwd": "/src/shop", "worktree": "/src/shop/trees/two"}, True),
+    ("another directory", {"hostname": "desk", "cwd": "/src/shop2"}, True),
+]
+
+
+@pytest.mark.defect("a load on another host or in another worktree was booked to the record that the first one opened")
+@pytest.mark.parametrize("trigger", ["manual", "phase_start", "session_start", "compaction_detected"])
+@pytest.mark.parametrize(("origin", "closed"), [row[1:] for row in ORIGINS], ids=[row[0] for row in ORIGINS])
+def test_a_record_is_continued_only_on_the_host_and_worktree_that_opened_it(
+    origin: object, closed: bool, trigger: str
+) -> None:
+    book = a_book(a_record(agent_session_id="one", environment=origin))
+    entered = book.enter(opening(trigger=trigger, client="one", environment=HERE, worktree="/src/shop"))
+    if not closed:
+        assert entered.closed_because in (None, "compaction")
+        return
+    assert (entered.is_new, entered.closed_because) == (True, "interrupted")
+    assert book.history[0]["ended_at"] == "2026-01-07T15:59:46Z"
+    assert book.history[1]["environment"] == {**HERE, "worktree": "/src/shop"}
+
+
 @pytest.mark.parametrize("trigger", ["manual", "session_start", "phase_start", "compaction_detected"])
 @pytest.mark.parametrize("current", [OPEN, None])
 def test_s5_a_closed_record_is_never_reopened(trigger: str, current: str | None) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from holdfast.faber.origin import is_foreign
 from holdfast.stamps import moment, stamp
 from holdfast.text import one_line
 
@@ -36,6 +37,7 @@ class Opening(Struct, frozen=True):
     client: str | None = None  # the client's own name for its session
     source: str | None = None  # how the client's session began: startup, resume, clear, compact
     environment: State = {}
+    worktree: str = ""  # its root directory
     phase: str | None = None
     step: str | None = None
     completed: tuple[str, ...] = ()  # phases of the run
@@ -155,14 +157,15 @@ class Book:
         new: State = {"session_id": opening.id, "started_at": stamp(opening.now)}
         if opening.client:
             new["agent_session_id"] = opening.client
-        self.history.append({**new, "environment": dict(opening.environment), "artifacts_loaded": []})
+        environment = {**opening.environment, **({"worktree": opening.worktree} if opening.worktree else {})}
+        self.history.append({**new, "environment": environment, "artifacts_loaded": []})
         self.sessions["current_session_id"] = opening.id
         self._count()
         closed = _shown(record["session_id"]) if record is not None else None
         return Entered(opening.id, is_new=True, closed=closed, closed_because=reason)
 
     def _close(self, record: State, reason: str, opening: Opening) -> None:
-        """Close what somebody left open. Of a crash nobody knows the moment: the last sign of life is taken."""
+        """Close a record that was left open. Without a known end, the last sign of life is its end."""
         if reason == COMPACTION:
             record["ended_at"] = stamp(opening.now)
             self._compacted(opening)
@@ -281,7 +284,9 @@ class Book:
 
 
 def _reason_to_close(record: State, opening: Opening) -> str | None:
-    """Why an open record is not gone on with: it was another window's, or its context was compacted away."""
+    """Why an open record is not continued: it was another window's, or its context was compacted away."""
+    if is_foreign(record.get("environment"), opening.environment.get("hostname"), opening.worktree):
+        return INTERRUPTED
     if opening.trigger == CUT:
         return COMPACTION
     if opening.trigger != BEGINNING:

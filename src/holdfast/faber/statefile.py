@@ -19,7 +19,7 @@ from holdfast.faber.records import Book, Opening, State
 from holdfast.faces import Changed, Version, check_writable, read_face, with_members, write_face
 from holdfast.model import Draft
 from holdfast.repository import Repository
-from holdfast.text import one_line
+from holdfast.text import one_line, path_text
 from holdfast.workspace import Workspace
 
 ATTEMPTS = 3  # to write a file that somebody else writes too
@@ -49,6 +49,7 @@ def make_opening(workspace: Workspace, target: Target, trigger: str, client: Cli
         client=client.id,
         source=client.source,
         environment=environment(workspace, client),
+        worktree=path_text(workspace.root),
         phase=target.told.phase,
         step=target.told.step,
         completed=tuple(name for name, status in target.told.phases if status == "completed"),
