@@ -158,7 +158,7 @@ def _read(workspace: Workspace, run: str, path: Path, active: str | None) -> Fac
             known = journal.find_run(journal_id(run))
         if run == active or known is not None:
             name = _name(workspace, path)
-            way_out = f"`holdfast repair {shlex.quote(run)}` puts the best copy back"
+            way_out = error.remedy(f"`holdfast repair {shlex.quote(run)}` puts the best copy back")
             workspace.warn(f"{name} cannot be read: {error.why}; {way_out}")
         return None
 

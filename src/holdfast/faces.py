@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+import shlex
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -60,12 +61,25 @@ class Face(Version):
 
 
 class Unreadable(Damaged):
-    """A face that holds no JSON object. `why` is one line; `reason` is the same for all that are alike."""
+    """A file that holds no JSON object or cannot be read. `why` is one line; `reason` is one of a few fixed words."""
 
     def __init__(self, path: Path, reason: str, why: str) -> None:
         super().__init__(f"A file cannot be read: {why}", [("path", path_text(path))])
         self.reason = reason
         self.why = why
+        self.path = path
+
+    @property
+    def is_denied(self) -> bool:
+        return self.reason == "no permission"
+
+    def remedy(self, repair: str) -> str:
+        """The way out: `repair` for a damaged file; a file without read permission is not damaged."""
+        if not self.is_denied:
+            return repair
+        place = shlex.quote(path_text(self.path))
+        own = os.path.lexists(self.path) and os.lstat(self.path).st_uid == os.geteuid()
+        return f"`chmod u+r {place}` lets you read it" if own else f"`ls -l {place}` names its owner"
 
 
 class Changed(Busy):

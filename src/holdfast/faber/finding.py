@@ -86,6 +86,8 @@ def read_target(workspace: Workspace, run: str, absent: str, damaged: str) -> Ta
         face = read_face(path, root=workspace.root)
     except Unreadable as error:
         facts = [("Path", shown(workspace, path)), ("Error", error.why)]
+        if error.is_denied:
+            raise WorkflowError("No permission to read the state file", facts, [error.remedy("")]) from error
         raise WorkflowError(damaged, facts, _backup_steps(workspace, run, path)) from error
     named = face.value.get("run_id")
     if isinstance(named, str) and named and not _leads_to(workspace, named, path):

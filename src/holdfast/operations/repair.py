@@ -180,6 +180,12 @@ def _current(path: Path, root: Path) -> tuple[Face | None, str]:
     try:
         return read_face(path, root=root), ""
     except Unreadable as error:
+        if error.is_denied:
+            raise Refused(
+                "No permission to read the state file",
+                [("path", path_text(path)), ("because", error.why)],
+                [error.remedy("")],
+            ) from error
         return None, error.why
 
 

@@ -72,7 +72,8 @@ def _damaged_states(workspace: Workspace, journal: Journal) -> Iterator[Problem]
                 read_face(path, root=workspace.root)
         except Unreadable as error:
             where = path_text(path.relative_to(workspace.root))
-            yield Problem(where, f"{error.why}; `holdfast repair {shlex.quote(name)}` puts the best copy back")
+            way = error.remedy(f"`holdfast repair {shlex.quote(name)}` puts the best copy back")
+            yield Problem(where, f"{error.why}; {way}")
         except Damaged:  # the run that has it is named by itself
             continue
 
@@ -82,7 +83,8 @@ def _damaged_session(workspace: Workspace) -> Iterator[Problem]:
     try:
         read_session(workspace)
     except Unreadable as error:
-        yield Problem(SESSION, f"{error.why}; `holdfast repair` makes it anew, `holdfast continue` offers other ways")
+        way = error.remedy("`holdfast repair` makes it anew, `holdfast continue` offers other ways")
+        yield Problem(SESSION, f"{error.why}; {way}")
 
 
 def _check_checkpoints(workspace: Workspace, journal: Journal, deep: bool, result: Verified) -> None:

@@ -57,7 +57,7 @@ def read_session(workspace: Workspace) -> Face | None:
 def told(error: Unreadable | Incompatible) -> str:
     if isinstance(error, Incompatible):
         return f"{SESSION} is of another version and is left alone: {error}"
-    return f"{SESSION} cannot be read: {error.why}; `holdfast continue` offers what is left"
+    return f"{SESSION} cannot be read: {error.why}; {error.remedy('`holdfast continue` offers what is left')}"
 
 
 def name_of(session_id: str) -> str:
