@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from holdfast.fence import opened
 from tests.faber_states import ACTIVE, OLD_ACTIVE, RUN, a_state, put, put_state, with_a_session
 from tests.surfaces.fabers import STATE, workflow
 from tests.tools import Command
+from tests.world.places import humble
 
 Say = Callable[..., Command]
 
@@ -89,6 +92,84 @@ def test_a_required_artifact_that_cannot_be_loaded_stops(name: str, active: Path
         f"❌ ERROR: {message}\nArtifact: need\n{facts}\n\nRecovery:\n1. Check if path is correct in workflow config\n"
         "2. Check if artifact was created in earlier phase\n3. Run the phase that creates this artifact\n",
     )
+
+
+COMMANDS = {
+    "not allowed": (
+        {"type": "work_plugin", "command": "gh issue view {work_id}"},
+        "Command: gh issue view 7\nError: not run: a command that a project names runs only where you have allowed it",
+        "`holdfast trust` shows it and asks",
+    ),
+    "of the client": (
+        {"type": "skill", "command": "/fractary-work:issue-fetch {work_id}"},
+        "Command: /fractary-work:issue-fetch 7\n"
+        "Error: not run: it is a slash command of the client, and only the client can run it",
+        "Type /fractary-work:issue-fetch 7 in the client, which alone can run it",
+    ),
+}
+
+
+@pytest.mark.defect("a required command artifact that was not loaded was only a warning")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_required_command_that_was_not_run_stops_the_load(name: str, active: Path, say: Say, marked: None) -> None:
+    over, facts, step = COMMANDS[name]
+    put(active, "spec.md", "# The plan\n")
+    workflow(active, {"id": "issue", "required": True, **over}, {"id": "spec", "type": "markdown", "path": "spec.md"})
+    before = (active / STATE).read_bytes()
+    done = say("load")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == (
+        f"❌ ERROR: Required artifact was not loaded\nArtifact: issue\n{facts}\n\nRecovery:\n1. {step}\n"
+        "2. Load others only: `holdfast session-load --artifacts ID,ID`\n"
+        "3. Set required: false in the workflow config if the run can go on without it\n"
+    )
+    assert (active / STATE).read_bytes() == before
+    assert "✓ spec\n" in say("load", "--artifacts", "spec").ok().out
+
+
+@pytest.mark.defect('`load_strategy: "summary"` was ignored for files, and advised to a file that had it')
+def test_a_file_with_the_strategy_summary_is_loaded_as_its_summary(active: Path, say: Say) -> None:
+    lines = "# One\n" + "x" * 99 + "\n## Two\n"
+    put(active, "huge.md", lines * 15_000)
+    put(active, "large.json", json.dumps({"name": "x" * 150_000, "steps": []}))
+    put(active, "small.md", "# Small\n")
+    files = {"huge": "huge.md", "large": "large.json", "small": "small.md"}
+    common = {"required": True, "load_strategy": "summary"}
+    workflow(active, *({"id": id, "type": path.split(".")[1].replace("md", "markdown"), "path": path, **common}
+                       for id, path in files.items()))  # fmt: skip
+    dry = say("load", "--dry-run", "--json").ok().json["artifacts"]
+    done = say("load").ok()
+    assert "WARNING" not in done.err
+    assert "Artifacts loaded (3):\n" in done.out
+    number = f"{(lines * 15_000)[: 1024 * 1024].count(chr(10)):,}"
+    told = f"Not loaded whole: 1,695,000 bytes. Read the part that you need. Of the first {number} lines:\n"
+    assert told in done.out
+    assert "Its headings:\n  # One\n  ## Two\n" in done.out
+    assert "Its keys: name, steps\n" in done.out
+    assert "``` small small.md [0m]\n# Small\n```\n" in done.out
+    loaded = json.loads((active / STATE).read_bytes())["context_metadata"]["artifacts_in_context"]
+    assert {found["artifact_id"]: found["size_bytes"] for found in loaded} == {row["id"]: row["size"] for row in dry}
+    assert all(row["size"] < 1_000 for row in dry)
+
+
+@pytest.mark.defect(
+    "a FABER state file without read permission was reported as damaged, with advice to go back to a copy"
+)
+def test_a_state_that_may_not_be_read_is_told_as_that(active: Path) -> None:
+    def humbly(*arguments: str) -> str:
+        command = [*humble(), sys.executable, "-m", "holdfast", *arguments]
+        done = subprocess.run(command, cwd=active, capture_output=True, check=False, text=True)
+        assert (done.returncode == 0, done.stdout) == (False, "")
+        return done.stderr
+
+    path = active / STATE
+    path.chmod(0)
+    for verb in ("session-load", "session-save"):
+        told = humbly(verb)
+        assert "ERROR: No permission to read the state file\n" in told
+        assert f"Error: Permission is denied\n\nRecovery:\n1. `chmod u+r {path}` lets you read it\n" in told
+    assert "No permission to read the state file" in humbly("repair", RUN)
+    assert [name.name for name in path.parent.iterdir()] == ["state.json"]
 
 
 def test_a_state_that_cannot_be_written_is_an_error_with_the_way_out(repository: Path, say: Say, marked: None) -> None:

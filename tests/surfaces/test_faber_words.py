@@ -13,7 +13,7 @@ import pytest
 
 from holdfast.fence import opened
 from tests.faber_states import RUN, a_record, put, put_state, with_a_session
-from tests.surfaces.fabers import OPEN, SMALL, STATE
+from tests.surfaces.fabers import OPEN, SMALL, STATE, workflow
 from tests.tools import Command
 
 Say = Callable[..., Command]
@@ -115,7 +115,7 @@ Artifacts that would be loaded:
   ✓ workflow-state
     Type: json
     Path: .fractary/runs/{{run_id}}/state.json
-    Resolved: {STATE}
+    Resolved: PROJECT/{STATE}
     Required: yes
     Exists: yes
     Size: 0.2 KB
@@ -123,7 +123,7 @@ Artifacts that would be loaded:
   ✓ specification
     Type: markdown
     Path from state: artifacts.spec_path
-    Resolved: spec.md
+    Resolved: PROJECT/spec.md
     Condition: state.artifacts.spec_path != null
     Required: no
     Exists: yes
@@ -141,6 +141,7 @@ Artifacts that would be skipped:
   - frame-notes
     Type: directory
     Path: notes
+    Resolved: PROJECT/notes
     Condition: state.current_phase == 'frame'
     Required: no
     Exists: no
@@ -156,9 +157,23 @@ def test_a_dry_run_lists_everything_that_decides_and_writes_nothing(active: Path
     (active / "spec.md").write_text("x" * 12_800)
     before = (active / STATE).read_bytes()
     done = say("session-load", "--dry-run").ok()
-    assert (plain(done.out), done.err) == (DRY, "")
+    assert (plain(done.out), done.err) == (DRY.replace("PROJECT", str(active)), "")
     assert (active / STATE).read_bytes() == before
     assert sorted(path.name for path in (active / STATE).parent.iterdir()) == ["state.json"]
+
+
+@pytest.mark.defect("a dry run named resolved paths relative to the project, also those of files in FABER's plugin")
+def test_a_dry_run_names_the_file_in_the_plugin_in_full(active: Path, say: Say) -> None:
+    plugin = Path(os.environ["HOME"]) / ".claude/plugins/marketplaces/fractary-faber/plugins/faber"
+    put(plugin, "docs/workflow-orchestration-protocol.md", "# Protocol\n")
+    path = "plugins/faber/docs/workflow-orchestration-protocol.md"
+    workflow(active, {"id": "protocol", "type": "markdown", "path": path})
+    full = f"{plugin}/docs/workflow-orchestration-protocol.md"
+    told = say("session-load", "--dry-run").ok().out
+    assert f"    Path: {path}\n    Resolved: {full}\n    Required: no\n    Exists: yes\n" in told
+    assert f"protocol {full} " in say("session-load").ok().out
+    loaded = json.loads((active / STATE).read_bytes())["context_metadata"]["artifacts_in_context"]
+    assert [found["source"] for found in loaded] == [full]
 
 
 def test_a_previous_session_that_was_closed_is_named(repository: Path, say: Say) -> None:

@@ -14,8 +14,8 @@ from holdfast.faber.summarising import summary
 from holdfast.faber.workflows import plugin_root
 from holdfast.layouts import faber
 from holdfast.sources import find_source
-from holdfast.sources.protocol import Loaded, Unloadable, Wanted
-from holdfast.text import one_line
+from holdfast.sources.protocol import SUMMARY, Loaded, Source, Unloadable, Wanted
+from holdfast.text import one_line, path_text
 from holdfast.trusting import judge
 from holdfast.workspace import Workspace
 
@@ -60,11 +60,33 @@ class Fetching:
             report.exists, report.why = False, report.why or why
         else:
             found = source.look(wanted)
-            report.resolved, report.exists, report.size = found.shown or None, found.exists, found.size
+            report.resolved = self._absolute(wanted, found.shown)
+            report.exists, report.size = found.exists, found.size
             report.why = report.why or (found.why or "" if not found.exists else "")
+            if found.exists and _is_summarised(choice.artifact):
+                self._measure(report, source, wanted)
         if choice.load:
             self._foresee(report, budget, wanted)
         return report
+
+    def _measure(self, report: ArtifactReport, source: Source, wanted: Wanted) -> None:
+        """The size of the summary, which is what a load takes; that of a file needs a look into it."""
+        try:
+            report.size = len(self._summary(report.kind, source.load(wanted)).encode())
+        except Unloadable as error:
+            report.exists, report.why = not error.missing, error.why
+
+    def _summary(self, kind: str, loaded: Loaded) -> str:
+        """A text in short, unless it is short itself. Secrets go first: half of one is not recognised."""
+        text: str = self.workspace.hide(loaded.text)
+        short = summary(kind, text, None if loaded.whole else loaded.size)
+        return text if loaded.whole and len(text) <= len(short) else short
+
+    def _absolute(self, wanted: Wanted, shown: str) -> str | None:
+        """Where a path leads, in full: it may lie in the project or in FABER's plugin. A command stays as it is."""
+        if wanted.path is None or not shown:
+            return shown or None
+        return os.path.join(path_text(wanted.root), shown)
 
     def _foresee(self, report: ArtifactReport, budget: int, wanted: Wanted | None) -> None:
         """What would become of an artifact that was looked at, by the rules of a load."""
@@ -101,10 +123,32 @@ class Fetching:
             loaded = source.load(wanted)
         except Unloadable as error:
             return self._missing(report, error)
-        loaded.text = self.workspace.hide(loaded.text)
         if not loaded.ran:
+            self._refuse_required(report, wanted)
             report.why = wanted.why
+        if loaded.ran and _is_summarised(artifact):
+            loaded.text = self._summary(artifact.kind, loaded)
+            loaded.size = len(loaded.text.encode())
+        else:
+            loaded.text = self.workspace.hide(loaded.text)
+        if wanted.root != self.workspace.root:
+            loaded.source = self._absolute(wanted, loaded.source) or ""
         return self._take(report, loaded, budget)
+
+    def _refuse_required(self, report: ArtifactReport, wanted: Wanted) -> None:
+        """Stop a load that lacks a required command's output. A hook leaves an allowed command to the model."""
+        if not report.required or wanted.why == IN_A_HOOK:
+            return
+        step = wanted.hint or f"Type {one_line(report.resolved or '', 200)} in the client, which alone can run it"
+        raise WorkflowError(
+            "Required artifact was not loaded",
+            [("Artifact", report.id), ("Command", report.resolved or ""), ("Error", f"not run: {wanted.why}")],
+            [
+                step,
+                "Load others only: `holdfast session-load --artifacts ID,ID`",
+                "Set required: false in the workflow config if the run can go on without it",
+            ],
+        )
 
     def _take(self, report: ArtifactReport, loaded: Loaded, budget: int) -> ArtifactReport:
         report.resolved, report.size, report.exists = loaded.source, loaded.size, True
@@ -206,6 +250,11 @@ def _reported(choice: Choice) -> ArtifactReport:
     )
 
 
+def _is_summarised(artifact: Declared) -> bool:
+    """Whether a text is told in short. A directory's source does that itself."""
+    return artifact.strategy == SUMMARY and artifact.kind != "directory"
+
+
 def _what(error: Unloadable) -> str:
     if error.size is not None:
         return "Large artifact was left out"
@@ -223,11 +272,14 @@ def _no_room(size: int, budget: int) -> str:
 def _required(report: ArtifactReport, where: str, error: Unloadable) -> WorkflowError:
     if error.size is not None:
         facts = [("Artifact", report.id), (_place(report), where), ("Size", f"{error.size:,} bytes")]
-        return WorkflowError(
-            "Required artifact is too large",
-            facts,
-            ['Use load_strategy: "summary" in the workflow config', "`holdfast config set artifact.limit KILOBYTES`"],
-        )
+        kilobytes = -(-error.size // KILOBYTE)
+        steps = [
+            'Use load_strategy: "summary" in the workflow config',
+            f"`holdfast config set artifact.limit {kilobytes}`",
+        ]
+        if report.kind in COMMANDS:  # how much it would print is not known
+            steps = ["`holdfast config set artifact.limit KILOBYTES`"]
+        return WorkflowError("Required artifact is too large", facts, steps)
     message = "Required artifact not found" if error.missing else "Required artifact cannot be loaded"
     return WorkflowError(
         message,

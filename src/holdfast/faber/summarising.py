@@ -13,12 +13,15 @@ HEADINGS, KEYS, LINES, WIDTH = 20, 30, 5, 160
 HEADING = re.compile(r"^#{1,4} .+$", re.MULTILINE)
 
 
-def summary(kind: str, text: str) -> str:
-    """The size of a text, its headings or keys, and how it begins."""
+def summary(kind: str, text: str, size: int | None = None) -> str:
+    """The size of a text, its headings or keys, and how it begins; with a size in bytes, of a text that was cut off."""
     number = text.count("\n") + 1
-    said = [f"Not loaded whole: {len(text):,} characters, {number:,} lines. Read the part that you need."]
+    length = f"{len(text):,} characters, {number:,} lines" if size is None else f"{size:,} bytes"
+    said = [f"Not loaded whole: {length}. Read the part that you need."]
+    if size is not None and text:
+        said[0] += f" Of the first {number:,} lines:"
     said += _keys(text) if kind == "json" else _headings(text)
-    if len(said) == 1:
+    if len(said) == 1 and text:
         said.append("It begins:")
         said += [f"  {one_line(line, WIDTH)}" for line in text[: LINES * 1_000].splitlines()[:LINES]]
     return "\n".join(said) + "\n"

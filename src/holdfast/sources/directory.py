@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from holdfast import inside
-from holdfast.sources.protocol import Found, Loaded, Place, Unloadable, Wanted, locate, reason, said, too_large
+from holdfast.sources.protocol import SUMMARY, Found, Loaded, Place, Unloadable, Wanted, locate, reason, said, too_large
 from holdfast.text import count, one_line, path_text
 
-STRATEGIES = ("all", "latest_only", "summary")
+STRATEGIES = ("all", "latest_only", SUMMARY)
 
 
 class File(NamedTuple):
@@ -27,7 +27,7 @@ def look(wanted: Wanted) -> Found:
         files, _ = _list(place)
     except Unloadable as error:
         return Found(False, None, said(wanted.path), error.why)
-    if wanted.strategy == "summary":
+    if wanted.strategy == SUMMARY:
         return Found(True, len(_summary(files).encode()), place.shown)
     listed = _newest_first(files)[:1] if wanted.strategy == "latest_only" else files
     return Found(True, sum(file.size for file in listed), place.shown)
@@ -38,7 +38,7 @@ def load(wanted: Wanted) -> Loaded:
     files, notes = _list(place)
     if wanted.strategy not in STRATEGIES:
         notes.append(f"{said(wanted.strategy)}: is not a load_strategy, so all files were loaded")
-    if wanted.strategy == "summary":
+    if wanted.strategy == SUMMARY:
         text = _summary(files)
         return Loaded(text, len(text.encode()), place.shown, notes=notes)
     latest = wanted.strategy == "latest_only"

@@ -1,11 +1,11 @@
-"""One text file, of JSON or of anything else."""
+"""One text file, of JSON or of anything else. For a summary, a file beyond the limit is read up to the limit."""
 
 from __future__ import annotations
 
 import os
 
 from holdfast import inside
-from holdfast.sources.protocol import Found, Loaded, Unloadable, Wanted, locate, reason, said, too_large
+from holdfast.sources.protocol import SUMMARY, Found, Loaded, Unloadable, Wanted, locate, reason, said, too_large
 
 
 def look(wanted: Wanted) -> Found:
@@ -26,7 +26,10 @@ def load(wanted: Wanted) -> Loaded:
     try:
         data, size = inside.read(place.full, wanted.limit + 1)
         if len(data) > wanted.limit:
-            raise too_large(size, wanted.limit)
-        return Loaded(inside.decode(data), len(data), place.shown, changed=inside.changed(place.full))
+            if wanted.strategy != SUMMARY:
+                raise too_large(size, wanted.limit)
+            data = data[: wanted.limit].rpartition(b"\n")[0]  # half a line may hold half a secret
+        changed = inside.changed(place.full)
+        return Loaded(inside.decode(data), size, place.shown, whole=len(data) == size, changed=changed)
     except (OSError, ValueError) as error:
         raise Unloadable(reason(error), missing=isinstance(error, FileNotFoundError)) from error

@@ -18,6 +18,7 @@ from holdfast import inside
 from holdfast.text import one_line, path_text
 
 LIMIT = 1024 * 1024  # bytes
+SUMMARY = "summary"  # the strategy that tells only how much there is and what it is about
 
 
 class Wanted(Struct):
@@ -54,6 +55,7 @@ class Loaded(Struct):
     size: int
     source: str
     ran: bool = True
+    whole: bool = True  # false: `text` is only the beginning of what has `size` bytes
     changed: datetime | None = None  # when the file was
     notes: list[str] = field(default_factory=list)
 
