@@ -31,6 +31,7 @@ READ_LIMIT = spool.LIMIT + HEADER_LIMIT
 DEPTH = 100
 INFINITIES = (float("inf"), float("-inf"))
 OF_ONE_FILE = {errno.EIO, errno.EACCES, errno.EPERM, errno.EBADMSG, getattr(errno, "EUCLEAN", errno.EIO)}
+FAILED = {"session-load": "load FABER's context", "session-save": "save FABER's session"}  # by event
 STALE = 3600.0  # seconds after which a temporary file of a hook that was killed is cleared away
 
 
@@ -177,8 +178,14 @@ def aside(inbox: Path) -> list[str]:
     return [] if os.path.islink(place) else sorted(_listing(place))  # a link leads to calls of somebody else
 
 
+def trouble_title(line: str) -> str:
+    """A sentence for what a hook could not do, by the event in one line of `troubles`."""
+    words = line.split(" ", 3)
+    return f"A hook could not {FAILED.get(words[2] if len(words) > 2 else '', 'keep a call')}"
+
+
 def troubles(store: Path) -> list[str]:
-    """What hooks wrote down because they could not keep a call, oldest first."""
+    """Failures that hooks noted, oldest first: a time in seconds, the agent, the event, the error."""
     data = files.read(store / "trouble") or b""
     lines = {line.decode("utf-8", "replace").strip(" \0") for line in data.split(b"\n")}
     return sorted(line for line in lines if line[:1].isdigit())

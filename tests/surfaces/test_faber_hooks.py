@@ -84,6 +84,19 @@ def test_a_save_that_fails_in_a_hook_is_told_by_the_next_status(ask: Ask, reposi
     assert "Cannot parse state file" in said.out + said.err
 
 
+@pytest.mark.defect("a load that failed in the SessionStart hook was told to the model only, not by `status`")
+def test_a_load_that_fails_in_a_hook_is_told_by_the_next_status(ask: Ask, repository: Path, state: Path) -> None:
+    spec = {"id": "spec", "type": "markdown", "path": "spec.md", "required": True}
+    put(repository, ".fractary/faber/workflows/default.json", {"critical_artifacts": {"always_load": [spec]}})
+    assert "ERROR: Required artifact not found" in context(ask("SessionStart", source="startup"))
+    said = Command.run("status", directory=repository).ok()
+    assert "A hook could not load FABER's context: " in said.out
+    assert "claude session-load Required artifact not found: spec\n" in said.out
+    assert "hooks failed 1 time; the last: " in Command.run("doctor", directory=repository).out
+    Command.run("sweep", directory=repository).ok()
+    assert "A hook could not" not in Command.run("status", directory=repository).ok().out
+
+
 def test_what_counts_as_loaded_was_told_in_full(ask: Ask, repository: Path, state: Path) -> None:
     """Else an agent would be believed to know what it was never told."""
     texts = {f"note-{number}": f"begin-{number} {'x' * 150} end-{number}" for number in range(60)}

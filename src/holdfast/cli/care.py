@@ -11,6 +11,7 @@ from holdfast.cli.outcome import Said
 from holdfast.cli.sizing import megabytes
 from holdfast.cli.words import Line
 from holdfast.errors import Damaged
+from holdfast.intake import trouble_title
 from holdfast.operations import (
     repair as repairing,
     sweep as sweeping,
@@ -28,7 +29,7 @@ def sweep(workspace: Workspace) -> Said:
     talk: list[Line] = [f"Took in {count(found.taken_in, 'call')}"]
     if found.set_aside:
         talk.append(("warn", f"{count(found.set_aside, 'call')} could not be read and went to inbox/aside"))
-    talk += [("warn", f"A hook could not keep a call: {one_line(trouble, 120)}") for trouble in found.troubles]
+    talk += [("warn", f"{trouble_title(trouble)}: {one_line(trouble, 120)}") for trouble in found.troubles]
     return Said(found, found.interrupted, [*talk, f"{count(len(found.interrupted), 'run')} found interrupted"])
 
 

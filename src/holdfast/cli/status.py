@@ -11,6 +11,7 @@ from holdfast.cli import words
 from holdfast.cli.command import run_option, verb
 from holdfast.cli.outcome import Said
 from holdfast.cli.words import Line, ago, by, when
+from holdfast.intake import trouble_title
 from holdfast.ledger import interrupted
 from holdfast.model import Run
 from holdfast.operations import status as standing
@@ -108,7 +109,7 @@ def _went_wrong(found: standing.Status) -> Iterator[Line]:
     for trouble in found.troubles:
         stamp, _, rest = trouble.partition(" ")
         moment = datetime.fromtimestamp(int(stamp)).astimezone() if stamp.isdecimal() and len(stamp) < 12 else None
-        yield ("warn", f"A hook could not keep a call: {when(moment)}: {one_line(rest, 120)}")
+        yield ("warn", f"{trouble_title(trouble)}: {when(moment)}: {one_line(rest, 120)}")
     if found.untrusted:
         names = ", ".join(one_line(path, 200) for path in found.untrusted)
         yield ("warn", f"Commands are not run until you have allowed them: {names}; `holdfast trust` shows them")

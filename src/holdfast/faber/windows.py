@@ -11,7 +11,7 @@ from datetime import datetime
 from holdfast import spool
 from holdfast.adopting import journal_id
 from holdfast.attending import attended
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, WorkflowError
 from holdfast.faber.finding import ENDED
 from holdfast.faber.loading import Request, load_context
 from holdfast.faber.parting import save_session
@@ -52,6 +52,7 @@ def begin(workspace: Workspace, call: Call) -> str | None:
         asked = Request(run, "session_start", budget=ARTIFACTS, each=FENCE, runs=False)
         found = load_context(workspace, asked, client)
     except HoldfastError as error:
+        _note_failure(workspace, call, "session-load", error)
         return enclose(workspace.hide("\n".join(told_error(error))), workspace.chance)
     return enclose(_told(found, workspace.clock.now()), workspace.chance)
 
@@ -74,7 +75,14 @@ def _save(workspace: Workspace, call: Call, reason: str, raw: str | None) -> Non
     try:
         save_session(workspace, _client(call), run=run, reason=reason, raw=raw)
     except HoldfastError as error:
-        spool.note_trouble(str(workspace.place), call.agent, "session-save", error)
+        _note_failure(workspace, call, "session-save", error)
+
+
+def _note_failure(workspace: Workspace, call: Call, verb: str, error: HoldfastError) -> None:
+    """Leave a line for `holdfast status`: the model is told too, but the user may not see what it is told."""
+    thing = f": {one_line(str(error.facts[0][1]), 60)}" if error.facts else ""
+    why = WorkflowError(workspace.hide(error.message + thing))
+    spool.note_trouble(str(workspace.place), call.agent, verb, why)
 
 
 def _active(workspace: Workspace) -> str | None:

@@ -16,6 +16,7 @@ from holdfast.goteam import teamcommands
 from holdfast.goteam.pointing import get_point
 from holdfast.goteam.startup import find_resumable
 from holdfast.goteam.teamwork import LAYOUT
+from holdfast.intake import trouble_title
 from holdfast.journal import Journal, is_ledger
 from holdfast.model import Checkpoint, Run
 from holdfast.moving import go_over
@@ -155,7 +156,7 @@ def _standing(found: Status) -> Lines:
         yield f"Session {presence.session.id}: {presence.evidence}"
     for other in found.others:
         yield f"Also open: {_row(other)}"
-    yield from (f"A hook could not keep a call: {one_line(trouble, 200)}" for trouble in found.troubles)
+    yield from (f"{trouble_title(trouble)}: {one_line(trouble, 200)}" for trouble in found.troubles)
 
 
 def _run(run: Run) -> Lines:

@@ -333,5 +333,5 @@ def _inbox(workspace: Workspace) -> Iterator[Check]:
         about = f"{count(len(unread), 'call')} cannot be read for the moment"
         yield Check("not read", WARNING, about, [f"`ls -l {shlex.quote(path_text(workspace.place))}/inbox`", "`dmesg`"])
     if troubles:
-        about = f"hooks could not keep {count(len(troubles), 'call')}; the last time: {troubles[-1]}"
+        about = f"hooks failed {count(len(troubles), 'time')}; the last: {troubles[-1]}"
         yield Check("troubles", WARNING, about, ["`holdfast status`"])
