@@ -15,6 +15,8 @@ from holdfast.lifecycle import Move
 from holdfast.model import Draft, Environment, Process, Run, Session, Status
 from holdfast.workspace import Workspace
 
+# Variables by which an agent tells a command that it starts which conversation that belongs to.
+CONVERSATIONS = ("CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID", "GEMINI_SESSION_ID")
 SIGNS = "alive"  # the directory of the store where those who are supervised give signs of life
 
 
@@ -50,6 +52,33 @@ def attended(journal: Journal, run: str) -> list[Session]:
     """The sessions in which a process that may be alive works on a run. One without a process refuses nobody."""
     sessions = journal.list_sessions(run, only_open=True, with_process=True)
     return [found for found in sessions if found.process and process.judge(found.process).alive is not False]
+
+
+def attended_by_others(workspace: Workspace, journal: Journal, run: str) -> list[Session]:
+    """The same without the caller's own sessions: one's own work is no reason to refuse."""
+    return [found for found in attended(journal, run) if not is_own(workspace, found)]
+
+
+def is_own(workspace: Workspace, session: Session) -> bool:
+    """Whether a session is the caller's: by its id, by its conversation, or because its process started this one."""
+    if session.id == workspace.session:
+        return True
+    if session.agent_session and session.agent_session in map(workspace.environ.get, CONVERSATIONS):
+        return True
+    known = session.process
+    return known is not None and process.is_ancestor(known)
+
+
+def dismiss_others(workspace: Workspace, journal: Journal, run: Run, why: str) -> list[Session]:
+    """End the open sessions of a run in a take-over, except the caller's own."""
+    sessions = journal.list_sessions(run.id, only_open=True)
+    return [dismiss(journal, found, why) for found in sessions if not is_own(workspace, found)]
+
+
+def next_epoch(workspace: Workspace, journal: Journal, run: Run) -> int:
+    """The epoch after a take-over. The caller's own session stays valid: it keeps the present one."""
+    has_own = any(is_own(workspace, found) for found in journal.list_sessions(run.id, only_open=True))
+    return run.epoch if has_own else run.epoch + 1
 
 
 def is_silent(workspace: Workspace, session: Session) -> bool:
@@ -128,7 +157,7 @@ def refuse_attended(run: Run, alive: list[Session]) -> NoReturn:
         f"`holdfast resume {run.id} --take-over` fences it: what it still writes is refused",
         f"`holdfast join {run.id}` works beside it",
     ]
-    raise Busy("Somebody is working on this run", facts, hints)
+    raise Busy("Another session is working on this run", facts, hints)
 
 
 def who(session: Session) -> str:

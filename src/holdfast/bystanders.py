@@ -15,6 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from holdfast import process
+from holdfast.attending import is_own
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Run, Session
 from holdfast.text import path_text
@@ -67,14 +68,13 @@ def _begun(journal: Journal, session: Session) -> datetime:
 
 
 def _others(workspace: Workspace, journal: Journal) -> Iterator[tuple[Session, Run]]:
-    """Sessions of this worktree that live and are not ours: neither by name nor because we were started by them."""
+    """Sessions of this worktree that live and are not the caller's own."""
     listed = journal.list_sessions(only_open=True, with_process=True)
-    family = {os.getpid(), *process.ancestors()} if listed else set()
     for session in listed:
         run = journal.find_run(session.run)
-        if session.id == workspace.session or run is None or run.worktree != workspace.worktree:
+        if run is None or run.worktree != workspace.worktree or is_own(workspace, session):
             continue
-        if session.process and session.process.pid not in family and process.judge(session.process).alive is not False:
+        if session.process and process.judge(session.process).alive is not False:
             yield session, run
 
 

@@ -77,6 +77,11 @@ def judge(process: Process) -> Judgement:
     return Judgement(True, f"process {process.pid} is running")
 
 
+def is_ancestor(process: Process) -> bool:
+    """Whether a process is this one, or started it, directly or not."""
+    return process.pid in {os.getpid(), *ancestors()} and judge(process).alive is True
+
+
 def ancestors() -> Iterator[int]:
     """The processes that we were started by, the nearest first."""
     pid = os.getppid()

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from typing import Any
+
+import pytest
 
 from holdfast.layouts.orchestrator import SESSION
 from tests.agents.conftest import Project
+from tests.agents.test_claude import bash
 
 
 def said(project: Project) -> dict[str, Any]:
@@ -36,3 +40,19 @@ def test_a_second_client_is_told_who_has_the_session_and_once_it_takes_over_the_
         assert said(project) == before
     taken = next(found for found in project.sessions() if found.id == session.id)
     assert (taken.how, taken.fenced) == ("taken_over", True)
+
+
+@pytest.mark.parametrize("layout", ["native", "orchestrator", "go-team"])
+@pytest.mark.defect("no verb knew the session of the client that had started it, and took it for another one")
+def test_the_client_that_holds_a_run_is_not_refused_its_own_run(project: Project, layout: str) -> None:
+    run = project.holdfast("start", "begin here", "--layout", layout).out.strip()
+    choice = "--from live" if layout == "go-team" else "--yes"
+    project.claude(
+        "go on " + bash(f"{sys.executable} -m holdfast resume {choice} > told.txt 2>&1; echo $? >> told.txt")
+    )
+    told = (project.directory / "told.txt").read_text()
+    assert told.splitlines()[-1] == "0", told
+    assert run in told
+    assert "Another session" not in told
+    assert "works on it" not in told
+    assert {session.run for session in project.sessions()} == {run}

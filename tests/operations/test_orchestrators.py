@@ -18,7 +18,7 @@ from tests.operations.people import a_process, as_session, events_of, kill, run_
 def test_the_second_orchestrator_is_told_who_has_the_session(project: Workspace) -> None:
     with a_process() as first:
         run = orchestrate(project, pid=first.pid)
-        with pytest.raises(Busy, match="Somebody is working on this run") as error:
+        with pytest.raises(Busy, match="Another session is working on this run") as error:
             holdfast.resume(project)
         ((_, who),) = error.value.facts
         assert re.fullmatch(rf"process {first.pid} on \S+ since 2026-01-01 12:00 UTC", who)

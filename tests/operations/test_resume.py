@@ -162,10 +162,11 @@ def test_a_run_that_has_ended_does_not_go_on(workspace: Workspace) -> None:
 
 def test_somebody_alive_is_not_pushed_aside_unless_that_is_said(workspace: Workspace) -> None:
     run = a_conversation(workspace, None)
-    living = holdfast.join(workspace, run, pid=os.getppid(), agent="claude").session
-    with pytest.raises(Busy, match="Somebody is working"):
-        holdfast.resume(workspace, run)
-    assert [found.id for found in holdfast.resume(workspace, run, take_over=True).taken_from] == [living.id]
+    with a_process() as child:
+        living = holdfast.join(workspace, run, pid=child.pid, agent="claude").session
+        with pytest.raises(Busy, match="Another session is working"):
+            holdfast.resume(workspace, run)
+        assert [found.id for found in holdfast.resume(workspace, run, take_over=True).taken_from] == [living.id]
 
 
 def test_a_session_that_died_is_nobody(workspace: Workspace) -> None:

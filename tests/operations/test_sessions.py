@@ -173,11 +173,12 @@ def test_session_that_was_found_dead_cannot_write_any_more(busy: Workspace) -> N
 
 @pytest.mark.promise(15)
 def test_program_that_was_taken_over_while_it_ran_is_told(busy: Workspace) -> None:
-    session = holdfast.join(busy, pid=os.getpid()).session
-    with holdfast.open(busy.root) as elsewhere:
+    with a_process() as child, holdfast.open(busy.root) as elsewhere:
+        session = holdfast.join(busy, pid=child.pid).session
+        busy.session = session.id
         holdfast.join(elsewhere, take_over=True)
-    with pytest.raises(Fenced):
-        holdfast.note(busy, "still here")
+        with pytest.raises(Fenced):
+            holdfast.note(busy, "still here")
     busy.session = None
     assert run_of(busy).open_sessions != [session.id]
 

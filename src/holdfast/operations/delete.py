@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast import choosing, departed
-from holdfast.attending import attended
+from holdfast.attending import attended, is_own
 from holdfast.care import purging
 from holdfast.care.purging import Purge, Purged
 from holdfast.errors import Busy, NotFound
@@ -41,7 +41,7 @@ def delete(workspace: Workspace, run: str, *, purge: bool = False) -> Deleted:
         return Deleted(gone.run, "", 0, purging.finish(workspace, gone))
     with workspace.writing(for_session=False) as journal:
         found = _find(workspace, journal, run, purge)
-        _refuse_while_alive(journal, found)
+        _refuse_while_alive(workspace, journal, found)
         result = Deleted(found.id, found.goal, found.seq)
         plan = purging.begin(workspace, journal, found) if purge else _forget(workspace, journal, found)
     if purge:
@@ -76,11 +76,14 @@ def _forget(workspace: Workspace, journal: Journal, run: Run) -> Purge:
     return plan
 
 
-def _refuse_while_alive(journal: Journal, run: Run) -> None:
+def _refuse_while_alive(workspace: Workspace, journal: Journal, run: Run) -> None:
     for session in attended(journal, run.id):
         assert session.process is not None
+        is_ours = is_own(workspace, session)
+        what = "This session works on run" if is_ours else "Another session works on run"
+        end = "end this session first, then delete the run from outside" if is_ours else "end that process first"
         raise Busy(
-            f"Run {run.id} is being worked on",
+            f"{what} {run.id}",
             [("session", session.id), ("process", session.process.pid), ("host", session.process.host)],
-            ["end that process first", f"`holdfast abandon --run {run.id}` gives the run up and keeps it"],
+            [end, f"`holdfast abandon --run {run.id}` gives the run up and keeps it"],
         )

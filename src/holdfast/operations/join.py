@@ -7,7 +7,7 @@ import os
 from msgspec import Struct
 
 from holdfast import choosing, history, process
-from holdfast.attending import attend, dismiss
+from holdfast.attending import attend, dismiss_others, is_own, next_epoch
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Run, Session
 from holdfast.verbs import verb
@@ -32,15 +32,16 @@ def join(
 ) -> Joined:
     """Open a session on a run. With `pid` it lives and dies with that process; without, it is never found dead.
 
-    With `take_over`, the sessions that are open on it are fenced: what they still write is refused.
+    With `take_over`, the sessions of others that are open on it are fenced: what they still write is refused.
     """
     with workspace.writing(for_session=False) as journal:
         found = choosing.get_run(workspace, journal, run)
         transition(found.status, Move.RESUME)
-        others = journal.list_sessions(found.id, only_open=True)
+        others = [known for known in journal.list_sessions(found.id, only_open=True) if not is_own(workspace, known)]
         who = f"taken over by process {pid or os.getpid()} on {process.here().host}"
-        taken = [dismiss(journal, session, who) for session in others] if take_over else []
+        taken = dismiss_others(workspace, journal, found, who) if take_over else []
+        epoch = next_epoch(workspace, journal, found) if take_over else found.epoch
         journal.append(found.id, history.status_draft(Move.RESUME))
-        session = attend(workspace, journal, found, pid, agent, epoch=found.epoch + 1 if take_over else found.epoch)
+        session = attend(workspace, journal, found, pid, agent, epoch=epoch)
         choosing.choose(journal, workspace.worktree, found)
         return Joined(journal.get_run(found.id), session, taken, [] if take_over else others)

@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from holdfast import choosing, ids, process, spool
 from holdfast.agents import find_agent
-from holdfast.attending import attended, bury_silent, dismiss, is_silent, refuse_attended
+from holdfast.attending import attended_by_others, bury_silent, dismiss_others, is_silent, refuse_attended
 from holdfast.bearings import take_bearings
 from holdfast.briefing import PATIENCE
 from holdfast.errors import HoldfastError, NotFound, Refused
@@ -73,7 +73,7 @@ def resume(
         transition(found.status, Move.RESUME, found.layout)
         _refuse_elsewhere(workspace, found)
         ways = options(found) if found.layout == LAYOUT else []
-        alive = attended(journal, found.id)
+        alive = attended_by_others(workspace, journal, found.id)
         if ways:
             alive = [session for session in alive if not is_silent(workspace, session)]
         if alive and not take_over and not dry_run:
@@ -219,8 +219,7 @@ def _take(workspace: Workspace, run: Run, take_over: bool) -> list[Session]:
     """Make the run the one that this worktree works on; whoever still has it loses it, if that was asked for."""
     with workspace.writing(for_session=False) as journal:
         who = f"taken over by process {os.getpid()} on {process.here().host}"
-        open_ones = journal.list_sessions(run.id, only_open=True) if take_over else []
-        taken = [dismiss(journal, session, who) for session in open_ones]
+        taken = dismiss_others(workspace, journal, run, who) if take_over else []
         if run.layout == LAYOUT:
             bury_silent(workspace, journal, run)
             run = journal.get_run(run.id)

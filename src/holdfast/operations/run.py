@@ -10,7 +10,16 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from holdfast import choosing, files, history, ids
-from holdfast.attending import attend, attended, clear_signs, dismiss, give_sign, refuse_attended
+from holdfast.attending import (
+    attend,
+    attended,
+    attended_by_others,
+    clear_signs,
+    dismiss,
+    give_sign,
+    next_epoch,
+    refuse_attended,
+)
 from holdfast.catchup import catch_up, face, has_team
 from holdfast.errors import HoldfastError, NotFound, WrongUsage
 from holdfast.goteam.teaming import show_team
@@ -60,13 +69,13 @@ def run(
     workspace.create()
     with workspace.writing(for_session=False) as journal:
         found = _run_for(workspace, journal, words, run)
-        alive = attended(journal, found.id)
+        alive = attended_by_others(workspace, journal, found.id)
         if alive and not take_over:
             refuse_attended(found, alive)
         for session in alive:
             dismiss(journal, session, f"taken over by process {os.getpid()}")
         settle(journal, found, Move.RESUME)
-        epoch = found.epoch + 1 if take_over else found.epoch
+        epoch = next_epoch(workspace, journal, found) if take_over else found.epoch
         name = agent or os.path.basename(words[0])
         session = attend(workspace, journal, found, os.getpid(), one_line(name, 40), epoch=epoch)
         choosing.choose(journal, workspace.worktree, found)

@@ -1,0 +1,106 @@
+"""One's own session is oneself: it refuses no verb, and no take-over fences it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+import holdfast
+from holdfast import history
+from holdfast.errors import Busy
+from holdfast.model import Draft, Run, Session
+from holdfast.process import identify
+from holdfast.workspace import Workspace
+from tests.operations.people import a_process, as_session, events_of, with_environ
+from tests.tools import Command
+
+LAYOUTS = ["native", "orchestrator", "go-team"]
+UUID = "0a1b2c3d-0000-4000-8000-000000000001"
+
+
+def opened(project: Workspace, run: Run, pid: int) -> Session:
+    """A session of a conversation, as a hook's call of that process opens it."""
+    body = {"agent_session": UUID, "process": identify(pid), "epoch": run.epoch}
+    with project.writing() as journal:
+        journal.append(run.id, Draft(history.OPENED, body, session="ses-own", agent="claude"))
+        found = journal.find_session("ses-own")
+    assert found is not None
+    return found
+
+
+@contextmanager
+def own_workspace(project: Workspace, run: Run, how: str) -> Iterator[tuple[Workspace, Session]]:
+    """The project as a command sees it that the holder of a run has started, known as its own in one of three ways."""
+    with a_process() as child:
+        session = opened(project, run, os.getppid() if how == "ancestry" else child.pid)
+        if how == "ancestry":
+            yield project, session
+        elif how == "HOLDFAST_SESSION":
+            with as_session(project, session.id) as own:
+                yield own, session
+        else:
+            with with_environ(project, CLAUDE_CODE_SESSION_ID=UUID) as own:
+                yield own, session
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("how", ["HOLDFAST_SESSION", "conversation", "ancestry"])
+@pytest.mark.defect("`continue` inside the client that holds the run was refused, because the client holds it")
+def test_going_on_with_the_run_that_one_holds_oneself_is_not_refused(project: Workspace, layout: str, how: str) -> None:
+    run = holdfast.start(project, "Add retries", layout=layout).run
+    with own_workspace(project, run, how) as (own, session):
+        found = holdfast.resume(own)
+        assert (found.run.status, found.attended, found.taken_from) == ("active", [], [])
+        holdfast.note(own, "still writing")
+        assert [known.id for known in holdfast.sessions(own).sessions if known.is_open] == [session.id]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_run_that_another_process_holds_is_still_refused(project: Workspace, layout: str) -> None:
+    run = holdfast.start(project, "Add retries", layout=layout).run
+    with a_process() as child:
+        opened(project, run, child.pid)
+        with with_environ(project, CLAUDE_CODE_SESSION_ID="another") as other, pytest.raises(Busy, match="Another"):
+            holdfast.resume(other)
+
+
+@pytest.mark.parametrize("how", ["HOLDFAST_SESSION", "conversation", "ancestry"])
+@pytest.mark.defect("a take-over fenced off the session of the very client that asked for it")
+def test_a_take_over_fences_everybody_but_oneself(project: Workspace, how: str) -> None:
+    run = holdfast.start(project, "Add retries").run
+    with a_process() as another, own_workspace(project, run, how) as (own, session):
+        other = holdfast.join(project, run.id, pid=another.pid).session
+        assert [taken.id for taken in holdfast.resume(own, take_over=True).taken_from] == [other.id]
+        again = holdfast.join(project, run.id, pid=another.pid).session
+        joined = holdfast.join(own, run.id, take_over=True)
+        assert [taken.id for taken in joined.taken_from] == [again.id]
+        with as_session(project, session.id) as held:
+            holdfast.note(held, "still writing")
+    assert [event.session for event in events_of(project) if event.kind == "note.added"] == [session.id]
+
+
+@pytest.mark.parametrize("how", ["HOLDFAST_SESSION", "conversation", "ancestry"])
+def test_a_command_is_supervised_inside_the_client_that_holds_the_run(project: Workspace, how: str) -> None:
+    run = holdfast.start(project, "Add retries").run
+    with own_workspace(project, run, how) as (own, _):
+        assert holdfast.run(own, ["true"]).run == run.id
+
+
+def test_deleting_the_run_that_one_works_on_oneself_is_refused_in_these_words(project: Workspace) -> None:
+    run = holdfast.start(project, "Add retries").run
+    with own_workspace(project, run, "conversation") as (own, _), pytest.raises(Busy) as refused:
+        holdfast.delete(own, run.id)
+    assert refused.value.message == f"This session works on run {run.id}"
+
+
+def test_continue_of_the_orchestrator_prints_its_banner_to_the_agent_that_holds_the_session(project: Workspace) -> None:
+    run = holdfast.start(project, "Add retries", layout="orchestrator").run
+    with a_process() as child:
+        opened(project, run, child.pid)
+        env = {**os.environ, "CLAUDE_CODE_SESSION_ID": UUID}
+        told = Command.run("continue", directory=project.root, env=env).ok()
+    assert f"**Session ID**: {run.id}" in told.out
+    assert "works on it" not in told.out + told.err
