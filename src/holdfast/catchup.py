@@ -32,6 +32,12 @@ class CaughtUp(Struct):
     unread: dict[str, Trouble] = {}  # calls that cannot be read for the moment, and wait
 
 
+def establish(workspace: Workspace) -> None:
+    """Make the store where there is none, and ingest the files of other systems before anything else is recorded."""
+    if workspace.create() and not workspace.is_off:
+        catch_up(workspace)
+
+
 def catch_up(workspace: Workspace, until: float | None = None, *, hurry: bool = False) -> CaughtUp:
     """Take in and notice; no longer than `until`, a moment of the monotonic clock."""
     if has_files(workspace):

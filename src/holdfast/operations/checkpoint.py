@@ -8,6 +8,7 @@ import stat
 from msgspec import Struct
 
 from holdfast import choosing
+from holdfast.catchup import establish
 from holdfast.checkpointing import MEGABYTE, make_checkpoint, shadow_of
 from holdfast.errors import Ambiguous, NotFound, Refused, WrongUsage
 from holdfast.ledger import interrupted
@@ -50,7 +51,7 @@ def checkpoint(
         if text is not None:
             checked(text, noun, 200 if noun == "name" else 20_000)
     _refuse_misleading(name or "x")
-    workspace.create()
+    establish(workspace)
     if workspace.is_off:
         raise Refused("Holdfast is off here, so nothing is recorded", [("store", workspace.place)], ["`holdfast on`"])
     found = _run(workspace, run)

@@ -7,6 +7,7 @@ import shlex
 from msgspec import Struct
 
 from holdfast import choosing, ids, process
+from holdfast.catchup import establish
 from holdfast.checkpointing import make_checkpoint, shadow_of
 from holdfast.errors import NotFound, WrongUsage
 from holdfast.journal import Journal
@@ -40,7 +41,7 @@ def guard(workspace: Workspace, command: tuple[str, ...], *, auto: bool = False,
     With `to_stderr`, what the command prints is kept off standard output.
     """
     line = _line(command, "guard")
-    workspace.create()
+    establish(workspace)
     with workspace.reading() as journal:
         refuse_unfinished(journal, workspace)
     code = process.run_foreground(command, workspace.root, to_stderr=to_stderr)

@@ -20,7 +20,7 @@ from holdfast.attending import (
     next_epoch,
     refuse_attended,
 )
-from holdfast.catchup import catch_up, face, has_team
+from holdfast.catchup import catch_up, establish, face, has_team
 from holdfast.errors import HoldfastError, NotFound, WrongUsage
 from holdfast.goteam.teaming import show_team
 from holdfast.journal import Journal
@@ -66,7 +66,7 @@ def run(
     if not words:
         raise WrongUsage("Which command?", [], ["`holdfast run -- claude`"])
     check_command(words[0])
-    workspace.create()
+    establish(workspace)
     with workspace.writing(for_session=False) as journal:
         found = _run_for(workspace, journal, words, run)
         alive = attended_by_others(workspace, journal, found.id)

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from holdfast import choosing, history, ids, steps as planning
 from holdfast.attending import attend, attended
+from holdfast.catchup import establish
 from holdfast.errors import WrongUsage
 from holdfast.goteam.teaming import show_team
 from holdfast.journal import Journal
@@ -54,7 +55,7 @@ def start(
     _check_layout(layout, mode)
     named = as_tuple(steps) or (tuple(workspace.settings.words("go_team.steps")) if layout == GO_TEAM else ())
     plan = planning.checked_plan(named)
-    workspace.create()
+    establish(workspace)
     worktree = workspace.worktree
     if layout == ORCHESTRATOR:
         expect(workspace)
