@@ -5,6 +5,8 @@ What is lost is counted from the journal, never guessed. Nothing here looks at a
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from msgspec import Struct
 
 from holdfast.goteam.teamwork import last_kept, since_kept
@@ -17,6 +19,9 @@ NAMES = {CHECKPOINT: "checkpoint", LIVE: "live", FRESH: "fresh"}  # as `--from` 
 TIMEOUT, CRASH, DISCONNECT, ERROR = "timeout", "crash", "disconnect", "error"
 NOTHING = "none"
 UNKNOWN = "unknown: the live state is older than the checkpoint"
+UNSAVED = "~30 seconds of work, or more: another program wrote this session, and only its last save is known"
+FILES_SAY, REGISTRY_SAYS = "its files say", "its registry says so"
+UNHEARD = "it was active, and nothing was saved since"
 ELSEWHERE = ("another machine", "another container", "silent", "files say timeout")
 DESCRIBED = {
     CHECKPOINT: "Resume from last checkpoint (safe)",
@@ -48,7 +53,7 @@ def reason_of(run: Run) -> str | None:
         evidence = run.evidence or ""
         if evidence.startswith(f"{DISCONNECT}:"):
             return DISCONNECT
-        if told := next((word for word in (DISCONNECT, ERROR) if f"files say {word}" in evidence), None):
+        if told := next((word for word in (DISCONNECT, ERROR) if f"{FILES_SAY} {word}" in evidence), None):
             return told
         return TIMEOUT if any(word in evidence for word in ELSEWHERE) else CRASH
     if run.status is Status.PAUSED and DISCONNECT in (run.status_reason or ""):  # as earlier versions recorded it
@@ -66,7 +71,7 @@ def options(run: Run) -> list[Option]:
     """
     kept, stale = last_kept(run), is_stale(run)
     found = [_from_checkpoint(run, kept, stale)] if kept is not None else []
-    found += [_live(stale), _fresh(run)]
+    found += [_live(run, stale), _fresh(run)]
     preferred = CHECKPOINT if stale else LIVE
     return [Option(*_fields(option), recommended=option.type == preferred) for option in found]
 
@@ -75,6 +80,21 @@ def is_stale(run: Run) -> bool:
     """Whether what is known of a run's last action is older than its own checkpoint, and comes from a file."""
     kept = last_kept(run)
     return bool(kept and kept.checkpoint is None and run.actions and run.actions[-1].time < kept.time)
+
+
+def is_foreign(run: Run) -> bool:
+    """Whether another program worked on a run up to now, so that the journal knows only what its files say."""
+    if run.standing.recovered is not None:
+        return False
+    kept, why = last_kept(run), run.evidence or run.status_reason or ""
+    return why.startswith((FILES_SAY, REGISTRY_SAYS, UNHEARD)) or (kept is not None and kept.checkpoint is None)
+
+
+def interrupted_at(run: Run) -> datetime | None:
+    """When a run stopped: as its files say, else with its last action; a dead process is only found later."""
+    if run.status is not Status.INTERRUPTED:
+        return run.updated if run.status.is_open and run.status is not Status.PAUSED else run.status_since
+    return run.actions[-1].time if run.actions and not is_foreign(run) else run.status_since
 
 
 def recommended(found: list[Option]) -> Option:
@@ -95,9 +115,9 @@ def _from_checkpoint(run: Run, kept: Kept, stale: bool) -> Option:
     return Option(CHECKPOINT, kept.id, DESCRIBED[CHECKPOINT], loss, actions, seconds)
 
 
-def _live(is_stale: bool) -> Option:
-    loss = UNKNOWN if is_stale else NOTHING
-    lost = None if is_stale else 0
+def _live(run: Run, is_stale: bool) -> Option:
+    loss = UNKNOWN if is_stale else UNSAVED if is_foreign(run) else NOTHING
+    lost = None if loss != NOTHING else 0
     return Option(LIVE, "state.json", DESCRIBED[LIVE], loss, lost, lost)
 
 

@@ -6,17 +6,20 @@ import json
 import os
 import subprocess
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import holdfast
 from holdfast.errors import NotFound, Refused
+from holdfast.goteam import screens
 from holdfast.model import Process, Status
-from holdfast.recovery import options, reason_of
+from holdfast.recovery import options, reason_of, recommended
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_process, kill, run_of, saving_in_between
-from tests.operations.teams import Team, demonstration, put
+from tests.operations.teams import DAY, Team, demonstration, put
 from tests.tools import a_run
 
 DEMO = "test-session-001"
@@ -462,3 +465,70 @@ def test_cleanup_keeps_the_newest_few_what_is_pinned_and_what_others_put_there(t
 
 def test_a_project_without_a_team_has_nothing_to_clean_up(project: Workspace) -> None:
     assert holdfast.cleanup(project).runs == []
+
+
+def with_state(directory: Path, **changes: Any) -> None:
+    state = json.loads((directory / "state.json").read_text())
+    put(directory / "state.json", {**state, **changes})
+
+
+@pytest.mark.defect("a session that another program wrote was said to lose nothing, of which nobody can know")
+def test_no_way_to_go_on_with_a_foreign_session_claims_that_nothing_is_lost(team: Team) -> None:
+    with_state(demonstration(team.root), saved_at="2025-12-28T21:50:00Z")
+    ways = holdfast.resume(team.project, DEMO, dry_run=True).recovery
+    live = next(way for way in ways if way.type == "live_state")
+    assert live.data_loss.startswith("~30 seconds")
+    screen = "\n".join(screens.recovery(run_of(team.project, DEMO), ways))
+    assert "journal has everything" not in screen
+    assert "May have inconsistencies" in screen
+    holdfast.resume(team.project, DEMO, start_from="live")
+    with team.project.writing() as journal:
+        journal.append(DEMO, holdfast.Draft("run.interrupted", {"evidence": "process 7 is gone"}))
+    assert options(run_of(team.project, DEMO))[1].data_loss == "none", "from then on the journal knows all"
+
+
+@pytest.mark.defect("recovery.json recommended one way to go on with a foreign session, and the screen another one")
+@pytest.mark.parametrize("saved", ["2025-12-28T21:44:30Z", "2025-12-28T21:50:00Z"])
+def test_file_and_screen_recommend_the_same_way_and_tell_the_same_time(team: Team, saved: str) -> None:
+    with_state(demonstration(team.root), saved_at=saved)
+    ways = holdfast.resume(team.project, DEMO, dry_run=True).recovery
+    found = team.read("recovery.json", DEMO)
+    assert found["recommended"] == recommended(ways).type
+    assert [option["recommended"] for option in found["recovery_options"]] == [way.recommended for way in ways]
+    assert [option["data_loss"] for option in found["recovery_options"]] == [way.data_loss for way in ways]
+    assert found["interrupted_at"] == f"{DAY}T21:45:00Z", "as the other program wrote it"
+    assert f"Interrupted: {DAY}T21:45:00Z" in "\n".join(screens.recovery(run_of(team.project, DEMO), ways))
+
+
+@pytest.mark.defect("the step of a foreign session was counted from checkpoint files alone, and its live state ignored")
+def test_the_step_of_a_foreign_session_is_that_of_its_live_state_then_of_its_registry(team: Team) -> None:
+    directory = demonstration(team.root)
+    for path in directory.glob("cp-0[124]-*.json"):
+        path.unlink()
+    with_state(directory, saved_at="2025-12-28T21:50:00Z")
+    holdfast.status(team.project)
+    assert (team.entry(DEMO)["current_step"], team.read("manifest.json", DEMO)["current_step"]) == (4, 4)
+    assert team.read("state.json", DEMO)["state"]["phase"] == "implementation"
+    assert team.entry(DEMO)["progress"]["steps_completed"] == 1, "counted: only one checkpoint is left"
+
+
+@pytest.mark.parametrize(
+    ("state", "entry", "expected"),
+    [
+        ({"current_step": 6}, {"current_step": 4}, 6),
+        ({"current_step": 5.5}, {}, "5b"),
+        ({"current_step": 4.0}, {}, 4),
+        ({"phase": "testing"}, {}, 5),
+        ({}, {"current_step": 7}, 7),
+        ({"current_step": "nowhere"}, {"current_step": True}, 5),
+        ({"current_step": None}, {"current_step": []}, 5),
+    ],
+)
+def test_a_step_in_foreign_files_is_a_number_or_a_name(
+    team: Team, state: dict[str, Any], entry: dict[str, Any], expected: int | str
+) -> None:
+    with_state(
+        demonstration(team.root, **{"current_step": None, **entry}), saved_at="2025-12-28T21:50:00Z", state=state
+    )
+    holdfast.status(team.project)
+    assert team.entry(DEMO)["current_step"] == expected

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from holdfast import choosing, ids
 from holdfast.checkpointing import shadow_of
 from holdfast.errors import NotFound, Refused
 from holdfast.goteam import teamwork
 from holdfast.goteam.teamwork import LAYOUT
+from holdfast.goteam.ways import COMMIT, tree_of
 from holdfast.journal import Journal
 from holdfast.ledger import record_of
 from holdfast.model import Checkpoint, Draft, Run
@@ -20,8 +19,6 @@ from holdfast.worktree.beside import Beside
 from holdfast.worktree.objects import DIRECTORY, Entry
 from holdfast.worktree.shadow import Shadow
 from holdfast.worktree.staging import names_in
-
-COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
 def get_point(workspace: Workspace, journal: Journal, run: Run, name: str, *, left_too: bool = False) -> Checkpoint:
@@ -70,27 +67,13 @@ def keep_foreign(workspace: Workspace, run: Run, name: str) -> None:
     if kept is None or kept.checkpoint is not None or not COMMIT.fullmatch(kept.commit or ""):
         return
     with shadow_of(workspace) as shadow:
-        tree = _tree_of(shadow, kept.commit or "")
+        tree = tree_of(shadow, kept.commit or "")
         if tree is None:
             return
         made = _keep_tree(workspace, shadow, run, kept, tree)
     body = {"id": kept.id, "step": kept.step, "number": kept.number, "checkpoint": made.id}
     with workspace.writing() as journal:
         journal.append(run.id, Draft("step.kept", body))
-
-
-def has_code(workspace: Workspace, kept: Kept) -> bool:
-    """Whether the code of a point can be brought back: it is a checkpoint of ours, or its commit is here."""
-    if kept.checkpoint is not None or not COMMIT.fullmatch(kept.commit or ""):
-        return kept.checkpoint is not None
-    with shadow_of(workspace) as shadow:
-        return _tree_of(shadow, kept.commit or "") is not None
-
-
-def _tree_of(shadow: Shadow, commit: str) -> str | None:
-    data = shadow.reader.read(commit)
-    first = data.partition(b"\n")[0] if data else b""
-    return first[5:].decode("ascii", "replace") if first.startswith(b"tree ") else None
 
 
 def _keep_tree(workspace: Workspace, shadow: Shadow, run: Run, kept: Kept, tree: str) -> Checkpoint:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from holdfast.goteam import teamfiles, teamwork
 from holdfast.model import Run
-from holdfast.recovery import CHECKPOINT, FRESH, LIVE, Option
+from holdfast.recovery import CHECKPOINT, FRESH, LIVE, Option, interrupted_at
 from holdfast.text import count, one_line
 
 RULE = "═" * 43
@@ -64,7 +64,7 @@ def recovery(run: Run, options: list[Option]) -> Iterator[str]:
     yield from _head("SESSION RECOVERY")
     yield f"Session: {run.id}"
     yield f"Topic: {one_line(run.title, 120)}"
-    yield f"Interrupted: {teamfiles.stamp(run.status_since)}"
+    yield f"Interrupted: {teamfiles.stamp(interrupted_at(run))}"
     yield f"Last step: {teamfiles.current_number(run)} - {one_line(step.name, 60) if step else '-'}"
     if action := teamfiles.last_action(run):
         yield f"Last action: {one_line(action, 120)}"
@@ -88,6 +88,8 @@ def _about(run: Run, option: Option) -> Iterator[str]:
     yield f"Data loss: {loss(option)}"
     if option.type == CHECKPOINT and option.actions is not None:
         yield "Safe and reliable"
+    elif option.type == LIVE and option.actions is None:
+        yield "May have inconsistencies"
     elif option.type == FRESH:
         yield "Discard all progress"
         yield "Clean slate"

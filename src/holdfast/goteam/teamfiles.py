@@ -14,7 +14,7 @@ from msgspec import Struct
 from holdfast.goteam import teamwork
 from holdfast.hashing import hexdigest
 from holdfast.model import Body, Run, Status
-from holdfast.recovery import Option, reason_of, recommended
+from holdfast.recovery import Option, interrupted_at, reason_of, recommended
 from holdfast.standing import Kept, Rollback
 from holdfast.text import one_line, sound
 
@@ -228,11 +228,9 @@ def _session(run: Run, since: int, around: Around) -> Body:
 
 def recovery(run: Run, found: list[Option], around: Around) -> Body:
     step = teamwork.current(run)
-    since = run.updated if run.status.is_open and run.status is not Status.INTERRUPTED else run.status_since
-    last = run.actions[-1].time if run.actions else since
     return {
         "session_id": run.id,
-        "interrupted_at": stamp(last if run.status is Status.INTERRUPTED else since),
+        "interrupted_at": stamp(interrupted_at(run)),
         "interrupt_reason": reason_of(run),
         "last_known_state": {
             "step": current_number(run),

@@ -34,6 +34,7 @@ from holdfast.goteam.teamfaces import (
 from holdfast.goteam.teamfiles import MANIFEST, RECOVERY, ROLLBACKS, STATE, Around
 from holdfast.goteam.teamtaking import take_all
 from holdfast.goteam.teamwork import LAYOUT
+from holdfast.goteam.ways import ways_of
 from holdfast.journal import Journal
 from holdfast.model import Draft, Run, Status
 from holdfast.recovery import options, reason_of
@@ -166,7 +167,7 @@ def _write_run(shelf: Shelf, run: Run, around: Around) -> None:
     if reason_of(run) is not None and run.status.is_open:
         bearings = take_bearings(shelf.workspace, run, PATIENCE)
         around = msgspec.structs.replace(around, uncommitted=bool(bearings.uncommitted))
-        shelf.put(directory / RECOVERY, teamfiles.recovery(run, options(run), around))
+        shelf.put(directory / RECOVERY, teamfiles.recovery(run, ways_of(shelf.workspace, run), around))
     else:
         shelf.remove(directory / RECOVERY, teamfiles.recovery(run, options(run), around))
     shelf.put(directory / STATE, teamfiles.live(run, around))

@@ -15,7 +15,8 @@ from msgspec import Struct
 from holdfast import ids
 from holdfast.doings import text_of, texts_of
 from holdfast.goteam import teamfiles, teamwork
-from holdfast.model import Body, Draft
+from holdfast.model import Body, Draft, Run, Step
+from holdfast.recovery import FILES_SAY, REGISTRY_SAYS, UNHEARD
 from holdfast.stamps import moment
 from holdfast.text import one_line
 from holdfast.wording import LIMIT
@@ -76,11 +77,44 @@ def drafts(found: Found, worktree: str, directory: str, now: datetime) -> list[D
     ]
     if most := _whole(_of(found.state.get("state"), "max_iterations")):
         told.append(Draft("loop.limited", {"iterations": most}, time=created))
-    last = created
+    last, plan = created, Run(id="", steps=[Step(name, planned=True) for name in _plan(found)])
     for point in points(found):
         last = max(last, _time(point.get("created_at"), now) or last)
-        told += kept_point(found, point, last)
+        kept = list(kept_point(found, point, last))
+        told += [*_passed(plan, kept[0].body["name"], told, last), *kept]
+    told += _step(found, plan, told, last, now)
     return [*told, *_live(found, last, now), *_status(found, last, now)]
+
+
+def _passed(plan: Run, step: str, told: list[Draft], time: datetime) -> Iterator[Draft]:
+    """The steps before one that was reached are over, also where no file of them is left."""
+    names, done = [known.name for known in plan.steps], {draft.body.get("name") for draft in told}
+    for name in names[: names.index(step)] if step in names else ():
+        if name not in done:
+            yield Draft("step.completed", {"name": name}, time=time)
+
+
+def _step(found: Found, plan: Run, told: list[Draft], last: datetime, now: datetime) -> Iterator[Draft]:
+    """The step that the live state names, or else the registry; not where that is older than the last checkpoint.
+
+    One that was completed is worked on again only if that was told after its checkpoint.
+    """
+    done = {draft.body.get("name") for draft in told if draft.kind == "step.completed"}
+    state = _object(found.state.get("state"))
+    live = _time(found.state.get("saved_at"), now)
+    listed = _time(found.entry.get("updated_at"), now)
+    for time, word in (
+        (live, state.get("current_step")),
+        (live, state.get("phase")),
+        (listed, found.entry.get("current_step")),
+    ):
+        is_word = isinstance(word, (str, int, float)) and not isinstance(word, bool)
+        step = teamwork.meant(plan, str(word).removesuffix(".0")).step if is_word else ""
+        is_newer = time is not None and (time > last or (time == last and step not in done))
+        if time is not None and is_newer and step in teamwork.known_steps(plan):
+            yield from _passed(plan, step, told, time)
+            yield Draft("step.started", {"name": step, "agent": text_of(state.get("current_agent"))}, time=time)
+            return
 
 
 def points(found: Found) -> list[Body]:
@@ -162,17 +196,17 @@ def _status(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:
     if word == "active" and now - max(saved, last) > SILENT:
         yield Draft(
             "run.interrupted",
-            {"evidence": f"it was active, and nothing was saved since {saved:%Y-%m-%d %H:%M} UTC"},
+            {"evidence": f"{UNHEARD} {saved:%Y-%m-%d %H:%M} UTC"},
             time=at,
         )
     elif word == "interrupted":
         yield Draft(
             "run.interrupted",
-            {"evidence": f"its files say {one_line(reason, 40) or 'that it was interrupted'}"},
+            {"evidence": f"{FILES_SAY} {one_line(reason, 40) or 'that it was interrupted'}"},
             time=at,
         )
     elif kind := MOVES.get(word):
-        yield Draft(kind, {"reason": "its registry says so"}, time=at)
+        yield Draft(kind, {"reason": REGISTRY_SAYS}, time=at)
 
 
 def _given(outputs: Body, time: datetime) -> Iterator[Draft]:

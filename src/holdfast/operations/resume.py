@@ -16,17 +16,18 @@ from holdfast.bearings import take_bearings
 from holdfast.briefing import PATIENCE
 from holdfast.errors import HoldfastError, NotFound, Refused
 from holdfast.goteam import teamwork
-from holdfast.goteam.pointing import has_code, keep_foreign
+from holdfast.goteam.pointing import keep_foreign
 from holdfast.goteam.stepping import keep_run
 from holdfast.goteam.teamwork import LAYOUT
+from holdfast.goteam.ways import ways_of
 from holdfast.journal import Journal
 from holdfast.layouts.orchestrator import HISTORY
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Bearings, Checkpoint, Draft, Restore, Run, Session
-from holdfast.recovery import CHECKPOINT, FRESH, LIVE, Option, options
+from holdfast.recovery import CHECKPOINT, FRESH, LIVE, Option
 from holdfast.returning import Restored, go_back
 from holdfast.settling import settle
-from holdfast.text import one_line, path_text
+from holdfast.text import path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
@@ -72,13 +73,13 @@ def resume(
         found = _meant(workspace, journal, run)
         transition(found.status, Move.RESUME, found.layout)
         _refuse_elsewhere(workspace, found)
-        ways = options(found) if found.layout == LAYOUT else []
         alive = attended_by_others(workspace, journal, found.id)
-        if ways:
+        if found.layout == LAYOUT:
             alive = [session for session in alive if not is_silent(workspace, session)]
         if alive and not take_over and not dry_run:
             refuse_attended(found, alive)
         sessions = journal.list_sessions(found.id, limit=100)
+    ways = ways_of(workspace, found) if found.layout == LAYOUT else []
     if ways and start_from == "checkpoint":
         found = _ready(workspace, found)
     with workspace.reading() as journal:
@@ -172,13 +173,7 @@ def _recover(workspace: Workspace, run: Run, start_from: str) -> str | None:
 
 
 def _counted(workspace: Workspace, run: Run, target: Checkpoint | None, ways: list[Option]) -> list[Option]:
-    """The ways, with how many files would change for that from the checkpoint, where that can be known.
-
-    One whose code is not in the repository is not recommended.
-    """
-    point = teamwork.last_kept(run)
-    if point is not None and not has_code(workspace, point):
-        return [_without_code(way, point.commit) for way in ways]
+    """The ways, with how many files would change for that from the checkpoint, where that can be known."""
     if target is None:
         return ways
     try:
@@ -186,13 +181,6 @@ def _counted(workspace: Workspace, run: Run, target: Checkpoint | None, ways: li
     except HoldfastError:  # whoever chooses it is told
         return ways
     return [structs.replace(way, files=changed) if way.type == CHECKPOINT else way for way in ways]
-
-
-def _without_code(way: Option, commit: str | None) -> Option:
-    if way.type == CHECKPOINT:
-        loss = f"its code is not in this repository (commit {one_line(commit or 'none', 64)})"
-        return structs.replace(way, data_loss=loss, actions=None, recommended=False)
-    return structs.replace(way, recommended=way.type == LIVE)
 
 
 def _go_back(
