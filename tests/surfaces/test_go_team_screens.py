@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from tests.operations.people import a_process
 from tests.surfaces.terminal import Terminal
 from tests.tools import Command
 
@@ -65,6 +66,23 @@ def test_on_a_terminal_it_asks_and_does_what_was_chosen(
         terminal.wait_for(f"Recovered from: {way}")
         assert terminal.finish() == 0
     assert (repository / "half.go").exists() is is_left
+
+
+@pytest.mark.defect(
+    "the recovery screen of a session that a living process held was shown, and refused after the choice"
+)
+def test_a_session_that_a_living_process_holds_is_busy_before_any_choice(cli: Cli, repository: Path) -> None:
+    with a_process() as holder:
+        run = cli("start", "topic", "--layout", "go-team", "--pid", str(holder.pid)).ok().out.strip()
+        for words in (("resume",), ("resume", run, "--print"), ("resume", "--from", "checkpoint")):
+            done = cli(*words)
+            assert (done.code, done.out) == (11, "")
+            assert f"process {holder.pid}" in done.err
+        with Terminal("resume", directory=repository) as terminal:
+            terminal.wait_for(f"`holdfast resume {run} --take-over`")
+            assert terminal.finish() == 11
+            assert "SESSION RECOVERY" not in terminal.text
+    assert "SESSION RECOVERY" in cli("resume").out
 
 
 def test_a_start_shows_what_could_be_resumed_and_goes_on_where_nobody_is(interrupted: str, cli: Cli) -> None:

@@ -67,7 +67,8 @@ def resume(
     """Prepare going on with a run: restore what was asked for, compare with git, and find the command.
 
     From a checkpoint, code and state go back to the run's last one. Fresh, or without a conversation to go on with, a
-    new one begins with the brief; a Go Team run begins again at its first step then. A dry run only finds out.
+    new one begins with the brief; a Go Team run begins again at its first step then. A dry run only finds out; of a Go
+    Team run on which a living process works it is refused as well, because there is nothing to choose.
     """
     with workspace.reading() as journal:
         found = _meant(workspace, journal, run)
@@ -76,8 +77,8 @@ def resume(
         alive = attended_by_others(workspace, journal, found.id)
         if found.layout == LAYOUT:
             alive = [session for session in alive if not is_silent(workspace, session)]
-        if alive and not take_over and not dry_run:
-            refuse_attended(found, alive)
+        if alive and not take_over and not (dry_run and found.layout != LAYOUT):
+            refuse_attended(found, alive)  # before a Go Team's choice is shown, which would be of no use
         sessions = journal.list_sessions(found.id, limit=100)
     ways = ways_of(workspace, found) if found.layout == LAYOUT else []
     if ways and start_from == "checkpoint":
