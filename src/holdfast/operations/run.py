@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -104,6 +104,7 @@ def _run_for(workspace: Workspace, journal: Journal, words: list[str], name: str
 
 def _save(workspace: Workspace, session: Session) -> None:
     """Give a sign of life, ingest what happened meanwhile, and write the faces. Trouble must not end the command."""
+    work: Callable[[], object]
     for work in (lambda: give_sign(workspace, session.id), lambda: _save_faces(workspace)):
         try:
             with files.os_errors():
