@@ -1,10 +1,11 @@
-"""What a hook costs the agent: a durable kept call beside an interpreter that does nothing."""
+"""What a hook costs the agent: a durable kept call beside a shell and an interpreter that do nothing."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -13,13 +14,14 @@ import psutil
 
 import holdfast
 from bench import calls, installation
-from bench.ground import INBOX, fill, ground, hook, make_project, python
+from bench.ground import INBOX, fill, ground, make_project
 from bench.report import Report, milliseconds_at, ratio, ratio_at, times
 from bench.timing import Failed, Sample, process, take_turns
 from bench.writer import Writer
 from holdfast.hooking import block
 
 LIMIT, COMMITTED_LIMIT = 1.2, 2.0
+FLOOR = "sh -c 'exec python -I -S -c pass'"  # every client runs a hook through a shell
 AT_MOST = {0.95: 150, 0.99: 300}  # milliseconds that so many of all hooks take
 PAYLOAD = 2048
 WARM_UP = 3
@@ -59,8 +61,20 @@ def _committed(directory: Path) -> list[str]:
     program.write_text(f"#!{installation.python()}\nfrom holdfast.door import main\n\nmain()\n")
     program.chmod(0o755)
     os.environ["PATH"] = f"{program.parent}:{os.environ['PATH']}"
-    line = str(block("project", "", "")["PostToolBatch"]["command"])
-    return ["/bin/sh", "-c", line.replace("claude PostToolBatch", "robot PostToolUse")]  # one whose calls we count
+    return _as_run(str(block("project", "", "")["PostToolBatch"]["command"]))
+
+
+def _called(event: str = "PostToolBatch", agent: str = "robot") -> list[str]:
+    """The call that `init` writes, as the client runs it: by a shell."""
+    return _as_run(str(block("local", sys.executable, str(INBOX))[event]["command"]), event, agent)
+
+
+def _as_run(line: str, event: str = "PostToolBatch", agent: str = "robot") -> list[str]:
+    return ["/bin/sh", "-c", line.replace(f"claude {event}", f"{agent} {event}")]  # a robot's calls are counted
+
+
+def _floor() -> list[str]:
+    return ["/bin/sh", "-c", f"exec '{sys.executable}' -I -S -c pass"]
 
 
 def _compare(project: Path, rounds: int, called: list[str] | None = None) -> dict[str, Sample]:
@@ -70,8 +84,8 @@ def _compare(project: Path, rounds: int, called: list[str] | None = None) -> dic
     with contextlib.chdir(project):
         found = take_turns(
             {
-                "hook": lambda: process(called or hook(), payload),
-                "bare": lambda: process(python("-I", "-S", "-c", "pass"), payload),
+                "hook": lambda: process(called or _called(), payload),
+                "bare": lambda: process(_floor(), payload),
             },
             rounds,
             WARM_UP,
@@ -85,13 +99,11 @@ def _detaching(project: Path, rounds: int) -> dict[str, dict[str, Sample]]:
     """Calls of Claude Code after which somebody takes in and makes a checkpoint; nobody may be at that yet or still."""
     os.environ["CLAUDE_PROJECT_DIR"] = str(project)
     told = {"session_id": "c1", "prompt": "go on", "last_assistant_message": "x" * 1500}
-    bare = ["-I", "-S", "-c", "pass"]
     found = {}
     with contextlib.chdir(project):
         for event in ("Stop", "UserPromptSubmit"):
             payload = json.dumps({**told, "hook_event_name": event}).encode()
-            call = python("-I", "-S", str(INBOX), "claude", event)
-            takers = {"hook": (call, payload), "bare": (python(*bare), payload)}
+            takers = {"hook": (_called(event, "claude"), payload), "bare": (_floor(), payload)}
             found[event] = take_turns(
                 {name: partial(_alone, *taker) for name, taker in takers.items()}, rounds, WARM_UP
             )
@@ -129,8 +141,8 @@ def _somebody_writing(project: Path) -> Iterator[None]:
 
 def _add(report: Report, where: str, found: dict[str, Sample], limit: float = LIMIT) -> None:
     hook, bare = found["hook"], found["bare"]
-    report.measures.append(ratio(f"hook, {where}, beside `python -I -S -c pass`", hook, bare, limit))
+    report.measures.append(ratio(f"hook, {where}, beside `{FLOOR}`", hook, bare, limit))
     report.measures.append(ratio_at(0.95, "… at p95", hook, bare))
     report.measures.append(ratio_at(0.99, "… at p99", hook, bare))
     report.figures.append(times(f"hook, {where}", hook))
-    report.figures.append(times("… the bare interpreter beside it", bare))
+    report.figures.append(times("… the shell and the bare interpreter beside it", bare))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-from holdfast.hooking import ANSWERED, INBOX, PLUGIN, STATUS_LINE, forms  # `from holdfast import …` would load more
+from holdfast.hooking import AND, ANSWERED, INBOX, PLUGIN, QUOTE, STATUS_LINE, forms  # all of it would load more
 from holdfast.spool import hook, main_worktree
 
 LIMIT = 4 * 1024 * 1024
@@ -49,15 +49,18 @@ def _calls(settings: bytes, event: str) -> bool:
     if b"holdfast" not in settings:
         return False
     packed = settings.translate(None, SPACES)  # somebody may have formatted them anew
-    kept, answered, committed = forms(event)
-    return committed in packed or ((kept in packed or answered in packed) and _is_there(settings))
+    through_path, *exact = forms(event)
+    return through_path in packed or (any(form in packed for form in exact) and _is_there(settings))
 
 
 def _is_there(settings: bytes) -> bool:
     """Whether the program that these settings run is still there: calls to a removed Holdfast record nothing."""
-    end = INBOX.encode() + b'"'
-    at = settings.find(end)
-    return at < 0 or os.path.exists(settings[settings.rfind(b'"', 0, at) + 1 : at + len(end) - 1])
+    for begin, end in ((AND.encode() + b"'", INBOX.encode() + b"'"), (b'"', INBOX.encode() + b'"')):
+        at = settings.find(end)
+        if at >= 0:
+            path = settings[settings.rfind(begin, 0, at) + len(begin) : at + len(end) - 1]
+            return os.path.exists(path.replace(b"\\\\", b"\\").replace(QUOTE.encode(), b"'"))
+    return True
 
 
 def _read(path: str) -> bytes:

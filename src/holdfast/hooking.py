@@ -1,4 +1,7 @@
-"""What we ask Claude Code to call, and how we know our own calls again in somebody's settings.
+"""The hooks that we put into settings of Claude Code, and their recognition there.
+
+Other clients run the hooks of these files too, and ignore `args`. So a hook is one text for a shell. It exits with 0
+and prints nothing where Python or Holdfast is gone, and uses `exec`, so that the client is the parent of our program.
 
 The door of committed hooks loads this too, so it imports nothing.
 """
@@ -16,6 +19,7 @@ STATUS_LINE = "StatusLine"  # what is called to draw the client's status line; i
 AGENT = "claude"
 SCOPES = ("local", "project", "user")
 INBOX, ANSWERING, DOOR = "/holdfast/inbox.py", " -m holdfast hook ", "holdfast-hook"  # what every form of ours runs
+TEST, AND, OR, QUOTE = "test -x ", " && test -r ", " || exit 0; exec ", "'\\''"  # parts of a call that names its files
 PLUGIN = "--plugin"  # says that the plugin calls, and not a settings file
 TESTED = "2.1.325"  # the client's version that the tests ran with
 
@@ -30,10 +34,40 @@ def block(scope: str, python: str, inbox: str) -> dict[str, Handler]:
 
 
 def _exact(event: str, timeout: int, python: str, inbox: str) -> Handler:
-    kept = ["-I", "-S", inbox, AGENT, event]
-    answered = ["-I", "-m", "holdfast", "hook", AGENT, event]
-    args = answered if event in ANSWERED else kept
-    return {"type": "command", "command": python, "args": args, "timeout": timeout}
+    return {"type": "command", "command": _guarded(event, python, inbox), "timeout": timeout}
+
+
+def _guarded(event: str, python: str, inbox: str) -> str:
+    """The text that runs these files. Where the script is missing, Python would exit with 2, and the client block."""
+    program, script = _quoted(python), _quoted(inbox)
+    keeps = event not in ANSWERED and event != STATUS_LINE
+    arguments = f" -I -S {script} " if keeps else f" -I{ANSWERING}"
+    return f"{TEST}{program}{AND}{script}{OR}{program}{arguments}{AGENT} {event}"
+
+
+def _quoted(path: str) -> str:
+    return "'" + path.replace("'", QUOTE) + "'"
+
+
+def named_by(handler: object) -> tuple[str, list[str]] | None:
+    """The interpreter and the hook programs that a call of ours names; None where it leaves them to PATH.
+
+    A text that only resembles ours names nothing: the shell may run something else for it.
+    """
+    if not isinstance(handler, dict) or not isinstance(command := handler.get("command"), str):
+        return None
+    if is_old(handler):
+        return command, [word for word in handler["args"] if isinstance(word, str) and word.endswith(INBOX)]
+    program, _, rest = command.removeprefix(TEST).partition(AND)
+    script = rest.partition(OR)[0]
+    python, inbox = (path[1:-1].replace(QUOTE, "'") for path in (program, script))
+    event = command.rpartition(" ")[2]
+    return (python, [inbox]) if event.isalnum() and command == _guarded(event, python, inbox) else None
+
+
+def is_old(handler: object) -> bool:
+    """Whether a call has the form of earlier versions: the program alone, and `args`, which other clients ignore."""
+    return isinstance(handler, dict) and isinstance(handler.get("args"), list)
 
 
 def _committed(event: str, timeout: int, _python: str, _inbox: str) -> Handler:
@@ -45,13 +79,12 @@ def _through_path(arguments: str, timeout: int) -> Handler:
     return {"type": "command", "command": command, "timeout": timeout}
 
 
-def status_line(scope: str, python: str) -> Handler:
-    """What draws the status line, for a settings file. The client takes it as one text for a shell."""
+def status_line(scope: str, python: str, inbox: str) -> Handler:
+    """The call that draws the status line, for a settings file."""
     if scope == "project":
         command = _through_path(f"{AGENT} {STATUS_LINE}", 0)["command"]
     else:
-        quoted = "'" + python.replace("'", "'\\''") + "'"
-        command = f"{quoted} -I{ANSWERING}{AGENT} {STATUS_LINE}"
+        command = _guarded(STATUS_LINE, python, inbox)
     return {"type": "command", "command": command}
 
 
@@ -62,11 +95,12 @@ def plugin() -> dict[str, object]:
     return {"description": "Holdfast records the session, and tells it what earlier ones knew", **as_settings(calls)}
 
 
-def forms(event: str) -> tuple[bytes, bytes, bytes]:
-    """What stands in a settings file, spaces and lines left out, that calls us for an event: kept by its program,
-    answered, or found through PATH. Our plugin's own call is none of them."""
-    end = f'"{AGENT}","{event}"'
-    return f'{INBOX}",{end}'.encode(), f'"holdfast","hook",{end}'.encode(), f'{DOOR}{AGENT}{event}"'.encode()
+def forms(event: str) -> tuple[bytes, ...]:
+    """Parts of a settings file, spaces and lines left out, that call us for an event: through PATH, or by the present
+    or the old form with and without an answer. Our plugin's own call is none of them."""
+    old = f'"{AGENT}","{event}"'
+    ends = f'{DOOR}{AGENT}{event}"', f"{INBOX}'{AGENT}{event}\"", f'-mholdfasthook{AGENT}{event}"'
+    return tuple(end.encode() for end in (*ends, f'{INBOX}",{old}', f'"holdfast","hook",{old}'))
 
 
 def as_settings(calls: dict[str, Handler]) -> dict[str, object]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast import files, invocation, places
+from holdfast import files, hooking, invocation, places
 from holdfast.bindings import named_files
 from holdfast.claude import hookfile, installing
 from holdfast.claude.hookfile import NotSettings
@@ -166,8 +166,8 @@ def is_inside(workspace: Workspace, path: Path) -> bool:
 
 def programs(calls: Iterable[object]) -> list[str]:
     """The programs of calls that name theirs exactly, each once; but for the one that we are."""
-    exact = [call for call in calls if isinstance(call, dict) and isinstance(call.get("args"), list)]
-    named = dict.fromkeys(sound_text(str(call.get("command"))) for call in exact)
+    exact = [found for call in calls if (found := hooking.named_by(call))]
+    named = dict.fromkeys(sound_text(python) for python, _ in exact)
     return [program for program in named if program != sys.executable]
 
 

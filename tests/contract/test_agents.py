@@ -22,7 +22,7 @@ PAYLOADS = Path(__file__).parents[1] / "payloads"
 RECORDED = sorted(
     path.relative_to(PAYLOADS).as_posix() for path in PAYLOADS.glob("**/*.json") if path.parent != PAYLOADS
 )
-NAMES = {"codex-notify": "codex"}  # recorded apart from its client's hooks
+NAMES = {"codex-notify": "codex", "copilot-via-claude": "copilot"}  # recorded apart from their client's own hooks
 CONVERSATIONS = {
     "session_id",
     "sessionId",
@@ -86,7 +86,8 @@ def test_recorded_call_is_attributed_to_its_client_whatever_the_command_line_say
             told = {**inherited, **environment}
             call = a_call(agent=named, event="Named", payload=record["payload"], environment=told)
             agents.identify(call)
-            assert (call.agent, call.event) == (client, record["payload"].get("hook_event_name", "Named"))
+            names = [record["payload"].get(key) for key in ("hook_event_name", "hookName")]
+            assert (call.agent, call.event) == (client, next(filter(None, names), "Named"))
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()

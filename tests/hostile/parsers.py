@@ -380,7 +380,7 @@ def edit_settings(data: bytes) -> None:
     calls = {event: call for event, call in OURS.items() if event in ("Stop", "SessionStart")}
     changed, _ = hookfile.with_calls(said, calls)
     assert set(calls) <= set(hookfile.called(hookfile.parse(changed)))
-    changed, _ = hookfile.with_status_line(changed, hooking.status_line("local", "python3"))
+    changed, _ = hookfile.with_status_line(changed, hooking.status_line("local", "python3", "/x/holdfast/inbox.py"))
     hookfile.without_calls(changed, before)
     if not hookfile.is_blank(said):
         jsonedit.add(said, (), {"a": 1}, "added")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import holdfast
+from holdfast import hooking
 from holdfast.journal import Journal
 from holdfast.model import Body, Draft, Event, Run
 from holdfast.workspace import Workspace
@@ -59,6 +60,12 @@ def a_worktree(project: Workspace, path: Path, clock: TickingClock) -> Iterator[
     subprocess.run([*git, "worktree", "add", "-q", "--detach", str(path)], check=True)
     with holdfast.open(path, clock=clock) as workspace:
         yield workspace
+
+
+def old_form(event: str, python: str, inbox: str) -> dict[str, Any]:
+    """A call as earlier versions wrote it, without a shell."""
+    kept, answered = ["-S", inbox, "claude", event], ["-m", "holdfast", "hook", "claude", event]
+    return {"type": "command", "command": python, "args": ["-I", *(answered if event in hooking.ANSWERED else kept)]}
 
 
 def run_of(project: Workspace, run: str | None = None) -> Run:

@@ -56,25 +56,10 @@ def test_every_event_is_called_by_this_python(project: Workspace) -> None:
     assert (done.file, done.events) == (str(local(project)), dict.fromkeys(EVENTS, "added"))
     found = called(settings(local(project)))
     assert found.keys() == EVENTS
-    assert found["Stop"] == [
-        {
-            "type": "command",
-            "command": sys.executable,
-            "args": ["-I", "-S", str(INBOX), "claude", "Stop"],
-            "timeout": 10,
-        }
-    ]
-    assert found["SessionStart"] == [
-        {"type": "command", "command": sys.executable, "timeout": 30,
-         "args": ["-I", "-m", "holdfast", "hook", "claude", "SessionStart"]}
-    ]  # fmt: skip
-
-
-def test_the_call_in_the_settings_keeps_what_the_agent_says(project: Workspace) -> None:
-    holdfast.init(project, agent="claude")
-    call = called(settings(local(project)))["UserPromptSubmit"][0]
-    subprocess.run([call["command"], *call["args"]], input=b"{}", cwd=project.root, check=True)
-    assert len(os.listdir(project.inbox)) == 1
+    exists = f"test -x '{sys.executable}' && test -r '{INBOX}' || exit 0; exec '{sys.executable}'"
+    keeps, answers = f"{exists} -I -S '{INBOX}' claude Stop", f"{exists} -I -m holdfast hook claude SessionStart"
+    assert found["Stop"] == [{"type": "command", "command": keeps, "timeout": 10}]
+    assert found["SessionStart"] == [{"type": "command", "command": answers, "timeout": 30}]
 
 
 def test_a_second_time_changes_nothing(project: Workspace) -> None:

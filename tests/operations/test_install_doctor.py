@@ -19,7 +19,7 @@ from holdfast.operations.doctor import Check
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.hostile.places import tree_of
-from tests.operations.people import a_worktree, with_environ
+from tests.operations.people import a_worktree, old_form, with_environ
 from tests.tools import Command, hook
 from tests.world.calls import keep_by_hand
 
@@ -103,16 +103,21 @@ def test_settings_that_cannot_be_read_are_named(installed: Workspace) -> None:
     assert check(installed, "local settings").state == "warning"
 
 
-def call_with(workspace: Workspace, **changes: Any) -> None:
-    """Settings whose every call is ours, with something in it changed."""
-    calls = hooking.block("local", sys.executable, str(Path(holdfast.__file__).with_name("inbox.py")))
-    local(workspace).write_text(
-        json.dumps(hooking.as_settings({name: {**call, **changes} for name, call in calls.items()}))
-    )
+INBOX = str(Path(holdfast.__file__).with_name("inbox.py"))
+BOTH_FORMS = pytest.mark.parametrize("old", [False, True], ids=["shell text", "args"])
 
 
-def test_interpreter_that_is_gone_is_broken(installed: Workspace) -> None:
-    call_with(installed, command="/gone/bin/python")
+def call_with(workspace: Workspace, python: str | Path = sys.executable, inbox: str = INBOX, old: bool = False) -> None:
+    """Settings whose every call is ours, with another interpreter or hook program in it."""
+    calls = hooking.block("local", str(python), inbox)
+    if old:
+        calls = {event: old_form(event, str(python), inbox) for event in calls}
+    local(workspace).write_text(json.dumps(hooking.as_settings(calls)))
+
+
+@BOTH_FORMS
+def test_interpreter_that_is_gone_is_broken(installed: Workspace, old: bool) -> None:
+    call_with(installed, "/gone/bin/python", old=old)
     assert check(installed, "interpreter").state == "broken"
 
 
@@ -122,11 +127,12 @@ def allow(workspace: Workspace) -> None:
     holdfast.trust(workspace, seen=found.digest)
 
 
+@BOTH_FORMS
 @pytest.mark.promise(20)
 def test_interpreter_that_settings_of_the_worktree_name_is_tried_only_if_that_was_allowed(
-    installed: Workspace, tmp_path: Path
+    installed: Workspace, tmp_path: Path, old: bool
 ) -> None:
-    call_with(installed, command=str(program(tmp_path / "bin" / "python", f"touch {tmp_path}/ran")))
+    call_with(installed, program(tmp_path / "it's a bin" / "python", f"touch {tmp_path}/ran"), old=old)
     found = check(installed, "interpreter")
     assert (found.state, (tmp_path / "ran").exists()) == ("warning", False)
     assert found.hints[0] == f"`holdfast trust {local(installed)}`"
@@ -140,7 +146,7 @@ def test_interpreter_that_settings_of_the_worktree_name_is_not_tried_where_it_co
     installed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evil, python = program(tmp_path / "evil", f"touch {tmp_path}/ran"), tmp_path / "python"
-    call_with(installed, command=str(python))
+    call_with(installed, python)
     look = os.path.isfile
 
     def looking(path: Any) -> bool:
@@ -159,10 +165,10 @@ def test_interpreter_that_settings_of_the_worktree_name_is_not_tried_where_it_co
 def test_interpreter_is_not_tried_because_settings_that_were_allowed_take_the_place_of_those_that_name_it(
     installed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    call_with(installed, command=str(program(tmp_path / "good", "echo holdfast 0.0.1")))
+    call_with(installed, program(tmp_path / "good", "echo holdfast 0.0.1"))
     allow(installed)
     good = local(installed).read_bytes()
-    call_with(installed, command=str(program(tmp_path / "evil", f"touch {tmp_path}/ran")))
+    call_with(installed, program(tmp_path / "evil", f"touch {tmp_path}/ran"))
     levels = client.levels
 
     def reading(*arguments: Any) -> list[client.Level]:
@@ -183,7 +189,7 @@ def test_what_doctor_has_looked_at_is_what_it_starts(
     evil = program(installed.root / "evil", f"touch {tmp_path}/ran")
     python = tmp_path / "python"
     python.symlink_to(good)
-    call_with(installed, command=str(python))
+    call_with(installed, python)
     allow(installed)
     ask = process.ask
 
@@ -198,20 +204,20 @@ def test_what_doctor_has_looked_at_is_what_it_starts(
 
 
 def test_interpreter_without_holdfast_is_broken(installed: Workspace, tmp_path: Path) -> None:
-    call_with(installed, command=str(program(tmp_path / "bin" / "python", "exit 1")))
+    call_with(installed, program(tmp_path / "bin" / "python", "exit 1"))
     allow(installed)
     assert check(installed, "interpreter").state == "broken"
 
 
 def test_interpreter_with_another_holdfast_is_told(installed: Workspace, tmp_path: Path) -> None:
-    call_with(installed, command=str(program(tmp_path / "bin" / "python", "echo holdfast 0.0.1")))
+    call_with(installed, program(tmp_path / "bin" / "python", "echo holdfast 0.0.1"))
     allow(installed)
     assert check(installed, "interpreter").state == "warning"
 
 
 @pytest.mark.promise(20)
 def test_program_of_the_worktree_is_not_run(installed: Workspace, tmp_path: Path) -> None:
-    call_with(installed, command=str(program(installed.root / "bin" / "python", f"touch {tmp_path}/ran")))
+    call_with(installed, program(installed.root / "bin" / "python", f"touch {tmp_path}/ran"))
     program(installed.root / "bin" / "claude", f"touch {tmp_path}/ran")
     allow(installed)
     assert check(installed, "interpreter").state == "warning"
@@ -219,13 +225,23 @@ def test_program_of_the_worktree_is_not_run(installed: Workspace, tmp_path: Path
     assert not (tmp_path / "ran").exists()
 
 
-def test_hook_program_that_is_gone_or_anothers_is_told(installed: Workspace, tmp_path: Path) -> None:
+@BOTH_FORMS
+def test_hook_program_that_is_gone_or_anothers_is_told(installed: Workspace, tmp_path: Path, old: bool) -> None:
     other = tmp_path / "holdfast" / "inbox.py"
-    call_with(installed, args=["-I", "-S", str(other), "claude", "Stop"])
+    call_with(installed, inbox=str(other), old=old)
     assert check(installed, "hook program").state == "broken"
     other.parent.mkdir()
     other.touch()
     assert check(installed, "hook program").state == "warning"
+
+
+def test_doctor_names_the_old_form_and_init_repairs_it(installed: Workspace) -> None:
+    call_with(installed, old=True)
+    found = check(installed, "local settings")
+    assert (found.state, found.hints) == ("warning", ["`holdfast init --scope local`"])
+    assert "old form with `args`, which Copilot CLI and Codex ignore" in found.about
+    assert set(holdfast.init(installed, scope="local").events.values()) == {"replaced"}
+    assert check(installed, "local settings").state == "ok"
 
 
 def test_committed_calls_need_their_program_on_the_path(project: Workspace, tmp_path: Path) -> None:

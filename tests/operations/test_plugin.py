@@ -22,7 +22,7 @@ from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.hostile.places import tree_of
 from tests.house.tree import ROOT
-from tests.operations.people import a_worktree, with_environ
+from tests.operations.people import a_worktree, old_form, with_environ
 from tests.operations.test_install_door import LOADS
 from tests.tools import INBOX, Command, modules_loaded
 
@@ -118,6 +118,9 @@ def test_settings_that_somebody_formatted_anew_are_known(
     calls = hooking.block(scope, sys.executable, str(INBOX))
     put(local(project), json.dumps(hooking.as_settings(calls), indent=indent))
     assert {event for event in calls if not is_called_by_settings(event)} == set()
+    old = {event: old_form(event, sys.executable, str(INBOX)) for event in calls}
+    put(local(project), json.dumps(hooking.as_settings(old), indent=indent))
+    assert {event for event in calls if not is_called_by_settings(event)} == set()
 
 
 @pytest.mark.parametrize(
@@ -165,8 +168,10 @@ def test_settings_that_call_a_holdfast_that_is_gone_do_not_silence_the_plugin(
     project: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, event: str
 ) -> None:
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(project.root))
-    inbox = tmp_path / "an other" / "holdfast" / "inbox.py"
-    put(local(project), json.dumps(hooking.as_settings(hooking.block("local", "/gone/python", str(inbox)))))
+    calls = hooking.block(
+        "local", "/gone/python", str(inbox := tmp_path / "it's an \\ other" / "holdfast" / "inbox.py")
+    )
+    put(local(project), json.dumps(hooking.as_settings(calls)))
     assert not is_called_by_settings(event)
     put(inbox, "")
     assert is_called_by_settings(event)

@@ -97,14 +97,16 @@ def test_empty_line_of_the_users_own_stays_too(repository: Path, cli: Cli) -> No
 
 def test_line_that_the_user_puts_there_at_the_last_moment_stays() -> None:
     text = json.dumps({"statusLine": MINE})
-    assert hookfile.with_status_line(text, hooking.status_line("local", "/usr/bin/python")) == (text, None)
+    line = hooking.status_line("local", "/usr/bin/python", "/x/inbox.py")
+    assert hookfile.with_status_line(text, line) == (text, None)
 
 
 @pytest.mark.parametrize("python", ["/usr/bin/python", "/opt/my python/it's $HOME/python"])
 def test_line_is_known_again_wherever_python_lies(python: str) -> None:
-    line = hooking.status_line("local", python)
+    line = hooking.status_line("local", python, "/x/inbox.py")
     assert hooking.is_ours(line)
-    assert shlex.split(str(line["command"]))[0] == python
+    assert hooking.named_by(line) == (python, ["/x/inbox.py"])
+    assert shlex.split(str(line["command"]).partition("exec ")[2])[0] == python
 
 
 def test_second_init_changes_nothing_and_an_older_form_is_replaced(repository: Path, cli: Cli) -> None:

@@ -23,7 +23,7 @@ def identify(call: Call) -> None:
     """Correct the agent and the event of a call by its payload; only Claude Code tells its process in a variable."""
     payload = call.payload if isinstance(call.payload, dict) else {}
     call.agent = caller(call)
-    call.event = _text(payload, "hook_event_name") or call.event
+    call.event = _text(payload, "hook_event_name") or _text(payload, "hookName") or call.event
     if call.agent != "claude":
         call.process = call.parent or call.process
 
@@ -54,8 +54,10 @@ def _is_cursor(payload: Body) -> bool:
 
 
 def _is_copilot(payload: Body) -> bool:
-    """Copilot's own form; for Claude Code's event names it takes on that client's form without its transcript."""
-    return "sessionId" in payload and "timestamp" in payload
+    """Copilot's own form, or its variant of Claude Code's: with a time, and mostly without a transcript."""
+    if _file_name(payload):
+        return _file_name(payload) == "events.jsonl" and "/session-state/" in _text(payload, "transcript_path")
+    return "timestamp" in payload and any(key in payload for key in ("sessionId", "hook_event_name"))
 
 
 def _is_opencode(payload: Body) -> bool:

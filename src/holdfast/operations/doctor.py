@@ -168,6 +168,9 @@ def _block(level: Level) -> Iterator[Check]:
     name = f"{level.name} settings"
     if missing:
         yield Check(name, WARNING, f"{path_text(level.path)} lacks our calls for {', '.join(missing)}", remedy)
+    elif any(hooking.is_old(call) for found in calls.values() for call in found):
+        about = f"{path_text(level.path)} has our calls in the old form with `args`, which Copilot CLI and Codex ignore"
+        yield Check(name, WARNING, f"{about}: Copilot may then refuse its own tool calls", remedy)
     elif other or len(calls) > len(wanted):
         yield Check(
             name, WARNING, f"{path_text(level.path)} has our calls in the form of another version or place", remedy
@@ -179,11 +182,11 @@ def _block(level: Level) -> Iterator[Check]:
 def _programs(workspace: Workspace, level: Level) -> Iterator[Check]:
     """What our calls run. A repository may bring such settings: what they name is tried only if that was allowed."""
     calls = [call for found in hookfile.called(level.settings).values() for call in found]
-    exact = [call for call in calls if isinstance(call.get("args"), list)]
+    exact = [found for call in calls if (found := hooking.named_by(call))]
     remedy = _init(level)
     allow = [] if level.elsewhere else [f"`holdfast trust {shlex.quote(path_text(level.path))}`"]
     good = allowed(workspace, level.path) if allow else []  # by name: these settings may be others by now
-    for python in sorted({sound_text(str(call.get("command"))) for call in exact}):
+    for python in sorted({sound_text(python) for python, _ in exact}):
         if python == sys.executable:
             yield Check("interpreter", OK, python)
         elif not os.path.isabs(python) or not os.path.isfile(python) or not os.access(python, os.X_OK):
@@ -193,15 +196,14 @@ def _programs(workspace: Workspace, level: Level) -> Iterator[Check]:
             yield Check("interpreter", WARNING, about, [*allow, *remedy])
         else:
             yield _interpreter(workspace, python, remedy)
-    words = {sound_text(str(word)) for call in exact for word in call["args"]}
-    for script in sorted(word for word in words if word.endswith(hooking.INBOX)):
+    for script in sorted({sound_text(script) for _, scripts in exact for script in scripts}):
         if not os.path.isfile(script):
             yield Check("hook program", BROKEN, f"{script} is not there", remedy)
         elif not os.path.samefile(script, Path(spool.__file__).with_name("inbox.py")):
             yield Check("hook program", WARNING, f"{script} belongs to another Holdfast", remedy)
         else:
             yield Check("hook program", OK, script)
-    if len(exact) < len(calls):
+    if any(hooking.DOOR in str(call.get("command")) for call in calls):
         yield _found_through_path(workspace)
 
 

@@ -76,7 +76,8 @@ def init(
         calls = hooking.block(scope, _sayable(sys.executable), _sayable(inbox))
         place = installing.place_of(scope, workspace.root, workspace.environ, workspace.user_directory("state"))
         result.agent, result.scope, result.file = hooking.AGENT, scope, path_text(place.path)
-        line = _status_line(workspace, scope, result) if status_line else None
+        drawing = hooking.status_line(scope, _sayable(sys.executable), _sayable(inbox)) if status_line else None
+        line = _status_line(workspace, drawing, result) if drawing else None
         result.block = hooking.as_settings(calls) | ({hookfile.LINE: line} if line else {})
     if dry_run:
         return result
@@ -90,13 +91,12 @@ def init(
     return result
 
 
-def _status_line(workspace: Workspace, scope: str, result: Initialised) -> hooking.Handler | None:
+def _status_line(workspace: Workspace, line: hooking.Handler, result: Initialised) -> hooking.Handler | None:
     """What draws our line; None where the user has a line of his own, at whatever level: it is never taken over."""
-    line = hooking.status_line(scope, _sayable(sys.executable))
     for level in client.levels(workspace.root, workspace.environ, workspace.user_directory("state")):
         if hookfile.LINE in level.settings and not hooking.is_ours(level.settings[hookfile.LINE]):
             stays = f"the status line in {path_text(level.path)} stays"
-            result.hints.append(f"{stays}; to show ours too, let it call, with the same input: `{line['command']}`")
+            result.hints.append(f"{stays}; to show ours too, let it call, with the same input: `({line['command']})`")
             return None
     return line
 
