@@ -69,7 +69,8 @@ def test_a_conversation_without_a_run_is_told_of_those_it_could_join(
     repository: Path, cli: Callable[..., Command], ask: Ask
 ) -> None:
     first, second = (cli("start", goal).out.strip() for goal in ("One thing", "Another thing"))
-    cli("pause")
+    cli("start", "What is done")
+    cli("complete")
     text = context(ask("SessionStart", source="startup"))
     assert f"`holdfast join {first}`" in text
     assert f"`holdfast join {second}`" in text
