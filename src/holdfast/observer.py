@@ -17,6 +17,7 @@ LONGEST = 2_000  # characters of a command
 TYPED = re.compile(r"\*([a-z]+(?:-[a-z]+)*)(?:(:| )[ \t]*([^\n]*))?")
 PIECE = re.compile(r"(?=\*)")  # where another command may begin
 YES = " yes"
+WAYS = ("checkpoint", "live", "fresh")  # from which a Go Team run goes on, as `--from` takes them
 
 
 class Form(Struct, frozen=True):
@@ -27,6 +28,7 @@ class Form(Struct, frozen=True):
     needed: bool = False  # whether it means nothing without the argument
     asks: bool = False  # whether it changes nothing before it is typed again with a yes
     spaced: bool = False  # whether its argument are words, so that a space does as well as a colon
+    ways: bool = False  # whether one of `WAYS` may follow
 
 
 class Order(Struct, frozen=True):
@@ -35,11 +37,12 @@ class Order(Struct, frozen=True):
     word: str
     argument: str = ""
     confirmed: bool = False
+    way: str | None = None  # one of `WAYS`
 
 
 FORMS = {
     "sessions": Form("list the runs"),
-    "resume": Form("go on with a run", "#|ID"),
+    "resume": Form("go on with a run; a Go Team's from its checkpoint, live state, or fresh", "#|ID", ways=True),
     "continue": Form("go on with this run"),
     "session-info": Form("where a run stands", "#|ID"),
     "new": Form("begin another run", "GOAL", spaced=True),
@@ -91,6 +94,9 @@ def _single(text: str) -> Order | None:
     if found is None or form is None:
         return None
     mark, argument = found[2] or "", visible(found[3] or "").strip()
+    which, _, way = argument.rpartition(" ")
+    if form.ways and way in WAYS and (mark == ":" or not which):
+        return Order(word, which.strip(), way=way)
     if form.asks and not form.argument and f" {argument}" == YES:
         return Order(word, confirmed=True)
     if (mark and not form.argument) or (mark == " " and not form.spaced):
@@ -106,7 +112,8 @@ def typed(word: str) -> str:
     if not form.argument:
         return f"*{word}"
     argument = f"{' ' if form.spaced else ':'}{form.argument}"
-    return f"*{word}{argument}" if form.needed else f"*{word}[{argument}]"
+    ways = f" [{'|'.join(WAYS)}]" if form.ways else ""
+    return f"*{word}{argument}{ways}" if form.needed else f"*{word}[{argument}]{ways}"
 
 
 def instructions() -> list[str]:

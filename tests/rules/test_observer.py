@@ -21,6 +21,9 @@ from .strategies import WILD_TEXT, many_examples
         ("*resume", Order("resume")),
         ("*resume:1", Order("resume", "1")),
         ("*resume: def456", Order("resume", "def456")),
+        ("*resume checkpoint", Order("resume", way="checkpoint")),
+        ("*resume:fresh", Order("resume", way="fresh")),
+        ("*resume:2 live", Order("resume", "2", way="live")),
         ("*cp-list", Order("checkpoints")),
         ("*cp-diff:3:1", Order("cp-diff", "3:1")),
         ("*rollback:3", Order("rollback", "3")),
@@ -39,7 +42,8 @@ def test_these_are_commands(text: str, order: Order) -> None:
     "text",
     ["", "*", "* sessions", "*Sessions", "sessions", "**sessions**", "*sessions*", "*status of the build?", "*pause:5",
      "*resume the work", "*emphasis* first", "*nothing", "*nothing:1", "*status\nand more", "*new one\n*new two",
-     "*new " + "x" * 3000, "- *sessions", "*cp_show:1", "*help:me"],
+     "*new " + "x" * 3000, "- *sessions", "*cp_show:1", "*help:me", "*resume 2 live",
+     "*sessions live"],
 )  # fmt: skip
 def test_these_are_for_the_model(text: str) -> None:
     assert observer.parse(text) is None
@@ -82,7 +86,7 @@ def test_every_command_is_explained_in_a_line() -> None:
     lines = observer.instructions()
     assert len(lines) == len(observer.FORMS)
     assert "*rollback:N|cp-ID" in "\n".join(lines)
-    assert "*resume[:#|ID]" in "\n".join(lines)
+    assert "*resume[:#|ID] [checkpoint|live|fresh]" in "\n".join(lines)
 
 
 @many_examples

@@ -85,6 +85,42 @@ def test_a_session_that_a_living_process_holds_is_busy_before_any_choice(cli: Cl
     assert "SESSION RECOVERY" in cli("resume").out
 
 
+@pytest.mark.defect("`*resume` on a terminal took the live state at once instead of showing the ways to go on")
+def test_the_observer_command_resume_shows_the_menu_on_a_terminal(interrupted: str, repository: Path) -> None:
+    with Terminal("command", "*resume", directory=repository) as terminal:
+        terminal.wait_for("SESSION RECOVERY")
+        terminal.wait_for("[2]: ")
+        terminal.type("1\n")
+        terminal.wait_for("Recovered from: checkpoint")
+        assert terminal.finish() == 0
+    assert not (repository / "half.go").exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "way", "is_left"),
+    [
+        ("*resume", "live_state", True),
+        ("*resume checkpoint", "checkpoint", False),
+        ("*resume:{} fresh", "fresh_start", True),
+    ],
+)
+def test_the_observer_command_resume_takes_the_way_that_is_named(
+    interrupted: str, repository: Path, cli: Cli, typed: str, way: str, is_left: bool
+) -> None:
+    done = cli("command", typed.format(interrupted)).ok()
+    assert f"Recovered from: {way}" in done.out
+    assert f"`*resume:{interrupted} {'live' if way == 'checkpoint' else 'checkpoint'}`" in done.out
+    assert (repository / "half.go").exists() is is_left
+    assert status_of(repository, interrupted) == "active"
+
+
+def test_a_run_of_another_kind_is_not_recovered_by_the_observer_command(cli: Cli) -> None:
+    run = cli("start", "topic").ok().out.strip()
+    done = cli("command", f"*resume:{run} fresh")
+    assert done.code == 2
+    assert "`holdfast resume --from fresh` in a terminal" in done.err
+
+
 def test_a_start_shows_what_could_be_resumed_and_goes_on_where_nobody_is(interrupted: str, cli: Cli) -> None:
     done = cli("start", "another", "--layout", "go-team").ok()
     assert "RESUMABLE SESSIONS FOUND" in done.err

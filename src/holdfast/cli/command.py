@@ -7,10 +7,12 @@ import os
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
 
 import click
 
+from holdfast import process
 from holdfast.cli import picker, words
 from holdfast.cli.outcome import Manner, Said, answer, is_terminal
 from holdfast.errors import Ambiguous, Interrupted, NotFound, Refused
@@ -100,6 +102,12 @@ def which(runs: list[Run]) -> Ambiguous:
         raise NotFound("There is no run to choose", [], hints)
     facts = [(run.id, f"{run.status}, {one_line(run.title, 80)}") for run in runs]
     return Ambiguous("Which run", facts if is_terminal() else facts[:FEW], ["name one of them", "`holdfast runs`"])
+
+
+def resume_instead(run: str) -> NoReturn:
+    """Become `holdfast resume RUN`, which asks how to go on."""
+    command = [sys.executable, "-I", "-m", "holdfast", "resume", run]  # else a `holdfast/` of the project would run
+    process.become(sys.executable, command, Path.cwd(), dict(os.environ))
 
 
 def confirm(question: str, yes: bool, hint: str) -> None:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from functools import partial
-from pathlib import Path
-from typing import NoReturn
 
 import click
 
-from holdfast import process
 from holdfast.cli import words
-from holdfast.cli.command import complete_run, verb
+from holdfast.cli.command import complete_run, resume_instead, verb
 from holdfast.cli.outcome import Said, is_terminal
 from holdfast.cli.words import Line
 from holdfast.goteam import screens
@@ -71,7 +67,7 @@ def _start_team(workspace: Workspace, goal: str, plan: tuple[str, ...], pid: int
     if earlier and is_terminal():
         words.emit(screens.resumable(earlier), sys.stderr)
         if answer := str(click.prompt("Resume # (Enter: a new session)", default="", show_default=False, err=True)):
-            return Said(None, then=partial(_resume_instead, _chosen(earlier, answer)))
+            return Said(None, then=partial(resume_instead, _chosen(earlier, answer)))
     auto = workspace.settings.values["recovery.auto_resume"].value == "on"
     if auto and (interrupted := next((run for run in earlier if run.status is Status.INTERRUPTED), None)):
         ways = go_on(workspace, interrupted.id, dry_run=True).recovery
@@ -92,11 +88,6 @@ def _chosen(earlier: list[Run], answer: str) -> str:
     if word.isdecimal() and 0 < int(word) <= len(earlier):
         return earlier[int(word) - 1].id
     return word
-
-
-def _resume_instead(run: str) -> NoReturn:
-    command = [sys.executable, "-I", "-m", "holdfast", "resume", run]  # else a `holdfast/` of the project would run
-    process.become(sys.executable, command, Path.cwd(), dict(os.environ))
 
 
 @verb("holdfast switch run-4x9k2m7pq3")

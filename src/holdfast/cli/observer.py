@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from holdfast import observer
-from holdfast.cli.command import verb
-from holdfast.cli.outcome import Said
+from holdfast.cli.command import resume_instead, verb
+from holdfast.cli.outcome import Said, is_terminal
 from holdfast.errors import WrongUsage
 from holdfast.operations import command as commanding
 from holdfast.text import one_line
@@ -17,6 +19,10 @@ from holdfast.workspace import Workspace
 @click.argument("text", metavar="'*…'")
 def command(workspace: Workspace, text: str) -> Said:
     """Carry out an observer command, as one types it into a client."""
+    order = observer.parse(text)
+    is_choice = order is not None and order.word == "resume" and order.way is None
+    if order is not None and is_choice and is_terminal() and (run := commanding.find_team_run(workspace, order)):
+        return Said(None, then=partial(resume_instead, run.id))
     found = commanding.command(workspace, text)
     if not found.known:
         known = [("known", line) for line in observer.instructions()]

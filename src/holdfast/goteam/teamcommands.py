@@ -28,14 +28,18 @@ def resumable(workspace: Workspace, run: Run, order: Order) -> Lines:
 
 
 def go_on(workspace: Workspace, run: Run, order: Order) -> Lines:
-    """The recommended way, at once: with the journal it loses nothing. The others are named."""
+    """Go on in the way that was asked for, or else in the recommended one. The others are named."""
     ways = resume(workspace, run.id, dry_run=True).recovery
-    done = resume(workspace, run.id, start_from=recommended(ways).start_from)
+    chosen = order.way or recommended(ways).start_from
+    done = resume(workspace, run.id, start_from=chosen)
     yield from screens.resumed(done.run, workspace.hide(Repository(workspace.root).head().branch))
+    if done.restored and done.restored.restore:
+        yield f"Restored from {done.restored.to}; `holdfast undo` takes that back"
+    if done.kept:
+        yield f"What was there is kept: `holdfast restore {done.kept} --both` takes the fresh start back"
     for way in ways:
-        if not way.recommended:
-            lost = screens.loss(way)
-            yield f"`holdfast resume {run.id} --from {way.start_from}`: {way.description}, data loss: {lost}"
+        if way.start_from != chosen:
+            yield f"`*resume:{run.id} {way.start_from}`: {way.description}, data loss: {screens.loss(way)}"
 
 
 def begin(workspace: Workspace, run: Run, order: Order) -> Lines:

@@ -57,15 +57,24 @@ def command(workspace: Workspace, text: str) -> Commanded:
         form = f"`{observer.typed(order.word)}`"
         raise WrongUsage(f"`*{order.word}` needs to know which", [("typed", order.word)], [form, "`*help`"])
     act = _of_team(workspace, order) or ACTIONS[order.word]
+    if order.way and act is ACTIONS[order.word]:
+        hint = f"`holdfast resume --from {order.way}` in a terminal"
+        raise WrongUsage("Only a Go Team run can be recovered inside a client", [("asked for", order.way)], [hint])
     return Commanded(observer.clipped("\n".join(act(workspace, order))), known=True)
 
 
-def _of_team(workspace: Workspace, order: Order) -> Callable[[Workspace, Order], Lines] | None:
-    """What a word means in a Go Team run, if that is what it is about and means something else there."""
+def find_team_run(workspace: Workspace, order: Order) -> Run | None:
+    """The Go Team run that a command is about, if it is about one and means something else there."""
     if order.word not in teamcommands.ACTIONS or (order.word == "new" and not order.argument) or not workspace.exists:
         return None
     run = _run_of_team(workspace, order)
-    if run is None or run.layout != LAYOUT:
+    return run if run is not None and run.layout == LAYOUT else None
+
+
+def _of_team(workspace: Workspace, order: Order) -> Callable[[Workspace, Order], Lines] | None:
+    """The action of a command in a Go Team run."""
+    run = find_team_run(workspace, order)
+    if run is None:
         return None
     act = teamcommands.ACTIONS[order.word]
     return lambda found, typed: act(found, run, typed)
