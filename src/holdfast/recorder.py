@@ -1,18 +1,86 @@
-"""Whether anybody still calls us: where settings lost our calls, all looks well and nothing is recorded."""
+"""Detect hooks of Claude Code that are installed and do not reach us, so that silence is not mistaken for health."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from holdfast import files, hooking, intake, process
+from holdfast.agents import identify
 from holdfast.claude import client
+from holdfast.claude.transcript import IMPORTED
+from holdfast.errors import HoldfastError
+from holdfast.intake import NotACall
+from holdfast.model import Session
 from holdfast.text import path_text
 from holdfast.workspace import Workspace
 
+NEWEST = 100  # waiting calls that are searched for one of Claude Code
 
-def warn_if_lost(workspace: Workspace) -> None:
-    """Say that the calls that `init` made are gone, and how they come back."""
+
+class Silence(Struct):
+    """Why hooks that `init` installed do not run, and the remedies."""
+
+    about: str
+    hints: list[str]
+
+
+def warn_if_silent(workspace: Workspace) -> None:
+    """Say in one line that hooks which `init` installed do not run any more, and what to do."""
+    for silence in (find_removal(workspace), find_off_switch(workspace)):
+        if silence is not None and not workspace.is_off:
+            told = ", or ".join(silence.hints)
+            workspace.warn(f"Claude Code is not recorded here any more: {silence.about}; {told}")
+            return
+
+
+def find_removal(workspace: Workspace) -> Silence | None:
+    """Hooks that were removed from the agent's settings without `uninit`."""
     lost = client.find_lost(workspace.root, workspace.environ, workspace.user_directory("state"))
-    if lost is not None and not workspace.is_off:
-        scope, path = lost
-        workspace.warn(
-            f"Claude Code is not recorded here any more: our calls are gone from {path_text(path)}, by `git clean -fdx`"
-            f" perhaps; `holdfast init --scope {scope}` puts them back, `holdfast uninit` says that it is meant so"
-        )
+    if lost is None:
+        return None
+    scope, path = lost
+    hints = [f"`holdfast init --scope {scope}` restores them", "`holdfast uninit` confirms the removal"]
+    return Silence(f"the hooks were removed from {path_text(path)} (perhaps by `git clean -fdx`)", hints)
+
+
+def find_off_switch(workspace: Workspace) -> Silence | None:
+    """The setting that turns all hooks off, ours among them."""
+    levels = client.levels(workspace.root, workspace.environ, workspace.user_directory("state"))
+    switch = next((level for level in levels if level.is_set(client.OFF)), None)
+    if switch is None or not client.is_called(levels, workspace.environ):
+        return None
+    place = path_text(switch.path)
+    return Silence(f"`{client.OFF}` in {place} turns all hooks off", [f"remove `{client.OFF}` from {place}"])
+
+
+def last_call(workspace: Workspace) -> datetime | None:
+    """The time of Claude Code's last call here: a waiting one, or one that was ingested."""
+    try:
+        waiting = intake.waiting(workspace.inbox)[-NEWEST:]
+        looks = [files.signature(workspace.inbox / name) for name in waiting if _is_claudes(workspace, name)]
+        times = [datetime.fromtimestamp(look[1] / 1e9, UTC) for look in looks if look]  # others were ingested meanwhile
+        if workspace.exists:
+            with workspace.reading() as journal:
+                sessions = journal.list_sessions(limit=50)
+            times += [found.last_active or found.opened for found in sessions if _was_called(found)]
+    except (HoldfastError, OSError):  # the check of the store says why
+        return None
+    return max(times, default=None)
+
+
+def _is_claudes(workspace: Workspace, name: str) -> bool:
+    try:
+        call = intake.read(workspace.inbox, name)
+    except NotACall:
+        return False
+    if call is not None:
+        identify(call)
+    return call is not None and call.agent == hooking.AGENT
+
+
+def _was_called(session: Session) -> bool:
+    """Whether hooks on this machine opened a session; commands, transcripts and parcels open sessions too."""
+    is_here = session.environment is not None and session.environment.host == process.here().host
+    return session.agent == hooking.AGENT and bool(session.agent_session) and is_here and session.reason != IMPORTED

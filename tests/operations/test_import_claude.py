@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.claude.importing import IMPORTED
+from holdfast.claude.transcript import IMPORTED
 from holdfast.errors import NotFound
 from holdfast.model import Run, Session, Status
 from holdfast.operations import import_claude

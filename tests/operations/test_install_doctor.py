@@ -266,6 +266,35 @@ def test_switch_that_turns_all_hooks_off_is_found_in_every_file(installed: Works
     assert check(installed, "switches").state == "broken"
 
 
+@pytest.mark.parametrize("way", ["disabled", "removed"])
+@pytest.mark.defect(
+    "`doctor` only warned of removed hooks once calls had come, and `status` was silent about `disableAllHooks`"
+)
+def test_hooks_that_do_not_run_are_broken_for_doctor_and_a_line_of_status(
+    installed: Workspace, cli: Callable[..., Command], way: str
+) -> None:
+    prompt = b'{"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "go"}'
+    hook(installed.root, "claude", "UserPromptSubmit", prompt, CLAUDE_PID=str(os.getpid()))
+    said = cli("status").ok()
+    assert "not recorded" not in said.out + said.err
+    if way == "disabled":
+        change(local(installed), disableAllHooks=True)
+    else:
+        local(installed).write_text("{}")
+    found = cli("doctor")
+    name = "switches" if way == "disabled" else "hooks"
+    assert (found.code, f"broken   {name}: " in found.out, str(local(installed)) in found.out) == (1, True, True)
+    (line,) = [line for line in cli("status").ok().err.splitlines() if "Claude Code is not recorded here" in line]
+    remedy = "remove `disableAllHooks` from" if way == "disabled" else "`holdfast init --scope local` restores them"
+    assert (str(local(installed)) in line, remedy in line) == (True, True)
+
+
+def test_switch_that_turns_off_hooks_of_others_is_not_told_by_status(project: Workspace) -> None:
+    holdfast.init(project, agent="none")
+    change(local(project), disableAllHooks=True)
+    assert holdfast.status(project).warnings == []
+
+
 def test_managed_settings_are_read(installed: Workspace, tmp_path: Path) -> None:
     managed = tmp_path / "managed-settings.json"
     change(managed, allowManagedHooksOnly=True)
@@ -349,6 +378,29 @@ def test_the_last_call_is_told_whether_it_waits_or_was_taken_in(installed: Works
     )
     assert check(installed, "calls").state == "ok"
     assert check(installed, "inbox").about.startswith("1 call")
+
+
+@pytest.mark.defect("`doctor` claimed calls of Claude Code for those of another agent and for imported transcripts")
+@pytest.mark.parametrize("whose", ["another agent", "another client", "a transcript", "a command"])
+def test_only_calls_of_claude_are_said_to_have_come(project: Workspace, home: Path, whose: str) -> None:
+    holdfast.init(project, agent="none")
+    if whose == "another agent":
+        hook(project.root, "robot", "Did", b"{}")
+    elif whose == "another client":
+        hook(project.root, "claude", "Stop", b'{"session_id": "s1"}', COPILOT_CLI="1")
+    elif whose == "a transcript":
+        path = home / "s1.jsonl"
+        said = {"type": "user", "uuid": "u1", "sessionId": "s1", "cwd": str(project.root),
+                "timestamp": "2026-01-01T12:00:00Z", "message": {"role": "user", "content": "Fix it"}}  # fmt: skip
+        path.write_text(json.dumps(said) + "\n")
+        assert holdfast.import_claude(project, [str(path)]).conversations == 1
+    else:
+        holdfast.start(project, "goal")
+        holdfast.join(project, agent="claude")
+    for _ in range(2):  # while it waits, and once it was ingested
+        assert "but calls came" not in check(project, "hooks").about
+        assert check(project, "calls").about == "no call of Claude Code has arrived yet"
+        holdfast.sweep(project)
 
 
 def test_transcript_that_grows_while_no_call_comes_means_a_dead_recorder(installed: Workspace, home: Path) -> None:

@@ -24,6 +24,7 @@ from holdfast.git import find_program
 from holdfast.packing import UNREADABLE
 
 PLUGIN = "holdfast@"
+OFF = "disableAllHooks"
 MANAGED = Path(
     "/Library/Application Support/ClaudeCode/managed-settings.json"
     if sys.platform == "darwin"
@@ -109,9 +110,12 @@ def find_lost(root: Path, environ: Mapping[str, str], state: Path) -> tuple[str,
     lost = [(scope, place.path) for scope, place in places if installing.has_lost(place)]
     if not lost:
         return None
-    found = levels(root, environ, state)
-    is_called = any(hookfile.called(level.settings) for level in found) or find_plugin(found, environ) is not None
-    return None if is_called else lost[0]
+    return None if is_called(levels(root, environ, state), environ) else lost[0]
+
+
+def is_called(found: list[Level], environ: Mapping[str, str]) -> bool:
+    """Whether settings of any level name our calls, or enable our plugin."""
+    return any(hookfile.called(level.settings) for level in found) or find_plugin(found, environ) is not None
 
 
 def _main_one(root: Path) -> list[Path]:

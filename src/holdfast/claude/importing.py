@@ -17,6 +17,7 @@ from msgspec import Struct, structs
 from holdfast import history, ids, process, spool
 from holdfast.claude import gauge, transcript
 from holdfast.claude.retelling import AGENT, Retelling, goal_in
+from holdfast.claude.transcript import IMPORTED
 from holdfast.errors import HoldfastError
 from holdfast.fill import COUNTED, MEASURED
 from holdfast.inside import real_path
@@ -28,7 +29,6 @@ from holdfast.spending import Spent, share
 from holdfast.text import path_text
 from holdfast.workspace import Workspace
 
-IMPORTED = "imported; nobody knows how it ended"
 BATCH = 2_000  # events in one commit
 NEAR = 10.0  # seconds between what a hook told and the line that says the same
 ENCODED = 180  # characters of a directory's name by which the client names its folder, before it shortens

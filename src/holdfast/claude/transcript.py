@@ -28,6 +28,7 @@ from holdfast.intake import NotACall
 from holdfast.packing import UNREADABLE
 
 ENDING = ".jsonl"
+IMPORTED = "imported; nobody knows how it ended"  # the reason with which a session ends that was made from one
 SUBAGENTS = "subagents"  # the directory of their records, below one that is named like the conversation
 FIRST_TAIL, LAST_TAIL = 64 * 1024, 16 * 1024 * 1024  # bytes from the end in which the last answer is looked for
 TALLIED = 64 * 1024 * 1024  # bytes of a transcript that are counted when its session ends; `import` counts any

@@ -26,7 +26,7 @@ from holdfast.operations.recover import CHOICES, Recovery, recover
 from holdfast.operations.resume import RESTORES, STARTS, Resumed, resume as go_on
 from holdfast.operations.runs import runs as list_runs
 from holdfast.orchestrator import bannering
-from holdfast.recorder import warn_if_lost
+from holdfast.recorder import warn_if_silent
 from holdfast.recovery import recommended
 from holdfast.repository import Repository
 from holdfast.text import count, one_line, path_text
@@ -88,7 +88,7 @@ def _resume(
         found = go(dry_run=False)
     if is_loaded:  # whoever reads this is the agent that goes on
         return Said(found, _told(workspace, bannering.banner(found.run, workspace.clock.now())))
-    warn_if_lost(workspace)
+    warn_if_silent(workspace)
     banner = _told(workspace, _banner(workspace, found))
     command = _shell_line(workspace, found)
     if not found.command:

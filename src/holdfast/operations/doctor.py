@@ -20,6 +20,7 @@ from holdfast.errors import HoldfastError
 from holdfast.git import find_program
 from holdfast.goteam.teamfaces import damages
 from holdfast.inside import real_path
+from holdfast.recorder import find_removal, last_call
 from holdfast.redaction.redact import check_pattern, listed
 from holdfast.text import count, one_line, path_text, sound_text
 from holdfast.trusting import allowed, find_waiting
@@ -47,7 +48,7 @@ def doctor(workspace: Workspace) -> Examined:
     """Look at everything that recording depends on. It changes nothing, and takes nothing in."""
     with files.os_errors():
         levels = client.levels(workspace.root, workspace.environ, workspace.user_directory("state"))
-        last = _last_call(workspace)
+        last = last_call(workspace)
         checks = [
             *_store(workspace),
             *_calls(workspace, levels, last),
@@ -132,6 +133,8 @@ def _init(level: Level) -> list[str]:
 
 
 def _nobody(workspace: Workspace, last: datetime | None) -> Check:
+    if removed := find_removal(workspace):
+        return Check("hooks", BROKEN, removed.about, removed.hints)
     is_used = installing.is_used(workspace.root, workspace.environ)
     about = "no settings file has our calls, and no plugin of ours is enabled"
     hints = ["`holdfast init --agent claude`", "`holdfast init --plugin` says how the plugin is loaded"]
@@ -238,8 +241,8 @@ def _switches(workspace: Workspace, levels: list[Level]) -> Iterator[Check]:
         way = "`unset HOLDFAST`" if workspace.environ.get("HOLDFAST") == "0" else "`holdfast on`"
         found.append(Check("switches", BROKEN, "Holdfast is off here", [way]))
     for level in levels:
-        if level.is_set("disableAllHooks"):
-            hint = f"take `disableAllHooks` out of {path_text(level.path)}"
+        if level.is_set(client.OFF):
+            hint = f"remove `{client.OFF}` from {path_text(level.path)}"
             found.append(Check("switches", BROKEN, f"{path_text(level.path)} turns all hooks off", [hint]))
         if level.name == "managed" and level.is_set("allowManagedHooksOnly"):
             about = f"{path_text(level.path)} allows only the hooks that an administrator has set"
@@ -287,20 +290,6 @@ def _numbers(version: str) -> list[int]:
     return [int(number) for number in version.split(".")]
 
 
-def _last_call(workspace: Workspace) -> datetime | None:
-    """When a call last arrived: one that waits, or one that was taken in."""
-    try:
-        looks = [files.signature(workspace.inbox / name) for name in intake.waiting(workspace.inbox)]
-        times = [datetime.fromtimestamp(look[1] / 1e9, UTC) for look in looks if look]  # others were taken in meanwhile
-        if workspace.exists:
-            with workspace.reading() as journal:
-                sessions = journal.list_sessions(limit=50)
-            times += [found.last_active or found.opened for found in sessions if found.agent == hooking.AGENT]
-    except (HoldfastError, OSError):  # the check of the store says why
-        return None
-    return max(times, default=None)
-
-
 def _arrival(workspace: Workspace, levels: list[Level], last: datetime | None) -> Check:
     """Whether calls come while the client works."""
     written = client.last_written(workspace.root, workspace.environ)
@@ -311,7 +300,7 @@ def _arrival(workspace: Workspace, levels: list[Level], last: datetime | None) -
         about = f"a transcript was written at {written:%Y-%m-%d %H:%M:%SZ}, and no call came since {since:%H:%M:%SZ}"
         return Check("calls", BROKEN, about, ["restart Claude Code: it reads its hooks when it starts", "`/hooks`"])
     if last is None:
-        return Check("calls", WARNING, "no call has arrived yet", ["start `claude` here"])
+        return Check("calls", WARNING, "no call of Claude Code has arrived yet", ["start `claude` here"])
     return Check("calls", OK, f"the last call arrived at {last:%Y-%m-%d %H:%M:%SZ}")
 
 

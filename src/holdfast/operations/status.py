@@ -11,7 +11,7 @@ from holdfast.care.originals import told_of_originals
 from holdfast.errors import Ambiguous, NotFound
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore, Run, Session
-from holdfast.recorder import warn_if_lost
+from holdfast.recorder import warn_if_silent
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import path_text
 from holdfast.trusting import find_waiting
@@ -65,7 +65,7 @@ def status(workspace: Workspace, *, run: str | None = None) -> Status:
         workspace.warn(warning)
         if told := told_of_originals(workspace):
             workspace.warn(told)
-    warn_if_lost(workspace)
+    warn_if_silent(workspace)
     result.warnings = workspace.warnings
     result.untrusted = find_waiting(workspace)
     return result
