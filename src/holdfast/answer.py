@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
     agent, event = [*arguments, "", ""][:2]
     try:
         if agent in ERRANDS:
-            ERRANDS[agent](event)
+            ERRANDS[agent](*arguments[1:])
         elif event == STATUS_LINE:
             _draw()
         else:
@@ -113,7 +113,7 @@ def _as_json(event: str, text: str) -> str:
     return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}) + "\n"
 
 
-def _observe(_: str) -> None:
+def _observe(*_: str) -> None:
     """Answer what was typed into the client, if it was meant for us. The kept call is our standard input."""
     import json
 
@@ -141,12 +141,15 @@ def _draw() -> None:
         os._exit(0)
 
 
-def _go_on(directory: str) -> None:
+def _go_on(directory: str = "", call: str = "") -> None:
     from holdfast.later import go_on
     from holdfast.workspace import open_workspace
 
     with open_workspace(directory or os.getcwd()) as workspace:
-        go_on(workspace)
+        go_on(workspace, call)
 
 
-ERRANDS = {"later": _go_on, "observe": _observe}  # what is asked for by us, and not by an agent
+ERRANDS: dict[str, Callable[..., None]] = {
+    "later": _go_on,
+    "observe": _observe,
+}  # what is asked for by us, and not by an agent

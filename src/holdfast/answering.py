@@ -19,7 +19,7 @@ from holdfast.hashing import hexdigest
 from holdfast.history import BRIEFED
 from holdfast.intake import Call
 from holdfast.journal import Journal
-from holdfast.keeping import keep_or_note
+from holdfast.keeping import Turn, keep_or_note
 from holdfast.model import Draft, Run, Session
 from holdfast.priming import Brief, plan_brief
 from holdfast.stores.protocol import RunQuery
@@ -60,10 +60,12 @@ def _of_other_systems(workspace: Workspace, call: Call, event: str) -> str:
 
 def _own(workspace: Workspace, call: Call, event: str, used: int) -> str | None:
     """What the conversation's run tells, in the room that is left."""
-    if event == "PreCompact":
-        keep_or_note(workspace, "before-compaction")
     with workspace.reading() as journal:
         session, run, last = _place(journal, call)
+    if event == "PreCompact":
+        turn = Turn(run.id, session.id) if run and session else None
+        keep_or_note(workspace, "before-compaction", turn)
+    with workspace.reading() as journal:
         if run is None:
             others = _others(workspace, journal)
             return enclose(others, workspace.chance) if others else None

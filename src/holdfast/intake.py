@@ -207,6 +207,11 @@ def _parse_name(name: str) -> Name | None:
     return None
 
 
+def is_call_name(name: str) -> bool:
+    """Whether a kept call may have this name."""
+    return "/" not in name and _parse_name(name) is not None
+
+
 def _rank_boots(inbox: Path, names: list[Name]) -> dict[str, float]:
     """Earlier boots by the time of their first file, since only the wall clock spans boots; this boot last."""
     first = {name.boot: name for name in sorted(names, reverse=True)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from holdfast import choosing, spool
 from holdfast.checkpointing import look, make_checkpoint, shadow_of
 from holdfast.errors import HoldfastError
@@ -10,23 +12,30 @@ from holdfast.refusing import find_unfinished
 from holdfast.workspace import Workspace
 
 
-def keep_if_changed(workspace: Workspace, kind: str) -> Checkpoint | None:
-    """A checkpoint, if the worktree is not what the last one has."""
+class Turn(Struct):
+    """The run and the session that a checkpoint belongs to."""
+
+    run: str
+    session: str | None = None  # None where the session did not make the changes, as those before its prompt
+
+
+def keep_if_changed(workspace: Workspace, kind: str, turn: Turn | None = None) -> Checkpoint | None:
+    """A checkpoint, if the worktree is not what the last one has: of a turn's run, or else of the current one."""
     with shadow_of(workspace) as shadow:
         with workspace.reading() as journal:
             if find_unfinished(journal, workspace):
                 return None  # a mixture is nothing to go back to
             last = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
-            run = choosing.current_run(journal, workspace.worktree)
+            run = journal.find_run(turn.run) if turn else choosing.current_run(journal, workspace.worktree)
         scan = look(workspace, shadow)
         if last is not None and last.tree == scan.tree:
             return None
-        return make_checkpoint(workspace, shadow, run=run, kind=kind)[0]
+        return make_checkpoint(workspace, shadow, run=run, session=turn.session if turn else None, kind=kind)[0]
 
 
-def keep_or_note(workspace: Workspace, kind: str) -> None:
+def keep_or_note(workspace: Workspace, kind: str, turn: Turn | None = None) -> None:
     """The same for a hook: where it cannot be made, `status` says why, and all else goes on."""
     try:
-        keep_if_changed(workspace, kind)
+        keep_if_changed(workspace, kind, turn)
     except HoldfastError as error:
         spool.note_trouble(str(workspace.place), "checkpoint", kind, error)

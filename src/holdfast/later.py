@@ -1,38 +1,62 @@
-"""Work that nobody waits for: taking in what was kept, a checkpoint of what a turn has changed, holding the limits.
+"""Detached work after a hook call: ingest the inbox, make a checkpoint of the turn's changes, enforce the limits.
 
-There is never more than one at a time in a worktree. Whoever comes while one is at work leaves a mark, and that one
-goes round once more.
+At most one process runs per worktree. A second one leaves a mark that names its call and exits; the first one then
+runs again. By the call's event the checkpoint is attributed to the run and session whose turn ended.
 """
 
 from __future__ import annotations
+
+import os
+from collections.abc import Sequence
 
 from holdfast import files, ids
 from holdfast.care.capping import hold
 from holdfast.catchup import catch_up
 from holdfast.errors import Busy
-from holdfast.keeping import keep_or_note
+from holdfast.intake import is_call_name
+from holdfast.journal import Journal, is_ledger
+from holdfast.keeping import Turn, keep_or_note
 from holdfast.workspace import Workspace
 
+MARKS = "turns"  # the directory of a worktree with a mark for each call that waits for its checkpoint
+UNNAMED = "-"  # the mark of work after no call
+PROMPTED = ("prompt.given", "command.typed", "subagent.told")  # by what a prompt told: its session had changed nothing
 
-def go_on(workspace: Workspace) -> int:
-    """Do what waits; answers with how many rounds that took."""
+
+def go_on(workspace: Workspace, call: str = "") -> int:
+    """Do the work that waits; answers with the number of rounds."""
     if not workspace.exists or workspace.is_off:
         return 0
     directory = workspace.here / "worktrees" / ids.file_name(workspace.worktree)
-    for made in (directory.parent, directory):
+    marks = directory / MARKS
+    for made in (directory.parent, directory, marks):
         files.make_private_directory(made)
-    again = directory / "again"
-    again.touch()
+    (marks / (call if is_call_name(call) else UNNAMED)).touch()
     rounds = 0
     try:
-        while again.exists():
+        while os.listdir(marks):
             with files.lock(directory / "later", 0.0):
-                while again.exists():
-                    again.unlink(missing_ok=True)
+                while waiting := sorted(os.listdir(marks)):
+                    for name in waiting:
+                        (marks / name).unlink(missing_ok=True)
                     catch_up(workspace)
-                    keep_or_note(workspace, "turn")
+                    keep_or_note(workspace, "turn", _find_turn(workspace, waiting))
                     rounds += 1
                 hold(workspace)
-    except Busy:  # the one at work has seen the mark, or will
+    except Busy:  # the process at work has seen the mark, or will
         pass
     return rounds
+
+
+def _find_turn(workspace: Workspace, calls: Sequence[str]) -> Turn | None:
+    """The first turn that one of these calls ended, or else the run of a prompt; None where no run is known."""
+    with workspace.reading() as journal:
+        turns = [turn for call in calls if is_call_name(call) and (turn := _turn_of(journal, call))]
+    return next((turn for turn in turns if turn.session), turns[0] if turns else None)
+
+
+def _turn_of(journal: Journal, call: str) -> Turn | None:
+    row = journal.view.find_event(bytes.fromhex(ids.event_of_call(call)))
+    if row is None or is_ledger(row.run):
+        return None
+    return Turn(row.run, None if row.kind in PROMPTED else row.session)

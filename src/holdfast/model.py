@@ -197,6 +197,7 @@ class Checkpoint(Struct):
     name: str | None = None
     message: str | None = None
     run: str | None = None
+    session: str | None = None  # the one whose turn had ended, for a checkpoint that was made because of that
     seq: int | None = None  # the run's last event then
     directory: str = ""
     staged: str | None = None

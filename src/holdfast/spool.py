@@ -197,10 +197,10 @@ def open_ours(path: str, above: int | None = None) -> int:
     return directory
 
 
-def keep(inbox: int, agent: str, event: str, directory: str) -> int:
+def keep(inbox: int, agent: str, event: str, directory: str) -> tuple[int, str]:
     """Write what stands on standard input into the store's inbox; on disk when this returns.
 
-    Answers with the open file: by its name, another process may have taken it in already.
+    Answers with the open file and its name: by that, another process may have taken it in already.
     """
     boot, monotonic = moment()
     name = f"{monotonic:020d}-{boot[:8] or '0'}-{posix.getpid()}-{posix.urandom(4).hex()}"
@@ -208,20 +208,20 @@ def keep(inbox: int, agent: str, event: str, directory: str) -> int:
     file = posix.open("." + name, flags, 0o600, dir_fd=inbox)
     try:
         _write(file, _head(agent, event, boot, monotonic, directory))
-        whole = _copy_input(file)
+        final = name if _copy_input(file) else name + ".cut"
         posix.fsync(file)
-        posix.rename("." + name, name if whole else name + ".cut", src_dir_fd=inbox, dst_dir_fd=inbox)
+        posix.rename("." + name, final, src_dir_fd=inbox, dst_dir_fd=inbox)
     except BaseException:
         posix.unlink("." + name, dir_fd=inbox)
         raise
     posix.fsync(inbox)
-    return file
+    return file, final
 
 
-def go_on_later(directory: str = "") -> None:
-    """Start the work that nobody waits for, in a session of its own that outlives the agent."""
+def go_on_later(directory: str = "", call: str = "") -> None:
+    """Start the work that nobody waits for, after a call, in a session of its own that outlives the agent."""
     nowhere = [(posix.POSIX_SPAWN_OPEN, number, "/dev/null", posix.O_RDWR, 0) for number in range(3)]
-    command = [sys.executable, "-I", "-m", "holdfast", "hook", "later", directory]
+    command = [sys.executable, "-I", "-m", "holdfast", "hook", "later", directory, call]
     posix.posix_spawn(sys.executable, command, posix.environ, file_actions=nowhere, setsid=True)
 
 
@@ -338,9 +338,9 @@ def hook(agent: str, event: str) -> int | None:
     try:
         if is_astray(root, store):
             raise OSError("not kept: the worktree was moved, or its `.git` leads astray")
-        kept = keep(open_ours("inbox", held), agent, event, directory)
+        kept, name = keep(open_ours("inbox", held), agent, event, directory)
         if event in TURNS:
-            go_on_later()
+            go_on_later("", name)
         if event == "UserPromptSubmit" and COMMAND in posix.pread(kept, CHUNK, 0):
             posix.dup2(kept, 0)  # go on as the program that answers, with the kept call as its standard input
             posix.execv(sys.executable, [sys.executable, "-I", "-m", "holdfast", "hook", "observe"])

@@ -15,6 +15,7 @@ import holdfast
 from holdfast import process
 from holdfast.agents import claude
 from holdfast.intake import Call
+from holdfast.later import go_on
 from holdfast.model import Process, Run, Session, Status
 from holdfast.placing import Ground, place
 from holdfast.workspace import Workspace
@@ -38,11 +39,11 @@ def a_client() -> Iterator[Process]:
 
 def tell(
     workspace: Workspace, event: str, conversation: str, client: Process | None, after: timedelta = timedelta(0),
-    environment: dict[str, str] | None = None, **payload: Any,
+    environment: dict[str, str] | None = None, name: str | None = None, **payload: Any,
 ) -> int:  # fmt: skip
     """One call of the client, taken in."""
     call = Call(
-        name=f"{next(NUMBERS):020d}-abcdef01-1-00000000",
+        name=name or f"{next(NUMBERS):020d}-abcdef01-1-00000000",
         agent="claude",
         event=event,
         time=workspace.clock.now() + after,
@@ -318,3 +319,21 @@ def test_a_run_that_was_paused_stays_paused_when_the_client_ends(project: Worksp
         tell(project, "SessionEnd", "new", client, reason="prompt_input_exit")
     holdfast.sweep(project)
     assert status(project, run) is Status.PAUSED
+
+
+@pytest.mark.parametrize(("event", "is_its_turn"), [("Stop", True), ("SessionEnd", True), ("UserPromptSubmit", False)])
+def test_a_checkpoint_after_a_call_belongs_to_the_run_of_that_call(
+    project: Workspace, event: str, is_its_turn: bool
+) -> None:
+    name = f"{10**15:020d}-abcdef01-1-00000000"
+    with a_client() as one, a_client() as other:
+        prompt(project, "a", one, "This")
+        prompt(project, "b", other, "That")
+        (project.root / "made-by-bash").write_text("x")
+        tell(project, event, "b", other, name=name, prompt="Go on")
+        (first,), (session,) = sessions(project, "a"), sessions(project, "b")
+        with project.reading() as journal:
+            assert journal.view.pointer(project.worktree) == first.run != session.run
+        assert go_on(project, name) == 1
+        (made,) = holdfast.checkpoints(project).checkpoints
+    assert (made.run, made.session) == (session.run, session.id if is_its_turn else None)

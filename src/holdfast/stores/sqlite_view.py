@@ -110,6 +110,11 @@ class SqliteView(SqliteChecks, SqliteLists):
     def has_event(self, id: bytes) -> bool:
         return self._value("SELECT 1 FROM event WHERE id = ?", id) is not None
 
+    def find_event(self, id: bytes) -> EventRow | None:
+        select = f"SELECT run.id, {EVENT} FROM event JOIN run ON run.key = event.run WHERE event.id = ?"
+        row = self._connection.execute(select, (id,)).fetchone()
+        return EventRow(*row) if row else None
+
     def add_event(self, row: EventRow, search: str) -> bool:
         """Add an event; False where one with this id is there already."""
         self._connection.execute(
