@@ -1,11 +1,12 @@
 """Which run and which session a kept call belongs to.
 
 A conversation stays with its run, however it is resumed, compacted, cleared or forked. A new one joins the worktree's
-run by the table in `joining.py`; otherwise its first prompt starts a run of its own.
+run by the table in `joining.py`; otherwise its first prompt or action starts a run of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 
 from msgspec import Struct, structs
@@ -18,7 +19,8 @@ from holdfast.choosing import OPEN_STATUSES, current_run, newest_run
 from holdfast.intake import Call
 from holdfast.journal import Journal
 from holdfast.layouts import find_layout
-from holdfast.model import Body, Draft, Environment, Run, Session
+from holdfast.lifecycle import Move
+from holdfast.model import Body, Draft, Environment, Run, Session, Status
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import path_text
 
@@ -42,10 +44,29 @@ def place(journal: Journal, call: Call, reading: Reading, ground: Ground) -> int
     run = _run_of(journal, call, reading, session, ground)
     if run is None:  # a conversation that has only begun: nobody knows yet what it will be about
         return len(journal.append(journal.ledger(ground.worktree).id, *_named(reading.drafts, reading.conversation)))
-    added = len(journal.append(run.id, *_signed(reading.drafts, session)))
+    added = len(journal.append(run.id, *_before(call, reading, session, run), *_signed(reading.drafts, session)))
     if reading.ends and session and session.is_open:
         added += len(journal.append(run.id, _ending(call, reading, session)))
     return added + len(journal.append(run.id, *find_layout(run.layout).follow(run, session, reading)))
+
+
+def _before(call: Call, reading: Reading, session: Session | None, run: Run) -> Iterator[Draft]:
+    """Events before those of a call: a first prompt is the goal of a run without one; an action may wake its run.
+
+    Only a prompt wakes a paused run. An action of a session that was opened since proves that one was given.
+    """
+    if session is None or session.fenced:
+        return
+    if reading.goal and run.unasked and not run.prompts and run.goal == _work_of(call):
+        yield Draft("goal.changed", {"goal": reading.goal}, id=call.event_id("goal"), time=call.time)
+    is_later = run.status_since is not None and session.opened > run.status_since
+    if run.status is Status.PAUSED and reading.acts and is_later:
+        yield structs.replace(history.status_draft(Move.RESUME), id=call.event_id("resumed"), time=call.time)
+
+
+def _work_of(call: Call) -> str:
+    """The goal of a run that has to be started without a prompt."""
+    return f"Work of {call.agent or 'an agent'}"
 
 
 def _named(drafts: list[Draft], conversation: str | None) -> list[Draft]:
@@ -77,11 +98,12 @@ def _session_of(journal: Journal, call: Call, reading: Reading, ground: Ground) 
         return latest  # its run was taken from it: what it still says there is late, whatever it begins
     if latest is not None and _is_before_its_end(latest, call):
         return latest  # it could not be read when its turn was: whatever it began has ended since
-    if reading.begins is None and reading.goal is None:
+    is_new = reading.acts and latest is None
+    if reading.begins is None and reading.goal is None and not is_new:
         return latest  # a late word of one that has ended
     run = journal.find_run(latest.run) if latest else _run_to_join(journal, call, reading, ground)
-    if run is None and reading.goal is not None:
-        run = _start(journal, call, reading.goal, ground)
+    if run is None and (reading.goal is not None or is_new):
+        run = _start(journal, call, reading.goal or _work_of(call), ground)
     return _open(journal, call, reading, run) if run else None
 
 
@@ -165,7 +187,5 @@ def _run_of(journal: Journal, call: Call, reading: Reading, session: Session | N
         return None
     worktree = ground.worktree
     return (
-        current_run(journal, worktree)
-        or newest_run(journal, worktree)
-        or _start(journal, call, f"Work of {call.agent or 'an agent'}", ground)
+        current_run(journal, worktree) or newest_run(journal, worktree) or _start(journal, call, _work_of(call), ground)
     )

@@ -337,3 +337,60 @@ def test_a_checkpoint_after_a_call_belongs_to_the_run_of_that_call(
         assert go_on(project, name) == 1
         (made,) = holdfast.checkpoints(project).checkpoints
     assert (made.run, made.session) == (session.run, session.id if is_its_turn else None)
+
+
+BASH: dict[str, Any] = {"tool_name": "Bash", "tool_use_id": "t1", "tool_input": {"command": "make"}}
+
+
+@pytest.mark.defect(
+    "Calls of a conversation whose start and prompt were not recorded were kept, but no command showed them."
+)
+def test_the_first_action_of_a_conversation_starts_a_run_whose_goal_is_its_first_prompt(project: Workspace) -> None:
+    with a_client() as client:
+        tell(project, "PostToolUse", "a", client, **BASH)
+        (run,) = runs(project)
+        assert (run.goal, run.status, [action.text for action in run.actions]) == (
+            "Work of claude",
+            Status.ACTIVE,
+            ["Bash: make"],
+        )
+        assert [(session.run, session.is_open) for session in sessions(project, "a")] == [(run.id, True)]
+        prompt(project, "a", client, "Fix it")
+        prompt(project, "a", client, "Then that")
+        (run,) = runs(project)
+        assert run.goal == "Fix it"
+
+
+def test_the_first_action_of_a_conversation_joins_the_chosen_run_and_wakes_it(project: Workspace) -> None:
+    first = holdfast.start(project, "first").run.id
+    holdfast.start(project, "second")
+    holdfast.switch(project, first)
+    with a_client() as client:
+        tell(project, "PreToolUse", "a", client, **BASH)
+        assert [session.run for session in sessions(project, "a")] == [first]
+        assert (status(project, first), runs(project)[0].goal) == (Status.ACTIVE, "first")
+
+
+def test_the_first_action_beside_a_living_client_starts_a_run_of_its_own(project: Workspace) -> None:
+    with a_client() as one, a_client() as other:
+        prompt(project, "a", one, "This")
+        tell(project, "PostToolUse", "b", other, **BASH)
+        assert {run.goal for run in runs(project)} == {"This", "Work of claude"}
+
+
+@pytest.mark.parametrize(
+    ("event", "payload"),
+    [
+        ("SessionStart", {"source": "startup"}),
+        ("UserPromptSubmit", {"prompt": "*status"}),
+        ("Notification", {"notification_type": "idle_prompt"}),
+        ("Stop", {}),
+        ("SessionEnd", {"reason": "other"}),
+    ],
+)
+def test_a_conversation_that_has_done_nothing_starts_no_run(
+    project: Workspace, event: str, payload: dict[str, Any]
+) -> None:
+    with a_client() as client:
+        tell(project, event, "a", client, **payload)
+        assert runs(project) == []

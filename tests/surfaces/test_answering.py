@@ -281,3 +281,15 @@ def test_a_second_conversation_is_told_who_has_the_run(ask: Ask, repository: Pat
             told
         )
         assert "--take-over" in told
+
+
+def test_what_a_conversation_does_before_its_first_prompt_is_shown(
+    repository: Path, cli: Callable[..., Command]
+) -> None:
+    cli("init", "--agent", "none")
+    done = {"tool_name": "Bash", "tool_use_id": "t1", "tool_input": {"command": "make"}}
+    body = {"hook_event_name": "PostToolUse", "session_id": "c1", "cwd": str(repository), **done}
+    hook(repository, "claude", "PostToolUse", json.dumps(body).encode())
+    assert "Work of claude" in cli("status").out
+    assert "Bash: make" in cli("log").out
+    assert "claude" in cli("sessions").out

@@ -9,6 +9,8 @@ from msgspec import Struct
 from holdfast.intake import Call
 from holdfast.model import Draft
 
+ACTING = ("action.begun", "action.taken", "subagent.started")
+
 
 class Reading(Struct):
     """What a call says: its events, and the conversation that it is part of, where the agent has such a thing."""
@@ -19,6 +21,11 @@ class Reading(Struct):
     ends: str | None = None  # why it ends
     transcript: str | None = None  # the file in which the agent itself keeps it
     goal: str | None = None  # what a run would be about that has to be started for it
+
+    @property
+    def acts(self) -> bool:
+        """Whether the agent does something: its conversation has more than begun, whether or not a prompt was seen."""
+        return any(draft.kind in ACTING for draft in self.drafts)
 
 
 class Agent(Protocol):
