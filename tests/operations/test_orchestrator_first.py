@@ -11,9 +11,10 @@ import holdfast
 from holdfast.model import Status
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
-from tests.operations.orchestras import agree, archived, put_session, session_of
+from tests.operations.orchestras import agree, archived, put_session, session_of, session_path
 from tests.operations.people import run_of
 from tests.orchestrator_files import schema_1_0
+from tests.tools import Command
 
 OLD = schema_1_0()["session_id"]
 
@@ -24,7 +25,7 @@ def fresh(repository: Path, clock: TickingClock) -> Iterator[Workspace]:
     with holdfast.open(repository, clock=clock) as workspace:
         put_session(workspace, schema_1_0())
         yield workspace
-        assert holdfast.verify(workspace).problems == []
+        assert not workspace.exists or holdfast.verify(workspace).problems == []
 
 
 @pytest.mark.defect("the first `start` beside an orchestrator's session file archived the new session, not the old one")
@@ -62,3 +63,41 @@ def test_the_first_checkpoint_belongs_to_the_session_of_the_file(fresh: Workspac
 
 def test_the_first_supervised_command_works_on_the_session_of_the_file(fresh: Workspace) -> None:
     assert holdfast.run(fresh, ["true"]).run == OLD
+
+
+@pytest.mark.defect("`continue` beside a session file and without a store offered nothing but to make a store")
+def test_continue_without_a_store_goes_on_with_the_session_of_the_file(fresh: Workspace) -> None:
+    told = Command.run("continue", directory=fresh.root).ok()
+    assert f"**Session ID**: {OLD}" in told.out
+    assert "**Resuming from code-1...**" in told.out
+    assert run_of(fresh).id == OLD
+
+
+def test_a_damaged_file_without_a_store_is_recovered_as_with_one(fresh: Workspace) -> None:
+    put_session(fresh, b'{"session_id": "x", "goal": "Torn", ')
+    told = Command.run("continue", directory=fresh.root)
+    assert (told.code, "**Start fresh**" in told.out, "Last good copy" in told.out) == (1, True, False)
+    assert "**Goal**: Torn" in Command.run("continue", "--choose", "manual", directory=fresh.root).ok().out
+
+
+@pytest.mark.parametrize("has_store", [False, True])
+@pytest.mark.defect("`continue` without any session named a missing store or run instead of saying so")
+def test_with_nothing_to_go_on_with_there_is_no_session_to_resume(repository: Path, has_store: bool) -> None:
+    if has_store:
+        Command.run("init", "--agent", "none", directory=repository).ok()
+    told = Command.run("continue", directory=repository)
+    assert (told.code, told.err.splitlines()[0]) == (10, "holdfast: No session to resume")
+    assert (repository / ".git" / "holdfast").exists() == has_store
+
+
+@pytest.mark.parametrize("has_store", [False, True])
+@pytest.mark.defect("`continue` beside a session file of another major version did not say so")
+def test_continue_names_another_version_and_leaves_the_file_alone(fresh: Workspace, has_store: bool) -> None:
+    data = put_session(fresh, {**schema_1_0(), "schema_version": "2.0"})
+    if has_store:
+        holdfast.init(fresh)
+    told = Command.run("continue", directory=fresh.root)
+    assert told.code == 1
+    assert "The session file is of another version and is left alone" in told.err
+    assert "schema_version 2.0 is not 1.0" in told.err
+    assert (session_path(fresh).read_bytes(), fresh.exists) == (data, has_store)

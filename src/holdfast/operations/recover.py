@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from holdfast import files
+from holdfast.catchup import establish
 from holdfast.errors import WrongUsage
 from holdfast.faces import Unreadable, read_face
 from holdfast.layouts.orchestrator import SESSION
@@ -51,6 +52,8 @@ def recover(workspace: Workspace, choose: str | None = None) -> Recovery:
     found.chosen = choose
     if choose == HISTORY:
         return found
+    if not workspace.exists:
+        establish(workspace)
     text = _text(workspace, path)
     found.aside = path_text(put_aside(workspace).relative_to(workspace.root))
     if choose == MANUAL:
@@ -77,8 +80,10 @@ def _damage(path: Path, root: Path) -> str | None:
 
 def _choices(workspace: Workspace, path: Path) -> dict[str, str]:
     """The ways out; the journal's copy first, where it has one."""
-    with workspace.reading() as journal:
-        current = find_current(journal, workspace.worktree)
+    current = None
+    if workspace.exists:
+        with workspace.reading() as journal:
+            current = find_current(journal, workspace.worktree)
     copy = {COPY: f"put back what the journal knows of {current.id}: nothing is lost"} if current else {}
     left = salvage(_text(workspace, path), MEMBERS, INNER)
     return copy | {

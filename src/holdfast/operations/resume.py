@@ -14,6 +14,7 @@ from holdfast.agents import find_agent
 from holdfast.attending import attended_by_others, bury_silent, dismiss_others, is_silent, refuse_attended
 from holdfast.bearings import take_bearings
 from holdfast.briefing import PATIENCE
+from holdfast.catchup import establish
 from holdfast.errors import HoldfastError, NotFound, Refused
 from holdfast.goteam import teamwork
 from holdfast.goteam.pointing import keep_foreign
@@ -21,9 +22,10 @@ from holdfast.goteam.stepping import keep_run
 from holdfast.goteam.teamwork import LAYOUT
 from holdfast.goteam.ways import ways_of
 from holdfast.journal import Journal
-from holdfast.layouts.orchestrator import HISTORY
+from holdfast.layouts.orchestrator import HISTORY, SESSION
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Bearings, Checkpoint, Draft, Restore, Run, Session
+from holdfast.orchestrator.sessionfile import find_incompatible
 from holdfast.recovery import CHECKPOINT, FRESH, LIVE, Option
 from holdfast.returning import Restored, go_back
 from holdfast.settling import settle
@@ -70,6 +72,8 @@ def resume(
     new one begins with the brief; a Go Team run begins again at its first step then. A dry run only finds out; of a Go
     Team run on which a living process works it is refused as well, because there is nothing to choose.
     """
+    if not workspace.exists:
+        _ingest(workspace)
     with workspace.reading() as journal:
         found = _meant(workspace, journal, run)
         transition(found.status, Move.RESUME, found.layout)
@@ -120,16 +124,40 @@ def resume(
 
 def _meant(workspace: Workspace, journal: Journal, name: str | None) -> Run:
     """The run to go on with. One that the orchestrator has archived goes on only if it is named."""
+    is_named = name is not None or bool(workspace.environ.get("HOLDFAST_RUN"))
     try:
         found = choosing.get_run(workspace, journal, name)
     except NotFound:
-        if name is not None or not (workspace.root / HISTORY).is_dir():
+        if is_named:
             raise
         found = None
     if found is None or (name is None and found.archived):
-        hints = ["`holdfast history` lists archived sessions", '`holdfast start "GOAL" --layout orchestrator`']
-        raise NotFound("No session to resume", [("directory", path_text(workspace.root))], hints)
+        raise _nothing(workspace)
     return found
+
+
+def _ingest(workspace: Workspace) -> None:
+    """Make the store for a session file of the orchestrator that is there already."""
+    if not os.path.lexists(workspace.root / SESSION) or find_incompatible(workspace):
+        raise _nothing(workspace)
+    establish(workspace)
+
+
+def _nothing(workspace: Workspace) -> HoldfastError:
+    """Why no session is there to resume."""
+    if incompatible := find_incompatible(workspace):
+        aside = f"`mv {SESSION} {SESSION}.other` puts it aside; then `holdfast start` begins a new session"
+        facts = [("file", SESSION), ("because", str(incompatible))]
+        hints = ["go on with the program that wrote it", aside]
+        return Refused("The session file is of another version and is left alone", facts, hints)
+    hints = ['`holdfast start "GOAL"`']
+    if (workspace.root / HISTORY).is_dir():
+        hints = ['`holdfast start "GOAL" --layout orchestrator`']
+    if workspace.exists:
+        hints.insert(0, "`holdfast history` lists archived sessions")
+    elif earlier := workspace.told_of_earlier():
+        hints.insert(0, earlier)
+    return NotFound("No session to resume", [("directory", path_text(workspace.root))], hints)
 
 
 def _refuse_elsewhere(workspace: Workspace, run: Run) -> None:

@@ -54,6 +54,18 @@ def read_session(workspace: Workspace) -> Face | None:
         raise
 
 
+def find_incompatible(workspace: Workspace) -> Incompatible | None:
+    """Why the file cannot be followed though it is whole: it is of another major version."""
+    try:
+        if face := read_session(workspace):
+            read_state(face.value)
+    except Incompatible as error:
+        return error
+    except Unreadable:
+        return None
+    return None
+
+
 def told(error: Unreadable | Incompatible) -> str:
     if isinstance(error, Incompatible):
         return f"{SESSION} is of another version and is left alone: {error}"
