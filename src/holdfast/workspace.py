@@ -79,6 +79,11 @@ class Workspace:
         if text not in self.warnings:
             self.warnings.append(text)
 
+    def retract(self, text: str) -> None:
+        """Drop a warning: the result says the same."""
+        if text in self.warnings:
+            self.warnings.remove(text)
+
     @property
     def here(self) -> Path:
         """The store's place, for whoever reads or writes there: held open, so that nothing can take its place.

@@ -144,11 +144,33 @@ def test_to_view_the_history_changes_nothing(damaged: Path, say: Say) -> None:
 
 def test_a_person_is_asked_which_way_out_is_preferred(damaged: Path) -> None:
     with Terminal("continue", "--print", directory=damaged) as terminal:
-        terminal.wait_for("Which would you prefer (copy, fresh, history, manual): ")
+        terminal.wait_for("Which would you prefer? ")
         assert "The previous session file appears corrupted." in terminal.text
         terminal.type("copy\n")
         assert terminal.finish() == 0, terminal.text
     assert json.loads((damaged / SESSION).read_bytes())["session_id"] == "2025-12-27-abc123"
+
+
+@pytest.mark.defect("the recovery menu refused its own numbers, and asked its question twice")
+def test_the_recovery_menu_accepts_its_numbers_and_asks_once(damaged: Path) -> None:
+    with Terminal("continue", "--print", directory=damaged) as terminal:
+        terminal.wait_for("Which would you prefer? ")
+        terminal.type("1\n")
+        assert terminal.finish() == 0, terminal.text
+    assert terminal.text.count("Which would you prefer") == 1
+    assert terminal.text.count("SESSION RECOVERY") == 1
+    assert "`holdfast continue` offers" not in terminal.text
+    assert json.loads((damaged / SESSION).read_bytes())["session_id"] == "2025-12-27-abc123"
+
+
+def test_a_way_out_is_chosen_by_its_number_without_a_terminal(damaged: Path, say: Say) -> None:
+    done = say("continue", "--choose", "2").ok()
+    assert "The damaged file is kept as" in done.out
+    assert not (damaged / SESSION).exists()
+
+
+def test_a_number_that_the_menu_does_not_have_is_refused(damaged: Path, say: Say) -> None:
+    assert say("continue", "--choose", "5").code == 2
 
 
 def test_another_version_is_told_and_left_alone(repository: Path, say: Say) -> None:

@@ -32,6 +32,7 @@ from holdfast.repository import Repository
 from holdfast.text import count, one_line, path_text
 from holdfast.workspace import Workspace
 
+QUESTION = "Which would you prefer?"
 OPTIONS = (
     click.argument("run", required=False, shell_complete=complete_run),
     click.option("--run", "named", metavar="RUN", shell_complete=complete_run, help="The run; else the current one."),
@@ -45,7 +46,12 @@ OPTIONS = (
     pick_option,
     click.option("--yes", is_flag=True, help="Do not ask; and prepare it also where nobody is at a terminal."),
     click.option("--take-over", is_flag=True, help="Fence whoever is on it: they cannot write any more."),
-    click.option("--choose", type=click.Choice(CHOICES), help="The way out of a damaged session file."),
+    click.option(
+        "--choose",
+        type=click.Choice([*CHOICES, *map(str, range(1, len(CHOICES) + 1))]),
+        metavar=f"[{'|'.join(CHOICES)}|N]",
+        help="The way out of a damaged session file, by its name or its number.",
+    ),
 )
 
 
@@ -149,23 +155,30 @@ def _ask_which(recovery: Recovery) -> str | None:
     """Which way out somebody at a terminal prefers; None where nobody is there."""
     if not is_terminal():
         return None
-    words.emit(_menu(recovery), sys.stderr)
-    return str(click.prompt("Which would you prefer", type=click.Choice(list(recovery.choices)), err=True))
+    words.emit(_ways_out(recovery), sys.stderr)
+    numbers = [str(number) for number in range(1, len(recovery.choices) + 1)]
+    answers = click.Choice([*numbers, *recovery.choices])
+    return str(click.prompt(QUESTION, type=answers, show_choices=False, prompt_suffix=" ", err=True))
+
+
+def _ways_out(recovery: Recovery) -> Iterator[Line]:
+    """The recovery menu of the orchestrator's document, up to its question."""
+    yield ("title", "## ⚠️ SESSION RECOVERY")
+    yield ""
+    yield "The previous session file appears corrupted."
+    yield f"{recovery.path}: {one_line(recovery.why or '', 200)}"
+    yield ""
+    yield "**Options**:"
+    for number, (name, about) in enumerate(recovery.choices.items(), 1):
+        yield f"{number}. **{NAMES[name]}**: {one_line(about, 200)} (`--choose {name}`)"
+    yield ""
 
 
 def _menu(recovery: Recovery) -> Iterator[Line]:
-    """The recovery menu of the orchestrator's document, or what was done."""
+    """The whole menu, or the outcome of the way that was chosen."""
     if recovery.chosen is None:
-        yield ("title", "## ⚠️ SESSION RECOVERY")
-        yield ""
-        yield "The previous session file appears corrupted."
-        yield f"{recovery.path}: {one_line(recovery.why or '', 200)}"
-        yield ""
-        yield "**Options**:"
-        for number, (name, about) in enumerate(recovery.choices.items(), 1):
-            yield f"{number}. **{NAMES[name]}**: {one_line(about, 200)} (`--choose {name}`)"
-        yield ""
-        yield "Which would you prefer?"
+        yield from _ways_out(recovery)
+        yield QUESTION
         return
     if recovery.aside:
         yield f"The damaged file is kept as {recovery.aside}"

@@ -13,7 +13,7 @@ from holdfast.faces import Unreadable, read_face
 from holdfast.layouts.orchestrator import SESSION
 from holdfast.orchestrator.orchestra import INNER, MEMBERS
 from holdfast.orchestrator.projecting import find_current, project, take_salvaged
-from holdfast.orchestrator.sessionfile import put_aside
+from holdfast.orchestrator.sessionfile import put_aside, told
 from holdfast.salvage import salvage
 from holdfast.text import one_line, path_text
 from holdfast.verbs import verb
@@ -39,21 +39,24 @@ class Recovery(Struct):
 def recover(workspace: Workspace, choose: str | None = None) -> Recovery:
     """Say what can be done about a damaged session file, or do it."""
     path = workspace.root / SESSION
-    why = _damage(path, workspace.root)
-    found = Recovery(SESSION, why)
-    if why is None:
+    damage = _damage(path, workspace.root)
+    found = Recovery(SESSION, damage.why if damage else None)
+    if damage is None:
         return found
+    workspace.retract(told(damage))
     found.choices = _choices(workspace, path)
     if choose is None:
         return found
+    choose = _by_number(found.choices, choose)
     if choose not in found.choices:
         hints = [f"`--choose {name}`: {about}" for name, about in found.choices.items()]
         raise WrongUsage(f'There is no way out called "{one_line(choose, 40)}"', [("file", SESSION)], hints)
     found.chosen = choose
-    if choose == HISTORY:
-        return found
     if not workspace.exists:
         establish(workspace)
+        workspace.retract(told(damage))
+    if choose == HISTORY:
+        return found
     text = _text(workspace, path)
     found.aside = path_text(put_aside(workspace).relative_to(workspace.root))
     if choose == MANUAL:
@@ -70,11 +73,17 @@ def recover(workspace: Workspace, choose: str | None = None) -> Recovery:
     return found
 
 
-def _damage(path: Path, root: Path) -> str | None:
+def _by_number(choices: dict[str, str], chosen: str) -> str:
+    """The name of a way out; a number is its row in the list."""
+    is_row = chosen.isdecimal() and len(chosen) < 3 and 0 < int(chosen) <= len(choices)
+    return list(choices)[int(chosen) - 1] if is_row else chosen
+
+
+def _damage(path: Path, root: Path) -> Unreadable | None:
     try:
         read_face(path, root=root)
     except Unreadable as error:
-        return None if error.reason == "missing" else error.why
+        return None if error.reason == "missing" else error
     return None
 
 
