@@ -11,6 +11,10 @@ from holdfast.cli.words import Line, ago
 from holdfast.text import count, one_line
 
 if TYPE_CHECKING:  # a list need not load what searches
+    from datetime import datetime
+
+    from holdfast.model import Run
+    from holdfast.operations.past import PastRuns
     from holdfast.operations.runs import RunsListed
     from holdfast.operations.search import Found, Searched
 
@@ -25,6 +29,35 @@ def said_runs(found: RunsListed) -> Said:
     ]
     talk = [f"More: `holdfast runs --after {found.next}` (with the same filters)"] if found.next else []
     return Said(found, lambda: words.table(["#", "run", "status", "last", "goal"], rows), talk)
+
+
+def said_history(found: PastRuns, limit: int) -> Said:
+    """Runs of the archive in a table, with the date on which each was created."""
+    if not found.runs:
+        return Said(found, talk=["No run has ended yet."])
+    rows = [
+        [str(number), run.id, _status_word(run), _day(run.created), _ended(run), one_line(run.title, 80)]
+        for number, run in enumerate(found.runs, 1)
+    ]
+    talk = [f"There are more: `holdfast history --limit {min(10_000, 10 * limit)}`"] if found.more else []
+    return Said(found, lambda: words.table(["#", "run", "status", "created", "ended", "goal"], rows), talk)
+
+
+def _status_word(run: Run) -> str:
+    """The status in the words of the run's own system."""
+    if run.layout != "orchestrator":
+        return run.status
+    from holdfast.orchestrator.orchestra import WORDS  # few lists hold such a run
+
+    return WORDS[run.status]
+
+
+def _day(moment: datetime | None) -> str:
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else "-"
+
+
+def _ended(run: Run) -> str:
+    return ago(run.status_since) if run.status_since and not run.status.is_open else "-"
 
 
 def said_found(found: Searched) -> Said:

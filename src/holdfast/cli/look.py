@@ -8,7 +8,7 @@ import click
 
 from holdfast.cli import words
 from holdfast.cli.command import moment, run_option, verb
-from holdfast.cli.listing import said_runs
+from holdfast.cli.listing import said_history, said_runs
 from holdfast.cli.outcome import Said, print_json
 from holdfast.cli.sizing import said_sizes
 from holdfast.cli.telling import told_event, told_run
@@ -143,14 +143,7 @@ def history(workspace: Workspace, row: int | None, limit: int, here: bool) -> Sa
     found = past.past_runs(workspace, max(limit, row or 0), here=here)
     if row is not None:
         return _one_of(workspace, found, row)
-    if not found.runs:
-        return Said(found, talk=["No run has ended yet."])
-    rows = [
-        [str(row), run.id, run.status, ago(run.status_since) if run.status_since else "-", one_line(run.title, 80)]
-        for row, run in enumerate(found.runs, 1)
-    ]
-    talk = [f"There are more: `holdfast history --limit {min(past.MOST, 10 * limit)}`"] if found.more else []
-    return Said(found, lambda: words.table(["#", "run", "status", "ended", "goal"], rows), talk)
+    return said_history(found, limit)
 
 
 def _one_of(workspace: Workspace, found: past.PastRuns, row: int) -> Said:

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import NoReturn
 
 import click
+from msgspec import structs
 
 from holdfast import process
 from holdfast.cli import words
 from holdfast.cli.command import MANY, complete_run, confirm, pick_option, verb, which
+from holdfast.cli.listing import said_history
 from holdfast.cli.outcome import Said, is_terminal
 from holdfast.cli.words import Line
 from holdfast.errors import DONE, FAILED, NotFound, WrongUsage
@@ -22,7 +24,8 @@ from holdfast.fence import enclose
 from holdfast.git import find_program
 from holdfast.goteam import screens
 from holdfast.model import Run
-from holdfast.operations.recover import CHOICES, Recovery, recover
+from holdfast.operations.past import past_runs
+from holdfast.operations.recover import CHOICES, HISTORY, Recovery, recover
 from holdfast.operations.resume import RESTORES, STARTS, Resumed, resume as go_on
 from holdfast.operations.runs import runs as list_runs
 from holdfast.orchestrator import bannering
@@ -72,6 +75,8 @@ def _resume(
     if recovery.why is not None:
         chosen = choose or _ask_which(recovery)
         recovery = recover(workspace, chosen)
+        if recovery.chosen == HISTORY:
+            return _history(workspace, recovery)
         if chosen is None or recovery.run is None:
             data, talk = _apart(list(_menu(recovery)), only_print)
             return Said(recovery, data, talk, FAILED if chosen is None else DONE)
@@ -151,6 +156,13 @@ def _told(workspace: Workspace, lines: Iterable[Line]) -> list[Line]:
     return [enclose("\n".join(map(words.plain, lines)), workspace.chance)]
 
 
+def _history(workspace: Workspace, recovery: Recovery) -> Said:
+    """The archived sessions, as `holdfast history` lists them."""
+    listed = said_history(past_runs(workspace), 10)
+    ways = [f"`holdfast resume ID` goes on with one; the damaged file is still {recovery.path}"]
+    return structs.replace(listed, result=recovery, talk=[*listed.talk, *ways])
+
+
 def _ask_which(recovery: Recovery) -> str | None:
     """Which way out somebody at a terminal prefers; None where nobody is there."""
     if not is_terminal():
@@ -182,9 +194,7 @@ def _menu(recovery: Recovery) -> Iterator[Line]:
         return
     if recovery.aside:
         yield f"The damaged file is kept as {recovery.aside}"
-    if recovery.chosen == "history":
-        yield "`holdfast history` lists archived sessions"
-    elif recovery.run is None:
+    if recovery.run is None:
         yield 'Begin a new session: `holdfast start "GOAL" --layout orchestrator`'
 
 
