@@ -12,6 +12,7 @@ from holdfast.operations.agent import AgentTold
 from holdfast.workspace import Workspace
 from tests.operations.orchestras import agree, orchestrate, session_of
 from tests.operations.people import kinds_of, run_of
+from tests.tools import Command
 
 Telling = Callable[[], AgentTold]
 
@@ -141,3 +142,17 @@ def test_every_change_is_in_the_file_at_once(project: Workspace) -> None:
     holdfast.pause(project)
     assert session_of(project)["status"] == "paused"
     agree(project)
+
+
+@pytest.mark.defect("an agent at work could not tell how many tokens it took: `agent progress` had no `--tokens`")
+def test_an_agent_at_work_tells_its_tokens_with_its_progress(project: Workspace) -> None:
+    orchestrate(project)
+    holdfast.start_agent(project, "code", "Implement it")
+    Command.run("agent", "progress", "code-1", "60", "--tokens", "3200", directory=project.root).ok()
+    (written,) = session_of(project)["agents"]
+    assert (written["status"], written["progress"], written["context_tokens"]) == ("in_progress", 60, 3200)
+    assert holdfast.progress_agent(project, "code-1", 60, tokens=3200).changed is False
+    assert holdfast.progress_agent(project, "code-1", 60, tokens=3300).agent.tokens == 3300
+    assert holdfast.progress_agent(project, "code-1", 70).agent.tokens == 3300
+    with pytest.raises(WrongUsage, match="number of tokens"):
+        holdfast.progress_agent(project, "code-1", 70, tokens=-1)

@@ -13,6 +13,7 @@ from holdfast.text import one_line
 from holdfast.workspace import Workspace
 
 ID = click.argument("id")
+TOKENS = click.option("--tokens", type=click.IntRange(0), metavar="N", help="Tokens that it took so far.")
 
 
 @click.group(cls=VerbGroup, example='holdfast agent start code "Implement the API"', no_args_is_help=True)
@@ -29,19 +30,20 @@ def start(workspace: Workspace, type: str, task: str, run: str | None) -> Said:
     return _said(crewing.start_agent(workspace, type, task, run=run))
 
 
-@verb("holdfast agent progress code-1 60", "progress", agent)
+@verb("holdfast agent progress code-1 60 --tokens 3200", "progress", agent)
 @ID
 @click.argument("percent", type=click.IntRange(0, 100))
+@TOKENS
 @run_option
-def progress(workspace: Workspace, id: str, percent: int, run: str | None) -> Said:
+def progress(workspace: Workspace, id: str, percent: int, tokens: int | None, run: str | None) -> Said:
     """Note how far an agent has come, in per cent."""
-    return _said(crewing.progress_agent(workspace, id, percent, run=run))
+    return _said(crewing.progress_agent(workspace, id, percent, tokens=tokens, run=run))
 
 
 @verb('holdfast agent complete code-1 --result "Three methods" --tokens 3200', "complete", agent)
 @ID
 @click.option("--result", metavar="TEXT", help="What came of it.")
-@click.option("--tokens", type=click.IntRange(0), metavar="N", help="Tokens that it took.")
+@TOKENS
 @run_option
 def complete(workspace: Workspace, id: str, result: str | None, tokens: int | None, run: str | None) -> Said:
     """Note that an agent has done its task."""

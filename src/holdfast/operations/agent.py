@@ -42,19 +42,22 @@ def start_agent(workspace: Workspace, type: str, task: str, *, run: str | None =
 
 
 @verb
-def progress_agent(workspace: Workspace, agent: str, percent: int, *, run: str | None = None) -> AgentTold:
-    """Note how far an agent has come."""
+def progress_agent(
+    workspace: Workspace, agent: str, percent: int, *, tokens: int | None = None, run: str | None = None
+) -> AgentTold:
+    """Note how far an agent has come, and how many tokens it took until now."""
     if not 0 <= percent <= 100:
         raise WrongUsage(
             "Progress is a number from 0 to 100", [("given", percent)], [f"`holdfast agent progress {agent} 60`"]
         )
+    _check_tokens(tokens)
     with workspace.writing() as journal:
         found = choosing.get_run(workspace, journal, run)
         worker = crew.get_worker(found, agent)
         _refuse_ended(worker)
-        return _tell(
-            journal, found, "agent.progressed", {"entry": agent, "progress": percent}, worker.progress == percent
-        )
+        same = worker.progress == percent and tokens in (None, worker.tokens)
+        body = {"entry": agent, "progress": percent, "tokens": tokens}
+        return _tell(journal, found, "agent.progressed", body, same)
 
 
 @verb
@@ -64,8 +67,7 @@ def complete_agent(
     """Note that an agent has done its task, and what came of it."""
     if result is not None:
         checked(result, "result")
-    if tokens is not None and not 0 <= tokens <= MOST:
-        raise WrongUsage("This is not a number of tokens", [("most", MOST)], ["`--tokens 3200`"])
+    _check_tokens(tokens)
     with workspace.writing() as journal:
         found = choosing.get_run(workspace, journal, run)
         worker = crew.get_worker(found, agent)
@@ -96,6 +98,11 @@ def list_agents(workspace: Workspace, *, run: str | None = None) -> AgentsListed
     at_work = sum(worker.status == crew.IN_PROGRESS for worker in found.workers)
     advised = MODES[found.mode][0] if found.mode in MODES else None
     return AgentsListed(found.id, found.workers, crew.progress_of(found), at_work, advised)
+
+
+def _check_tokens(tokens: int | None) -> None:
+    if tokens is not None and not 0 <= tokens <= MOST:
+        raise WrongUsage("This is not a number of tokens", [("most", MOST)], ["`--tokens 3200`"])
 
 
 def _refuse_ended(worker: Worker) -> None:
