@@ -31,6 +31,10 @@ def save_run(workspace: Workspace, run: str | None) -> Saved:
         with workspace.reading() as journal:
             refuse_unfinished(journal, workspace)
             last = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
+        if found.layout == "orchestrator":
+            from holdfast.orchestrator.projecting import project
+
+            project(workspace, saved=found.id)
         scan = look(workspace, shadow)
         if last and (last.tree, last.run, last.seq) == (scan.tree, found.id, found.seq):
             return Saved(found.id, found.seq, last, changed=False)

@@ -36,6 +36,24 @@ def test_a_damaged_file_is_found_by_verify_which_says_what_to_do(begun: Workspac
     assert (found.where, "`holdfast continue`" in found.what) == (".claude/orchestrator-session.json", True)
 
 
+@pytest.mark.parametrize("word", ["save", "session-save"])
+@pytest.mark.defect("`save` left the `updated` of the orchestrator's session file as it was")
+def test_save_writes_the_file_with_the_time_of_the_save(begun: Workspace, word: str) -> None:
+    before = {**session_of(begun), "updated": None}
+    for _ in range(2):
+        earlier = session_of(begun)["updated"]
+        holdfast.save(begun) if word == "save" else holdfast.session_save(begun)
+        assert session_of(begun)["updated"] > earlier
+    assert {**session_of(begun), "updated": None} == before
+
+
+def test_saving_another_run_leaves_the_session_file_as_it_is(begun: Workspace) -> None:
+    holdfast.start(begun, "Something native")
+    before = session_path(begun).read_bytes()
+    holdfast.save(begun)
+    assert session_path(begun).read_bytes() == before
+
+
 def test_unknown_keys_are_kept_at_the_root_and_in_entries(begun: Workspace) -> None:
     file = session_of(begun)
     file["theirs"] = {"a": [1, {"b": None}]}

@@ -48,19 +48,20 @@ MOST_ARCHIVED = 10_000
 LOOKED_AT = 50  # runs of a worktree among which the one in the file is looked for
 
 
-def project(workspace: Workspace, *, fresh: bool = False) -> None:
+def project(workspace: Workspace, *, fresh: bool = False, saved: str | None = None) -> None:
     """Make the file and the journal say the same. A fresh start sends the run in the file to the history first.
 
-    What a file refuses makes no command fail, for what was asked for is in the journal: it is told beside the result.
+    The file of the run that is `saved` is written in any case, so that `updated` is the time of the save. What a file
+    refuses makes no command fail, for what was asked for is in the journal: it is told beside the result.
     """
     try:
         with files.os_errors(workspace.root / SESSION):
-            _project(workspace, fresh)
+            _project(workspace, fresh, saved)
     except HoldfastError as error:
         workspace.warn(f"{SESSION} is not written: {one_line(error.message, 200)}")
 
 
-def _project(workspace: Workspace, fresh: bool) -> None:
+def _project(workspace: Workspace, fresh: bool, saved: str | None) -> None:
     check_place(workspace)
     with files.lock(own_directory(workspace) / "session.lock", workspace.settings.number("store.deadline")):
         if fresh:
@@ -69,12 +70,12 @@ def _project(workspace: Workspace, fresh: bool) -> None:
             if current is not None:
                 _archive(workspace, current, None)
         for _ in range(ATTEMPTS):
-            if _round(workspace):
+            if _round(workspace, saved):
                 return
     workspace.warn(f"{SESSION} is written by somebody else all the time; it will be written later")
 
 
-def _round(workspace: Workspace) -> bool:
+def _round(workspace: Workspace, saved: str | None) -> bool:
     """Take in and write once; False where somebody else wrote the file in between."""
     memory = recall(workspace)
     try:
@@ -92,10 +93,10 @@ def _round(workspace: Workspace) -> bool:
         if not _archive(workspace, run, face if is_of(face, run) else None):
             return False
         face = None if is_of(face, run) else face
-    return current is None or _show(workspace, current, face)
+    return current is None or _show(workspace, current, face, always=current.id == saved)
 
 
-def _show(workspace: Workspace, run: Run, face: Face | None) -> bool:
+def _show(workspace: Workspace, run: Run, face: Face | None, *, always: bool) -> bool:
     """Let the file, or the history, say what the run is now."""
     memory = recall(workspace)
     if face is None and memory.run == run.id and _was_archived(workspace, run, memory):
@@ -103,7 +104,7 @@ def _show(workspace: Workspace, run: Run, face: Face | None) -> bool:
     if not run.status.is_open:
         return _archive(workspace, run, face if is_of(face, run) else None)
     is_written = face is not None and digest(face.data) == memory.digest
-    if is_written and (memory.run, memory.seq) == (run.id, run.seq):
+    if is_written and not always and (memory.run, memory.seq) == (run.id, run.seq):
         return True
     return _write(workspace, run, face)
 
