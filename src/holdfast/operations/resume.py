@@ -72,15 +72,12 @@ def resume(
     new one begins with the brief; a Go Team run begins again at its first step then. A dry run only finds out; of a Go
     Team run on which a living process works it is refused as well, because there is nothing to choose.
     """
-    if not workspace.exists:
-        _ingest(workspace)
+    _ingest_first(workspace)
     with workspace.reading() as journal:
         found = _meant(workspace, journal, run)
         transition(found.status, Move.RESUME, found.layout)
         _refuse_elsewhere(workspace, found)
-        alive = attended_by_others(workspace, journal, found.id)
-        if found.layout == LAYOUT:
-            alive = [session for session in alive if not is_silent(workspace, session)]
+        alive = _others_alive(workspace, journal, found)
         if alive and not take_over and not (dry_run and found.layout != LAYOUT):
             refuse_attended(found, alive)  # before a Go Team's choice is shown, which would be of no use
         sessions = journal.list_sessions(found.id, limit=100)
@@ -122,6 +119,12 @@ def resume(
     )
 
 
+def _others_alive(workspace: Workspace, journal: Journal, run: Run) -> list[Session]:
+    """Sessions of other living processes on a run; on a Go Team run, one that has gone silent does not count."""
+    alive = attended_by_others(workspace, journal, run.id)
+    return [found for found in alive if run.layout != LAYOUT or not is_silent(workspace, found)]
+
+
 def _meant(workspace: Workspace, journal: Journal, name: str | None) -> Run:
     """The run to go on with. One that the orchestrator has archived goes on only if it is named."""
     is_named = name is not None or bool(workspace.environ.get("HOLDFAST_RUN"))
@@ -136,8 +139,10 @@ def _meant(workspace: Workspace, journal: Journal, name: str | None) -> Run:
     return found
 
 
-def _ingest(workspace: Workspace) -> None:
-    """Make the store for a session file of the orchestrator that is there already."""
+def _ingest_first(workspace: Workspace) -> None:
+    """Where there is no store, make it for a session file of the orchestrator that is there already."""
+    if workspace.exists:
+        return
     if not os.path.lexists(workspace.root / SESSION) or find_incompatible(workspace):
         raise _nothing(workspace)
     establish(workspace)
