@@ -17,6 +17,7 @@ from holdfast import config, files, ids, places, projects, spool
 from holdfast.clock import Clock, SystemClock
 from holdfast.errors import HoldfastError, NotFound, Refused
 from holdfast.holding import Held
+from holdfast.inside import real_path
 from holdfast.journal import Journal
 from holdfast.stores.protocol import Store
 from holdfast.text import one_line, path_text
@@ -118,6 +119,12 @@ class Workspace:
     @property
     def exists(self) -> bool:
         return os.path.exists(f"{self.place}/id")
+
+    @property
+    def is_broad(self) -> bool:
+        """Whether this is the home directory or the whole disk, and not one project."""
+        home = self.environ.get("HOME") or os.path.expanduser("~")
+        return real_path(self.root) in (real_path(home), "/")
 
     @property
     def is_off(self) -> bool:

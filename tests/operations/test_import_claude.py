@@ -400,6 +400,28 @@ def test_import_makes_the_store_and_fills_the_lists(
     assert "file       src/login.py\n" in shown
 
 
+@pytest.mark.parametrize("there", ["nothing", "another project's", "no prompt"])
+@pytest.mark.defect("`import --claude` made a store where there was nothing to import, and did not say why")
+def test_import_of_nothing_makes_no_store_and_says_why(
+    repository: Path, home: Path, cli: Callable[..., Command], there: str
+) -> None:
+    elsewhere = repository.parent / "elsewhere"
+    elsewhere.mkdir()
+    told = Transcript(str(elsewhere if there == "another project's" else repository))
+    if there != "no prompt":
+        told.prompt("Fix it")
+    told.say("Hello", tokens=1, output=0)
+    if there != "nothing":
+        told.write(folder(home, repository) / "c1.jsonl")
+    done = cli("import", "--claude").ok()
+    why = f"there is no transcript of this project in {home}/.claude/projects"
+    if there != "nothing":
+        why = "no conversation of this project is in 1 transcript"
+    assert (done.out, done.err.splitlines()[0]) == ("", f"Nothing to import: {why}")
+    assert cli("import", "--claude", "--json").json["reason"] == why
+    assert not (repository / ".git" / "holdfast").exists()
+
+
 def test_import_needs_to_know_what(cli: Callable[..., Command]) -> None:
     refused = cli("import")
     assert (refused.code, "`holdfast import --claude`" in refused.err) == (2, True)

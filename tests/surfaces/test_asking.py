@@ -115,3 +115,23 @@ def test_the_way_out_means_what_was_asked_for_and_can_be_pasted(worked: Known, s
     say("complete", "--run", run).ok()
     say("start", "another topic", "--layout", "go-team", "-q").ok()
     assert "`holdfast cleanup --older-than 0 --keep 0 --yes`" in say("cleanup", "--older-than", "0", "--keep", "0").err
+
+
+@pytest.mark.defect("`init` in the home directory or in `/` made one store for everything below it without a question")
+def test_init_asks_before_it_makes_a_store_of_the_home_directory(home: Path, cli: Callable[..., Command]) -> None:
+    refused = cli("init", directory=home)
+    assert (refused.code, "is no project" in refused.err, "`holdfast init --yes`" in refused.err) == (1, True, True)
+    assert not (home / ".holdfast").exists()
+    for answer, code in (("n", 1), ("y", 0)):
+        with Terminal("init", "--agent", "none", directory=home) as terminal:
+            terminal.wait_for("would share this store. Make it? [y/N]: ")
+            terminal.type(answer + "\n")
+            assert terminal.finish() == code
+        assert (home / ".holdfast" / "id").exists() is (answer == "y")
+    cli("init", directory=home).ok()  # it was asked once
+
+
+def test_init_asks_in_the_root_of_the_disk_and_not_in_a_project(repository: Path, cli: Callable[..., Command]) -> None:
+    assert cli("init", directory=Path("/")).code == 1
+    cli("init", "--print", directory=Path("/")).ok()
+    cli("init", directory=repository).ok()

@@ -105,6 +105,9 @@ class Importer:
     def take(self, heads: list[Head], worktree: str) -> Taken | None:
         """One conversation from its files; None where nobody ever asked anything in it."""
         first, goal = _opening(self.workspace, heads)
+        if goal is None and not self.workspace.exists:
+            return None
+        self.workspace.create()
         with self.workspace.reading() as journal:
             known = journal.sessions_of(heads[0].conversation)
         if goal is None and not known:

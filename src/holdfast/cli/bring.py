@@ -82,10 +82,9 @@ def _run(workspace: Workspace, path: str) -> Said:
 
 def _conversations(workspace: Workspace, paths: tuple[str, ...], every: bool) -> Said:
     found = importing.import_claude(workspace, paths, every=every)
-    talk: list[Line] = [
-        f"Imported {count(len(found.runs), 'run')} of {count(found.conversations, 'conversation')}: "
-        f"{count(found.prompts, 'prompt')}, {count(found.actions, 'action')}"
-    ]
+    numbers = f"{count(found.prompts, 'prompt')}, {count(found.actions, 'action')}"
+    imported = f"Imported {count(len(found.runs), 'run')} of {count(found.conversations, 'conversation')}: {numbers}"
+    talk: list[Line] = [f"Nothing to import: {found.reason}" if found.reason else imported]
     if found.joined:
         talk.append(f"{count(len(found.joined), 'run')} that were there already learned something")
     if found.left:

@@ -18,7 +18,7 @@ from holdfast.cli.words import Line
 from holdfast.errors import DONE, FAILED
 from holdfast.hooking import SCOPES
 from holdfast.operations import configure, doctor as examining, initialise, uninstall
-from holdfast.text import count, one_line
+from holdfast.text import count, one_line, path_text
 from holdfast.workspace import Workspace
 
 STYLE_OF = {"ok": "good", "warning": "warn", "broken": "bad"}
@@ -31,6 +31,7 @@ STYLE_OF = {"ok": "good", "warning": "warn", "broken": "bad"}
 @click.option("--status-line", is_flag=True, help="Show the run and its context in the status line, if there is none.")
 @click.option("--print", "dry_run", is_flag=True, help="Print what would be put into the settings, and write nothing.")
 @click.option("--adopt", is_flag=True, help="Believe a store that came with a copy or an archive.")
+@yes_option
 def init(
     workspace: Workspace,
     agent: str | None,
@@ -39,8 +40,12 @@ def init(
     status_line: bool,
     dry_run: bool,
     adopt: bool,
+    yes: bool,
 ) -> Said:
     """Prepare this project: make its store, and let its agent call us."""
+    if workspace.is_broad and not (dry_run or workspace.exists):
+        whole = f"{path_text(workspace.root)} is no project: every directory below it without a repository would share"
+        confirm(f"{whole} this store. Make it?", yes, "holdfast init")
     found = initialise.init(
         workspace,
         adopt=adopt,

@@ -12,7 +12,7 @@ from holdfast.claude import importing, installing
 from holdfast.claude.importing import Head, Importer
 from holdfast.claude.transcript import ENDING
 from holdfast.errors import HoldfastError, NotFound
-from holdfast.text import one_line, path_text
+from holdfast.text import count, one_line, path_text
 from holdfast.verbs import verb
 from holdfast.wording import as_tuple
 from holdfast.workspace import Workspace
@@ -35,6 +35,7 @@ class Imported(Struct):
     actions: int
     skipped: list[Skipped]
     left: int  # older conversations that only `--all` takes
+    reason: str | None = None  # why nothing was imported
     damaged: int = 0  # lines of transcripts that cannot be read: what stood in them is not taken in
 
 
@@ -44,17 +45,28 @@ def import_claude(workspace: Workspace, paths: Sequence[str] = (), *, every: boo
 
     What was imported or recorded before is not doubled. Without `every`, the newest hundred are taken.
     """
-    workspace.create()
+    if workspace.exists:
+        workspace.check_ours()
     named = as_tuple(paths)
     result = Imported([], [], 0, 0, 0, [], 0)
-    found = _conversations(workspace, _files(workspace, named), result, is_named=bool(named))
+    files = _files(workspace, named)
+    found = _conversations(workspace, files, result, is_named=bool(named))
     chosen = found if every or named else found[-MOST:]
     result.left = len(found) - len(chosen)
     importer = Importer(workspace)
     for done, (heads, worktree) in enumerate(chosen):
         workspace.progress("importing conversations", done, len(chosen))
         _take(importer, heads, worktree, result)
+    if not result.conversations:
+        result.reason = _why_nothing(workspace, files, named)
     return result
+
+
+def _why_nothing(workspace: Workspace, files: list[Path], named: tuple[str, ...]) -> str:
+    if files:
+        return f"no conversation of this project is in {count(len(files), 'transcript')}"
+    place = ", ".join(named) or path_text(installing.config_directory(workspace.environ) / "projects")
+    return f"there is no transcript of this project in {one_line(place, 200)}"
 
 
 def _take(importer: Importer, heads: list[Head], worktree: str, result: Imported) -> None:
