@@ -69,6 +69,22 @@ def is_own(workspace: Workspace, session: Session) -> bool:
     return known is not None and process.is_ancestor(known)
 
 
+def find_conversation(workspace: Workspace, journal: Journal) -> Session | None:
+    """The open session of the conversation in which this command runs."""
+    named = journal.find_session(workspace.session or "")
+    if named and named.is_open and named.agent_session:
+        return named
+    for conversation in filter(None, map(workspace.environ.get, CONVERSATIONS)):
+        if found := next((known for known in journal.sessions_of(conversation) if known.is_open), None):
+            return found
+    listed = {
+        known.process.pid: known
+        for known in journal.list_sessions(only_open=True, with_process=True)
+        if known.agent_session and known.process and process.is_ancestor(known.process)
+    }
+    return next((listed[pid] for pid in (os.getpid(), *process.ancestors()) if pid in listed), None) if listed else None
+
+
 def dismiss_others(workspace: Workspace, journal: Journal, run: Run, why: str) -> list[Session]:
     """End the open sessions of a run in a take-over, except the caller's own."""
     sessions = journal.list_sessions(run.id, only_open=True)

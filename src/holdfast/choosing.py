@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 import msgspec
 
 from holdfast import files, ids
+from holdfast.attending import find_conversation
 from holdfast.errors import Ambiguous, HoldfastError, NotFound, Refused, WrongUsage
 from holdfast.inside import real_path
 from holdfast.journal import Journal, is_ledger
@@ -35,7 +36,7 @@ def get_run(workspace: Workspace, journal: Journal, name: str | None, *, ended_t
 
     With `ended_too`, the worktree's run is meant also after its end, so that ending it twice ends no other.
     """
-    named = workspace.environ.get("HOLDFAST_RUN") or None if name is None else name
+    named = _given_run(workspace, journal) if name is None else name
     if named is not None:
         return find_by_name(workspace, journal, named)
     session = journal.find_session(workspace.session or "")
@@ -57,6 +58,16 @@ def get_run(workspace: Workspace, journal: Journal, name: str | None, *, ended_t
         [("directory", path_text(workspace.root))],
         ['`holdfast start "GOAL"`', "`holdfast runs`"],
     )
+
+
+def _given_run(workspace: Workspace, journal: Journal) -> str | None:
+    """The run that the environment names, unless the conversation in which this command runs has left it since."""
+    given = workspace.environ.get("HOLDFAST_RUN") or None
+    own = find_conversation(workspace, journal) if given else None
+    if own is None or own.run == given:
+        return given
+    has_left = any(earlier.run == given for earlier in journal.sessions_of(own.agent_session or ""))
+    return own.run if has_left else given
 
 
 def current_run(journal: Journal, worktree: str) -> Run | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast import history, ids
-from holdfast.attending import attended
+from holdfast.attending import attended, find_conversation
 from holdfast.journal import Journal
 from holdfast.lifecycle import Move
 from holdfast.model import Body, Draft, Run, Session, Status
@@ -15,13 +15,32 @@ def go_over(workspace: Workspace, journal: Journal, run: Run) -> None:
     """Wake a run, and let our own session, if we have one, work on it. The run that it leaves comes to rest."""
     settle(journal, run, Move.RESUME)
     own = journal.find_session(workspace.session or "")
-    if own is None or not own.is_open or own.run == run.id:
+    if own is not None and own.is_open:
+        _move(workspace, journal, own, run)
+
+
+def move_conversation(workspace: Workspace, journal: Journal, run: Run) -> None:
+    """Let the conversation in which this command runs, if any, work on a run. The run that it leaves comes to rest."""
+    if own := find_conversation(workspace, journal):
+        _move(workspace, journal, own, run)
+
+
+def _move(workspace: Workspace, journal: Journal, own: Session, run: Run) -> None:
+    if own.run == run.id:
         return
     journal.end_session(own.id, f"went over to {run.id}")
     left = journal.find_run(own.run)
-    if left and left.status in (Status.CREATED, Status.ACTIVE) and not attended(journal, left.id):
+    if left and _comes_to_rest(left, run) and not attended(journal, left.id):
         settle(journal, left, Move.PAUSE, f"its session went over to {run.id}")
-    workspace.session = _open(journal, own, run)
+    opened = _open(journal, own, run)
+    if workspace.session == own.id:
+        workspace.session = opened
+
+
+def _comes_to_rest(left: Run, run: Run) -> bool:
+    """Whether a run that is left pauses: a session of the orchestrator that another one follows keeps its status."""
+    is_followed = left.layout == run.layout == "orchestrator"
+    return left.status in (Status.CREATED, Status.ACTIVE) and not left.owned and not is_followed
 
 
 def _open(journal: Journal, own: Session, run: Run) -> str:

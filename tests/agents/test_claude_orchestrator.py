@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from holdfast.layouts.orchestrator import SESSION
+from holdfast.layouts.orchestrator import HISTORY, SESSION
 from tests.agents.conftest import Project
 from tests.agents.test_claude import bash
 from tests.orchestrator_files import File
@@ -76,3 +76,19 @@ def test_a_compaction_sets_the_last_compression_in_the_file(orchestra: Project) 
     (run,) = orchestra.runs()
     assert run.compactions == 1
     assert f"**Session ID**: {run.id}" in orchestra.holdfast("continue").out
+
+
+@pytest.mark.defect(
+    "a run that the model started inside the client was not the one that its conversation was booked on"
+)
+def test_what_follows_a_start_inside_the_client_is_booked_on_the_new_session(orchestra: Project) -> None:
+    (old,) = orchestra.runs()
+    start = bash(f"{sys.executable} -m holdfast start 'Second goal' --layout orchestrator").replace("@@say done", "")
+    orchestra.claude(f"begin anew {start} {sent('general-purpose', 'found it')} @@say done")
+    orchestra.holdfast("status")
+    new = session_of(orchestra)
+    assert (new["goal"], [agent["id"] for agent in new["agents"]]) == ("Second goal", ["general-purpose-1"])
+    newest = next(session for session in orchestra.sessions() if session.agent_session)
+    assert newest.run == new["session_id"]
+    archived = json.loads((orchestra.directory / HISTORY / f"{old.id}.json").read_bytes())
+    assert (archived["agents"], archived["status"]) == ([], "in_progress")

@@ -14,7 +14,7 @@ from holdfast.errors import Busy
 from holdfast.model import Draft, Run, Session
 from holdfast.process import identify
 from holdfast.workspace import Workspace
-from tests.operations.people import a_process, as_session, events_of, with_environ
+from tests.operations.people import a_process, as_session, events_of, run_of, with_environ
 from tests.tools import Command
 
 LAYOUTS = ["native", "orchestrator", "go-team"]
@@ -104,3 +104,71 @@ def test_continue_of_the_orchestrator_prints_its_banner_to_the_agent_that_holds_
         told = Command.run("continue", directory=project.root, env=env).ok()
     assert f"**Session ID**: {run.id}" in told.out
     assert "works on it" not in told.out + told.err
+
+
+def runs_of(project: Workspace) -> list[str]:
+    """The runs of a conversation's sessions, the newest first."""
+    with project.reading() as journal:
+        return [found.run for found in journal.sessions_of(UUID)]
+
+
+@pytest.mark.parametrize("how", ["HOLDFAST_SESSION", "conversation", "ancestry"])
+@pytest.mark.parametrize("verb", ["start", "switch", "resume"])
+@pytest.mark.defect("`start`, `switch` and `resume` inside a client left its conversation on the run before")
+def test_the_conversation_moves_to_the_run_that_is_chosen_inside_it(project: Workspace, verb: str, how: str) -> None:
+    other = holdfast.start(project, "Another thing").run
+    run = holdfast.start(project, "Add retries").run
+    with own_workspace(project, run, how) as (own, _):
+        if verb == "start":
+            chosen = holdfast.start(own, "The next thing").run
+        else:
+            chosen = holdfast.switch(own, other.id).run if verb == "switch" else holdfast.resume(own, other.id).run
+        assert runs_of(own) == [chosen.id, run.id]
+        assert run_of(own).id == chosen.id
+        assert run_of(project, run.id).status == "paused"
+
+
+@pytest.mark.parametrize("verb", ["start", "resume"])
+def test_a_session_of_the_orchestrator_that_is_followed_keeps_its_status(project: Workspace, verb: str) -> None:
+    first = holdfast.start(project, "First", layout="orchestrator").run
+    holdfast.add_task(project, "one")
+    run = holdfast.start(project, "Second", layout="orchestrator").run
+    holdfast.add_task(project, "two")
+    with own_workspace(project, run, "conversation") as (own, _):
+        if verb == "start":
+            holdfast.start(own, "Third", layout="orchestrator")
+        else:
+            holdfast.resume(own, first.id)
+    left = run_of(project, run.id)
+    assert (left.status, left.archived) == ("active", f".claude/orchestrator-history/{run.id}.json")
+
+
+@pytest.mark.defect("commands in a client that `resume` had started meant the run before after a new one was started")
+def test_the_run_that_the_environment_names_yields_once_its_conversation_has_left_it(project: Workspace) -> None:
+    run = holdfast.start(project, "Add retries").run
+    with a_process() as child:
+        opened(project, run, child.pid)
+        with with_environ(project, CLAUDE_CODE_SESSION_ID=UUID, HOLDFAST_RUN=run.id) as inside:
+            assert run_of(inside).id == run.id
+            new = holdfast.start(inside, "The next thing").run
+            assert run_of(inside).id == new.id
+            assert run_of(inside, run.id).id == run.id
+        with with_environ(project, HOLDFAST_RUN=run.id) as outside:
+            assert run_of(outside).id == run.id
+
+
+def test_the_run_that_the_environment_names_is_meant_where_the_conversation_never_was_on_it(project: Workspace) -> None:
+    other = holdfast.start(project, "Another thing").run
+    run = holdfast.start(project, "Add retries").run
+    with a_process() as child:
+        opened(project, run, child.pid)
+        with with_environ(project, CLAUDE_CODE_SESSION_ID=UUID, HOLDFAST_RUN=other.id) as inside:
+            assert run_of(inside).id == other.id
+
+
+def test_a_run_on_which_another_session_works_stays_active_when_the_conversation_leaves(project: Workspace) -> None:
+    run = holdfast.start(project, "Add retries").run
+    with a_process() as another, own_workspace(project, run, "conversation") as (own, _):
+        holdfast.join(project, run.id, pid=another.pid)
+        holdfast.start(own, "The next thing")
+        assert run_of(project, run.id).status == "active"

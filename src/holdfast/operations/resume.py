@@ -25,6 +25,7 @@ from holdfast.journal import Journal
 from holdfast.layouts.orchestrator import HISTORY, SESSION
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Bearings, Checkpoint, Draft, Restore, Run, Session
+from holdfast.moving import move_conversation
 from holdfast.orchestrator.sessionfile import find_incompatible
 from holdfast.recovery import CHECKPOINT, FRESH, LIVE, Option
 from holdfast.returning import Restored, go_back
@@ -249,6 +250,7 @@ def _take(workspace: Workspace, run: Run, take_over: bool) -> list[Session]:
         if run.archived:
             journal.append(run.id, Draft("run.archived", {"path": None}))
         choosing.choose(journal, workspace.worktree, run)
+        move_conversation(workspace, journal, run)
     return taken
 
 

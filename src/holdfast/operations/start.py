@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from holdfast import choosing, history, ids, steps as planning
-from holdfast.attending import attend, attended
+from holdfast.attending import attend, attended, find_conversation
 from holdfast.catchup import establish
 from holdfast.errors import WrongUsage
 from holdfast.goteam.teaming import show_team
 from holdfast.journal import Journal
 from holdfast.lifecycle import Move
 from holdfast.model import Draft, Run, Session, Status
+from holdfast.moving import move_conversation
 from holdfast.orchestrator.orchestra import MODES
 from holdfast.orchestrator.projecting import find_current, make_id, project
 from holdfast.orchestrator.sessionfile import expect
@@ -60,7 +61,7 @@ def start(
     if layout == ORCHESTRATOR:
         expect(workspace)
     with workspace.writing() as journal:
-        paused = _pause_earlier(journal, worktree, layout)
+        paused = _pause_earlier(workspace, journal, layout)
         before = find_current(journal, worktree) if layout == ORCHESTRATOR else None
         resumable, _ = journal.list_runs(RunQuery(worktree=worktree, statuses=choosing.OPEN_STATUSES, limit=5))
         body = {"goal": goal, "layout": layout, "worktree": worktree, "directory": path_text(workspace.root)}
@@ -72,6 +73,8 @@ def start(
             journal.append(run.id, Draft("step.planned", {"steps": plan}))
         choosing.choose(journal, worktree, run)
         session = attend(workspace, journal, run, pid, agent) if pid is not None else None
+        if session is None:
+            move_conversation(workspace, journal, run)
     if layout == ORCHESTRATOR:
         project(workspace)
     elif layout == GO_TEAM:
@@ -99,15 +102,17 @@ def _check_layout(layout: str, mode: str | None) -> None:
         raise WrongUsage(f'There is no mode "{one_line(mode, 40)}"', [], [f"one of {', '.join(MODES)}"])
 
 
-def _pause_earlier(journal: Journal, worktree: str, layout: str) -> list[str]:
-    """Pause the runs that are active here, except those on which somebody is at work.
+def _pause_earlier(workspace: Workspace, journal: Journal, layout: str) -> list[str]:
+    """Pause the runs that are active here, except those on which another session is at work.
 
     A session of the orchestrator that another one follows is archived instead, and keeps its status.
     """
     statuses = frozenset({Status.ACTIVE.value, Status.CREATED.value})
-    runs, _ = journal.list_runs(RunQuery(worktree=worktree, statuses=statuses, limit=1000))
+    runs, _ = journal.list_runs(RunQuery(worktree=workspace.worktree, statuses=statuses, limit=1000))
     archived = ORCHESTRATOR if layout == ORCHESTRATOR else None
-    paused = [run.id for run in runs if run.layout != archived and not run.owned and not attended(journal, run.id)]
+    moving = find_conversation(workspace, journal)  # it goes over to the new run
+    held = {found.run for run in runs for found in attended(journal, run.id) if moving is None or found.id != moving.id}
+    paused = [run.id for run in runs if run.layout != archived and not run.owned and run.id not in held]
     for id in paused:
         journal.append(id, history.status_draft(Move.PAUSE, "another run was started"))
     return paused

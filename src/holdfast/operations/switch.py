@@ -7,6 +7,7 @@ from msgspec import Struct
 from holdfast import choosing
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Draft, Run
+from holdfast.moving import move_conversation
 from holdfast.text import path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
@@ -19,7 +20,10 @@ class Switched(Struct):
 
 @verb
 def switch(workspace: Workspace, run: str) -> Switched:
-    """Point this worktree at an open run. One that was started in another worktree moves here."""
+    """Point this worktree at an open run. One that was started in another worktree moves here.
+
+    Inside a client, its conversation works on that run from then on.
+    """
     worktree = workspace.worktree
     with workspace.writing() as journal:
         found = choosing.find_by_name(workspace, journal, run)
@@ -31,4 +35,5 @@ def switch(workspace: Workspace, run: str) -> Switched:
             if journal.view.pointer(before) == found.id:
                 journal.point(before, None)
         choosing.choose(journal, worktree, found)
+        move_conversation(workspace, journal, found)
         return Switched(journal.get_run(found.id), directory if before != worktree else None)
