@@ -50,6 +50,8 @@ def silent(what: str, done: int, total: int) -> None:
 
 
 class Workspace:
+    is_preview = False  # true: the store is temporary, and other systems' files are read but not written
+
     def __init__(
         self,
         root: Path,

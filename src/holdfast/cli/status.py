@@ -33,7 +33,7 @@ def status(workspace: Workspace, run: str | None) -> Said:
 
 
 def _status(found: standing.Status) -> Iterator[Line]:
-    if found.store is None:
+    if found.store is None and found.run is None and not found.others:
         yield "No run here yet."
         yield '`holdfast init` prepares this project for an agent, `holdfast start "GOAL"` begins a run.'
         return

@@ -80,6 +80,8 @@ def show(shelf: Shelf, trigger: str | None = None) -> None:
     name = shelf.name(shelf.root)
     for _ in range(ATTEMPTS):
         take_all(shelf)
+        if shelf.workspace.is_preview:
+            return
         try:
             _write_all(shelf, trigger)
             return

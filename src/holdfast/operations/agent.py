@@ -11,6 +11,7 @@ from holdfast.journal import Journal
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Body, Draft, Run, Worker
 from holdfast.orchestrator import crew
+from holdfast.previewing import previewed
 from holdfast.verbs import verb
 from holdfast.wording import checked
 from holdfast.workspace import Workspace
@@ -88,6 +89,7 @@ def fail_agent(workspace: Workspace, agent: str, *, error: str, run: str | None 
         return _tell(journal, found, "agent.failed", {"entry": agent, "error": error}, worker.status == crew.FAILED)
 
 
+@previewed
 @verb
 def list_agents(workspace: Workspace, *, run: str | None = None) -> AgentsListed:
     """The agents of a run, in the order in which they were sent out."""

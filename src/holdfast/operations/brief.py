@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from holdfast import choosing, config
 from holdfast.briefing import make_brief
+from holdfast.previewing import previewed
 from holdfast.priming import Brief
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
 
+@previewed
 @verb
 def brief(workspace: Workspace, *, run: str | None = None, budget: int | None = None) -> Brief:
     """The brief of a run, within a budget of characters."""

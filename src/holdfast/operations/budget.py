@@ -14,6 +14,7 @@ from holdfast.journal import Journal
 from holdfast.model import Draft, Run, Session
 from holdfast.orchestrator import crew
 from holdfast.orchestrator.orchestra import MODES
+from holdfast.previewing import readable
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
@@ -40,6 +41,12 @@ def budget(
         raise WrongUsage("Option `--window` needs `--used`", [], ["`holdfast budget --used N --window N`"])
     if used is not None:
         _tell(workspace, used, window, run)
+        return _measured(workspace, run)
+    with readable(workspace) as found:
+        return _measured(found, run)
+
+
+def _measured(workspace: Workspace, run: str | None) -> Budget:
     with workspace.reading() as journal:
         found = choosing.get_run(workspace, journal, run)
         session = _session(journal, found)

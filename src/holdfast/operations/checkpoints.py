@@ -15,6 +15,7 @@ from holdfast.errors import NotFound
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore
 from holdfast.narration import headline
+from holdfast.previewing import previewed
 from holdfast.refusing import find_unfinished, refuse_nameless
 from holdfast.text import path_text
 from holdfast.verbs import verb
@@ -39,6 +40,7 @@ class Diffed(Struct):
     left: dict[str, str] = {}  # repositories, and files that were left out, which differ too, and how
 
 
+@previewed
 @verb
 def checkpoints(
     workspace: Workspace,

@@ -5,12 +5,14 @@ The answer is text. A run of another layout can mean other things by these words
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
 from holdfast import choosing, observer, steps
 from holdfast.care.proving import prove
+from holdfast.catchup import catch_up
 from holdfast.errors import HoldfastError, WrongUsage
 from holdfast.goteam import teamcommands
 from holdfast.goteam.pointing import get_point
@@ -29,6 +31,7 @@ from holdfast.operations.runs import runs
 from holdfast.operations.start import start
 from holdfast.operations.status import Status, status
 from holdfast.operations.switch import switch
+from holdfast.previewing import foreign_files, readable
 from holdfast.returning import Restored
 from holdfast.saving import save_run
 from holdfast.text import count, one_line
@@ -36,6 +39,8 @@ from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
 ROWS, PATHS, TASKS = 15, 20, 5
+READING = ("sessions", "session-info", "status", "brief", "checkpoints", "cp-show")  # they work without a store
+GOING = ("resume", "continue")  # they make a store for a run in another system's files
 HEAD = 3_000  # characters of a brief that come with a run that is gone on with
 
 
@@ -56,11 +61,15 @@ def command(workspace: Workspace, text: str) -> Commanded:
     if observer.FORMS[order.word].needed and not order.argument:
         form = f"`{observer.typed(order.word)}`"
         raise WrongUsage(f"`*{order.word}` needs to know which", [("typed", order.word)], [form, "`*help`"])
-    act = _of_team(workspace, order) or ACTIONS[order.word]
-    if order.way and act is ACTIONS[order.word]:
-        hint = f"`holdfast resume --from {order.way}` in a terminal"
-        raise WrongUsage("Only a Go Team run can be recovered inside a client", [("asked for", order.way)], [hint])
-    return Commanded(observer.clipped("\n".join(act(workspace, order))), known=True)
+    if order.word in GOING and not workspace.exists and foreign_files(workspace):
+        workspace.create()
+        catch_up(workspace)
+    with readable(workspace) if order.word in READING else contextlib.nullcontext(workspace) as found:
+        act = _of_team(found, order) or ACTIONS[order.word]
+        if order.way and act is ACTIONS[order.word]:
+            hint = f"`holdfast resume --from {order.way}` in a terminal"
+            raise WrongUsage("Only a Go Team run can be recovered inside a client", [("asked for", order.way)], [hint])
+        return Commanded(observer.clipped("\n".join(act(found, order))), known=True)
 
 
 def find_team_run(workspace: Workspace, order: Order) -> Run | None:

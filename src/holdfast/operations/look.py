@@ -12,6 +12,7 @@ from holdfast.checkpointing import shadow_of
 from holdfast.errors import NotFound, WrongUsage
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Event, Run, Session
+from holdfast.previewing import previewed
 from holdfast.text import one_line, path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
@@ -60,6 +61,7 @@ class Logged(Struct):
     events: list[Event]
 
 
+@previewed
 @verb
 def show(
     workspace: Workspace, name: str | None = None, *, at: str | None = None, diff: bool = False
@@ -147,6 +149,7 @@ def _diff(shadow: Shadow, before: Checkpoint | None, found: Checkpoint) -> str:
     return out.decode("utf-8", "replace")
 
 
+@previewed
 @verb
 def sessions(
     workspace: Workspace, *, run: str | None = None, every: bool = False, limit: int | None = None
@@ -159,6 +162,7 @@ def sessions(
     return SessionsListed(id, found)
 
 
+@previewed
 @verb
 def log(workspace: Workspace, *, run: str | None = None, newest: int | None = None, after: int = 0) -> Logged:
     """The events of a run, in order; only the newest of them, or those after one."""

@@ -9,6 +9,7 @@ from holdfast.errors import WrongUsage
 from holdfast.layouts.orchestrator import HISTORY
 from holdfast.model import OPEN, Run, Status
 from holdfast.orchestrator.projecting import adopt_history
+from holdfast.previewing import previewed
 from holdfast.rows import ARCHIVED
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import one_line
@@ -24,6 +25,7 @@ class PastRuns(Struct):
     more: bool  # whether there are more than these
 
 
+@previewed
 @verb
 def past_runs(workspace: Workspace, number: int = 10, *, here: bool = False) -> PastRuns:
     """Runs that were completed, failed, aborted or abandoned; newest first."""

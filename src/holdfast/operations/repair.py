@@ -172,7 +172,9 @@ def _path(workspace: Workspace, name: str, known: Run | None) -> Path:
     path = before if before in candidates else candidates[0]
     if not path.parent.is_dir():
         facts = [("directory", path_text(path.parent))]
-        raise NotFound(f"The directory of run {name} is gone", facts, ["`holdfast checkpoints --touching PATH`"])
+        touching = shlex.quote(path_text(path.parent.relative_to(workspace.root)))
+        hints = [f"`holdfast checkpoints --touching {touching}`"] if workspace.exists else []
+        raise NotFound(f"The directory of run {name} is gone", facts, hints)
     return path
 
 

@@ -11,6 +11,7 @@ from holdfast import choosing, files, history, timeline
 from holdfast.briefing import without_secrets
 from holdfast.errors import Refused
 from holdfast.model import Checkpoint, Run, Session
+from holdfast.previewing import previewed
 from holdfast.recounting import recount
 from holdfast.spending import Spent, spent
 from holdfast.text import path_text
@@ -34,6 +35,7 @@ class Pictured(Struct):
     svg: str
 
 
+@previewed
 @verb
 def report(workspace: Workspace, run: str | None = None) -> Reported:
     """A run as Markdown: what was done, decided and changed, what is open, who worked on it and what it cost."""
@@ -41,6 +43,7 @@ def report(workspace: Workspace, run: str | None = None) -> Reported:
     return Reported(found.id, recount(found, sessions, checkpoints), spent(sessions))
 
 
+@previewed
 @verb
 def picture(workspace: Workspace, run: str | None = None, file: str | None = None) -> Pictured:
     """A run as a picture of its sessions over time, in SVG; written into a file where one is named."""

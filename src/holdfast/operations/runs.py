@@ -9,6 +9,7 @@ from msgspec import Struct
 from holdfast import choosing, filtering
 from holdfast.errors import WrongUsage
 from holdfast.model import Run
+from holdfast.previewing import previewed
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import one_line
 from holdfast.verbs import verb
@@ -20,6 +21,7 @@ class RunsListed(Struct):
     next: str | None  # the key of the next page
 
 
+@previewed
 @verb
 def runs(
     workspace: Workspace,

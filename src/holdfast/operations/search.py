@@ -11,6 +11,7 @@ from holdfast.errors import WrongUsage
 from holdfast.journal import Journal
 from holdfast.model import Event, Run, Status
 from holdfast.narration import MERITS, SORT_OF, SORTS, passage
+from holdfast.previewing import previewed
 from holdfast.stores.protocol import Hit, HitQuery, RunQuery
 from holdfast.text import one_line, sound_text
 from holdfast.verbs import verb
@@ -40,6 +41,7 @@ class Searched(Struct):
     ranked: bool  # the best come first; else the newest, because they were asked for or the words are everywhere
 
 
+@previewed
 @verb
 def search(
     workspace: Workspace,

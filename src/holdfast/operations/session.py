@@ -5,7 +5,9 @@ In a FABER run they are what its documents say. For a run of our own, loading is
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 
 from holdfast import choosing
 from holdfast.adopting import HOME, LAYOUT, journal_id
@@ -48,7 +50,8 @@ def session_load(
         return brief(workspace, run=run, budget=budget)
     most = budget or workspace.settings.whole("load.budget")
     asked = Request(_named(workspace, found, run), trigger, artifacts, force, dry_run, most)
-    return load_context(workspace, asked, own_client(workspace))
+    with _usable_hints(workspace):
+        return load_context(workspace, asked, own_client(workspace))
 
 
 @verb
@@ -61,7 +64,19 @@ def session_save(workspace: Workspace, *, run: str | None = None, reason: str = 
     found = _find_faber(workspace, run)
     if found is None and _has_own(workspace, run):
         return save_run(workspace, run)
-    return save_session(workspace, own_client(workspace), run=_named(workspace, found, run), reason=reason)
+    with _usable_hints(workspace):
+        return save_session(workspace, own_client(workspace), run=_named(workspace, found, run), reason=reason)
+
+
+@contextlib.contextmanager
+def _usable_hints(workspace: Workspace) -> Iterator[None]:
+    """Where there is no run to list, no error advises to list them: that command would fail."""
+    try:
+        yield
+    except WorkflowError as error:
+        if not workspace.exists and not faber.list_states(workspace.root):
+            error.hints = [hint for hint in error.hints if "`holdfast runs" not in hint]
+        raise
 
 
 def _find_faber(workspace: Workspace, run: str | None) -> str | None:

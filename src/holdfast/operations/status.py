@@ -11,6 +11,7 @@ from holdfast.care.originals import told_of_originals
 from holdfast.errors import Ambiguous, NotFound
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore, Run, Session
+from holdfast.previewing import previewed
 from holdfast.recorder import warn_if_silent
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import path_text
@@ -44,6 +45,7 @@ class Status(Struct):
     untrusted: list[str] = []  # workflows whose commands wait for `holdfast trust`
 
 
+@previewed
 @verb
 def status(workspace: Workspace, *, run: str | None = None) -> Status:
     """Where the run stands. Without a run, or a store, it says so."""
@@ -51,7 +53,8 @@ def status(workspace: Workspace, *, run: str | None = None) -> Status:
         workspace.warn(told)
     if not workspace.exists:
         return Status(path_text(workspace.root), None, workspace.is_off, warnings=workspace.warnings)
-    result = Status(path_text(workspace.root), path_text(workspace.place), workspace.is_off)
+    place = None if workspace.is_preview else path_text(workspace.place)
+    result = Status(path_text(workspace.root), place, workspace.is_off)
     with workspace.reading() as journal:
         _fill_in(workspace, journal, result, run)
         ledger = journal.ledger_of(workspace.worktree)

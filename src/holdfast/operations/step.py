@@ -12,6 +12,7 @@ from holdfast.journal import Journal
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Body, Draft, Run, Step
 from holdfast.owning import refuse_owned
+from holdfast.previewing import previewed
 from holdfast.settling import settle
 from holdfast.text import one_line
 from holdfast.verbs import verb
@@ -119,6 +120,7 @@ def fail_step(workspace: Workspace, name: str, *, error: str, run: str | None = 
         return _told(journal, found, "step.failed", {"name": name, "error": error}, same)
 
 
+@previewed
 @verb
 def list_steps(workspace: Workspace, *, run: str | None = None) -> StepsListed:
     """The steps of a run, in the order of its plan."""

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from holdfast import choosing, history
 from holdfast.model import Draft, Task
+from holdfast.previewing import previewed
 from holdfast.verbs import verb
 from holdfast.wording import as_tuple, checked
 from holdfast.workspace import Workspace
@@ -56,6 +57,7 @@ def finish_task(
         return TaskDone(found.id, entry, is_open)
 
 
+@previewed
 @verb
 def list_tasks(workspace: Workspace, *, run: str | None = None) -> TasksListed:
     """The tasks of a run, open and done."""

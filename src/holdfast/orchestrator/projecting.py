@@ -85,6 +85,8 @@ def _round(workspace: Workspace, saved: str | None) -> bool:
     except (Unreadable, Incompatible) as error:
         workspace.warn(told(error))
         return True
+    if workspace.is_preview:
+        return True
     with workspace.reading() as journal:
         current = find_current(journal, workspace.worktree)
         unarchived = [run for run in _ours(journal, workspace.worktree) if not run.archived]
