@@ -16,7 +16,7 @@ import holdfast
 from holdfast import adopting, choosing, config, departed, intake, parcel, projects, receiving, spool, trusting
 from holdfast.care import archive, filling, purging
 from holdfast.claude import client, gauge, importing, installing, transcript
-from holdfast.faber import finding, workflows
+from holdfast.faber import clienthooks, finding, workflows
 from holdfast.faces import read_face
 from holdfast.goteam import teamfaces, teampurging
 from holdfast.grants import Grant, Grants
@@ -63,6 +63,7 @@ ON_DISK = (
     "written session file",
     "written Go Team files",
     "plugins of the client",
+    "hooks of a plugin",
     "projects of the client",
     "record of an installation",
     "glance at a state",
@@ -294,8 +295,12 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
             plugins,
             stage.into(
                 stage.home / ".claude/plugins/installed_plugins.json",
-                lambda: client._installed_at("holdfast@x", stage.environ),
+                lambda: client.installed_at("holdfast@x", stage.environ),
             ),
+        ),
+        "hooks of a plugin": Parser(
+            dumped({"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "x.sh"}]}]}}),
+            stage.into(stage.home / "hooks.json", lambda: clienthooks.brings_hooks(stage.home / "hooks.json")),
         ),
         "projects of the client": Parser(
             trusted, stage.into(stage.home / ".claude.json", lambda: client.is_trusted(stage.root, stage.environ))

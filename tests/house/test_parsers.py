@@ -50,6 +50,7 @@ FUZZED = {
     "cli.quick": SAID,
     "config": "settings of a project",
     "departed": "unfinished purge",
+    "faber.clienthooks": "hooks of a plugin",
     "faber.critical": "workflow",
     "faber.finding": "glance at a state",
     "faber.records": "FABER state",

@@ -128,11 +128,11 @@ def find_plugin(found: list[Level], environ: Mapping[str, str]) -> Plugin | None
     said = {name: (level, value) for level in reversed(found) for name, value in level.plugins.items()}
     for name, (level, value) in said.items():
         if value:
-            return Plugin(name, level, _installed_at(name, environ))
+            return Plugin(name, level, installed_at(name, environ))
     return None
 
 
-def _installed_at(name: str, environ: Mapping[str, str]) -> Path | None:
+def installed_at(name: str, environ: Mapping[str, str]) -> Path | None:
     """The directory that the client reads a plugin from; None where it is not installed."""
     directory = installing.config_directory(environ) / "plugins"
     known = _noted(directory / "installed_plugins.json", Installations)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from holdfast import jsonedit
@@ -13,6 +13,7 @@ NEW = "{}\n"
 LARGEST = 4_000_000  # characters
 LINE = "statusLine"  # the settings' key for what draws the status line
 Place = tuple[str | int, ...]
+Wanted = Callable[[object], bool]  # of a handler
 
 
 class NotSettings(ValueError):
@@ -84,9 +85,22 @@ def with_status_line(text: str, line: Handler) -> tuple[str, str | None]:
 
 def called(settings: dict[str, Any]) -> dict[str, list[Any]]:
     """The events for which calls of ours stand in these settings, with those calls."""
+    return find_handlers(settings, is_ours)
+
+
+def find_handlers(settings: dict[str, Any], is_wanted: Wanted) -> dict[str, list[Any]]:
+    """The handlers of a kind in these settings, by event."""
     hooks = settings.get("hooks", {})
-    found = {event: [_at(settings, place) for place in _ours(hooks, event)] for event in hooks}
-    return {event: calls for event, calls in found.items() if calls}
+    found = {event: [_at(settings, place) for place in _places(hooks, event, is_wanted)] for event in hooks}
+    return {event: handlers for event, handlers in found.items() if handlers}
+
+
+def without_handlers(text: str, is_unwanted: Wanted) -> tuple[str, list[str]]:
+    """The text without the handlers of a kind, and the events that had one. Groups that they leave empty go too."""
+    events = list(find_handlers(parse(text), is_unwanted))
+    for event in events:
+        text = _without(text, event, set(), is_unwanted)
+    return text, events
 
 
 def found_in(settings: dict[str, Any]) -> list[str]:
@@ -95,11 +109,15 @@ def found_in(settings: dict[str, Any]) -> list[str]:
 
 
 def _ours(hooks: dict[str, Any], event: str) -> Iterator[tuple[str, str, int, str, int]]:
-    """Where each call of ours stands in the settings."""
+    return _places(hooks, event, is_ours)
+
+
+def _places(hooks: dict[str, Any], event: str, is_wanted: Wanted) -> Iterator[tuple[str, str, int, str, int]]:
+    """Where each handler of a kind stands in the settings."""
     for number, group in enumerate(hooks.get(event, [])):
         handlers = group.get("hooks") if isinstance(group, dict) else None
         for at, handler in enumerate(handlers if isinstance(handlers, list) else []):
-            if is_ours(handler):
+            if is_wanted(handler):
                 yield "hooks", event, number, "hooks", at
 
 
@@ -113,8 +131,8 @@ def _added(text: str, event: str, call: Handler) -> str:
     return jsonedit.add(text, ("hooks", event), group)
 
 
-def _without(text: str, event: str, kept: set[Place]) -> str:
-    while place := next(_ours(jsonedit.parse(text)["hooks"], event), None):
+def _without(text: str, event: str, kept: set[Place], is_unwanted: Wanted = is_ours) -> str:
+    while place := next(_places(jsonedit.parse(text)["hooks"], event, is_unwanted), None):
         alone = len(_at(jsonedit.parse(text), place[:4])) == 1
         text = jsonedit.remove(text, place[:3] if alone else place)
     for at in (("hooks", event), ("hooks",)):

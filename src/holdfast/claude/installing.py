@@ -119,13 +119,27 @@ def has_lost(place: Place) -> bool:
         return False
 
 
-def install(place: Place, calls: dict[str, Handler], line: Handler | None = None) -> Changed:
-    """Put our calls in, and our status line. What is there already is left, an older form of ours is replaced."""
+def install(
+    place: Place,
+    calls: dict[str, Handler] | None,
+    line: Handler | None = None,
+    is_unwanted: hookfile.Wanted | None = None,
+) -> Changed:
+    """Put our calls in, and our status line; take handlers out that are unwanted beside ours. Without calls, only that.
+
+    What is there already is left, an older form of ours is replaced.
+    """
     path = place.resolved()
     with _locked(place.state):
         for record, before in _attempts(place, path):
             _settings(path, before)
-            after, events = hookfile.with_calls((before or b"").decode(), calls)
+            after, events = (before or b"").decode(), dict[str, str]()
+            if is_unwanted is not None:
+                after, dropped = hookfile.without_handlers(after, is_unwanted)
+                events = dict.fromkeys(dropped, "replaced")
+            if calls is not None:
+                after, added = hookfile.with_calls(after, calls)
+                events = added | events
             if line is not None:
                 after, drawn = hookfile.with_status_line(after, line)
                 events |= {hookfile.LINE: drawn} if drawn else {}

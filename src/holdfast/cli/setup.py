@@ -12,10 +12,11 @@ import click
 
 from holdfast.claude.installing import Changed
 from holdfast.cli import words
-from holdfast.cli.command import VerbGroup, confirm, verb, yes_option
-from holdfast.cli.outcome import Said
+from holdfast.cli.command import VerbGroup, ask, confirm, verb, yes_option
+from holdfast.cli.outcome import Said, is_terminal
 from holdfast.cli.words import Line
 from holdfast.errors import DONE, FAILED
+from holdfast.faber.clienthooks import CHOICES, KEEP, REPLACE, find_hooks
 from holdfast.hooking import SCOPES
 from holdfast.operations import configure, doctor as examining, initialise, uninstall
 from holdfast.text import count, one_line, path_text
@@ -29,6 +30,9 @@ STYLE_OF = {"ok": "good", "warning": "warn", "broken": "bad"}
 @click.option("--scope", type=click.Choice(SCOPES), help="For you here (local), for all of the project, or you.")
 @click.option("--plugin", is_flag=True, help="Write no settings: say how our plugin for Claude Code is loaded.")
 @click.option("--status-line", is_flag=True, help="Show the run and its context in the status line, if there is none.")
+@click.option(
+    "--faber-hooks", type=click.Choice(CHOICES), help="FABER's own hooks in the settings: ours instead, or they stay."
+)
 @click.option("--print", "dry_run", is_flag=True, help="Print what would be put into the settings, and write nothing.")
 @click.option("--adopt", is_flag=True, help="Believe a store that came with a copy or an archive.")
 @yes_option
@@ -38,6 +42,7 @@ def init(
     scope: str | None,
     plugin: bool,
     status_line: bool,
+    faber_hooks: str | None,
     dry_run: bool,
     adopt: bool,
     yes: bool,
@@ -53,6 +58,7 @@ def init(
         scope=scope,
         plugin=plugin,
         status_line=status_line,
+        faber_hooks=faber_hooks or (None if plugin or dry_run or agent == "none" else _asked_about_faber(workspace)),
         dry_run=dry_run,
     )
     if found.plugin:
@@ -65,7 +71,19 @@ def init(
         talk.append(f"Any agent's hook can call: {call}")
     else:
         talk += list(_changes(found.file or "", found.events)) or [f"All calls stand in {found.file}"]
+    talk += [f"FABER's own hooks are gone from {file}; `holdfast uninit` puts them back" for file in found.faber_hooks]
     return Said(found, [found.store], [*talk, *found.hints])
+
+
+def _asked_about_faber(workspace: Workspace) -> str | None:
+    """Whether FABER's own hooks in this project's settings make way for ours; None where nobody can be asked."""
+    state = workspace.user_directory("state")
+    found = find_hooks(workspace.root, workspace.environ, state) if is_terminal() else []
+    places = ", ".join(hooks.where for hooks in found if hooks.can_be_replaced)
+    if not places:
+        return None
+    question = f"FABER's own hooks load and save sessions here ({places}). Replace them with Holdfast's?"
+    return REPLACE if ask(question) else KEEP
 
 
 def _loading(found: initialise.Initialised) -> Iterator[Line]:

@@ -12,6 +12,7 @@ from holdfast import spool
 from holdfast.adopting import journal_id
 from holdfast.attending import attended
 from holdfast.errors import HoldfastError, WorkflowError
+from holdfast.faber.clienthooks import find_hooks
 from holdfast.faber.finding import ENDED
 from holdfast.faber.loading import Request, load_context
 from holdfast.faber.parting import save_session
@@ -42,7 +43,7 @@ FENCE = TITLE + 20
 def begin(workspace: Workspace, call: Call) -> str | None:
     """Load the context of the active run for a conversation that begins; None where no run is active."""
     run = _active(workspace)
-    if run is None:
+    if run is None or _is_left_to_faber(workspace):
         return None
     client = _client(call)
     if other := _other(workspace, run, client):
@@ -70,7 +71,7 @@ END = {"PreCompact": compact, "SessionEnd": end}
 
 def _save(workspace: Workspace, call: Call, reason: str, raw: str | None) -> None:
     run = faber.find_active(workspace.root).run
-    if run is None or faber.find_state(workspace.root, run) is None:
+    if run is None or faber.find_state(workspace.root, run) is None or _is_left_to_faber(workspace):
         return
     try:
         save_session(workspace, _client(call), run=run, reason=reason, raw=raw)
@@ -83,6 +84,11 @@ def _note_failure(workspace: Workspace, call: Call, verb: str, error: HoldfastEr
     thing = f": {one_line(str(error.facts[0][1]), 60)}" if error.facts else ""
     why = WorkflowError(workspace.hide(error.message + thing))
     spool.note_trouble(str(workspace.place), call.agent, verb, why)
+
+
+def _is_left_to_faber(workspace: Workspace) -> bool:
+    """Whether FABER's own hooks load and save here: two that write the same records would close each other's."""
+    return bool(find_hooks(workspace.root, workspace.environ, workspace.user_directory("state")))
 
 
 def _active(workspace: Workspace) -> str | None:

@@ -17,6 +17,7 @@ from holdfast.care.originals import told_of_originals
 from holdfast.claude import client, hookfile, installing, plugged
 from holdfast.claude.client import Level
 from holdfast.errors import HoldfastError
+from holdfast.faber import clienthooks
 from holdfast.git import find_program
 from holdfast.goteam.teamfaces import damages
 from holdfast.inside import real_path
@@ -58,6 +59,7 @@ def doctor(workspace: Workspace) -> Examined:
             _version(workspace),
             _arrival(workspace, levels, last),
             *_inbox(workspace),
+            *_faber(workspace),
             *_team(workspace),
             *_patterns(workspace),
         ]
@@ -87,6 +89,12 @@ def _store(workspace: Workspace) -> Iterator[Check]:
     if told := told_of_originals(workspace):
         hints = ["`holdfast tidy --dry-run`", "`holdfast config set aside.keep_days 0` keeps them for good"]
         yield Check("put aside", WARNING if warning else OK, told, hints)
+
+
+def _faber(workspace: Workspace) -> Iterator[Check]:
+    found = clienthooks.find_hooks(workspace.root, workspace.environ, workspace.user_directory("state"))
+    if found:
+        yield Check("FABER's hooks", WARNING, clienthooks.told(found), clienthooks.ways_to_replace(found))
 
 
 def _team(workspace: Workspace) -> Iterator[Check]:

@@ -14,6 +14,7 @@ from holdfast.catchup import has_files
 from holdfast.checkpointing import shadow_of
 from holdfast.claude import client, hookfile, installing, plugged
 from holdfast.errors import HoldfastError, Refused, WrongUsage
+from holdfast.faber import clienthooks
 from holdfast.text import path_text
 from holdfast.workspace import Workspace
 
@@ -32,6 +33,7 @@ class Initialised(Struct):
     block: dict[str, Any] = {}  # what stands in that file for us
     plugin: str | None = None  # the directory of our plugin, where it was asked for
     commands: list[str] = []  # that load the plugin: the first for one session, the others for all
+    faber_hooks: list[str] = []  # settings files from which hooks of FABER's own were removed
     hints: list[str] = []
 
 
@@ -49,6 +51,7 @@ def init(
     scope: str | None = None,
     plugin: bool = False,
     status_line: bool = False,
+    faber_hooks: str | None = None,
     dry_run: bool = False,
 ) -> Initialised:
     """Make the store of this project, and put our calls into its agent's settings, if the agent is there.
@@ -57,7 +60,12 @@ def init(
     are written: our plugin brings the calls, and how it is loaded is said. With `status_line`, our line is put there as
     well, unless there is one. With `adopt`, believe a store that came from elsewhere. With `dry_run`, only say what
     would be put where.
+
+    Hooks of FABER's own in this project's settings are removed with `faber_hooks="replace"`; else they are kept, and
+    Holdfast's hooks leave FABER's sessions to them.
     """
+    if faber_hooks is not None and faber_hooks not in clienthooks.CHOICES:
+        raise WrongUsage(f'FABER\'s hooks cannot be "{faber_hooks}"', [("choices", ", ".join(clienthooks.CHOICES))])
     if plugin and status_line:
         raise WrongUsage(
             "The plugin writes no settings, so no status line either", hints=["`holdfast init --status-line`"]
@@ -84,11 +92,31 @@ def init(
     with files.os_errors():
         result.created = workspace.create(adopt)
         if chosen != "none":
-            result.events = installing.install(place, calls, line).events
+            replaced = _replaced(workspace) if faber_hooks == clienthooks.REPLACE else {}
+            drop = clienthooks.is_fabers if scope in replaced else None
+            result.events = installing.install(place, calls, line, drop).events
+            _settle_faber(workspace, scope, replaced, result)
             result.hints += _shown_by_git(workspace, place.path) if scope == "local" and result.events else []
         elif agent is None:
             result.hints.append("`holdfast init --agent claude` lets Claude Code call Holdfast")
     return result
+
+
+def _replaced(workspace: Workspace) -> dict[str, str]:
+    """The settings files of this project with hooks of FABER's own, by scope."""
+    found = clienthooks.find_hooks(workspace.root, workspace.environ, workspace.user_directory("state"))
+    return {hooks.level: hooks.where for hooks in found if hooks.can_be_replaced}
+
+
+def _settle_faber(workspace: Workspace, scope: str, replaced: dict[str, str], result: Initialised) -> None:
+    """Remove FABER's own hooks from the project's other settings file too, and say which are left."""
+    state = workspace.user_directory("state")
+    for other in replaced.keys() - {scope}:
+        place = installing.place_of(other, workspace.root, workspace.environ, state)
+        installing.install(place, None, is_unwanted=clienthooks.is_fabers)
+    result.faber_hooks = list(replaced.values())
+    if left := clienthooks.find_hooks(workspace.root, workspace.environ, state):
+        result.hints.append("; ".join([clienthooks.told(left), *clienthooks.ways_to_replace(left)]))
 
 
 def _status_line(workspace: Workspace, line: hooking.Handler, result: Initialised) -> hooking.Handler | None:

@@ -8,7 +8,9 @@ from holdfast import choosing, departed, intake, process
 from holdfast.attending import is_silent, last_heard
 from holdfast.care.filling import cap_of, look_at_room, warning_of
 from holdfast.care.originals import told_of_originals
+from holdfast.catchup import has_files
 from holdfast.errors import Ambiguous, NotFound
+from holdfast.faber.clienthooks import find_hooks, told as told_of_hooks, ways_to_replace
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore, Run, Session
 from holdfast.previewing import previewed
@@ -69,6 +71,10 @@ def status(workspace: Workspace, *, run: str | None = None) -> Status:
         if told := told_of_originals(workspace):
             workspace.warn(told)
     warn_if_silent(workspace)
+    if has_files(workspace) and not workspace.is_preview:
+        found = find_hooks(workspace.root, workspace.environ, workspace.user_directory("state"))
+        if found:
+            workspace.warn("; ".join([told_of_hooks(found), *ways_to_replace(found)]))
     result.warnings = workspace.warnings
     result.untrusted = find_waiting(workspace)
     return result
