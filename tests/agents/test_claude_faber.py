@@ -10,6 +10,7 @@ import pytest
 from tests.agents.conftest import Project
 from tests.agents.test_claude import bash
 from tests.faber_states import ACTIVE, RUN, RUNS, put, put_state
+from tests.surfaces.test_faber_own_hooks import DOCUMENTS
 
 SPEC = "The login must accept a passkey, and the answer is forty-two."
 
@@ -74,6 +75,19 @@ def test_a_session_that_was_killed_is_closed_as_interrupted_by_the_next(faber: P
     first, second = records(faber)
     assert (first["end_reason"], first["ended_at_inferred"], second["end_reason"]) == ("interrupted", True, "normal")
     assert state_of(faber)["sessions"]["total_sessions"] == 2
+
+
+def test_hooks_of_the_documents_are_left_to_do_it_until_they_are_replaced(faber: Project) -> None:
+    """The client gives their slash commands to a shell, which finds no such program."""
+    put(faber.directory, ".claude/settings.json", DOCUMENTS)
+    kept = faber.finish(faber.start("-p", "begin here @@say begun"))
+    assert "/fractary-faber:session-end: not found" in kept.err
+    assert "FABER's own hooks are active" in kept.turns[0].text
+    assert "sessions" not in state_of(faber)
+    faber.holdfast("init", "--faber-hooks", "replace")
+    done = faber.claude("begin here @@say begun")
+    assert SPEC in done.turns[0].text
+    assert [record["end_reason"] for record in records(faber)] == ["normal"]
 
 
 def test_the_journal_knows_the_run_and_who_worked_on_it(faber: Project) -> None:

@@ -70,8 +70,17 @@ def test_fabers_own_hooks_are_replaced_where_that_is_wanted_and_come_back(
         "normal"
     ]
     assert "FABER's own hooks" not in say("status").ok().err + say("doctor").out
-    say("uninit").ok()
+    assert f"{path} is what it was before\n" in say("uninit").ok().err
     assert path.read_bytes() == before
+
+
+def test_a_file_that_only_lost_fabers_hooks_never_had_ours(repository: Path, state: Path, say: Say) -> None:
+    put(repository, SHARED, DOCUMENTS)
+    say("init", "--agent", "claude", "--faber-hooks", "replace").ok()
+    say("uninit", "--scope", "local").ok()
+    assert "our calls are gone" not in say("status").ok().err
+    say("uninit").ok()
+    assert fabers(repository / SHARED) == ["PreCompact", "SessionEnd", "SessionStart"]
 
 
 def test_without_an_answer_they_stay_and_ours_leave_the_sessions_to_them(
@@ -83,7 +92,8 @@ def test_without_an_answer_they_stay_and_ours_leave_the_sessions_to_them(
     assert f"{told}; `holdfast init --faber-hooks replace`\n" in done.err
     assert fabers(path) == ["PreCompact", "SessionEnd", "SessionStart"]
     before = state.read_bytes()
-    assert "Context reloaded" not in ask("SessionStart", source="startup").stdout
+    asked = context(ask("SessionStart", source="startup"))
+    assert f"{told}. `holdfast session-load` loads the run's context by hand." in asked
     ask("PreCompact", trigger="auto")
     ask("SessionEnd", reason="other")
     assert state.read_bytes() == before

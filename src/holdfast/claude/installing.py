@@ -114,7 +114,9 @@ def has_lost(place: Place) -> bool:
     """Whether our calls were put into this file and are gone from it, though nobody has asked us to take them out."""
     try:
         path = place.resolved()
-        return _load(place.state, path) is not None and not hookfile.called(read_settings(path))
+        record = _load(place.state, path)
+        had_calls = record is not None and hookfile.called(_settings(path, record.written))
+        return bool(had_calls) and not hookfile.called(read_settings(path))
     except (Refused, OSError):  # what cannot be read says nothing
         return False
 
@@ -171,6 +173,7 @@ def uninstall(place: Place) -> Changed:
             events = {sound_text(event): "removed" for event in hookfile.found_in(_settings(path, before))}
             exact = record is not None and before in (record.written, record.original)
             original, made = _origin(path, before, record)
+            events |= dict.fromkeys(_put_back(path, before, original), "put back")
             if before != original:
                 assert before is not None
                 _note(place.state, path, Record(path_text(path), original, before, made))
@@ -181,6 +184,14 @@ def uninstall(place: Place) -> Changed:
             _finish(place.state, path, made)
             return Changed(path_text(path), events, exact or not events, gone=original is None)
     raise _contested(path)
+
+
+def _put_back(path: Path, before: bytes | None, original: bytes | None) -> list[str]:
+    """The events whose handlers `install` had taken out."""
+    now, then = (_settings(path, data).get("hooks", {}) for data in (before, original))
+    return [
+        sound_text(event) for event, groups in then.items() if any(group not in now.get(event, []) for group in groups)
+    ]
 
 
 def _settings(path: Path, data: bytes | None) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from holdfast import spool
 from holdfast.adopting import journal_id
 from holdfast.attending import attended
 from holdfast.errors import HoldfastError, WorkflowError
-from holdfast.faber.clienthooks import find_hooks
+from holdfast.faber.clienthooks import FaberHooks, find_hooks, told as told_of_hooks
 from holdfast.faber.finding import ENDED
 from holdfast.faber.loading import Request, load_context
 from holdfast.faber.parting import save_session
@@ -43,8 +43,11 @@ FENCE = TITLE + 20
 def begin(workspace: Workspace, call: Call) -> str | None:
     """Load the context of the active run for a conversation that begins; None where no run is active."""
     run = _active(workspace)
-    if run is None or _is_left_to_faber(workspace):
+    if run is None:
         return None
+    if others := _fabers_hooks(workspace):
+        by_hand = "`holdfast session-load` loads the run's context by hand"
+        return enclose(workspace.hide(f"{told_of_hooks(others)}. {by_hand}."), workspace.chance)
     client = _client(call)
     if other := _other(workspace, run, client):
         told = f"FABER's run {run} is active here, and {other} works on it: its context was not loaded."
@@ -71,7 +74,7 @@ END = {"PreCompact": compact, "SessionEnd": end}
 
 def _save(workspace: Workspace, call: Call, reason: str, raw: str | None) -> None:
     run = faber.find_active(workspace.root).run
-    if run is None or faber.find_state(workspace.root, run) is None or _is_left_to_faber(workspace):
+    if run is None or faber.find_state(workspace.root, run) is None or _fabers_hooks(workspace):
         return
     try:
         save_session(workspace, _client(call), run=run, reason=reason, raw=raw)
@@ -86,9 +89,9 @@ def _note_failure(workspace: Workspace, call: Call, verb: str, error: HoldfastEr
     spool.note_trouble(str(workspace.place), call.agent, verb, why)
 
 
-def _is_left_to_faber(workspace: Workspace) -> bool:
-    """Whether FABER's own hooks load and save here: two that write the same records would close each other's."""
-    return bool(find_hooks(workspace.root, workspace.environ, workspace.user_directory("state")))
+def _fabers_hooks(workspace: Workspace) -> list[FaberHooks]:
+    """FABER's own hooks, to which loading and saving are left: two writers would close each other's records."""
+    return find_hooks(workspace.root, workspace.environ, workspace.user_directory("state"))
 
 
 def _active(workspace: Workspace) -> str | None:
