@@ -70,19 +70,25 @@ def is_own(workspace: Workspace, session: Session) -> bool:
 
 
 def find_conversation(workspace: Workspace, journal: Journal) -> Session | None:
-    """The open session of the conversation in which this command runs."""
+    """The last session of the conversation in which this command runs; one that was taken over has no say any more.
+
+    Where the environment names the conversation, its session may have ended with its run: the conversation goes on.
+    """
     named = journal.find_session(workspace.session or "")
     if named and named.is_open and named.agent_session:
         return named
     for conversation in filter(None, map(workspace.environ.get, CONVERSATIONS)):
-        if found := next((known for known in journal.sessions_of(conversation) if known.is_open), None):
-            return found
-    listed = {
-        known.process.pid: known
-        for known in journal.list_sessions(only_open=True, with_process=True)
-        if known.agent_session and known.process and process.is_ancestor(known.process)
+        known = journal.sessions_of(conversation)
+        last = next((found for found in known if found.is_open), None) or next(iter(known), None)
+        if last is not None:
+            return None if last.fenced else last
+    open_ones = journal.list_sessions(only_open=True, with_process=True)
+    started = {
+        found.process.pid: found
+        for found in open_ones
+        if found.agent_session and found.process and process.is_ancestor(found.process)
     }
-    return next((listed[pid] for pid in (os.getpid(), *process.ancestors()) if pid in listed), None) if listed else None
+    return next((started[pid] for pid in (os.getpid(), *process.ancestors()) if pid in started), None)
 
 
 def dismiss_others(workspace: Workspace, journal: Journal, run: Run, why: str) -> list[Session]:

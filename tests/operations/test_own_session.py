@@ -172,3 +172,28 @@ def test_a_run_on_which_another_session_works_stays_active_when_the_conversation
         holdfast.join(project, run.id, pid=another.pid)
         holdfast.start(own, "The next thing")
         assert run_of(project, run.id).status == "active"
+
+
+@pytest.mark.defect(
+    "after `complete` and `start` in one conversation, commands and calls still meant the completed run"
+)
+def test_a_conversation_whose_run_has_ended_moves_to_the_one_that_is_started_next(project: Workspace) -> None:
+    run = holdfast.start(project, "Add retries").run
+    with a_process() as child:
+        opened(project, run, child.pid)
+        with with_environ(project, CLAUDE_CODE_SESSION_ID=UUID, HOLDFAST_RUN=run.id) as inside:
+            holdfast.complete(inside)
+            new = holdfast.start(inside, "The next thing").run
+            assert runs_of(inside) == [new.id, run.id]
+            assert run_of(inside).id == new.id
+        assert (run_of(project, run.id).status, run_of(project, new.id).status) == ("completed", "active")
+
+
+def test_a_conversation_whose_run_was_taken_over_is_moved_nowhere(project: Workspace) -> None:
+    run = holdfast.start(project, "Add retries").run
+    with a_process() as child:
+        opened(project, run, child.pid)
+        holdfast.join(project, run.id, take_over=True)
+        with with_environ(project, CLAUDE_CODE_SESSION_ID=UUID) as inside:
+            holdfast.start(inside, "The next thing")
+    assert runs_of(project) == [run.id]
