@@ -323,7 +323,7 @@ PLACES = [
     ("an active file behind a link", "layouts/faber.py", "files.read(path, ACTIVE_BYTES, root)", "files.read(path, ACTIVE_BYTES)",
      of("world/test_faber_files", "p1_an_active_file_outside_the_project_is_not_believed")),
     ("a session file behind a link", "orchestrator/projecting.py",
-     "fresh: bool) -> None:\n    check_place(workspace)\n", "fresh: bool) -> None:\n",
+     "saved: str | None) -> None:\n    check_place(workspace)\n", "saved: str | None) -> None:\n",
      of("operations/test_orchestrator_file", "a_link_out_of_the_project_is_not_followed")),
     ("settings behind a link", "claude/installing.py", 'if not real.startswith(border.rstrip("/") + "/"):', "if False:",
      of("operations/test_install", "link_out_of_the_project_is_refused")),
