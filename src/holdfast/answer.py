@@ -58,20 +58,20 @@ def _answer(agent: str, event: str) -> None:
     if event != ENDING:
         headstart.begin()
     from holdfast import intake
-    from holdfast.answering import answer, answer_shortly
+    from holdfast.answering import Answer, answer, answer_shortly
     from holdfast.workspace import open_workspace
 
     call = intake.decode("", os.pread(kept, intake.READ_LIMIT, 0))
 
-    def tell(teller: Callable[..., str | None]) -> str | None:
+    def tell(teller: Callable[..., Answer]) -> Answer:
         with open_workspace(os.getcwd()) as workspace:
             return teller(workspace, call, event)
 
-    text, in_time = _within(_left(), lambda: tell(answer))
+    found, in_time = _within(_left(), lambda: tell(answer))
     if not in_time:
-        text, _ = _within(SHORTLY, lambda: tell(answer_shortly))
-    if text:
-        sys.stdout.write(text if event in PLAIN else _as_json(event, text))
+        found, _ = _within(SHORTLY, lambda: tell(answer_shortly))
+    if found and found.text:
+        sys.stdout.write(found.text if event in PLAIN else _as_json(event, found.text, found.notice))
         sys.stdout.flush()
     if not in_time:  # what is still at work here ends with us, as it may at any moment
         spool.go_on_later()
@@ -107,10 +107,11 @@ def _within(seconds: float, work: Callable[[], T]) -> tuple[T | None, bool]:
     return (answers[0], True) if answers else (None, False)
 
 
-def _as_json(event: str, text: str) -> str:
+def _as_json(event: str, text: str, notice: str | None) -> str:
     import json
 
-    return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}) + "\n"
+    shown = {"systemMessage": notice} if notice else {}
+    return json.dumps({**shown, "hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}) + "\n"
 
 
 def _observe(*_: str) -> None:

@@ -6,6 +6,7 @@ The call that asks was kept before anything else happens here, so whatever goes 
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 from msgspec import structs
 
@@ -20,7 +21,7 @@ from holdfast.history import BRIEFED
 from holdfast.intake import Call
 from holdfast.journal import Journal
 from holdfast.keeping import Turn, keep_or_note
-from holdfast.model import Draft, Run, Session
+from holdfast.model import Draft, Run, Session, Status
 from holdfast.priming import Brief, plan_brief
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import one_line
@@ -36,14 +37,20 @@ BEHIND = "Holdfast is still taking in what happened: `holdfast brief`"
 REMEMBERS = ("resume",)  # a conversation that goes on like this still has in it what it was told
 
 
-def answer(workspace: Workspace, call: Call, event: str) -> str | None:
-    """The text for the agent, or None where there is nothing to say."""
+class Answer(NamedTuple):
+    """The text for the agent, and a notice that the client shows to the user; None where there is nothing to say."""
+
+    text: str | None
+    notice: str | None = None
+
+
+def answer(workspace: Workspace, call: Call, event: str) -> Answer:
     catch_up(workspace, until=time.monotonic() + PATIENCE, hurry=True)
     owned = _of_other_systems(workspace, call, event)
     if event == "SessionEnd":
-        return None
-    own = _own(workspace, call, event, len(owned) + 2 if owned else 0)
-    return "\n\n".join(filter(None, [owned, own])) or None
+        return Answer(None)
+    own, notice = _own(workspace, call, event, len(owned) + 2 if owned else 0)
+    return Answer("\n\n".join(filter(None, [owned, own, notice])) or None, notice)
 
 
 def _of_other_systems(workspace: Workspace, call: Call, event: str) -> str:
@@ -58,7 +65,7 @@ def _of_other_systems(workspace: Workspace, call: Call, event: str) -> str:
     return ""
 
 
-def _own(workspace: Workspace, call: Call, event: str, used: int) -> str | None:
+def _own(workspace: Workspace, call: Call, event: str, used: int) -> Answer:
     """What the conversation's run tells, in the room that is left."""
     with workspace.reading() as journal:
         session, run, last = _place(journal, call)
@@ -68,33 +75,45 @@ def _own(workspace: Workspace, call: Call, event: str, used: int) -> str | None:
     with workspace.reading() as journal:
         if run is None:
             others = _others(workspace, journal)
-            return enclose(others, workspace.chance) if others else None
+            return Answer(enclose(others, workspace.chance) if others else None)
         told = {found.brief for found in journal.sessions_of(session.agent_session or "")} if session else set()
+    notice = _recovery(workspace, run) if event == "SessionStart" else None
+    used += len(notice) + 2 if notice else 0
     made = make_brief(workspace, run, last, max(LEAST, _budget(workspace, event) - used))
     if event == "PreCompact" or session is None:
-        return made.text
+        return Answer(made.text, notice)
     digest = _digest(made)
     if _source(call) in REMEMBERS and digest in told:
         same = f"Run {run.id} stands where the brief says that you were given: nothing has changed since."
-        return enclose(same, workspace.chance)
+        return Answer(enclose(same, workspace.chance), notice)
     _note(workspace, session, made, digest)
-    return made.text
+    return Answer(made.text, notice)
 
 
-def answer_shortly(workspace: Workspace, call: Call, event: str) -> str | None:
+def _recovery(workspace: Workspace, run: Run) -> str | None:
+    """The ways to go on with an interrupted Go Team run, for the user and the agent; None for any other run."""
+    if run.layout != "go-team" or run.status is not Status.INTERRUPTED:
+        return None
+    from holdfast.goteam.screens import offered  # few projects have a team
+    from holdfast.goteam.ways import ways_of
+
+    return "\n".join(offered(run, ways_of(workspace, run)))
+
+
+def answer_shortly(workspace: Workspace, call: Call, event: str) -> Answer:
     """The same from what is stored already: nothing is taken in, and nobody is waited for."""
     with workspace.reading() as journal:
         _, run, last = _place(journal, call)
         if run is None and (run := choosing.current_run(journal, workspace.worktree)):
             last = next(iter(journal.list_sessions(run.id, limit=1)), None)
     if run is None:
-        return f"{BEHIND} tells where the work stands."
+        return Answer(f"{BEHIND} tells where the work stands.")
     budget = _budget(workspace, event) // 2
     told = last and without_secrets(workspace, _as_it_is(last))
     text = plan_brief(
         without_secrets(workspace, run), told, workspace.clock.now(), budget, chance=workspace.chance
     ).text
-    return f"{text}\n\nThis is short. {BEHIND} tells more."
+    return Answer(f"{text}\n\nThis is short. {BEHIND} tells more.")
 
 
 def _as_it_is(session: Session) -> Session:

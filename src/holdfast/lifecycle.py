@@ -82,8 +82,16 @@ NOT_DRAWN = {
 }
 
 
+# Moves that change nothing in runs of a layout, though they change runs of our own.
+UNMOVED = {
+    "go-team": {(Status.INTERRUPTED, Move.ATTEND)},  # a new client must leave the choice how to recover
+}
+
+
 def transition(status: Status, move: Move, layout: str = "native") -> Transition:
     """What a run of this status becomes by this move, and what follows from it."""
+    if (status, move) in UNMOVED.get(layout, set()):
+        return Transition(status, frozenset())
     if way := NOT_DRAWN.get(layout, {}).get((status, move)):
         facts = [("status", status), ("asked for", move)]
         raise Refused(f"A session of the orchestrator that is {status} cannot {move}", facts, [way])

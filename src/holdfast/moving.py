@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from holdfast import history, ids
 from holdfast.attending import attended, find_conversation
+from holdfast.errors import Refused
 from holdfast.journal import Journal
 from holdfast.lifecycle import Move
 from holdfast.model import Body, Draft, Run, Session, Status
@@ -11,12 +14,18 @@ from holdfast.settling import settle
 from holdfast.workspace import Workspace
 
 
-def go_over(workspace: Workspace, journal: Journal, run: Run) -> None:
-    """Wake a run, and let our own session, if we have one, work on it. The run that it leaves comes to rest."""
+def go_over(workspace: Workspace, journal: Journal, run: Run, left: str | None = None) -> None:
+    """Wake a run, and let our own session, if we have one, work on it.
+
+    The run that the session leaves is paused if no other process works on it. Without a session that is `left`, the
+    run that this worktree pointed at before.
+    """
     settle(journal, run, Move.RESUME)
     own = journal.find_session(workspace.session or "")
     if own is not None and own.is_open:
         _move(workspace, journal, own, run)
+    else:
+        _rest(journal, journal.find_run(left or ""), run, f"{run.id} is worked on instead")
 
 
 def move_conversation(workspace: Workspace, journal: Journal, run: Run) -> None:
@@ -29,12 +38,17 @@ def _move(workspace: Workspace, journal: Journal, own: Session, run: Run) -> Non
     if own.run == run.id:
         return
     journal.end_session(own.id, f"went over to {run.id}")
-    left = journal.find_run(own.run)
-    if left and _comes_to_rest(left, run) and not attended(journal, left.id):
-        settle(journal, left, Move.PAUSE, f"its session went over to {run.id}")
+    _rest(journal, journal.find_run(own.run), run, f"its session went over to {run.id}")
     opened = _open(journal, own, run)
     if workspace.session == own.id:
         workspace.session = opened
+
+
+def _rest(journal: Journal, left: Run | None, run: Run, why: str) -> None:
+    """Pause a run that is left for another one, if no process works on it."""
+    if left and left.id != run.id and _comes_to_rest(left, run) and not attended(journal, left.id):
+        with contextlib.suppress(Refused):  # what has not begun cannot be paused in every layout
+            settle(journal, left, Move.PAUSE, why)
 
 
 def _comes_to_rest(left: Run, run: Run) -> bool:

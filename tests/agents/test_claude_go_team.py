@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from holdfast.model import Status
 from tests.agents.conftest import Gate, Project
+from tests.agents.interactive import CONTROL_U, Interactive
 from tests.agents.test_claude import bash, tool
 
 
@@ -44,6 +46,13 @@ class Team:
 @pytest.fixture
 def team(project: Project) -> Team:
     return Team(project)
+
+
+def clear(claude: Interactive) -> None:
+    """Clear the input line, into which the client has put back what was typed."""
+    shown = len(claude.screen)
+    claude.press(CONTROL_U)
+    claude.wait_for("Ctrl+Y", shown)
 
 
 def step(name: str, **given: str) -> str:
@@ -127,3 +136,54 @@ def test_what_was_not_permitted_is_no_file_of_the_run(team: Team) -> None:
     found = team.state()
     assert not (team.project.directory / "auth.go").exists()
     assert (found["outputs"]["code_files"], found["context"]["current_file"]) == ([], None)
+
+
+def test_after_a_crash_the_way_to_go_on_is_offered_and_chosen_in_the_client(team: Team, gate: Gate) -> None:
+    project = team.project
+    project.holdfast("step", "complete", "init")
+    written = step("Write", file_path=team.path("half.go"), content="package half\n")
+    client = project.start("-p", f"begin here {written} " + bash(gate.command))
+    gate.wait()
+    client.kill()
+    client.communicate()
+    gate.open()
+    with project.interactive() as claude:
+        project.holdfast("status")
+        assert [run.status for run in project.runs()] == [Status.INTERRUPTED]
+        claude.wait_for(f"Go Team session {team.run} was interrupted")
+        claude.wait_for("*resume checkpoint")
+        asked, shown = len(project.model.turns), len(claude.screen)
+        claude.type("*sessions")
+        claude.wait_for("Found 1 session(s) that can be resumed", shown)
+        claude.wait_for("Original prompt: *sessions", shown)
+        claude.type("*resume checkpoint")  # behind the line that the client has put back
+        claude.wait_for("Recovered from: checkpoint", shown)
+        assert not (project.directory / "half.go").exists()
+        assert len(project.model.turns) == asked, "nothing of it reached the model"
+        clear(claude)
+        claude.type("go on @@say gone on")
+        project.witness.wait_for("Stop")
+        told = project.model.turns[-1].told
+        assert f"Go Team session {team.run} was interrupted" in told
+        assert "- `*resume checkpoint`" in told
+    (run,) = project.runs()
+    assert [prompt.text.split(" @@")[0] for prompt in run.prompts][-1] == "go on"
+
+
+def test_a_new_session_that_is_typed_into_the_client_takes_the_conversation_along(team: Team) -> None:
+    project = team.project
+    with project.interactive() as claude:
+        claude.type("begin here @@say begun")
+        claude.wait_until_idle()
+        shown = len(claude.screen)
+        claude.type("*new payment-gateway")
+        claude.wait_for("GO TEAM SESSION STARTED", shown)
+        clear(claude)
+        claude.type("chapter one @@say written")
+        project.witness.wait_for("Stop", 2)
+        claude.wait_until_idle()
+    after, before = project.runs()
+    assert (after.goal, after.layout, before.id) == ("payment-gateway", "go-team", team.run)
+    assert [prompt.text.split(" @@")[0] for prompt in after.prompts] == ["chapter one"]
+    assert [prompt.text.split(" @@")[0] for prompt in before.prompts] == ["begin here"]
+    assert before.status is Status.PAUSED

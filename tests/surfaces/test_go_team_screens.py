@@ -109,7 +109,8 @@ def test_the_observer_command_resume_takes_the_way_that_is_named(
 ) -> None:
     done = cli("command", typed.format(interrupted)).ok()
     assert f"Recovered from: {way}" in done.out
-    assert f"`*resume:{interrupted} {'live' if way == 'checkpoint' else 'checkpoint'}`" in done.out
+    taken_back = {"checkpoint": "`holdfast undo`", "fresh_start": "`holdfast restore cp-"}
+    assert taken_back.get(way, f"`*resume:{interrupted} checkpoint`") in done.out
     assert (repository / "half.go").exists() is is_left
     assert status_of(repository, interrupted) == "active"
 

@@ -80,6 +80,16 @@ def recovery(run: Run, options: list[Option]) -> Iterator[str]:
     yield RULE
 
 
+def offered(run: Run, options: list[Option]) -> Iterator[str]:
+    """The same choice inside a client, for the user and the agent. No text of another program's files is in it."""
+    yield f"Go Team session {run.id} was interrupted and is not resumed yet. The user chooses by typing one of these:"
+    for option in options:
+        mark = " (RECOMMENDED)" if option.recommended else ""
+        lost = f", data loss: {loss(option)}" if option.actions is not None else ""
+        yield f"- `*resume {option.start_from}`: {option.description}{lost}{mark}"
+    yield "Any other prompt goes on from the live state as it is."
+
+
 def _about(run: Run, option: Option) -> Iterator[str]:
     if option.type == CHECKPOINT:
         yield f"Checkpoint: {option.target}"

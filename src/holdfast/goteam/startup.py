@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast import choosing
-from holdfast.attending import attended, is_silent
+from holdfast.attending import attended_by_others, is_silent
 from holdfast.catchup import catch_up
 from holdfast.goteam.teaming import team_runs
 from holdfast.journal import Journal
@@ -32,5 +32,6 @@ def list_resumable(workspace: Workspace) -> list[Run]:
 
 
 def is_resumable(workspace: Workspace, journal: Journal, run: Run) -> bool:
-    """Whether a run is open and nobody who may be alive has it; one who is silent elsewhere does not count."""
-    return run.status.is_open and all(is_silent(workspace, session) for session in attended(journal, run.id))
+    """Whether a run is open and no other living process has it; one that is silent elsewhere does not count."""
+    others = attended_by_others(workspace, journal, run.id)
+    return run.status.is_open and all(is_silent(workspace, session) for session in others)

@@ -10,6 +10,7 @@ from holdfast.goteam.startup import list_resumable
 from holdfast.goteam.teamfiles import last_action, progress, word_of
 from holdfast.goteam.teamwork import last_kept, plain_number, since_kept
 from holdfast.model import Run
+from holdfast.moving import go_over
 from holdfast.observer import Order
 from holdfast.operations import points
 from holdfast.operations.resume import resume
@@ -28,22 +29,32 @@ def resumable(workspace: Workspace, run: Run, order: Order) -> Lines:
 
 
 def go_on(workspace: Workspace, run: Run, order: Order) -> Lines:
-    """Go on in the way that was asked for, or else in the recommended one. The others are named."""
+    """Go on in the way that was asked for, or else in the recommended one."""
     ways = resume(workspace, run.id, dry_run=True).recovery
-    chosen = order.way or recommended(ways).start_from
+    chosen, left = order.way or recommended(ways).start_from, current(workspace)
     done = resume(workspace, run.id, start_from=chosen)
+    with workspace.writing(for_session=False) as journal:
+        go_over(workspace, journal, journal.get_run(run.id), left)
     yield from screens.resumed(done.run, workspace.hide(Repository(workspace.root).head().branch))
     if done.restored and done.restored.restore:
         yield f"Restored from {done.restored.to}; `holdfast undo` takes that back"
     if done.kept:
         yield f"What was there is kept: `holdfast restore {done.kept} --both` takes the fresh start back"
-    for way in ways:
+    for way in ways if chosen == "live" else ():  # after any other one, the live state is no longer that of before
         if way.start_from != chosen:
             yield f"`*resume:{run.id} {way.start_from}`: {way.description}, data loss: {screens.loss(way)}"
 
 
+def current(workspace: Workspace) -> str | None:
+    """The run that commands in this worktree mean now."""
+    with workspace.reading() as journal:
+        return journal.view.pointer(workspace.worktree)
+
+
 def begin(workspace: Workspace, run: Run, order: Order) -> Lines:
     begun = start(workspace, order.argument, layout="go-team").run
+    with workspace.writing(for_session=False) as journal:
+        go_over(workspace, journal, journal.get_run(begun.id))
     return screens.started(begun, workspace.settings.number("save.interval"))
 
 

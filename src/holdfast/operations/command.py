@@ -119,9 +119,10 @@ def _row(run: Run) -> str:
 def _resume(workspace: Workspace, order: Order) -> Lines:
     with workspace.reading() as journal:
         run = _meant(workspace, journal, order.argument).id
+    left = teamcommands.current(workspace)
     moved = switch(workspace, run).moved_from
     with workspace.writing(for_session=False) as journal:
-        go_over(workspace, journal, journal.get_run(run))
+        go_over(workspace, journal, journal.get_run(run), left)
         own = workspace.session
         others = [found.id for found in journal.list_sessions(run, only_open=True) if found.id != own]
     return [
