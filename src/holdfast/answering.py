@@ -23,6 +23,7 @@ from holdfast.journal import Journal
 from holdfast.keeping import Turn, keep_or_note
 from holdfast.model import Draft, Run, Session, Status
 from holdfast.priming import Brief, plan_brief
+from holdfast.reason import Reason
 from holdfast.stores.protocol import RunQuery
 from holdfast.text import one_line
 from holdfast.workspace import Workspace
@@ -71,7 +72,7 @@ def _own(workspace: Workspace, call: Call, event: str, used: int) -> Answer:
         session, run, last = _place(journal, call)
     if event == "PreCompact":
         turn = Turn(run.id, session.id) if run and session else None
-        keep_or_note(workspace, "before-compaction", turn)
+        keep_or_note(workspace, Reason.BEFORE_COMPACTION, turn)
     with workspace.reading() as journal:
         if run is None:
             others = _others(workspace, journal)

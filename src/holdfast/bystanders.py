@@ -127,7 +127,7 @@ def _kept(journal: Journal, run: Run, known: Collection[Session], target: Checkp
     names = {None, *(session.id for session in known)}
     for made in journal.list_checkpoints(run=run.id):
         is_later = made.worktree == target.worktree and made.number > target.number and made.time > since
-        if is_later and made.session in names and not made.kind.startswith("before-"):
+        if is_later and made.session in names and not made.reason.is_way_back:
             yield from made.changed
 
 

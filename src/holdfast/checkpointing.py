@@ -13,6 +13,7 @@ from holdfast import files, ids
 from holdfast.errors import Damaged, HoldfastError
 from holdfast.ledger import record_of
 from holdfast.model import Checkpoint, Draft, Run
+from holdfast.reason import Reason
 from holdfast.text import path_text
 from holdfast.workspace import Workspace
 from holdfast.worktree.beside import Beside
@@ -55,7 +56,7 @@ def make_checkpoint(
     session: str | None = None,
     name: str | None = None,
     message: str | None = None,
-    kind: str = "asked",
+    reason: Reason = Reason.ASKED,
     named: Iterable[bytes] | None = None,
     seen: Scan | None = None,
 ) -> tuple[Checkpoint, Scan]:
@@ -84,7 +85,7 @@ def make_checkpoint(
         time=workspace.clock.now(),
         tree=scan.tree,
         beside=beside.id,
-        kind=kind,
+        kind=reason,
         name=name,
         message=message,
         run=run.id if run else None,

@@ -8,6 +8,7 @@ from holdfast import choosing, spool
 from holdfast.checkpointing import look, make_checkpoint, shadow_of
 from holdfast.errors import HoldfastError
 from holdfast.model import Checkpoint
+from holdfast.reason import Reason
 from holdfast.refusing import find_unfinished
 from holdfast.workspace import Workspace
 
@@ -19,7 +20,7 @@ class Turn(Struct):
     session: str | None = None  # None where the session did not make the changes, as those before its prompt
 
 
-def keep_if_changed(workspace: Workspace, kind: str, turn: Turn | None = None) -> Checkpoint | None:
+def keep_if_changed(workspace: Workspace, reason: Reason, turn: Turn | None = None) -> Checkpoint | None:
     """A checkpoint, if the worktree is not what the last one has: of a turn's run, or else of the current one."""
     with shadow_of(workspace) as shadow:
         with workspace.reading() as journal:
@@ -30,12 +31,12 @@ def keep_if_changed(workspace: Workspace, kind: str, turn: Turn | None = None) -
         scan = look(workspace, shadow)
         if last is not None and last.tree == scan.tree:
             return None
-        return make_checkpoint(workspace, shadow, run=run, session=turn.session if turn else None, kind=kind)[0]
+        return make_checkpoint(workspace, shadow, run=run, session=turn.session if turn else None, reason=reason)[0]
 
 
-def keep_or_note(workspace: Workspace, kind: str, turn: Turn | None = None) -> None:
+def keep_or_note(workspace: Workspace, reason: Reason, turn: Turn | None = None) -> None:
     """The same for a hook: where it cannot be made, `status` says why, and all else goes on."""
     try:
-        keep_if_changed(workspace, kind, turn)
+        keep_if_changed(workspace, reason, turn)
     except HoldfastError as error:
-        spool.note_trouble(str(workspace.place), "checkpoint", kind, error)
+        spool.note_trouble(str(workspace.place), "checkpoint", reason, error)

@@ -16,6 +16,7 @@ from holdfast.errors import Busy
 from holdfast.intake import is_call_name
 from holdfast.journal import Journal, is_ledger
 from holdfast.keeping import Turn, keep_or_note
+from holdfast.reason import Reason
 from holdfast.workspace import Workspace
 
 MARKS = "turns"  # the directory of a worktree with a mark for each call that waits for its checkpoint
@@ -40,7 +41,7 @@ def go_on(workspace: Workspace, call: str = "") -> int:
                     for name in waiting:
                         (marks / name).unlink(missing_ok=True)
                     catch_up(workspace)
-                    keep_or_note(workspace, "turn", _find_turn(workspace, waiting))
+                    keep_or_note(workspace, Reason.TURN, _find_turn(workspace, waiting))
                     rounds += 1
                 hold(workspace)
     except Busy:  # the process at work has seen the mark, or will

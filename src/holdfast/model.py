@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from holdfast.reason import Reason
 from holdfast.standing import Standing
 
 Body = dict[str, Any]
@@ -193,7 +194,7 @@ class Checkpoint(Struct):
     time: datetime
     tree: str
     beside: str  # the blob that holds what git's trees do not know
-    kind: str = "asked"
+    kind: str = Reason.ASKED  # as it is stored
     name: str | None = None
     message: str | None = None
     run: str | None = None
@@ -208,6 +209,10 @@ class Checkpoint(Struct):
     changes: int = 0
     skipped: list[str] = []
     pinned: bool = False
+
+    @property
+    def reason(self) -> Reason:
+        return Reason(self.kind)
 
 
 class Restore(Struct):

@@ -21,6 +21,7 @@ from holdfast.errors import Damaged, NotFound
 from holdfast.journal import Journal
 from holdfast.ledger import VISITING
 from holdfast.model import Checkpoint, Draft, Restore, Run
+from holdfast.reason import Reason
 from holdfast.refusing import (
     SHOWN,
     find_unfinished,
@@ -103,7 +104,7 @@ def finish(workspace: Workspace, *, take_back: bool = False) -> Restored:
         if broken.clear_leftovers(workspace, shadow.reader, scan):
             scan = look(workspace, shadow)
         if broken.holds_something_new(workspace, shadow, scan):
-            _, scan = make_checkpoint(workspace, shadow, run=way.run, kind="before-continue")
+            _, scan = make_checkpoint(workspace, shadow, run=way.run, reason=Reason.BEFORE_CONTINUE)
         plan = way.plan(scan)
         way.carry_out(plan)
         way.end(given_up=take_back)
@@ -121,7 +122,7 @@ def visiting(workspace: Workspace) -> Iterator[Callable[[Checkpoint], None]]:
         with workspace.reading() as journal:
             refuse_unfinished(journal, workspace)
             run = choosing.current_run(journal, workspace.worktree)
-        made, _ = make_checkpoint(workspace, shadow, run=run, kind=f"before-{VISITING}")
+        made, _ = make_checkpoint(workspace, shadow, run=run, reason=Reason.BEFORE_BISECT)
         wanted.before = wanted.target = made.id
         _note(workspace, "restore.began", wanted)
         states = [(made.tree, beside_of(shadow, made))]
@@ -133,7 +134,7 @@ def visiting(workspace: Workspace) -> Iterator[Callable[[Checkpoint], None]]:
                 others = find_bystanders(workspace, journal, checkpoint) if len(states) == 1 else None
             scan = look(workspace, shadow)
             if is_changed(states[-1], scan):  # the command has written something, or somebody else has
-                _, scan = make_checkpoint(workspace, shadow, run=way.run, kind=f"before-{VISITING}")
+                _, scan = make_checkpoint(workspace, shadow, run=way.run, reason=Reason.BEFORE_BISECT)
             plan = way.plan(scan)
             refuse_others(plan, others)
             _note(workspace, "restore.began", way.wanted)
@@ -198,8 +199,8 @@ class Way:
 
     def begin(self, plan: Plan, scan: Scan) -> None:
         """Keep what is there, and write down what is going to happen."""
-        kind = f"before-{self.wanted.verb}"
-        made, _ = make_checkpoint(self.workspace, self.shadow, run=self.run, kind=kind, seen=scan)
+        reason = Reason.before(self.wanted.verb)
+        made, _ = make_checkpoint(self.workspace, self.shadow, run=self.run, reason=reason, seen=scan)
         self.wanted.before = made.id
         self.wanted.cleared = [escape_path(path) for path in plan.cleared]
         _note(self.workspace, "restore.began", self.wanted)

@@ -7,6 +7,7 @@ from msgspec import Struct
 from holdfast import choosing
 from holdfast.errors import Refused
 from holdfast.model import Checkpoint
+from holdfast.reason import Reason
 from holdfast.workspace import Workspace
 
 
@@ -38,5 +39,5 @@ def save_run(workspace: Workspace, run: str | None) -> Saved:
         scan = look(workspace, shadow)
         if last and (last.tree, last.run, last.seq) == (scan.tree, found.id, found.seq):
             return Saved(found.id, found.seq, last, changed=False)
-        made, _ = make_checkpoint(workspace, shadow, run=found, kind="saved", seen=scan)
+        made, _ = make_checkpoint(workspace, shadow, run=found, reason=Reason.SAVED, seen=scan)
         return Saved(found.id, found.seq, made, changed=True)

@@ -12,6 +12,8 @@ import pytest
 
 import holdfast
 from holdfast.errors import Busy
+from holdfast.keeping import keep_if_changed
+from holdfast.reason import Reason
 from holdfast.workspace import Workspace
 from tests.operations.people import as_session, kill
 from tests.operations.trees import commit, put
@@ -110,6 +112,15 @@ def test_what_a_living_session_changed_through_bash_and_kept_is_not_overwritten(
         holdfast.restore(held, made, force=True)
         holdfast.undo(held)
         assert (held.root / "a.txt").read_text() == "theirs\n"
+
+
+def test_what_a_living_session_changed_before_its_compaction_is_not_overwritten(held: Workspace) -> None:
+    made = holdfast.checkpoint(held).checkpoint.id
+    with a_shell(held.root) as other:
+        theirs = other.take_up_work(held)
+        other.do("echo theirs > a.txt")
+        keep_if_changed(held, Reason.BEFORE_COMPACTION)
+        assert refused(held, made) == {(theirs, "a.txt")}
 
 
 def test_what_our_own_events_name_is_ours_though_another_kept_it(held: Workspace) -> None:

@@ -93,6 +93,37 @@ def test_whoever_writes_the_summary_is_told_what_must_survive(
     assert "before-compaction" in cli("checkpoints").out
 
 
+@pytest.mark.defect(
+    "`resume --from checkpoint` and `bisect` skipped the checkpoint made before a compaction, because its kind began "
+    "with `before-`.",
+    promise=9,
+)
+def test_a_checkpoint_made_before_a_compaction_can_be_resumed_from_and_bisected(
+    repository: Path, cli: Callable[..., Command], ask: Ask
+) -> None:
+    (repository / "a.txt").write_text("good\n")
+    cli("start", "Fix the login bug")
+    cli("checkpoint")
+    ask("SessionStart", source="startup")
+    (repository / "a.txt").write_text("bad\n")
+    ask("PreCompact", trigger="auto", custom_instructions=None)
+    made = made_before_compaction(cli)
+    assert cli("bisect", "--", "grep", "-q", "good", "a.txt").ok().out.strip() == made
+    with holdfast.open(repository) as workspace:
+        restored = holdfast.resume(workspace, start_from="checkpoint", dry_run=True).restored
+    assert restored is not None
+    assert restored.to == made
+
+
+def made_before_compaction(cli: Callable[..., Command]) -> str:
+    (found,) = [
+        made["id"]
+        for made in json.loads(cli("checkpoints", "--json").out)["checkpoints"]
+        if made["kind"] == "before-compaction"
+    ]
+    return str(found)
+
+
 @pytest.mark.promise(18)
 def test_the_brief_is_told_where_no_checkpoint_can_be_made(
     repository: Path, cli: Callable[..., Command], ask: Ask, tmp_path: Path

@@ -11,6 +11,7 @@ from holdfast.goteam.ways import COMMIT, tree_of
 from holdfast.journal import Journal
 from holdfast.ledger import record_of
 from holdfast.model import Checkpoint, Draft, Run
+from holdfast.reason import Reason
 from holdfast.returning import Restored
 from holdfast.standing import Kept
 from holdfast.text import one_line, path_text
@@ -90,7 +91,7 @@ def _keep_tree(workspace: Workspace, shadow: Shadow, run: Run, kept: Kept, tree:
         time=workspace.clock.now(),
         tree=tree,
         beside=beside.id,
-        kind="foreign",
+        kind=Reason.FOREIGN,
         name=kept.id,
         run=run.id,
         seq=kept.seq,

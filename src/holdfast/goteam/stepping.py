@@ -10,6 +10,7 @@ from holdfast.errors import HoldfastError
 from holdfast.goteam import teamwork
 from holdfast.goteam.teamwork import LAYOUT, Meant
 from holdfast.model import Body, Checkpoint, Draft, Run
+from holdfast.reason import Reason
 from holdfast.refusing import find_unfinished, refuse_unfinished
 from holdfast.text import path_text
 from holdfast.workspace import Workspace
@@ -29,7 +30,7 @@ def keep_step(workspace: Workspace, run_id: str, meant: Meant) -> Checkpoint:
             before = journal.find_checkpoint(last.checkpoint) if last and last.checkpoint else None
         number = teamwork.number_of(run, meant.step)
         id = teamwork.kept_name(run, number, meant.name, workspace.clock.now())
-        made, _ = make_checkpoint(workspace, shadow, run=run, name=id, kind="step")
+        made, _ = make_checkpoint(workspace, shadow, run=run, name=id, reason=Reason.STEP)
         changed = _changed(shadow, before, made)
     body: Body = {
         "id": id,
@@ -50,7 +51,7 @@ def keep_step(workspace: Workspace, run_id: str, meant: Meant) -> Checkpoint:
     return made
 
 
-def keep_run(workspace: Workspace, run: Run, kind: str, *, always: bool = False) -> Checkpoint | None:
+def keep_run(workspace: Workspace, run: Run, reason: Reason, *, always: bool = False) -> Checkpoint | None:
     """A checkpoint of what a run leaves, unless the last one holds it already and nobody needs one `always`."""
     with shadow_of(workspace) as shadow:
         with workspace.reading() as journal:
@@ -60,7 +61,7 @@ def keep_run(workspace: Workspace, run: Run, kind: str, *, always: bool = False)
         scan = look(workspace, shadow)
         if not always and last is not None and last.tree == scan.tree and last.run == run.id:
             return None
-        return make_checkpoint(workspace, shadow, run=run, kind=kind, seen=scan)[0]
+        return make_checkpoint(workspace, shadow, run=run, reason=reason, seen=scan)[0]
 
 
 def keep_dead(workspace: Workspace, interrupted: list[str]) -> None:
@@ -71,7 +72,7 @@ def keep_dead(workspace: Workspace, interrupted: list[str]) -> None:
         if run.layout != LAYOUT or run.worktree != workspace.worktree:
             continue
         try:
-            keep_run(workspace, run, "interrupted")
+            keep_run(workspace, run, Reason.INTERRUPTED)
         except HoldfastError as error:
             workspace.warn(f"what {id} left could not be kept: {error.message}")
 

@@ -41,7 +41,6 @@ def checkpoint(
     message: str | None = None,
     run: str | None = None,
     files: tuple[str, ...] | None = None,
-    kind: str = "asked",
 ) -> Made:
     """Make a checkpoint. With `files`, only those are looked at, and the rest is taken as it was.
 
@@ -57,7 +56,7 @@ def checkpoint(
     found = _run(workspace, run)
     named = [_file(workspace, file) for file in files] if files is not None else None
     with shadow_of(workspace) as shadow:
-        made, scan = make_checkpoint(workspace, shadow, run=found, name=name, message=message, kind=kind, named=named)
+        made, scan = make_checkpoint(workspace, shadow, run=found, name=name, message=message, named=named)
         filtered = filters.filtered(shadow.git, shadow.directory, scan.beside.skipped) if scan.beside.skipped else set()
         reasons = _skipped(workspace, scan, filtered) | _odd(shadow, scan)
         return Made(

@@ -16,6 +16,7 @@ from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore
 from holdfast.narration import headline
 from holdfast.previewing import previewed
+from holdfast.reason import Reason
 from holdfast.refusing import find_unfinished, refuse_nameless
 from holdfast.text import path_text
 from holdfast.verbs import verb
@@ -62,7 +63,7 @@ def checkpoints(
         found = list(journal.list_checkpoints(None if id or every else workspace.worktree, run=id))
         before = _one_before(journal.list_checkpoints(None)) if touching else {}
         unfinished = find_unfinished(journal, workspace)
-    fitting: Iterable[Checkpoint] = (made for made in found if made.kind == "asked" or not asked)
+    fitting: Iterable[Checkpoint] = (made for made in found if made.reason is Reason.ASKED or not asked)
     if touching:
         fitting = _touching(workspace, fitting, before, choosing.inside(workspace, touching))
     listed = list(islice(fitting, most + 1))

@@ -12,6 +12,7 @@ from holdfast.checkpointing import make_checkpoint, shadow_of
 from holdfast.errors import NotFound, WrongUsage
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore
+from holdfast.reason import Reason
 from holdfast.refusing import refuse_unfinished, telling_when_interrupted
 from holdfast.returning import Restored, go_back, visiting
 from holdfast.verbs import verb
@@ -121,9 +122,7 @@ def _between(workspace: Workspace, journal: Journal, good: str | None, bad: str 
     ends = [choosing.get_checkpoint(workspace, journal, name) if name else None for name in (good, bad)]
     named = {end.id for end in ends if end}
     found = [
-        made
-        for made in journal.list_checkpoints(workspace.worktree)
-        if not made.kind.startswith("before-") or made.id in named
+        made for made in journal.list_checkpoints(workspace.worktree) if not made.reason.is_way_back or made.id in named
     ][::-1]
     low = _position(found, ends[0]) if ends[0] else 0
     high = _position(found, ends[1]) if ends[1] else len(found) - 1
@@ -141,7 +140,7 @@ def _keep_passed(workspace: Workspace, line: str) -> Checkpoint:
         refuse_unfinished(journal, workspace)
         run = choosing.current_run(journal, workspace.worktree)
     with shadow_of(workspace) as shadow:
-        return make_checkpoint(workspace, shadow, run=run, kind="passed", message=line)[0]
+        return make_checkpoint(workspace, shadow, run=run, reason=Reason.PASSED, message=line)[0]
 
 
 def _back_to(workspace: Workspace, checkpoint: Checkpoint) -> Restored:
@@ -152,7 +151,7 @@ def _back_to(workspace: Workspace, checkpoint: Checkpoint) -> Restored:
 def _last_passed(workspace: Workspace, line: str) -> Checkpoint | None:
     with workspace.reading() as journal:
         for checkpoint in journal.list_checkpoints(workspace.worktree):
-            if checkpoint.kind == "passed" and checkpoint.message == line:
+            if checkpoint.reason is Reason.PASSED and checkpoint.message == line:
                 return checkpoint
     return None
 

@@ -27,6 +27,7 @@ from holdfast.lifecycle import Move, transition
 from holdfast.model import Bearings, Checkpoint, Draft, Restore, Run, Session
 from holdfast.moving import move_conversation
 from holdfast.orchestrator.sessionfile import find_incompatible
+from holdfast.reason import Reason
 from holdfast.recovery import CHECKPOINT, FRESH, LIVE, Option
 from holdfast.returning import Restored, go_back
 from holdfast.settling import settle
@@ -34,7 +35,6 @@ from holdfast.text import path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
-BEFORE = "before-"  # a checkpoint of what a way back was about to replace: nothing to go on from
 STARTS = ("live", "checkpoint", "fresh")
 NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,63}")  # what may become an argument: an agent could write anything
 WAYS = {"checkpoint": CHECKPOINT, "live": LIVE, "fresh": FRESH}
@@ -182,7 +182,7 @@ def _last_kept(journal: Journal, run: Run) -> Checkpoint | None:
         point = teamwork.last_kept(run)
         return journal.find_checkpoint(point.checkpoint or "") if point else None
     made = journal.list_checkpoints(run=run.id)
-    last = next((kept for kept in made if not kept.kind.startswith(BEFORE)), None)
+    last = next((kept for kept in made if not kept.reason.is_way_back), None)
     ledger = journal.ledger_of(run.worktree)
     ways = [way for way in (ledger.undoable if ledger else []) if way.code and not way.paths]
     if last is None or not ways or ways[-1].time < last.time:
@@ -201,7 +201,7 @@ def _ready(workspace: Workspace, run: Run) -> Run:
 
 def _recover(workspace: Workspace, run: Run, start_from: str) -> str | None:
     """Note how a Go Team run goes on. What a fresh start leaves behind is kept first: the code, and all it knew."""
-    made = keep_run(workspace, run, f"{BEFORE}fresh-start", always=True) if start_from == "fresh" else None
+    made = keep_run(workspace, run, Reason.BEFORE_FRESH_START, always=True) if start_from == "fresh" else None
     with workspace.writing(for_session=False) as journal:
         journal.append(run.id, Draft("run.recovered", {"type": WAYS[start_from], "way": ids.make("res")}))
     return made.id if made else None

@@ -27,6 +27,7 @@ from holdfast.journal import Journal
 from holdfast.keeping import keep_if_changed
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Draft, Run, Session, Status
+from holdfast.reason import Reason
 from holdfast.recovery import DISCONNECT
 from holdfast.settling import settle
 from holdfast.supervision.child import Ended, check_command
@@ -123,7 +124,7 @@ def _judge(workspace: Workspace, session: Session, words: list[str], ended: Ende
     number = signal.Signals(ended.signal) if ended.signal is not None else None
     _save(workspace, session)
     if number is not None:
-        _keep(workspace, "paused" if number in ON_PURPOSE else "interrupted")
+        _keep(workspace, Reason.PAUSED if number in ON_PURPOSE else Reason.INTERRUPTED)
     with workspace.writing(for_session=False) as journal:
         found = journal.get_run(session.run)
         known = journal.find_session(session.id)
@@ -136,10 +137,10 @@ def _judge(workspace: Workspace, session: Session, words: list[str], ended: Ende
     return Ran(found.id, session.id, words, ended.exit_code, number.name if number else None, found.status)
 
 
-def _keep(workspace: Workspace, kind: str) -> None:
+def _keep(workspace: Workspace, reason: Reason) -> None:
     """What it left is kept. Trouble with that must not hide how it ended."""
     try:
-        keep_if_changed(workspace, kind)
+        keep_if_changed(workspace, reason)
     except HoldfastError as error:
         workspace.warn(f"what it left could not be kept: {error.message}")
 

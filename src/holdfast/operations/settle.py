@@ -9,6 +9,7 @@ from holdfast.goteam.teamwork import LAYOUT
 from holdfast.lifecycle import Move
 from holdfast.model import Draft, Run
 from holdfast.owning import refuse_owned
+from holdfast.reason import Reason
 from holdfast.settling import settle
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
@@ -69,4 +70,4 @@ def _keep(workspace: Workspace, name: str | None) -> None:
     if run.layout == LAYOUT and run.status.is_open and run.worktree == workspace.worktree:
         from holdfast.goteam.stepping import keep_run  # checkpoints are much to load, and other runs need none here
 
-        keep_run(workspace, run, "paused")
+        keep_run(workspace, run, Reason.PAUSED)
