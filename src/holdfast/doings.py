@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from holdfast.model import Action, Body, Event, Mishap, Prompt, Run
+from holdfast.model import Action, Body, Draft, Event, Mishap, Prompt, Run
 
 P = TypeVar("P", Prompt, Action)
 
@@ -61,13 +61,21 @@ def _acted(run: Run, event: Event, body: Body) -> None:
     if earlier is None:
         action = Action(text_of(body.get("text")), event.time, files, key, error)
         run.actions = _in_order([*run.actions, action], body)[-KEPT_ACTIONS:]
-        _stand(run, body, files)
+        if body.get("refused") is not True:
+            _stand(run, body, files)
     elif error and not earlier.error:
         earlier.error = error
     run.doing.pop(key or "", None)
     touch(run, event, files)
     if error and (earlier is None or earlier.error == error):
         fail(run, event, f"{text_of(body.get('text'))}: {error}")
+
+
+def is_repeated(run: Run, draft: Draft) -> bool:
+    """Whether the run knows an action already: a client tells a failed one at its end and again with its batch."""
+    key = text_of(draft.body.get("key")) if draft.kind == "action.taken" else ""
+    earlier = next((action for action in run.actions if key and action.key == key), None)
+    return earlier is not None and (earlier.error is not None or not draft.body.get("error"))
 
 
 def _stand(run: Run, body: Body, files: list[str]) -> None:

@@ -103,7 +103,9 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "prompt.given": lambda body: f"prompt: {_text(body.get('text'))}",
     "command.typed": lambda body: f"typed {_text(body.get('text'))}",
     "action.begun": lambda body: f"begins {_text(body.get('text'))}",
-    "action.taken": lambda body: " failed: ".join(filter(None, [_text(body.get("text")), _text(body.get("error"))])),
+    "action.taken": lambda body: (" refused: " if body.get("refused") is True else " failed: ").join(
+        filter(None, [_text(body.get("text")), _text(body.get("error"))])
+    ),
     "turn.ended": lambda body: f"said: {_text(body.get('text'))}",
     "error.met": lambda body: f"error: {_text(body.get('text'))}",
     "subagent.started": lambda body: f"subagent {_text(body.get('type'))} started",

@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from msgspec import Struct, structs
 
-from holdfast import history, ids, joining, process
+from holdfast import doings, history, ids, joining, process
 from holdfast.agents.protocol import Reading
 from holdfast.attending import attended, bury, judged
 from holdfast.care.striking import CONVERSATION
@@ -44,7 +44,8 @@ def place(journal: Journal, call: Call, reading: Reading, ground: Ground) -> int
     run = _run_of(journal, call, reading, session, ground)
     if run is None:  # a conversation that has only begun: nobody knows yet what it will be about
         return len(journal.append(journal.ledger(ground.worktree).id, *_named(reading.drafts, reading.conversation)))
-    added = len(journal.append(run.id, *_before(call, reading, session, run), *_signed(reading.drafts, session)))
+    news = [draft for draft in reading.drafts if not doings.is_repeated(run, draft)]
+    added = len(journal.append(run.id, *_before(call, reading, session, run), *_signed(news, session)))
     if reading.ends and session and session.is_open:
         added += len(journal.append(run.id, _ending(call, reading, session)))
     return added + len(journal.append(run.id, *find_layout(run.layout).follow(run, session, reading)))

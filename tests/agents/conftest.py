@@ -93,6 +93,7 @@ class Project:
     model: Model
     witness: Witness
     started: list[subprocess.Popen[str]] = field(default_factory=list)
+    more: dict[str, str] = field(default_factory=dict)  # variables of the client's environment
 
     @property
     def env(self) -> dict[str, str]:
@@ -106,6 +107,7 @@ class Project:
             "ANTHROPIC_API_KEY": KEY,
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
+            **self.more,
         }
 
     def start(self, *arguments: str, directory: Path | None = None) -> subprocess.Popen[str]:

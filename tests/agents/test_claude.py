@@ -88,6 +88,57 @@ def test_what_a_tool_did_is_an_action_of_the_run(project: Project, script: str, 
     assert run.reply == "done"
 
 
+REFUSED = [
+    (tool("Nonsense", a="b"), (), "Nonsense", "Error: No such tool available: Nonsense"),
+    (bash("echo two > readme.txt"), ("--disallowedTools", "Bash"), "Bash: echo two", "Bash is disabled"),
+    (bash("echo two > readme.txt"), ("--disallowedTools", "Bash(echo:*)"), "Bash: echo two", "has been denied"),
+    (tool("Edit", file_path="DIRECTORY/readme.txt", old_string="zzz", new_string="two"), (), "Edit: readme.txt",
+     "String to replace not found"),
+]  # fmt: skip
+
+
+@pytest.mark.defect("Tool calls that the client had refused counted as done and stood in the brief's last actions.")
+@pytest.mark.parametrize(("script", "options", "told", "error"), REFUSED, ids=["unknown", "off", "denied", "edit"])
+def test_tool_call_that_the_client_refused_is_an_error_and_no_action(
+    project: Project, script: str, options: tuple[str, ...], told: str, error: str
+) -> None:
+    project.claude("change it " + script.replace("DIRECTORY", str(project.directory)), *options)
+    assert (project.directory / "readme.txt").read_text() == "one\n"
+    (run,) = project.runs()
+    (action,) = run.actions
+    assert action.text.startswith(told)
+    assert error in (action.error or "")
+    assert (run.standing.actions, run.files, run.doing) == (0, {}, {})
+    (line,) = [line for line in project.holdfast("log").out.splitlines() if f"  {told}" in line]
+    assert " refused: " in line
+    brief = project.holdfast("brief").out
+    assert "## Last actions" not in brief
+    assert f"- {action.text}: " in brief
+
+
+@pytest.mark.defect("A failed Bash stood in the log twice, once as if it had been done.")
+def test_failed_command_is_told_once_and_as_failed(project: Project) -> None:
+    project.claude("try it " + bash("echo out; exit 3"))
+    (run,) = project.runs()
+    taken = [event for event in project.log(run.id) if event.kind == "action.taken"]
+    assert [event.body["error"] for event in taken] == ["Exit code 3\nout"]
+    said = project.holdfast("log").out.splitlines()
+    assert [line.split("  ")[-1] for line in said if "exit 3 failed" in line] == [
+        "Bash: echo out; exit 3 failed: Exit code 3 out"
+    ]
+    assert run.standing.actions == 1
+
+
+@pytest.mark.defect("The action of a TaskCreate showed the description of the task instead of its subject.")
+def test_new_task_is_told_with_its_subject(project: Project) -> None:
+    script = tool("TaskCreate", subject="Cover the client", description="with tests of every kind")
+    project.more["CLAUDE_CODE_ENABLE_TODO_TOOLS"] = "1"
+    project.claude("plan it " + script)
+    (run,) = project.runs()
+    assert [action.text for action in run.actions] == ["TaskCreate: Cover the client"]
+    assert [task.text for task in run.tasks] == ["Cover the client"]
+
+
 def test_journal_holds_the_turn_once_and_in_order(project: Project) -> None:
     done = project.claude("make it " + bash("echo two > made.txt"))
     (run,) = project.runs()

@@ -44,6 +44,8 @@ MEANINGS: list[tuple[str, str, dict[str, Any]]] = [
     ("PostToolUse.Edit", "action.taken", {"text": "Edit: /home/dev/src/proj3/watched.txt", "line": 1}),
     ("PostToolBatch", "action.taken", {"text": "Write: hello.txt", "files": [], "failed": True}),
     ("PostToolUseFailure.Bash", "action.taken", {"text": "Bash: false", "error": "Exit code 1", "failed": True}),
+    ("PreToolUse.TaskCreate", "action.begun", {"text": "TaskCreate: build it"}),
+    ("PostToolUse.TaskCreate", "action.taken", {"text": "TaskCreate: build it"}),
     ("Stop", "turn.ended", {"text": "all done"}),
     ("Stop.background", "turn.ended", {"text": "main done", "waiting": ["look"]}),
     ("SubagentStart", "subagent.started", {"type": "general-purpose", "key": "aada3e54da4425081"}),
@@ -64,6 +66,50 @@ def test_a_recorded_call_means(recorded: str, kind: str, body: dict[str, Any]) -
     (draft,) = read(recorded).drafts
     assert draft.kind == kind
     assert {name: draft.body.get(name) for name in body} == body
+
+
+# How the answers of the client begin, version 2.1.325, to calls of tools that it did not carry out.
+REFUSALS = [
+    ("<tool_use_error>Error: No such tool available: Bash. Bash is disabled for this session.</tool_use_error>",
+     "Error: No such tool available: Bash. Bash is disabled for this session."),
+    ("<tool_use_error>InputValidationError: Bash failed due to the following issues:\nThe", None),
+    ("<tool_use_error>String to replace not found in file.\nString: zzz</tool_use_error>\n\nmore",
+     "String to replace not found in file.\nString: zzz"),
+    ("PreToolUse:Bash hook error: [exit 2]: not on Mondays\n", "PreToolUse:Bash hook error: [exit 2]: not on Mondays"),
+    ("Permission to use Bash with command echo a\necho b has been denied.", None),
+    ("Permission to read /etc/shadow has been denied.", None),
+    ("Permission to use WebFetch has been denied because Claude Code is running in don't ask mode.", None),
+    ("Claude requested permissions to use WebFetch, but you haven't granted it yet.", None),
+    ("The user doesn't want to proceed with this tool use. The tool use was rejected.", None),
+    ("The user doesn't want to take this action right now.", None),
+    ("[Request interrupted by user for tool use]", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("answer", "error"), REFUSALS)
+def test_a_tool_call_that_the_client_refused_was_not_carried_out(answer: str, error: str | None) -> None:
+    call = {"tool_name": "Write", "tool_use_id": "1", "tool_input": {"file_path": "/home/dev/src/proj1/a.txt"}}
+    batch = read("PostToolBatch", tool_calls=[{**call, "tool_response": answer}])
+    failure = read("PostToolUseFailure.Bash", **call, error=answer)
+    wanted = error or answer.removeprefix("<tool_use_error>")
+    for reading in (batch, failure):
+        (draft,) = reading.drafts
+        assert (draft.body["refused"], draft.body["files"], draft.body["error"]) == (True, [], wanted)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Permission to dev/tools.git denied to dev.",
+        "it said <tool_use_error>x</tool_use_error>",
+        "(Bash completed with no output)",
+        "",
+    ],
+)
+def test_output_that_only_looks_like_a_refusal_is_an_outcome(answer: str) -> None:
+    call = {"tool_name": "Bash", "tool_use_id": "1", "tool_input": {"command": "x"}, "tool_response": answer}
+    (draft,) = read("PostToolBatch", tool_calls=[call]).drafts
+    assert ("refused" in draft.body, draft.body["outcome"]) == (False, answer)
 
 
 @pytest.mark.parametrize("source", ["startup", "resume", "clear", "compact", "fork"])

@@ -7,6 +7,7 @@ it, and nothing here relies on an end.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,9 +20,25 @@ from holdfast.text import one_line, path_text
 GOAL, REPLY, OUTCOME, INPUT = 2_000, 4_000, 1_000, 4_000  # characters that are kept
 OURS = "/holdfast:"  # a slash command of our plugin
 NOTIFICATION = "<task-notification>"
-REFUSED = ("Claude requested permissions", "The user doesn't want to proceed")  # how an answer to a tool call begins
+ERROR = re.compile(r"<tool_use_error>(.*?)(?:</tool_use_error>.*)?", re.DOTALL)
+REFUSED = re.compile(  # how the answer to a tool call begins that the client did not carry out
+    r"<tool_use_error>|PreToolUse:\S+ hook error: |Claude requested permissions |The user doesn't want to |"
+    r"Permission (?:to \w+|for this) .*has been denied|\[Request interrupted by user|\[Tool call skipped: ",
+    re.DOTALL,
+)
 WRITING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
-TELLING = ("command", "file_path", "notebook_path", "pattern", "url", "query", "description", "prompt", "skill")
+TELLING = (
+    "command",
+    "file_path",
+    "notebook_path",
+    "pattern",
+    "url",
+    "query",
+    "subject",
+    "description",
+    "prompt",
+    "skill",
+)
 
 
 def read_call(call: Call) -> Reading:
@@ -78,7 +95,8 @@ def _begun(payload: Body) -> Told:
 
 
 def _failed(payload: Body) -> Told:
-    yield "action.taken", {**_action(payload, payload), "error": _text(payload, "error")[:OUTCOME], "failed": True}
+    error, body = _text(payload, "error"), _action(payload, payload)
+    yield "action.taken", _refused(body, error) or {**body, "error": error[:OUTCOME], "failed": True}
 
 
 def _taken(payload: Body) -> Told:
@@ -88,10 +106,16 @@ def _taken(payload: Body) -> Told:
             response = done.get("tool_response")
             outcome = response[:OUTCOME] if isinstance(response, str) else ""
             body = _action(payload, done)
-            if outcome.startswith(REFUSED):  # it was never done, so it wrote no file
-                yield "action.taken", {**body, "files": [], "error": outcome, "failed": True}
-            else:
-                yield "action.taken", {**body, **_place(response), "outcome": outcome}
+            yield "action.taken", _refused(body, outcome) or {**body, **_place(response), "outcome": outcome}
+
+
+def _refused(body: Body, answer: str) -> Body | None:
+    """An action that the client did not carry out, so it wrote no file; None if it did."""
+    if not REFUSED.match(answer):
+        return None
+    wrapped = ERROR.fullmatch(answer)
+    error = wrapped[1] if wrapped else answer
+    return {**body, "files": [], "error": error[:OUTCOME].strip(), "failed": True, "refused": True}
 
 
 def _action(payload: Body, done: Body) -> Body:
