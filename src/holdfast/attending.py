@@ -172,11 +172,11 @@ def bury(journal: Journal, session: Session, evidence: str) -> str | None:
     return run.id
 
 
-def refuse_attended(run: Run, alive: list[Session]) -> NoReturn:
-    """Say who has a run, and how one gets it."""
+def refuse_attended(run: Run, alive: list[Session], take_over: str | None = None) -> NoReturn:
+    """Name the sessions that hold a run, and the command that takes it over: `resume` unless another is given."""
     facts = [(found.id, who(found)) for found in alive]
     hints = [
-        f"`holdfast resume {run.id} --take-over` fences it: what it still writes is refused",
+        f"`{take_over or f'holdfast resume {run.id} --take-over'}` fences it: what it still writes is refused",
         f"`holdfast join {run.id}` works beside it",
     ]
     raise Busy("Another session is working on this run", facts, hints)

@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 
 from holdfast.artifacts import read_artifacts
 from holdfast.bearings import take_bearings
+from holdfast.leftovers import find_leftovers
 from holdfast.model import Run, Session
 from holdfast.priming import Brief, plan_brief
 from holdfast.workspace import Workspace
@@ -25,6 +26,8 @@ def without_secrets(workspace: Workspace, record: T) -> T:
 def make_brief(workspace: Workspace, run: Run, last: Session | None, budget: int) -> Brief:
     """What a session on this run is told, after this last one. An older store may hold secrets: they stay there."""
     bearings = take_bearings(workspace, run, PATIENCE) if run.worktree == workspace.worktree else None
+    with workspace.reading() as journal:
+        left_over = find_leftovers(workspace, journal, run)
     artifacts, missing = read_artifacts(workspace.root, workspace.settings.words("brief.artifacts"))
     workspace.warnings += [f"a critical artifact cannot be read: {why}" for why in missing]
     artifacts = [structs.replace(found, text=workspace.hide(found.text)) for found in artifacts]
@@ -35,5 +38,6 @@ def make_brief(workspace: Workspace, run: Run, last: Session | None, budget: int
         budget,
         bearings,
         artifacts,
+        [f"process {left.pid}: {left.command} ({left.session})" for left in left_over],
         chance=workspace.chance,
     )

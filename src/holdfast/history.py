@@ -24,7 +24,7 @@ from holdfast.orchestrator import crew
 
 T = TypeVar("T")
 
-VERSION = 9  # of what the fold makes of the same events; snapshots of another version are folded anew
+VERSION = 10  # of what the fold makes of the same events; snapshots of another version are folded anew
 
 FORGOTTEN = "event.forgotten"
 BLANK = "event.blank"
@@ -318,7 +318,7 @@ def _time(value: Any) -> datetime | None:
 
 
 TOLD = {**crew.HANDLERS, **doings.HANDLERS, **steps.HANDLERS, **teamwork.HANDLERS}
-TELLING = {"step.planned", *teamwork.HANDLERS}
+TELLING = {"step.planned", "error.met", *teamwork.HANDLERS}
 HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     "run.started": _started,
     "run.renamed": _renamed,

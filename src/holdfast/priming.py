@@ -34,6 +34,7 @@ class Section(NamedTuple):
 
 
 TOLD, TOOLS, FILES = "told to Holdfast", "from the agent's tools", "seen in the files"
+HERE = "seen on this machine"
 
 
 class Brief(Struct):
@@ -51,6 +52,7 @@ def plan_brief(
     budget: int,
     bearings: Bearings | None = None,
     artifacts: Iterable[Artifact] = (),
+    running: Iterable[str] = (),
     *,
     chance: Chance,
 ) -> Brief:
@@ -59,6 +61,7 @@ def plan_brief(
     sections = [
         Section("", WHOLE, list(_head(run, now))),
         Section("Where it stopped", 20, list(_stop(run, last, now)), "from the agent's calls"),
+        Section("Still running, started by a session that died", 5, _listed(running), HERE, age(now, now)),
         Section("Pinned", WHOLE, list(_pinned(run, now)), TOLD),
         Section("Where the record and git do not agree", 10, _listed(found.disagreements), FILES, age(now, now)),
         Section("Steps", 10, _listed(steps.told(run)), TOLD, _newest(run, now)),

@@ -31,6 +31,18 @@ class Here(NamedTuple):
     namespace: str
 
 
+class Running(NamedTuple):
+    """A living process, with some variables of its environment."""
+
+    pid: int
+    words: tuple[str, ...]
+    variables: dict[str, str]
+
+    @property
+    def command(self) -> str:
+        return " ".join(self.words)
+
+
 class Judgement(NamedTuple):
     alive: bool | None  # None: it cannot be known from here
     evidence: str
@@ -88,6 +100,38 @@ def ancestors() -> Iterator[int]:
     while pid > 1:
         yield pid
         pid = _parent(pid)
+
+
+def running_with(*names: str) -> Iterator[Running]:
+    """The living processes that have one of these variables, as far as their environment may be read."""
+    if sys.platform != "linux":
+        yield from _running_with_psutil(names)
+        return
+    for name in filter(str.isdecimal, os.listdir("/proc")):
+        try:
+            environ = Path(f"/proc/{name}/environ").read_bytes()
+            variables = _chosen(dict(pair.partition("=")[::2] for pair in _split(environ)), names)
+            if variables and identify(int(name)):
+                yield Running(int(name), tuple(_split(Path(f"/proc/{name}/cmdline").read_bytes())), variables)
+        except OSError:  # it has ended meanwhile, or belongs to another user
+            continue
+
+
+def _split(data: bytes) -> list[str]:
+    return data.rstrip(b"\0").decode("utf-8", "replace").split("\0")
+
+
+def _chosen(environ: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    return {name: environ[name] for name in names if name in environ}
+
+
+def _running_with_psutil(names: Sequence[str]) -> Iterator[Running]:
+    import psutil
+
+    for found in psutil.process_iter(["pid", "cmdline", "environ", "status"]):
+        variables = _chosen(found.info["environ"] or {}, names)
+        if variables and found.info["status"] != psutil.STATUS_ZOMBIE:
+            yield Running(found.info["pid"], tuple(found.info["cmdline"] or ()), variables)
 
 
 def _parent(pid: int) -> int:

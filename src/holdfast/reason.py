@@ -15,6 +15,7 @@ class Reason(StrEnum):
     STEP = "step"
     PAUSED = "paused"
     INTERRUPTED = "interrupted"
+    ENDED = "ended"
     FOREIGN = "foreign"
     BEFORE_COMPACTION = "before-compaction"
     BEFORE_FRESH_START = "before-fresh-start"

@@ -68,6 +68,20 @@ def test_calls_are_kept_with_the_client_that_made_them_while_it_works(project: P
     assert project.finish(client).code == 0
 
 
+def test_processes_of_tools_that_outlive_a_killed_client_are_named(project: Project, gate: Gate) -> None:
+    client = project.start("-p", "wait " + bash(f"({gate.command})"))
+    gate.wait()
+    assert "Still running" not in project.holdfast("status").out
+    client.kill()
+    client.communicate()
+    (session,) = project.sessions()
+    said = [line for line in project.holdfast("status").out.splitlines() if line.startswith("Still running")]
+    assert any(line.startswith(f"Still running, started by {session.id}: process ") for line in said)
+    assert said[-1].endswith("  cat")
+    assert "## Still running, started by a session that died" in project.holdfast("brief").out
+    gate.open()
+
+
 @pytest.mark.parametrize(
     ("script", "told"),
     [

@@ -10,7 +10,7 @@ from holdfast.model import Checkpoint
 from holdfast.reason import Reason
 
 WAYS_BACK = ["restore", "continue", "undo", "redo", "rollback", "resume", "guard", "bisect", "fresh-start"]
-STATES = ["asked", "saved", "passed", "turn", "step", "paused", "interrupted", "foreign", "before-compaction"]
+STATES = ["asked", "saved", "passed", "turn", "step", "paused", "interrupted", "ended", "foreign", "before-compaction"]
 
 
 def a_checkpoint(kind: str) -> Checkpoint:

@@ -290,3 +290,83 @@ def test_what_stands_after_the_command_is_the_commands_and_json_before_it_is_our
     told, _, answer = done.out.partition("\n")
     assert told == "--json -q"
     assert list(json.loads(answer)) == ["run", "session", "command", "code", "signal", "status"]
+
+
+@pytest.mark.defect("`holdfast run` made no checkpoint when its command ended by itself.")
+@pytest.mark.parametrize("code", [0, 3])
+def test_what_a_command_left_that_ended_by_itself_is_kept(repository: Path, code: int) -> None:
+    Command.run("run", "--", "sh", "-c", f"echo x > made.go; exit {code}", directory=repository)
+    with holdfast.open(repository) as workspace:
+        (made,) = holdfast.checkpoints(workspace).checkpoints
+    assert (made.run, made.kind, made.changed) == (run_of(repository).id, "ended", ["made.go"])
+
+
+@pytest.mark.defect("A supervised command that exited with another code than 0 was no error of its run.")
+def test_an_exit_code_other_than_0_is_an_error_of_the_run(repository: Path) -> None:
+    Command.run("run", "--", "true", directory=repository).ok()
+    assert run_of(repository).errors == []
+    Command.run("run", "--", "sh", "-c", "exit 3", directory=repository)
+    assert [met.text for met in run_of(repository).errors] == ["sh -c 'exit 3': exit code 3"]
+    assert "- sh -c 'exit 3': exit code 3" in Command.run("brief", directory=repository).ok().out
+
+
+def test_an_exit_code_does_not_resume_a_run_that_was_paused_meanwhile(repository: Path) -> None:
+    script = f"'{sys.executable}' -m holdfast pause --reason lunch; exit 3"
+    Command.run("run", "--", "sh", "-c", script, directory=repository)
+    found = run_of(repository)
+    assert (found.status, found.status_reason, len(found.errors)) == (Status.PAUSED, "lunch", 1)
+
+
+@pytest.mark.defect("Refused, `holdfast run` proposed another verb than itself.")
+def test_a_command_on_a_run_that_is_held_names_the_way_to_run_it_there(repository: Path) -> None:
+    with bash(repository) as terminal:
+        run = run_of(repository).id
+        refused = Command.run("run", "--", "echo", "two words", directory=repository)
+        again = f"holdfast run --run {run} --take-over -- echo 'two words'"
+        assert (refused.code, f"`{again}`" in refused.err) == (11, True)
+        done = Command.run("run", "--run", run, "--take-over", "--", "echo", "two words", directory=repository)
+        assert done.ok().out == "two words\n"
+        terminal.type("exit\n")
+        terminal.finish()
+
+
+@pytest.mark.defect("Nothing named the processes that a killed agent had left running.")
+def test_processes_that_a_killed_command_left_are_named_and_left_alone(repository: Path) -> None:
+    script = "setsid sleep 4321 >/dev/null 2>&1 & echo $! > left; kill -9 $$"
+    done = Command.run("run", "--", "sh", "-c", script, directory=repository)
+    assert done.code == 128 + signal.SIGKILL
+    pid = int((repository / "left").read_text())
+    (session,) = sessions_of(repository)
+    try:
+        told = f"Still running, started by {session.id}: process {pid}  sleep 4321"
+        assert told in Command.run("status", directory=repository).ok().out.splitlines()
+        asked = json.loads(Command.run("status", "--json", directory=repository).ok().out)["running"]
+        assert asked == [{"pid": pid, "command": "sleep 4321", "session": session.id}]
+        brief = Command.run("brief", directory=repository).ok().out
+        assert f"- process {pid}: sleep 4321 ({session.id})" in brief
+        assert is_there(pid)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+    until(lambda: not is_there(pid), "it is gone")
+    assert "Still running" not in Command.run("status", directory=repository).ok().out
+
+
+def test_a_process_that_outlives_a_command_which_ended_by_itself_is_not_named(repository: Path) -> None:
+    script = "setsid sleep 4321 >/dev/null 2>&1 & echo $! > left"
+    Command.run("run", "--", "sh", "-c", script, directory=repository).ok()
+    try:
+        assert "Still running" not in Command.run("status", directory=repository).ok().out
+    finally:
+        os.kill(int((repository / "left").read_text()), signal.SIGKILL)
+
+
+def test_a_secret_in_the_command_of_a_process_that_was_left_is_hidden(repository: Path) -> None:
+    token = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6"
+    script = f"setsid sh -c 'sleep 4321; : {token}' >/dev/null 2>&1 & echo $! > left; kill -9 $$"
+    Command.run("run", "--", "sh", "-c", script, directory=repository)
+    try:
+        for verb in ("status", "brief"):
+            said = Command.run(verb, directory=repository).ok().out
+            assert ("sleep 4321; : [redacted" in said, token in said) == (True, False)
+    finally:
+        os.killpg(int((repository / "left").read_text()), signal.SIGKILL)

@@ -67,6 +67,8 @@ def _where(run: Run, found: standing.Status) -> Iterator[Line]:
         )
         if last.last_action:
             yield f"  its last action: {one_line(last.last_action, 160)}"
+    for left in found.running:
+        yield ("warn", f"Still running, started by {left.session}: process {left.pid}  {left.command}")
     yield from _doing(run)
     if full := fill.fill_of(run.context_tokens, run.context_window):
         yield (FILL_STYLE.get(full.state, ""), f"context {fill.told(full)}")

@@ -24,7 +24,7 @@ from holdfast.catchup import catch_up, establish, face, has_team
 from holdfast.errors import HoldfastError, NotFound, WrongUsage
 from holdfast.goteam.teaming import show_team
 from holdfast.journal import Journal
-from holdfast.keeping import keep_if_changed
+from holdfast.keeping import Turn, keep_if_changed
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Draft, Run, Session, Status
 from holdfast.reason import Reason
@@ -38,6 +38,7 @@ from holdfast.workspace import Workspace
 
 ON_PURPOSE = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "it was asked to end"}
 HUNG_UP = signal.SIGHUP  # the terminal was closed or the connection was lost: no decision of the user
+LINE = 200  # characters of a command that are told
 
 
 class Ran(Struct):
@@ -60,8 +61,9 @@ def run(
 ) -> Ran:
     """Run a command in the user's terminal, on a run: the one that is meant, or a new one.
 
-    What it leaves is saved from time to time. Any exit code leaves the run as it is. SIGINT and SIGTERM are sent on
-    purpose and pause it; any other signal that ends the command interrupts it, a closed terminal too.
+    What it leaves is saved from time to time, and kept as a checkpoint when it ends. No exit code changes the status
+    of the run, but one other than 0 is an error of it. SIGINT and SIGTERM are sent on purpose and pause it; any other
+    signal that ends the command interrupts it, a closed terminal too.
     """
     words = list(command)
     if not words:
@@ -72,7 +74,8 @@ def run(
         found = _run_for(workspace, journal, words, run)
         alive = attended_by_others(workspace, journal, found.id)
         if alive and not take_over:
-            refuse_attended(found, alive)
+            again = shlex.join(["holdfast", "run", "--run", found.id, "--take-over", "--", *words])
+            refuse_attended(found, alive, one_line(again, LINE))
         for session in alive:
             dismiss(journal, session, f"taken over by process {os.getpid()}")
         settle(journal, found, Move.RESUME)
@@ -97,7 +100,7 @@ def _run_for(workspace: Workspace, journal: Journal, words: list[str], name: str
     except NotFound:
         if name is not None:
             raise
-        body = {"goal": one_line(shlex.join(words), 200), "layout": "native", "worktree": workspace.worktree}
+        body = {"goal": one_line(shlex.join(words), LINE), "layout": "native", "worktree": workspace.worktree}
         draft = Draft("run.started", {**body, "directory": path_text(workspace.root)}, time=workspace.clock.now())
         found = journal.start(ids.make("run"), draft)
     return found
@@ -123,13 +126,12 @@ def _save_faces(workspace: Workspace) -> None:
 def _judge(workspace: Workspace, session: Session, words: list[str], ended: Ended) -> Ran:
     number = signal.Signals(ended.signal) if ended.signal is not None else None
     _save(workspace, session)
-    if number is not None:
-        _keep(workspace, Reason.PAUSED if number in ON_PURPOSE else Reason.INTERRUPTED)
+    _keep(workspace, session, _reason(number))
     with workspace.writing(for_session=False) as journal:
         found = journal.get_run(session.run)
         known = journal.find_session(session.id)
         if known is not None and known.is_open:
-            _settle(journal, found, session, ended, number)
+            _settle(journal, found, session, words, ended)
         found = journal.get_run(session.run)
         clear_signs(workspace, journal)
     workspace.owns_session = False
@@ -137,22 +139,38 @@ def _judge(workspace: Workspace, session: Session, words: list[str], ended: Ende
     return Ran(found.id, session.id, words, ended.exit_code, number.name if number else None, found.status)
 
 
-def _keep(workspace: Workspace, reason: Reason) -> None:
+def _reason(number: signal.Signals | None) -> Reason:
+    if number is None:
+        return Reason.ENDED
+    return Reason.PAUSED if number in ON_PURPOSE else Reason.INTERRUPTED
+
+
+def _keep(workspace: Workspace, session: Session, reason: Reason) -> None:
     """What it left is kept. Trouble with that must not hide how it ended."""
     try:
-        keep_if_changed(workspace, reason)
+        keep_if_changed(workspace, reason, Turn(session.run, session.id))
     except HoldfastError as error:
         workspace.warn(f"what it left could not be kept: {error.message}")
 
 
-def _settle(journal: Journal, run: Run, session: Session, ended: Ended, number: signal.Signals | None) -> None:
-    why = f"exit code {ended.code}" if number is None else f"ended by {number.name}"
-    journal.end_session(session.id, why)
-    if number is None or not run.status.is_open or attended(journal, run.id):
+def _settle(journal: Journal, run: Run, session: Session, words: list[str], ended: Ended) -> None:
+    if ended.signal is None:
+        why = f"exit code {ended.code}"
+        if ended.code != 0:
+            text = f"{one_line(shlex.join(words), LINE)}: {why}"
+            journal.append(run.id, Draft("error.met", {"text": text}, session=session.id, agent=session.agent))
+        journal.end_session(session.id, why)
         return
+    number = signal.Signals(ended.signal)
+    why = f"ended by {number.name}"
     if number in ON_PURPOSE:
-        journal.append(run.id, history.status_draft(Move.PAUSE, f"{ON_PURPOSE[number]} ({number.name})"))
+        journal.end_session(session.id, why)
+        move = history.status_draft(Move.PAUSE, f"{ON_PURPOSE[number]} ({number.name})")
     else:
-        evidence = f"its command was ended by {number.name}"
+        body = {"how": "died", "reason": why}
+        journal.append(run.id, Draft(history.ENDED, body, session=session.id, agent=session.agent))
+        evidence = f"its command was {why}"
         evidence = f"{DISCONNECT}: {evidence}" if number == HUNG_UP else evidence
-        journal.append(run.id, history.status_draft(Move.INTERRUPT, evidence=evidence))
+        move = history.status_draft(Move.INTERRUPT, evidence=evidence)
+    if run.status.is_open and not attended(journal, run.id):
+        journal.append(run.id, move)

@@ -12,6 +12,7 @@ from holdfast.catchup import has_files
 from holdfast.errors import Ambiguous, NotFound
 from holdfast.faber.clienthooks import find_hooks, told as told_of_hooks, ways_to_replace
 from holdfast.journal import Journal
+from holdfast.leftovers import Leftover, find_leftovers
 from holdfast.model import Checkpoint, Restore, Run, Session
 from holdfast.previewing import previewed
 from holdfast.recorder import warn_if_silent
@@ -37,6 +38,7 @@ class Status(Struct):
     run: Run | None = None
     last_session: Session | None = None
     present: list[Presence] = []
+    running: list[Leftover] = []  # processes that sessions which died have left running
     others: list[Run] = []
     troubles: list[str] = []
     set_aside: list[str] = []
@@ -96,6 +98,7 @@ def _fill_in(workspace: Workspace, journal: Journal, result: Status, name: str |
         result.present = [
             _presence(workspace, found) for found in journal.list_sessions(result.run.id, only_open=True, limit=20)
         ]
+        result.running = find_leftovers(workspace, journal, result.run)
 
 
 def _presence(workspace: Workspace, session: Session) -> Presence:
