@@ -26,9 +26,13 @@ def _clashes(plan: Plan, others: Bystanders | None) -> list[tuple[str, str]]:
 
 
 def warn_of_others(workspace: Workspace, plan: Plan, others: Bystanders | None) -> None:
-    """Say of a way that is only looked at that it would be refused."""
-    for who, path in _clashes(plan, others)[:1]:
-        workspace.warn(f"{who}, which is alive, has changed {one_line(path, 200)}: without `--force` this is refused")
+    """Say of a way that is only looked at that it would be refused, with the files that the refusal names."""
+    clash: dict[str, list[str]] = {}
+    for who, path in _clashes(plan, others)[:SHOWN]:
+        clash.setdefault(who, []).append(one_line(path, 200))
+    for who, paths in clash.items():
+        named = ", ".join(paths)
+        workspace.warn(f"{who}, which is alive, has changed {named}: without `--force` this is refused")
 
 
 def refuse_others(plan: Plan, others: Bystanders | None) -> None:

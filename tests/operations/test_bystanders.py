@@ -123,6 +123,23 @@ def test_what_a_living_session_changed_before_its_compaction_is_not_overwritten(
         assert refused(held, made) == {(theirs, "a.txt")}
 
 
+@pytest.mark.defect("`restore --dry-run` named one protected file where the refusal named two.")
+def test_a_dry_run_names_the_same_files_as_the_refusal(held: Workspace) -> None:
+    made = holdfast.checkpoint(held).checkpoint.id
+    with a_shell(held.root) as other, a_shell(held.root) as third:
+        theirs, its = other.take_up_work(held), third.take_up_work(held)
+        other.do("echo theirs > a.txt && echo theirs > b.txt")
+        other.holdfast("action edited --file a.txt --file b.txt")
+        third.do("echo its > c.txt")
+        third.holdfast("action edited --file c.txt")
+        assert refused(held, made) == {(theirs, "a.txt"), (theirs, "b.txt"), (its, "c.txt")}
+        holdfast.restore(held, made, dry_run=True)
+        assert [told for told in held.warnings if "is refused" in told] == [
+            f"{theirs}, which is alive, has changed a.txt, b.txt: without `--force` this is refused",
+            f"{its}, which is alive, has changed c.txt: without `--force` this is refused",
+        ]
+
+
 def test_what_our_own_events_name_is_ours_though_another_kept_it(held: Workspace) -> None:
     made = holdfast.checkpoint(held).checkpoint.id
     with a_shell(held.root) as me, a_shell(held.root) as other:
