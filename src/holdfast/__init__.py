@@ -109,6 +109,7 @@ if TYPE_CHECKING:
         complete as complete,
         fail as fail,
         pause as pause,
+        reopen as reopen,
     )
     from holdfast.operations.sizes import sizes as sizes
     from holdfast.operations.start import start as start
@@ -180,7 +181,7 @@ HOMES = {
     "operations.session": "session_load session_save",
     "operations.scan": "scan",
     "operations.sizes": "sizes",
-    "operations.settle": "abandon abort complete fail pause",
+    "operations.settle": "abandon abort complete fail pause reopen",
     "operations.start": "start",
     "operations.status": "status",
     "operations.step": "complete_step fail_step list_steps start_step",

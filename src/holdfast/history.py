@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from holdfast import doings, fill, owning, steps
+from holdfast import doings, fill, labels, owning, steps
 from holdfast.doings import text_of, texts_of
 from holdfast.errors import Refused
 from holdfast.goteam import teamwork
 from holdfast.ledger import restore_began, restore_ended
 from holdfast.lifecycle import Move, transition
-from holdfast.model import Body, Decision, Draft, Environment, Event, Note, Process, Run, Session, Task
+from holdfast.model import OPEN, Body, Decision, Draft, Environment, Event, Note, Process, Run, Session, Status, Task
 from holdfast.narration import headline
 from holdfast.orchestrator import crew
 
@@ -46,6 +46,7 @@ MOVES = {
     "run.failed": Move.FAIL,
     "run.aborted": Move.ABORT,
     "run.abandoned": Move.ABANDON,
+    "run.reopened": Move.REOPEN,
 }
 KIND_OF_MOVE = {move: kind for kind, move in MOVES.items()}
 LETTERS = {"note.added": "n", "decision.made": "d", "task.added": "t"}
@@ -165,31 +166,15 @@ def _started(run: Run, event: Event, body: Body) -> None:
     run.forked_from = text_of(body.get("forked_from")) or None
     run.forked_at = _number(body.get("forked_at")) if run.forked_from else None
     run.unasked = body.get("unasked") is True
-    _moved(run, event, body)
+    labels.moved(run, event, body)
     run.created = run.status_since = event.time
 
 
-def _chosen(run: Run, event: Event, body: Body) -> None:
-    run.unasked = False
-
-
-def _renamed(run: Run, event: Event, body: Body) -> None:
-    run.name = text_of(body.get("name")) or None
-
-
-def _moved(run: Run, event: Event, body: Body) -> None:
-    run.worktree = text_of(body.get("worktree")) or run.worktree
-    run.directory = text_of(body.get("directory")) or run.directory
-
-
-def _tagged(run: Run, event: Event, body: Body) -> None:
-    removed = set(texts_of(body.get("removed")))
-    run.tags = [tag for tag in run.tags if tag not in removed]
-    run.tags += [tag for tag in dict.fromkeys(texts_of(body.get("added"))) if tag not in run.tags]
-
-
 def _settled(run: Run, event: Event, body: Body) -> None:
+    was_open, before = run.status.is_open, text_of(body.get("status"))
     _move(run, event, MOVES[event.kind])
+    if not was_open and run.status.is_open and not run.owned and before in OPEN:  # it was reopened
+        run.status = Status(before)
 
 
 def _opened(run: Run, event: Event, body: Body) -> None:
@@ -243,15 +228,6 @@ def _task_done(run: Run, event: Event, body: Body) -> None:
 
 def _task_dropped(run: Run, event: Event, body: Body) -> None:
     run.tasks = [task for task in run.tasks if task.id != body.get("entry")]
-
-
-def _retold(run: Run, event: Event, body: Body) -> None:
-    run.goal = text_of(body.get("goal")) or run.goal
-    run.mode = text_of(body.get("mode")) or run.mode
-
-
-def _archived(run: Run, event: Event, body: Body) -> None:
-    run.archived = text_of(body.get("path")) or None
 
 
 def _pinned(run: Run, event: Event, body: Body) -> None:
@@ -321,10 +297,7 @@ TOLD = {**crew.HANDLERS, **doings.HANDLERS, **steps.HANDLERS, **teamwork.HANDLER
 TELLING = {"step.planned", "error.met", *teamwork.HANDLERS}
 HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     "run.started": _started,
-    "run.renamed": _renamed,
-    "run.moved": _moved,
-    "run.chosen": _chosen,
-    "run.tagged": _tagged,
+    **labels.HANDLERS,
     **dict.fromkeys(MOVES, _settled),
     OPENED: _opened,
     ENDED: _ended,
@@ -334,9 +307,6 @@ HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     "task.added": _task_added,
     "task.done": _task_done,
     "task.dropped": _task_dropped,
-    "goal.changed": _retold,
-    "mode.chosen": _retold,
-    "run.archived": _archived,
     "entry.pinned": _pinned,
     "entry.unpinned": _pinned,
     FORGOTTEN: _forgotten,

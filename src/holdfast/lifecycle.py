@@ -25,6 +25,7 @@ class Move(StrEnum):
     FAIL = "fail"
     ABORT = "abort"
     ABANDON = "abandon"
+    REOPEN = "reopen"  # its end was a mistake
 
 
 class Effect(StrEnum):
@@ -62,6 +63,7 @@ TABLE: dict[tuple[Status, Move], Transition] = {
     (Status.CREATED, Move.INTERRUPT): Transition(Status.INTERRUPTED, MOVED),
     (Status.ACTIVE, Move.INTERRUPT): Transition(Status.INTERRUPTED, MOVED),
     **{(status, move): Transition(end, ENDED) for status in OPEN for move, end in ENDINGS.items()},
+    **{(end, Move.REOPEN): Transition(Status.ACTIVE, MOVED) for end in ENDINGS.values()},
 }
 # Asked again, or of something that has its end: nothing changes, and nobody is refused.
 SAME = {
@@ -69,6 +71,7 @@ SAME = {
     (Status.ACTIVE, Move.RESUME),
     (Status.PAUSED, Move.PAUSE),
     *((end, move) for move, end in ENDINGS.items()),
+    *((status, Move.REOPEN) for status in OPEN),
 }
 
 
@@ -102,7 +105,11 @@ def transition(status: Status, move: Move, layout: str = "native") -> Transition
     raise Refused(
         f"A run that is {status} cannot {move}",
         [("status", status), ("asked for", move)],
-        ['`holdfast start "GOAL"` begins a new run', "`holdfast runs` lists the others"],
+        [
+            '`holdfast start "GOAL"` begins a new run',
+            "`holdfast reopen --run RUN` takes its end back",
+            "`holdfast runs` lists the others",
+        ],
     )
 
 

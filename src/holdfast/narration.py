@@ -54,7 +54,7 @@ def _texts(value: Any) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
-SETTLED = ("resumed", "paused", "interrupted", "completed", "failed", "aborted", "abandoned")
+SETTLED = ("resumed", "paused", "interrupted", "completed", "failed", "aborted", "abandoned", "reopened")
 HEADLINES: dict[str, Callable[[Body], str]] = {
     "run.started": lambda body: f"started: {_text(body.get('goal'))}",
     "run.renamed": lambda body: f"renamed to {_text(body.get('name'))}",

@@ -64,6 +64,8 @@ def moved(run: Run, move: Move) -> Status:
         return owned or Status.ACTIVE
     if move is Move.ABANDON and run.status.is_open:
         return Status.ABANDONED
+    if move is Move.REOPEN and run.status is Status.ABANDONED:
+        return owned or Status.ACTIVE
     return run.status
 
 

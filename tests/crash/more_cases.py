@@ -48,6 +48,12 @@ def a_project_with_two_runs(directory: Path) -> None:
         holdfast.runs(workspace)
 
 
+def a_project_with_an_ended_run(directory: Path) -> None:
+    a_project_with_a_run(directory)
+    with opened(directory) as workspace:
+        holdfast.abort(workspace)
+
+
 def a_project_with_a_session(directory: Path) -> None:
     """On a run with a step that has begun and an agent at work."""
     an_empty_project(directory)
@@ -145,6 +151,7 @@ def steps(*expected: str) -> Callable[[holdfast.Run], bool]:
 
 
 RUN, TWO, WORK = a_project_with_a_run, a_project_with_two_runs, a_project_with_a_session
+ENDED = a_project_with_an_ended_run
 MORE = [
     Case("switch", TWO, verb("switch", "2"), lambda workspace: _meant(workspace) == GOAL),
     Case("resume", TWO, verb("resume", "2", "--yes"), of_run(lambda run: run.status == "active")),
@@ -154,6 +161,7 @@ MORE = [
     Case("fail", RUN, verb("fail"), of_run(lambda run: run.status == "failed")),
     Case("abort", RUN, verb("abort"), of_run(lambda run: run.status == "aborted")),
     Case("abandon", RUN, verb("abandon"), of_run(lambda run: run.status == "abandoned")),
+    Case("reopen", ENDED, verb("reopen"), of_run(lambda run: run.status == "active")),
     Case("run", RUN, verb("run", "--", "true"), of_run(lambda run: run.sessions == 1 and run.open_sessions == [])),
     Case("agent start", WORK, verb("agent", "start", "test", "Try"), of_run(lambda run: len(run.workers) == 2)),
     Case(

@@ -30,6 +30,12 @@ def a_project_with_a_session(directory: Path) -> None:
         holdfast.decide(workspace, "Use SQLite", because="one file")
 
 
+def a_project_with_an_ended_session(directory: Path) -> None:
+    a_project_with_a_session(directory)
+    with opened(directory) as workspace:
+        holdfast.complete(workspace)
+
+
 def runs_of(workspace: holdfast.Workspace) -> dict[str, holdfast.Run]:
     return {run.goal: run for run in holdfast.runs(workspace).runs}
 
@@ -46,6 +52,12 @@ CASES = [
         a_project_with_a_session,
         verb("complete"),
         lambda workspace: runs_of(workspace)[GOAL].status == "completed",
+    ),
+    Case(
+        "reopen",
+        a_project_with_an_ended_session,
+        verb("reopen"),
+        lambda workspace: runs_of(workspace)[GOAL].status == "active",
     ),
     Case(
         "start another",

@@ -67,6 +67,14 @@ def test_fabers_phases_are_fabers(faber: Faber) -> None:
 def test_a_run_can_be_left_without_a_word_to_faber(faber: Faber) -> None:
     before = faber.put()
     assert holdfast.abandon(faber.workspace, RUN).run.status is Status.ABANDONED
+    assert holdfast.reopen(faber.workspace, RUN).run.status is Status.ACTIVE
+    assert faber.path.read_bytes() == before
+
+
+def test_a_run_that_faber_has_ended_is_not_reopened_here(faber: Faber) -> None:
+    before = faber.put(status="completed")
+    with pytest.raises(Refused, match="is FABER's"):
+        holdfast.reopen(faber.workspace, RUN)
     assert faber.path.read_bytes() == before
 
 

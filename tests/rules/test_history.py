@@ -54,6 +54,7 @@ FIELDS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("run.failed", {"reason": "no way"}, {"status": Status.FAILED, "status_reason": "no way"}),
     ("run.aborted", {}, {"status": Status.ABORTED}),
     ("run.abandoned", {}, {"status": Status.ABANDONED}),
+    ("run.reopened", {"status": "paused"}, {"status": Status.CREATED}),
     ("session.opened", {"epoch": 3}, {"status": Status.ACTIVE, "sessions": 1, "epoch": 3, "open_sessions": ["ses-1"]}),
     ("session.ended", {"how": "ended"}, {"status": Status.CREATED, "open_sessions": []}),
     ("note.added", {"text": "x"}, {"status": Status.ACTIVE, "entries": {"n": 1}}),
@@ -390,6 +391,7 @@ HEADLINES: list[tuple[str, dict[str, Any], str]] = [
     ("run.failed", {"reason": "no way"}, "failed: no way"),
     ("run.aborted", {}, "aborted"),
     ("run.abandoned", {}, "abandoned"),
+    ("run.reopened", {"reason": "not yet"}, "reopened: not yet"),
     ("session.opened", {}, "session opened"),
     ("session.ended", {"how": "died", "reason": "gone"}, "session died: gone"),
     ("brief.given", {"digest": "x", "characters": 900}, "was told a brief of 900 characters"),
@@ -520,6 +522,15 @@ def test_a_move_of_the_lifecycle_is_recorded_as_an_event_that_folds_to_it(move: 
     assert history.MOVES[draft.kind] is move
     assert draft.body == {"reason": "why", "evidence": "proof"}
     assert history.status_draft(move).body == {}
+
+
+@pytest.mark.parametrize(
+    ("status", "after"),
+    [("paused", "paused"), ("interrupted", "interrupted"), ("completed", "active"), (None, "active"), ([], "active")],
+)
+def test_a_reopened_run_has_the_open_status_that_the_event_names(status: Any, after: str) -> None:
+    run = folded(STARTED, told("run.aborted"), told("run.reopened", status=status, reason="not yet"))
+    assert (run.status, run.status_reason) == (after, "not yet")
 
 
 def test_a_state_survives_being_stored() -> None:

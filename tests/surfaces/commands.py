@@ -116,6 +116,7 @@ CASES = [
     Case("fail", (), "{run}\n", "{run} is failed: Add retries.*\n", SETTLED),
     Case("abort", (), "{run}\n", "{run} is aborted: Add retries.*\n", SETTLED),
     Case("abandon", (), "{run}\n", "{run} is abandoned: Add retries.*\n", SETTLED),
+    Case("reopen", (), "{run}\n", "{run} was active already: Add retries.*\n", SETTLED),
     Case("agent start", ("code", "Write it"), "code-2\n", "Agent code-2 of {run} is in_progress: Write it\n", AGENT),
     Case("agent progress", ("code-1", "60"), "code-1\n", "Agent code-1 of {run} is in_progress at 60 %: Retry\n", AGENT),
     Case("agent complete", ("code-1", "--result", "Green", "--tokens", "9"), "code-1\n", "Agent code-1 of {run} is complete: Retry\n", AGENT),

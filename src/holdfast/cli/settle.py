@@ -1,4 +1,4 @@
-"""Pause, complete, fail, abort, abandon: five words for how a run rests or ends."""
+"""Pause, complete, fail, abort, abandon, reopen: six words for how a run rests, ends, and is open again."""
 
 from __future__ import annotations
 
@@ -35,3 +35,4 @@ complete = _command("complete", settle.complete, 'holdfast complete --reason "me
 fail = _command("fail", settle.fail, 'holdfast fail --reason "the API is gone"')
 abort = _command("abort", settle.abort, "holdfast abort --run run-4x9k2m7pq3")
 abandon = _command("abandon", settle.abandon, "holdfast abandon --run run-4x9k2m7pq3")
+reopen = _command("reopen", settle.reopen, "holdfast reopen --run run-4x9k2m7pq3")

@@ -62,6 +62,7 @@ VERBS = {
     "fail": Verb("settle", "go", "a run cannot reach its goal"),
     "abort": Verb("settle", "go", "stop a run on purpose"),
     "abandon": Verb("settle", "go", "give a run up"),
+    "reopen": Verb("settle", "go", "take the end of a run back"),
     "checkpoint": Verb("back", "back", "keep the exact worktree and the run's state"),
     "checkpoints": Verb("back", "back", "checkpoints, newest first"),
     "diff": Verb("back", "back", "what differs between checkpoints, or since one"),

@@ -1,13 +1,14 @@
-"""Pause, complete, fail, abort, abandon: the lifecycle, one verb a word."""
+"""Pause, complete, fail, abort, abandon, reopen: the lifecycle, one verb a word."""
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from holdfast import choosing
+from holdfast import choosing, history
 from holdfast.goteam.teamwork import LAYOUT
-from holdfast.lifecycle import Move
-from holdfast.model import Draft, Run
+from holdfast.journal import Journal
+from holdfast.lifecycle import ENDINGS, Effect, Move, transition
+from holdfast.model import Draft, Run, Status
 from holdfast.owning import refuse_owned
 from holdfast.reason import Reason
 from holdfast.settling import settle
@@ -48,6 +49,40 @@ def abort(workspace: Workspace, run: str | None = None, *, reason: str | None = 
 def abandon(workspace: Workspace, run: str | None = None, *, reason: str | None = None) -> Settled:
     """Give a run up without judging it."""
     return _settle(workspace, run, Move.ABANDON, reason)
+
+
+@verb
+def reopen(workspace: Workspace, run: str | None = None, *, reason: str | None = None) -> Settled:
+    """Take the end of a run back: it has the status again that it had before. Its sessions stay ended."""
+    with workspace.writing() as journal:
+        found = choosing.get_run(workspace, journal, run, ended_too=True)
+        if found.owned and not found.status.is_open and found.status is not Status.ABANDONED:
+            refuse_owned(found, "it cannot be reopened here")
+        changed = Effect.CHANGED in transition(found.status, Move.REOPEN).effects
+        if changed:
+            _reopen(workspace, journal, found, reason)
+        return Settled(journal.get_run(found.id), changed)
+
+
+def _reopen(workspace: Workspace, journal: Journal, run: Run, reason: str | None) -> None:
+    before = _before_its_end(journal, run)
+    draft = history.status_draft(Move.REOPEN, reason or before.status_reason, before.evidence)
+    journal.append(run.id, structs.replace(draft, body={**draft.body, "status": before.status}))
+    if run.archived:
+        journal.append(run.id, Draft("run.archived", {"path": None}))
+    if run.worktree != workspace.worktree:
+        return
+    current = choosing.current_run(journal, workspace.worktree)
+    if current is None or current.id == run.id:
+        journal.point(workspace.worktree, run.id)
+    else:
+        workspace.warn(f"Another run is the current one here: `holdfast switch {run.id}` chooses this one")
+
+
+def _before_its_end(journal: Journal, run: Run) -> Run:
+    """The run as it was before its last end."""
+    ends = [event.seq for event in journal.events(run.id) if history.MOVES.get(event.kind) in ENDINGS]
+    return journal.run_at(run.id, ends[-1] - 1) if ends else structs.replace(run, status_reason=None, evidence=None)
 
 
 def _settle(workspace: Workspace, name: str | None, move: Move, reason: str | None) -> Settled:

@@ -249,7 +249,10 @@ def _held(workspace: Workspace, run: Run, face: Face | None) -> Body:
     if face is not None:
         return face.value
     memory = recall(workspace)
-    return memory.value if memory.run == run.id else {}
+    if memory.run == run.id:
+        return memory.value
+    place = place_in_history(workspace, run)
+    return read_face(place, root=workspace.root).value if place.exists() else {}
 
 
 def _where(workspace: Workspace) -> Body:
@@ -273,6 +276,9 @@ def _archive(workspace: Workspace, run: Run, face: Face | None) -> bool:
     files.write(place, data, SHARED, workspace.root)
     if read_state(read_face(place, root=workspace.root).value).session_id != run.id:
         raise Refused("The archived session does not read back", [("path", place)], ["run the command again"])
+    memory = recall(workspace)
+    if memory.run == run.id:
+        remember(workspace, structs.replace(memory, archived=digest(data)))
     if face is not None and not remove(workspace, face):
         return False
     _note_archived(workspace, run, path_text(place.relative_to(workspace.root)))
@@ -284,7 +290,10 @@ def _was_archived(workspace: Workspace, run: Run, memory: Written) -> bool:
     place = place_in_history(workspace, run)
     if not place.exists():
         return False
-    _take_in(workspace, read_face(place, root=workspace.root), memory)
+    face = read_face(place, root=workspace.root)
+    if digest(face.data) == memory.archived:  # we have moved it there ourselves, and it is open again
+        return False
+    _take_in(workspace, face, memory)
     _note_archived(workspace, run, path_text(place.relative_to(workspace.root)))
     return True
 

@@ -33,6 +33,7 @@ class Written(Struct):
     seq: int = 0
     digest: str = ""
     value: Body = {}
+    archived: str = ""  # the digest of what we put into the history
 
 
 def check_place(workspace: Workspace) -> None:
