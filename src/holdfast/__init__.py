@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     )
     from holdfast.operations.decide import decide as decide, revoke as revoke
     from holdfast.operations.delete import delete as delete
+    from holdfast.operations.discard import delete_checkpoint as delete_checkpoint
     from holdfast.operations.doctor import doctor as doctor
     from holdfast.operations.everywhere import everywhere as everywhere
     from holdfast.operations.export import export as export
@@ -151,6 +152,7 @@ HOMES = {
     "operations.configure": "config_get config_list config_set",
     "operations.decide": "decide revoke",
     "operations.delete": "delete",
+    "operations.discard": "delete_checkpoint",
     "operations.doctor": "doctor",
     "operations.export": "export",
     "operations.forget": "forget",

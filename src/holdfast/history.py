@@ -16,7 +16,7 @@ from holdfast import doings, fill, labels, owning, steps
 from holdfast.doings import text_of, texts_of
 from holdfast.errors import Refused
 from holdfast.goteam import teamwork
-from holdfast.ledger import restore_began, restore_ended
+from holdfast.ledger import checkpoint_dropped, restore_began, restore_ended
 from holdfast.lifecycle import Move, transition
 from holdfast.model import OPEN, Body, Decision, Draft, Environment, Event, Note, Process, Run, Session, Status, Task
 from holdfast.narration import headline
@@ -317,4 +317,5 @@ HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     fill.MEASURED: fill.measured,
     "restore.began": restore_began,
     "restore.ended": restore_ended,
+    "checkpoint.dropped": checkpoint_dropped,
 }

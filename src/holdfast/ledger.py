@@ -46,6 +46,21 @@ def restore_ended(run: Run, event: Event, body: Body) -> None:
         run.undoable = [*run.undoable, restore][-KEPT_RESTORES:]
 
 
+def checkpoint_dropped(run: Run, event: Event, body: Body) -> None:
+    """A way back whose checkpoint is gone cannot be taken, nor can those that lie behind it."""
+    run.undoable, run.redoable = (_reachable(ways, body.get("id")) for ways in (run.undoable, run.redoable))
+
+
+def needs(way: Restore, checkpoint: object) -> bool:
+    """Whether a way back goes to a checkpoint, or comes from it."""
+    return checkpoint in (way.before, way.target)
+
+
+def _reachable(ways: list[Restore], dropped: object) -> list[Restore]:
+    last = max((place for place, way in enumerate(ways) if needs(way, dropped)), default=-1)
+    return ways[last + 1 :]
+
+
 def interrupted(restore: Restore) -> str:
     """What is said where somebody looks while a restore is unfinished."""
     if restore.verb == VISITING:

@@ -54,6 +54,15 @@ def a_project_with_an_ended_run(directory: Path) -> None:
         holdfast.abort(workspace)
 
 
+def a_project_with_a_checkpoint(directory: Path) -> None:
+    """The second of two is named `wrong`."""
+    a_project_with_a_run(directory)
+    with opened(directory) as workspace:
+        for name in ("right", "wrong"):
+            (workspace.root / "file").write_text(name)
+            holdfast.checkpoint(workspace, name)
+
+
 def a_project_with_a_session(directory: Path) -> None:
     """On a run with a step that has begun and an agent at work."""
     an_empty_project(directory)
@@ -182,6 +191,10 @@ MORE = [
     Case("metric", WORK, verb("metric", "coverage", "85"), of_run(lambda run: "coverage" in run.standing.metrics)),
     Case("compressed", RUN, verb("compressed"), of_run(lambda run: run.compactions == 1)),
     Case("budget", RUN, verb("budget", "--used", "9", "--window", "99"), of_run(lambda run: run.context_tokens == 9)),
+    Case(
+        "checkpoints delete", a_project_with_a_checkpoint, verb("checkpoints", "delete", "wrong", "--yes"),
+        lambda workspace: [made.name for made in holdfast.checkpoints(workspace).checkpoints] == ["right"],
+    ),
     Case("show", RUN, verb("show", "--svg", "run.svg"), is_drawn),
     Case("on", a_project_that_is_off, verb("on"), lambda workspace: not workspace.is_off),
     Case("trust", a_project_that_brings_a_command, trust, lambda workspace: grants(workspace) == 1),

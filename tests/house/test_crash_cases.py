@@ -16,7 +16,7 @@ from tests.surfaces.commands import leaves
 # They take in first, as all do, which the case "take in" breaks; beyond that they change nothing.
 ONLY_LOOK = {
     "status", "brief", "runs", "search", "sessions", "log", "history", "task list", "step list", "agent list",
-    "checkpoints", "diff", "doctor", "config list", "config get", "completion", "verify", "scan",
+    "diff", "doctor", "config list", "config get", "completion", "verify", "scan",
 }  # fmt: skip
 THE_SAME_AS = {"load": "session-load", "prime-context": "session-load", "session-end": "session-save"}
 

@@ -38,6 +38,7 @@ COMMANDS = {
     "fail_agent": "agent fail",
     "list_agents": "agent list",
     "recover": "resume --choose",
+    "delete_checkpoint": "checkpoints delete",
     "validate_checkpoints": "checkpoints validate",
     "export_checkpoints": "checkpoints export",
     "past_runs": "history",  # a module has the name already

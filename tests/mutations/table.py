@@ -156,6 +156,8 @@ LOCKS = [
      inside("a_purge_takes_nothing_off_a_shelf_that_somebody_uses")),
     ("what a purge forgets of a worktree", "care/purging.py", 'with files.lock(directory / "lock", PATIENCE):', "if True:",
      inside("a_purge_forgets_nothing_of_a_worktree_that_somebody_looks_at")),
+    ("a checkpoint that is deleted", "operations/discard.py", 'with files.lock(shadow.directory / "lock", PATIENCE):',
+     "if True:", of("operations/test_discard", "nothing_is_deleted_while_somebody_else_looks_at_the_worktree")),
     ("a pack that a new worktree writes", "worktree/pruning.py",
      "_lock_worktrees(place, held, locked)\n        _discard(left)\n", "_discard(left)\n",
      inside("what_a_new_worktree_begins_to_write_while_packs_are_pruned_stays")),

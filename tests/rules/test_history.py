@@ -156,6 +156,7 @@ FIELDS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("event.lost", {"text": "x"}, {"status": Status.CREATED, "notes": []}),
     ("restore.began", {"restore": "nonsense"}, {"unfinished": None, "status": Status.CREATED}),
     ("restore.ended", {"restore": {}}, {"unfinished": None, "undoable": [], "redoable": []}),
+    ("checkpoint.dropped", {"id": "cp-1"}, {"undoable": [], "redoable": []}),
     ("something.new", {"goal": "other"}, {"status": Status.CREATED, "goal": "a goal"}),
 ]
 

@@ -20,6 +20,7 @@ from holdfast.model import Checkpoint
 from holdfast.operations import (
     checkpoints as looking,
     command as commanding,
+    discard as discarding,
     guard as guarding,
     points,
     restore as restoring,
@@ -30,7 +31,7 @@ from holdfast.workspace import Workspace
 
 COMMAND = click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND…")
 PATHS = "holdfast.paths"
-ACTS = ("list", "show", "diff", "validate", "export")
+ACTS = ("list", "show", "diff", "delete", "validate", "export")
 
 
 @verb('holdfast checkpoint before-refactoring -m "all tests pass"')
@@ -50,6 +51,8 @@ def checkpoint(workspace: Workspace, name: str | None, message: str | None, run:
 @click.option("--all", "every", is_flag=True, help="Of all worktrees of the repository, also of removed ones.")
 @run_filter("Only of this run; else of this worktree. For `validate` and `export`: the run; else the current one.")
 @click.option("--limit", type=click.IntRange(1, 100_000), metavar="N", help="At most N rows.")
+@click.option("--force", is_flag=True, help="Delete one though it is pinned, or `undo`, `redo` or a step needs it.")
+@yes_option
 def checkpoints(
     workspace: Workspace,
     act: str,
@@ -59,8 +62,12 @@ def checkpoints(
     every: bool,
     run: str | None,
     limit: int | None,
+    force: bool,
+    yes: bool,
 ) -> Said:
-    """Checkpoints of this worktree, newest first; or show one, compare two, validate or export them."""
+    """Checkpoints of this worktree, newest first; or show one, compare two, delete one, validate or export them."""
+    if act == "delete":
+        return _delete(workspace, names, force, yes)
     if act != "list":
         return _about_points(workspace, act, names, run)
     here = os.path.abspath(touching) if touching else None
@@ -85,6 +92,18 @@ def checkpoints(
     ]
     talk = [f"There are more: `holdfast checkpoints --limit {10 * len(rows)}`"] if found.more else []
     return Said(found, lambda: words.table(["#", "checkpoint", *worktree, "kind", "made", "files", "what"], rows), talk)
+
+
+def _delete(workspace: Workspace, names: tuple[str, ...], force: bool, yes: bool) -> Said:
+    if len(names) != 1:
+        raise WrongUsage("Which checkpoint? One at a time is deleted", [], ["`holdfast checkpoints` lists them"])
+    with workspace.reading() as journal:
+        made = choosing.get_checkpoint(workspace, journal, names[0])
+    about = one_line(made.name or made.message or made.kind, 60)
+    hint = f"holdfast checkpoints delete {made.id}{' --force' if force else ''}"
+    confirm(f"Delete checkpoint {made.id} ({about}, {ago(made.time)}), for good?", yes, hint)
+    found = discarding.delete_checkpoint(workspace, made.id, force=force)
+    return Said(found, [made.id], [f"Deleted {made.id}: {about}", "`holdfast tidy` gives its space back"])
 
 
 def _about_points(workspace: Workspace, act: str, names: tuple[str, ...], run: str | None) -> Said:
