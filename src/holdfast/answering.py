@@ -174,4 +174,4 @@ def _other(journal: Journal, run: Run) -> str:
     """A run that could be joined, and who has it."""
     line = f"- {run.id} {run.status}: {one_line(run.title, 100)} (`holdfast join {run.id}`)"
     alive = attended(journal, run.id)
-    return f"{line}; {who(alive[0])} works on it (`--take-over` takes it from there)" if alive else line
+    return f"{line}; {who(alive[0])} works on it" if alive else line

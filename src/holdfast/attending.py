@@ -172,13 +172,15 @@ def bury(journal: Journal, session: Session, evidence: str) -> str | None:
     return run.id
 
 
-def refuse_attended(run: Run, alive: list[Session], take_over: str | None = None) -> NoReturn:
-    """Name the sessions that hold a run, and the command that takes it over: `resume` unless another is given."""
+def refuse_attended(run: Run, alive: list[Session], take_over: str | None = None, *, named: bool = True) -> NoReturn:
+    """Name the sessions that hold a run. Taking it over is proposed only for a run that the user named."""
     facts = [(found.id, who(found)) for found in alive]
-    hints = [
-        f"`{take_over or f'holdfast resume {run.id} --take-over'}` fences it: what it still writes is refused",
-        f"`holdfast join {run.id}` works beside it",
-    ]
+    if named:
+        take_over = take_over or f"holdfast resume {run.id} --take-over"
+        way = f"`{take_over}` fences it: what it still writes is refused"
+    else:
+        way = f"`holdfast resume {run.id}` asks for this run by name; `holdfast runs` lists the others"
+    hints = [way, f"`holdfast join {run.id}` works beside it"]
     raise Busy("Another session is working on this run", facts, hints)
 
 

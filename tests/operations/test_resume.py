@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.errors import Busy, NotFound, Refused
+from holdfast.errors import Ambiguous, Busy, NotFound, Refused
 from holdfast.model import Draft, Status
 from holdfast.workspace import Workspace
 from tests.conftest import TickingClock
@@ -293,3 +293,43 @@ def test_who_goes_on_where_the_calls_of_init_are_gone_is_told(workspace: Workspa
     (workspace.root / ".claude" / "settings.local.json").unlink()
     done = Command.run("resume", run, "--print", directory=workspace.root).ok()
     assert "holdfast: Claude Code is not recorded here any more" in done.err
+
+
+@pytest.mark.defect("After a crash beside a living agent, `resume` refused and proposed to fence off the healthy one.")
+def test_the_interrupted_run_goes_on_beside_a_living_one(workspace: Workspace) -> None:
+    with a_process() as healthy:
+        crashed = holdfast.start(workspace, "crashed").run.id
+        with a_process() as agent:
+            holdfast.join(workspace, crashed, pid=agent.pid)
+            living = holdfast.start(workspace, "healthy", pid=healthy.pid).run.id
+            kill(agent)
+        workspace.session = None
+        assert holdfast.resume(workspace, dry_run=True).run.id == crashed
+        with pytest.raises(Busy) as named:
+            holdfast.resume(workspace, living)
+        assert "--take-over" in named.value.hints[0]
+        found = holdfast.resume(workspace, take_over=True)
+        assert (found.run.id, found.run.status, found.taken_from) == (crashed, Status.ACTIVE, [])
+        assert holdfast.runs(workspace, status=("interrupted",)).runs == []
+
+
+def test_several_interrupted_runs_beside_a_living_one_are_listed(workspace: Workspace) -> None:
+    with a_process() as healthy, a_process() as one, a_process() as other:
+        runs = [holdfast.start(workspace, "crashed", pid=agent.pid).run.id for agent in (one, other)]
+        holdfast.start(workspace, "healthy", pid=healthy.pid)
+        workspace.session = None
+        kill(one)
+        kill(other)
+        with pytest.raises(Ambiguous) as found:
+            holdfast.resume(workspace)
+    assert {name for name, _ in found.value.facts} == set(runs)
+
+
+def test_a_living_run_that_was_not_named_is_not_proposed_to_be_fenced(workspace: Workspace) -> None:
+    with a_process() as healthy:
+        run = holdfast.start(workspace, "healthy", pid=healthy.pid).run.id
+        workspace.session = None
+        with pytest.raises(Busy) as found:
+            holdfast.resume(workspace)
+    assert "--take-over" not in " ".join(found.value.hints)
+    assert f"`holdfast resume {run}`" in found.value.hints[0]

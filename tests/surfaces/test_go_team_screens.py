@@ -78,7 +78,7 @@ def test_a_session_that_a_living_process_holds_is_busy_before_any_choice(cli: Cl
             done = cli(*words)
             assert (done.code, done.out) == (11, "")
             assert f"process {holder.pid}" in done.err
-        with Terminal("resume", directory=repository) as terminal:
+        with Terminal("resume", run, directory=repository) as terminal:
             terminal.wait_for(f"`holdfast resume {run} --take-over`")
             assert terminal.finish() == 11
             assert "SESSION RECOVERY" not in terminal.text

@@ -24,13 +24,14 @@ from holdfast.goteam.ways import ways_of
 from holdfast.journal import Journal
 from holdfast.layouts.orchestrator import HISTORY, SESSION
 from holdfast.lifecycle import Move, transition
-from holdfast.model import Bearings, Checkpoint, Draft, Restore, Run, Session
+from holdfast.model import Bearings, Checkpoint, Draft, Restore, Run, Session, Status
 from holdfast.moving import move_conversation
 from holdfast.orchestrator.sessionfile import find_incompatible
 from holdfast.reason import Reason
 from holdfast.recovery import CHECKPOINT, FRESH, LIVE, Option
 from holdfast.returning import Restored, go_back
 from holdfast.settling import settle
+from holdfast.stores.protocol import RunQuery
 from holdfast.text import path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
@@ -80,7 +81,8 @@ def resume(
         _refuse_elsewhere(workspace, found)
         alive = _others_alive(workspace, journal, found)
         if alive and not take_over and not (dry_run and found.layout != LAYOUT):
-            refuse_attended(found, alive)  # before a Go Team's choice is shown, which would be of no use
+            # before a Go Team's choice is shown, which would be of no use
+            refuse_attended(found, alive, named=_is_named(workspace, run))
         sessions = journal.list_sessions(found.id, limit=100)
     ways = ways_of(workspace, found) if found.layout == LAYOUT else []
     if ways and start_from == "checkpoint":
@@ -127,8 +129,11 @@ def _others_alive(workspace: Workspace, journal: Journal, run: Run) -> list[Sess
 
 
 def _meant(workspace: Workspace, journal: Journal, name: str | None) -> Run:
-    """The run to go on with. One that the orchestrator has archived goes on only if it is named."""
-    is_named = name is not None or bool(workspace.environ.get("HOLDFAST_RUN"))
+    """The run to go on with. One that the orchestrator has archived goes on only if it is named.
+
+    Where another living session works on the run that would be meant, an interrupted run of this worktree is.
+    """
+    is_named = _is_named(workspace, name)
     try:
         found = choosing.get_run(workspace, journal, name)
     except NotFound:
@@ -137,7 +142,22 @@ def _meant(workspace: Workspace, journal: Journal, name: str | None) -> Run:
         found = None
     if found is None or (name is None and found.archived):
         raise _nothing(workspace)
-    return found
+    if is_named or not _others_alive(workspace, journal, found):
+        return found
+    return _interrupted(workspace, journal) or found
+
+
+def _is_named(workspace: Workspace, name: str | None) -> bool:
+    return name is not None or bool(workspace.environ.get("HOLDFAST_RUN"))
+
+
+def _interrupted(workspace: Workspace, journal: Journal) -> Run | None:
+    """The interrupted run of this worktree; where there are several, they are listed."""
+    query = RunQuery(worktree=workspace.worktree, statuses=frozenset({Status.INTERRUPTED.value}), limit=choosing.SHOWN)
+    listed = [run for run in journal.list_runs(query)[0] if not run.archived]
+    if len(listed) > 1:
+        raise choosing.several("Several runs were interrupted here", listed)
+    return journal.get_run(listed[0].id) if listed else None
 
 
 def _ingest_first(workspace: Workspace) -> None:
