@@ -69,6 +69,7 @@ FUZZED = {
     "invocation": "command of a workflow",
     "journal": OURS,
     "jsonedit": "settings of the client",
+    "later": OURS,
     "layouts.faber": "FABER state",
     "ledger": OURS,
     "observer": "typed command",

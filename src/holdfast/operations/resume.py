@@ -81,7 +81,6 @@ def resume(
         _refuse_elsewhere(workspace, found)
         alive = _others_alive(workspace, journal, found)
         if alive and not take_over and not (dry_run and found.layout != LAYOUT):
-            # before a Go Team's choice is shown, which would be of no use
             refuse_attended(found, alive, named=_is_named(workspace, run))
         sessions = journal.list_sessions(found.id, limit=100)
     ways = ways_of(workspace, found) if found.layout == LAYOUT else []
