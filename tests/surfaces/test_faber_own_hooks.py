@@ -78,7 +78,7 @@ def test_a_file_that_only_lost_fabers_hooks_never_had_ours(repository: Path, sta
     put(repository, SHARED, DOCUMENTS)
     say("init", "--agent", "claude", "--faber-hooks", "replace").ok()
     say("uninit", "--scope", "local").ok()
-    assert "our calls are gone" not in say("status").ok().err
+    assert "hooks were removed" not in say("status").ok().err
     say("uninit").ok()
     assert fabers(repository / SHARED) == ["PreCompact", "SessionEnd", "SessionStart"]
 
