@@ -77,11 +77,8 @@ def find_conversation(workspace: Workspace, journal: Journal) -> Session | None:
     named = journal.find_session(workspace.session or "")
     if named and named.is_open and named.agent_session:
         return named
-    for conversation in filter(None, map(workspace.environ.get, CONVERSATIONS)):
-        known = journal.sessions_of(conversation)
-        last = next((found for found in known if found.is_open), None) or next(iter(known), None)
-        if last is not None:
-            return None if last.fenced else last
+    if told := told_conversation(workspace, journal):
+        return None if told.fenced else told
     open_ones = journal.list_sessions(only_open=True, with_process=True)
     started = {
         found.process.pid: found
@@ -89,6 +86,14 @@ def find_conversation(workspace: Workspace, journal: Journal) -> Session | None:
         if found.agent_session and found.process and process.is_ancestor(found.process)
     }
     return next((started[pid] for pid in (os.getpid(), *process.ancestors()) if pid in started), None)
+
+
+def told_conversation(workspace: Workspace, journal: Journal) -> Session | None:
+    """The open or else the last session of the conversation that the environment names."""
+    for conversation in filter(None, map(workspace.environ.get, CONVERSATIONS)):
+        if known := journal.sessions_of(conversation):
+            return next((found for found in known if found.is_open), known[0])
+    return None
 
 
 def dismiss_others(workspace: Workspace, journal: Journal, run: Run, why: str) -> list[Session]:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 import msgspec
 
 from holdfast import files, ids
-from holdfast.attending import find_conversation
+from holdfast.attending import find_conversation, told_conversation
 from holdfast.errors import Ambiguous, HoldfastError, NotFound, Refused, WrongUsage
 from holdfast.inside import real_path
 from holdfast.journal import Journal, is_ledger
@@ -40,7 +40,10 @@ def get_run(workspace: Workspace, journal: Journal, name: str | None, *, ended_t
     if named is not None:
         return find_by_name(workspace, journal, named)
     session = journal.find_session(workspace.session or "")
-    if session and (session.is_open or session.fenced) and (run := journal.find_run(session.run)):
+    if session is None or not (session.is_open or session.fenced):
+        told = told_conversation(workspace, journal)
+        session = told if told and told.is_open else None
+    if session and (run := journal.find_run(session.run)):
         return run
     worktree = workspace.worktree
     pointed = journal.find_run(journal.view.pointer(worktree) or "")

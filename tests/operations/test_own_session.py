@@ -113,8 +113,8 @@ def runs_of(project: Workspace) -> list[str]:
 
 
 @pytest.mark.parametrize("how", ["HOLDFAST_SESSION", "conversation", "ancestry"])
-@pytest.mark.parametrize("verb", ["start", "switch", "resume"])
-@pytest.mark.defect("`start`, `switch` and `resume` inside a client left its conversation on the run before")
+@pytest.mark.parametrize("verb", ["start", "switch", "join", "resume"])
+@pytest.mark.defect("`start`, `switch`, `join` and `resume` inside a client left its conversation on the run before")
 def test_the_conversation_moves_to_the_run_that_is_chosen_inside_it(project: Workspace, verb: str, how: str) -> None:
     other = holdfast.start(project, "Another thing").run
     run = holdfast.start(project, "Add retries").run
@@ -122,7 +122,8 @@ def test_the_conversation_moves_to_the_run_that_is_chosen_inside_it(project: Wor
         if verb == "start":
             chosen = holdfast.start(own, "The next thing").run
         else:
-            chosen = holdfast.switch(own, other.id).run if verb == "switch" else holdfast.resume(own, other.id).run
+            Command.run(verb, other.id, *["--yes"] * (verb == "resume"), directory=own.root, env=dict(own.environ)).ok()
+            chosen = other
         assert runs_of(own) == [chosen.id, run.id]
         assert run_of(own).id == chosen.id
         assert run_of(project, run.id).status == "paused"
@@ -197,3 +198,17 @@ def test_a_conversation_whose_run_was_taken_over_is_moved_nowhere(project: Works
         with with_environ(project, CLAUDE_CODE_SESSION_ID=UUID) as inside:
             holdfast.start(inside, "The next thing")
     assert runs_of(project) == [run.id]
+
+
+@pytest.mark.defect("with two clients in one worktree, a command in one of them was booked on the run of the other")
+def test_a_command_in_a_conversation_means_the_run_of_that_conversation(project: Workspace) -> None:
+    run = holdfast.start(project, "Add retries").run
+    with a_process() as child:
+        opened(project, run, child.pid)
+        other = holdfast.start(project, "Another thing").run
+        with with_environ(project, CLAUDE_CODE_SESSION_ID=UUID) as inside:
+            holdfast.decide(inside, "made in the conversation")
+        with with_environ(project, CLAUDE_CODE_SESSION_ID="another") as elsewhere:
+            holdfast.decide(elsewhere, "made elsewhere")
+    assert [made.text for made in run_of(project, run.id).decisions] == ["made in the conversation"]
+    assert [made.text for made in run_of(project, other.id).decisions] == ["made elsewhere"]

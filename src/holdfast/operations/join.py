@@ -10,6 +10,7 @@ from holdfast import choosing, history, process
 from holdfast.attending import attend, dismiss_others, is_own, next_epoch
 from holdfast.lifecycle import Move, transition
 from holdfast.model import Run, Session
+from holdfast.moving import move_conversation
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
 
@@ -44,4 +45,6 @@ def join(
         journal.append(found.id, history.status_draft(Move.RESUME))
         session = attend(workspace, journal, found, pid, agent, epoch=epoch)
         choosing.choose(journal, workspace.worktree, found)
+        if pid is None:
+            move_conversation(workspace, journal, found)
         return Joined(journal.get_run(found.id), session, taken, [] if take_over else others)
