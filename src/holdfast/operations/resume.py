@@ -88,9 +88,8 @@ def resume(
         found = _ready(workspace, found)
     with workspace.reading() as journal:
         target = _last_kept(journal, found)
-    restored = None
-    if start_from == "checkpoint" or restore in ("code", "both"):
-        state = start_from == "checkpoint"
+    restored, state = None, start_from == "checkpoint"
+    if state or restore in ("code", "both"):
         restored = _go_back(workspace, found, target, state=state, force=take_over, dry_run=dry_run)
     elif ways and dry_run:
         ways = _counted(workspace, found, target, ways)
