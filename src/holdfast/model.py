@@ -194,7 +194,7 @@ class Checkpoint(Struct):
     time: datetime
     tree: str
     beside: str  # the blob that holds what git's trees do not know
-    kind: str = Reason.ASKED  # as it is stored
+    kind: str = Reason.ASKED
     name: str | None = None
     message: str | None = None
     run: str | None = None
