@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import NoReturn
 
 from holdfast import files, history, ids, process
+from holdfast.clock import shown
 from holdfast.errors import Busy, HoldfastError, NotFound
 from holdfast.journal import Journal
 from holdfast.lifecycle import Move
@@ -192,7 +193,7 @@ def refuse_attended(run: Run, alive: list[Session], take_over: str | None = None
 def who(session: Session) -> str:
     """Who has a run: on which host, as which process, since when."""
     if session.process is None:
-        return f"open since {session.opened:%Y-%m-%d %H:%M} UTC"
+        return f"open since {shown(session.opened)}"
     known = session.environment.host if session.environment else ""  # a hook's call names a process, and no host
     host = session.process.host or known or "this machine"
-    return f"process {session.process.pid} on {host} since {session.opened:%Y-%m-%d %H:%M} UTC"
+    return f"process {session.process.pid} on {host} since {shown(session.opened)}"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from holdfast import spool
+from holdfast import spool, stamps
+from holdfast.stamps import Zone
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -17,6 +21,24 @@ class Clock(Protocol):
 class SystemClock:
     def now(self) -> datetime:
         return datetime.now(UTC)
+
+
+_zone = ContextVar("zone", default=Zone.LOCAL)  # in which the command that runs prints times
+
+
+@contextmanager
+def printed_in(zone: Zone) -> Iterator[None]:
+    """Let `shown` print times in this zone meanwhile."""
+    token = _zone.set(zone)
+    try:
+        yield
+    finally:
+        _zone.reset(token)
+
+
+def shown(time: datetime, *, seconds: bool = False) -> str:
+    """A time as the command that runs prints it."""
+    return stamps.shown(time, _zone.get(), seconds=seconds)
 
 
 def boot() -> str:

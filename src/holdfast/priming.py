@@ -17,6 +17,7 @@ from holdfast.fence import ROOM, Chance, age, enclose
 from holdfast.model import Action, Artifact, Bearings, Decision, Note, Run, Session, Status, Task
 from holdfast.orchestrator import crew
 from holdfast.owning import said
+from holdfast.stamps import shown
 from holdfast.text import count, one_line, visible
 
 LINE, SHORT = 600, 200  # characters of one line
@@ -86,7 +87,7 @@ def plan_brief(
 
 def _head(run: Run, now: datetime) -> Iterable[str]:
     yield f"# Where run {run.id} stands"
-    yield f"Kept by Holdfast, made {now:%Y-%m-%d %H:%M} UTC; it replaces any earlier brief of this run. [3h] is an age."
+    yield f"Kept by Holdfast, made {shown(now)}; it replaces any earlier brief of this run. [3h] is an age."
     yield f"Goal: {_one(run.goal)}{age(run.created, now)}"
     if run.name:
         yield f"Name: {_one(run.name)}"

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from holdfast.markup import as_code, as_markdown
 from holdfast.model import Checkpoint, Run, Session, Step, Task
 from holdfast.spending import has_told, in_words, spent
+from holdfast.stamps import day, shown
 from holdfast.text import count
 
 MOST = 50  # rows of each list
@@ -126,11 +127,11 @@ def _table(title: str, columns: list[str], rows: list[list[str]]) -> str:
 
 
 def _day(time: datetime | None) -> str:
-    return f"{time:%Y-%m-%d}" if time else "?"
+    return day(time) if time else "?"
 
 
 def _minute(time: datetime) -> str:
-    return f"{time:%Y-%m-%d %H:%M} UTC"
+    return shown(time)
 
 
 def _lasted(session: Session) -> str:

@@ -1,8 +1,39 @@
-"""Times as the files of other systems write them."""
+"""Times as people read them, and as the files of other systems write them."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from enum import Enum
+
+
+class Zone(Enum):
+    """In which zone a time is printed, and whether its name is."""
+
+    LOCAL = "local"  # for people, who know where they are
+    NAMED = "named"  # local, with its offset: for documents, and with --verbose
+    UTC = "UTC"  # in JSON
+
+
+def shown(time: datetime, zone: Zone = Zone.NAMED, *, seconds: bool = False) -> str:
+    """A time in the only form in which one is printed."""
+    there = _in_zone(time, zone)
+    text = f"{there:%Y-%m-%d %H:%M:%S}" if seconds else f"{there:%Y-%m-%d %H:%M}"
+    if zone is Zone.LOCAL:
+        return text
+    offset = f"{there:%z}"
+    return f"{text} {offset[:3]}:{offset[3:5]}" if there.utcoffset() else f"{text} UTC"
+
+
+def day(time: datetime) -> str:
+    """The local date."""
+    return f"{_in_zone(time, Zone.LOCAL):%Y-%m-%d}"
+
+
+def _in_zone(time: datetime, zone: Zone) -> datetime:
+    try:
+        return time.astimezone(UTC if zone is Zone.UTC else None)
+    except (OverflowError, ValueError, OSError):  # at either end of the calendar no other zone can be reckoned
+        return time
 
 
 def stamp(time: datetime) -> str:

@@ -9,11 +9,13 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+from holdfast import stamps
 from holdfast.markup import as_xml
 from holdfast.model import Checkpoint, Event, Run, Session
 from holdfast.narration import headline
 from holdfast.recounting import lasting
 from holdfast.spending import in_words, spent
+from holdfast.stamps import Zone, day
 
 WIDTH, LEFT, RIGHT, TOP, ROW = 960, 150, 24, 84, 26
 GAP = 46  # the width of a time in which nothing happened
@@ -174,7 +176,7 @@ def _head(run: Run, sessions: list[Session], shown: int) -> Iterator[str]:
     facts = [
         run.id,
         run.status.value,
-        f"{run.created:%Y-%m-%d}" if run.created else "",
+        day(run.created) if run.created else "",
         in_words(spent(sessions)) or "",
     ]
     if shown < len(sessions):
@@ -189,7 +191,7 @@ def _bar(session: Session, run: Run, scale: Scale, y: int) -> Iterator[str]:
     colour = "open" if session.is_open else "bar" if session.how == "ended" else "died"
     about = [
         f"{session.id} {session.agent or ''}".strip(),
-        f"{session.opened:%Y-%m-%d %H:%M} UTC, {lasting(_end(session, run) - session.opened)}",
+        f"{stamps.shown(session.opened)}, {lasting(_end(session, run) - session.opened)}",
         ": ".join(filter(None, (session.how or "open", session.reason))),
         in_words(spent([session])) or "",
     ]
@@ -206,7 +208,7 @@ def _lane(sort: str, marks: list[Mark], scale: Scale, y: int) -> Iterator[str]:
     yield f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y + 12}" y2="{y + 12}"/>'
     for mark in marks:
         if mark.sort == sort:
-            told = as_xml(f"{mark.time:%Y-%m-%d %H:%M} UTC  {mark.text}", 400)
+            told = as_xml(f"{stamps.shown(mark.time)}  {mark.text}", 400)
             place = f"translate({scale.x(mark.time):.1f},{y + 12})"
             yield f'<path d="{SHAPES[sort]}" transform="{place}" class="{sort}"><title>{told}</title></path>'
 
@@ -225,5 +227,6 @@ def _axis(scale: Scale, y: int) -> Iterator[str]:
     free = 0.0
     for found in scale.stretches:
         if found.left >= free:
-            yield f'<text class="faint" x="{found.left:.1f}" y="{y + 22}">{found.begin:%m-%d %H:%M}</text>'
+            begin = stamps.shown(found.begin, Zone.LOCAL)[5:]
+            yield f'<text class="faint" x="{found.left:.1f}" y="{y + 22}">{begin}</text>'
             free = found.left + 84

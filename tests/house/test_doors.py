@@ -179,6 +179,21 @@ def test_sql_is_known_when_it_is_seen() -> None:
     assert len(sql(modules()["stores.sqlite_view"])) > 10
 
 
+# Modules that format a time by themselves, and why: all others print it with `stamps.shown` or `clock.shown`.
+TIMES = {
+    "stamps": "the form in which times are printed, and that of other systems' files",
+    "goteam.teamfiles": "the form of Go Team's files",
+    "goteam.teamreading": "an event that is stored, in UTC",
+    "care.safekeeping": "the contents of a backup",
+    "stores.upgrading": "the contents of a backup",
+    "cli.outcome": "HOLDFAST_LOG",
+}
+
+
+def test_times_are_printed_in_one_place() -> None:
+    assert {module.name for module in modules().values() if "%H:%M" in module.text} == TIMES.keys()
+
+
 def test_nobody_uses_the_standard_sqlite_beside_ours() -> None:
     """Two copies of SQLite in one process break each other's locks."""
     assert [name for name, module in modules().items() if fitting(foreign_imports(module), ["sqlite3*"])] == []

@@ -171,6 +171,37 @@ def test_people_read_local_time_and_programs_utc(worked: Known, cli: Callable[..
     assert (int(times["Asia/Tokyo"][1][:2]) - int(times["UTC"][1][:2])) % 24 == 9
 
 
+SHOWING = ["status", "show", "log", "show {session}", "command *sessions"]
+
+
+@pytest.mark.defect("Some verbs printed times in UTC, others in local time, and none could name the zone")
+@pytest.mark.parametrize("arguments", SHOWING)
+def test_times_are_local_with_their_zone_if_verbose_and_in_utc_in_json(
+    arguments: str, worked: Known, cli: Callable[..., Command]
+) -> None:
+    def times(*options: str, zone: str = "Asia/Tokyo") -> set[str]:
+        done = cli(*worked.fill(arguments).split(), *options, env={"TZ": zone})
+        return set(
+            re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?[^,)\s]*(?: UTC| [+]\d\d:\d\d)?", done.out + done.err)
+        )
+
+    local = times()
+    assert local
+    assert not any("UTC" in time or "+" in time for time in local)
+    assert {f"{time} +09:00" for time in local} <= times("--verbose")
+    assert {f"{time} UTC" for time in times(zone="UTC")} <= times("--verbose", zone="UTC")
+    assert all(time.endswith(" UTC") for time in times("--json"))
+
+
+@pytest.mark.parametrize("options", [("--markdown",), ("--svg", "-")])
+def test_a_document_names_the_zone_of_its_times(
+    options: tuple[str, ...], worked: Known, cli: Callable[..., Command]
+) -> None:
+    text = cli("show", *options, env={"TZ": "Asia/Tokyo"}).ok().out
+    assert re.search(r"\d\d:\d\d [+]09:00", text)
+    assert "UTC" not in text
+
+
 def test_every_time_in_json_is_utc(worked: Known, say: Callable[..., Command], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     for arguments in (("status",), ("show",), ("runs",), ("sessions",), ("log",), ("brief",)):

@@ -16,6 +16,7 @@ from holdfast import files
 from holdfast.care.filling import MEGABYTE
 from holdfast.care.room import bytes_of
 from holdfast.errors import Busy, Damaged
+from holdfast.stamps import day
 from holdfast.text import count, path_text
 from holdfast.workspace import Workspace
 
@@ -93,7 +94,7 @@ def told_of_originals(workspace: Workspace) -> str | None:
     what = f"{count(len(found), 'original')} ({size / MEGABYTE:,.1f} MB) that `repair` or `restore-backup` put aside"
     if kept is None:
         return f"{what}: they stay, as `aside.keep_days` is 0"
-    when = f"{found[0].since + kept:%Y-%m-%d}"
+    when = day(found[0].since + kept)
     return f"{what}: from {when} on the oldest go when room is needed, so copy away what you still need"
 
 

@@ -22,7 +22,9 @@ from holdfast.cli.discretion import without_secrets
 from holdfast.cli.progress import Reporter
 from holdfast.cli.verbs import VERBS
 from holdfast.cli.words import Line
+from holdfast.clock import printed_in
 from holdfast.errors import DONE, FAILED, INTERRUPTED, Bug, HoldfastError, Trouble, WorkflowError, from_os_error
+from holdfast.stamps import Zone
 from holdfast.text import ACTING, one_line
 from holdfast.workspace import Workspace, open_workspace
 
@@ -51,6 +53,11 @@ class Manner(Struct, frozen=True):
 
 def answer(act: Callable[[Workspace], Said], manner: Manner) -> int:
     """Open the workspace, call a verb, and say the result."""
+    with printed_in(Zone.UTC if manner.as_json else Zone.NAMED if manner.verbose else Zone.LOCAL):
+        return _answer(act, manner)
+
+
+def _answer(act: Callable[[Workspace], Said], manner: Manner) -> int:
     progress = Reporter(shown=not manner.as_json and not manner.quiet)
     with open_workspace(progress=progress) as workspace:
         try:

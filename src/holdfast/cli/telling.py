@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from holdfast.cli.saying import coloured
 from holdfast.cli.words import Line, by, when
+from holdfast.clock import shown
 from holdfast.fill import fill_of, told
 from holdfast.model import Event, Run, Session
 from holdfast.narration import headline
@@ -16,7 +17,7 @@ from holdfast.text import count, one_line
 
 
 def told_event(event: Event) -> str:
-    return f"#{event.seq:<5} {event.time.astimezone():%Y-%m-%d %H:%M:%S}  {headline(event)}"
+    return f"#{event.seq:<5} {shown(event.time, seconds=True)}  {headline(event)}"
 
 
 def told_run(found: look.RunShown) -> Iterator[Line]:

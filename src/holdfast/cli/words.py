@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING
 
+from holdfast.clock import shown
 from holdfast.model import Session
 from holdfast.text import one_line, visible
 
@@ -123,10 +124,8 @@ def by(session: Session) -> str:
 
 
 def when(moment: datetime | None, now: datetime | None = None) -> str:
-    """A time for people: local, with how long ago it was."""
-    if moment is None:
-        return "-"
-    return f"{moment.astimezone():%Y-%m-%d %H:%M} ({ago(moment, now)})"
+    """A time for people, with how long ago it was."""
+    return f"{shown(moment)} ({ago(moment, now)})" if moment else "-"
 
 
 def ago(moment: datetime, now: datetime | None = None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from holdfast.clock import shown
 from holdfast.goteam import screens
 from holdfast.goteam.pointing import find_kept
 from holdfast.goteam.startup import list_resumable
@@ -80,7 +81,7 @@ def checkpoints(workspace: Workspace, run: Run, order: Order) -> Lines:
 
 def _row(kept: Kept) -> str:
     validity = "valid" if kept.is_valid else f"left behind by {kept.invalidated_by}"
-    return f"{plain_number(kept.number)!s:>3}  {kept.id}  {kept.time:%Y-%m-%d %H:%M}  {one_line(validity, 60)}"
+    return f"{plain_number(kept.number)!s:>3}  {kept.id}  {shown(kept.time)}  {one_line(validity, 60)}"
 
 
 def of_file(workspace: Workspace, run: Run, order: Order) -> Lines | None:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from holdfast import choosing, observer, steps
 from holdfast.care.proving import prove
 from holdfast.catchup import catch_up
+from holdfast.clock import shown
 from holdfast.errors import HoldfastError, WrongUsage
 from holdfast.goteam import teamcommands
 from holdfast.goteam.pointing import get_point
@@ -112,7 +113,7 @@ def _sessions(workspace: Workspace, order: Order) -> Lines:
 
 
 def _row(run: Run) -> str:
-    last = f"{run.updated.astimezone():%Y-%m-%d %H:%M}" if run.updated else "-"
+    last = shown(run.updated) if run.updated else "-"
     return f"{run.id}  {run.status:<11}  {last}  {one_line(run.title, 80)}"
 
 
@@ -227,7 +228,7 @@ def _checkpoints(workspace: Workspace, order: Order) -> Lines:
 
 def _made(made: Checkpoint) -> str:
     label = one_line(made.name or made.message or "", 80)
-    about = f"{made.time.astimezone():%Y-%m-%d %H:%M}  {count(made.changes, 'file')}"
+    about = f"{shown(made.time)}  {count(made.changes, 'file')}"
     return f"{made.id}  {one_line(made.kind, 30):<14}  {about}  {label}".rstrip()
 
 

@@ -16,6 +16,7 @@ from holdfast.care.filling import cap_of, look_at_room, warning_of
 from holdfast.care.originals import told_of_originals
 from holdfast.claude import client, hookfile, installing, plugged
 from holdfast.claude.client import Level
+from holdfast.clock import shown
 from holdfast.errors import HoldfastError
 from holdfast.faber import clienthooks
 from holdfast.git import find_program
@@ -305,11 +306,11 @@ def _arrival(workspace: Workspace, levels: list[Level], last: datetime | None) -
     begun = [datetime.fromtimestamp(found[1] / 1e9, UTC) for found in installed if found]
     since = last or max(begun, default=None)
     if written and since and written - since > GRACE:
-        about = f"a transcript was written at {written:%Y-%m-%d %H:%M:%SZ}, and no call came since {since:%H:%M:%SZ}"
+        about = f"a transcript was written at {shown(written)}, and no call came since {shown(since)}"
         return Check("calls", BROKEN, about, ["restart Claude Code: it reads its hooks when it starts", "`/hooks`"])
     if last is None:
         return Check("calls", WARNING, "no call of Claude Code has arrived yet", ["start `claude` here"])
-    return Check("calls", OK, f"the last call arrived at {last:%Y-%m-%d %H:%M:%SZ}")
+    return Check("calls", OK, f"the last call arrived at {shown(last)}")
 
 
 def _inbox(workspace: Workspace) -> Iterator[Check]:

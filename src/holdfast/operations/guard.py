@@ -9,6 +9,7 @@ from msgspec import Struct
 from holdfast import choosing, ids, process
 from holdfast.catchup import establish
 from holdfast.checkpointing import make_checkpoint, shadow_of
+from holdfast.clock import shown
 from holdfast.errors import NotFound, WrongUsage
 from holdfast.journal import Journal
 from holdfast.model import Checkpoint, Restore
@@ -112,7 +113,7 @@ def _no_end(message: str, checkpoint: Checkpoint, option: str) -> NotFound:
     word = "passes" if option == "--good" else "fails"
     return NotFound(
         message,
-        [("checkpoint", checkpoint.id), ("made", checkpoint.time.isoformat(timespec="seconds"))],
+        [("checkpoint", checkpoint.id), ("made", shown(checkpoint.time))],
         [f"name one at which it {word}: `holdfast bisect {option} CHECKPOINT -- COMMAND`", "`holdfast checkpoints`"],
     )
 

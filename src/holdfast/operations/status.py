@@ -9,6 +9,7 @@ from holdfast.attending import is_silent, last_heard
 from holdfast.care.filling import cap_of, look_at_room, warning_of
 from holdfast.care.originals import told_of_originals
 from holdfast.catchup import has_files
+from holdfast.clock import shown
 from holdfast.errors import Ambiguous, NotFound
 from holdfast.faber.clienthooks import find_hooks, told as told_of_hooks, ways_to_replace
 from holdfast.journal import Journal
@@ -105,7 +106,5 @@ def _presence(workspace: Workspace, session: Session) -> Presence:
     if session.process is None:
         return Presence(session, None, "no process is known")
     judgement = process.judge(session.process)
-    silence = (
-        f", silent since {last_heard(workspace, session):%Y-%m-%d %H:%M} UTC" if is_silent(workspace, session) else ""
-    )
+    silence = f", silent since {shown(last_heard(workspace, session))}" if is_silent(workspace, session) else ""
     return Presence(session, judgement.alive, f"{judgement.evidence}{silence}")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from holdfast import inside
 from holdfast.sources.protocol import SUMMARY, Found, Loaded, Place, Unloadable, Wanted, locate, reason, said, too_large
+from holdfast.stamps import shown
 from holdfast.text import count, one_line, path_text
 
 STRATEGIES = ("all", "latest_only", SUMMARY)
@@ -106,7 +107,7 @@ def _summary(files: list[File]) -> str:
 
 def _moment(date: int) -> str:
     try:
-        return datetime.fromtimestamp(date // 10**9, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        return shown(datetime.fromtimestamp(date // 10**9, UTC), seconds=True)
     except (OverflowError, ValueError, OSError):  # a file can carry a date that no calendar has
         return "at an unknown time"
 
