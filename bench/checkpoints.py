@@ -13,7 +13,7 @@ from bench.ground import command, ground
 from bench.peers import Peer, installed
 from bench.report import Report, ratio
 from bench.repositories import GIT, Pen, Pipeline, copies, git, make_repository, take_up
-from bench.timing import Failed, Subject, process, take_turns, timed
+from bench.timing import Failed, Sample, Subject, process, take_turns, timed
 from holdfast.workspace import Workspace
 
 SMALL, LARGE = 20_000, 100_000
@@ -25,10 +25,11 @@ class Limits(NamedTuple):
 
     process: float
     library: float
+    committed: float
     named: float = 0.1
 
 
-LIMITS = {SMALL: Limits(1.2, 0.55), LARGE: Limits(0.7, 0.45)}
+LIMITS = {SMALL: Limits(1.2, 0.55, 1.3), LARGE: Limits(0.7, 0.45, 0.8)}
 
 
 def measure(quick: bool, say: Callable[[str], None], *, full: bool = False) -> Report:
@@ -70,6 +71,8 @@ def _both(
     _checkpoints(report, places, size, peers, rounds)
     say(f"measuring restores among {size:,} files")
     restores.measure_one(report, places["ours"], places["piped"], size, 0.1 if size == LARGE else 0.2, rounds)
+    say(f"measuring checkpoints after commits of {size:,} files")
+    _after_commits(report, places["ours"], size, rounds)
 
 
 def _checkpoints(report: Report, places: Mapping[str, Path], size: int, peers: list[Peer], rounds: int) -> None:
@@ -98,6 +101,21 @@ def _checkpoints(report: Report, places: Mapping[str, Path], size: int, peers: l
         ratio("… from Python, the file named", found["file named"], found["git's pipeline"], limits.named),
     ])  # fmt: skip
     report.tell(f"checkpoint {where}", found)
+
+
+def _after_commits(report: Report, project: Path, size: int, rounds: int) -> None:
+    """A commit and a checkpoint in turns in one repository, one file changed before each: the index is always new."""
+    pen = Pen(project, size)
+    commit = pen.measured(lambda _: _commit())
+    keep = pen.measured(lambda _: process(command("checkpoint", "-q")))
+    turns = [(commit(), keep()) for _ in range(rounds + 1)][1:]
+    committed, kept = (Sample(tuple(seconds)) for seconds in zip(*turns, strict=True))
+    where = f"of {size:,} files right after a commit"
+    name = f"`holdfast checkpoint` {where}, beside that `git add -A && git commit -q`"
+    report.measures.append(ratio(name, kept, committed, LIMITS[size].committed))
+    report.tell(f"checkpoint {where}", {"git commit": committed, "process": kept})
+    with holdfast.open(project) as workspace:
+        _check_whole(workspace)
 
 
 def _running(way: list[str]) -> Callable[[list[str]], float]:

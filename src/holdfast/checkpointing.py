@@ -62,7 +62,7 @@ def make_checkpoint(
 ) -> tuple[Checkpoint, Scan]:
     """Keep the worktree as it is now, or as it was `seen` a moment ago. On disk when this returns."""
     scan = look(workspace, shadow, named) if seen is None else seen
-    staged = shadow.staging.tree(scan.memory, shadow.reader.pending)
+    staged = shadow.staging.tree(scan.memory, shadow.reader)
     if shadow.staging.is_damaged:
         workspace.warn(f"The repository's index is damaged, or made to lead elsewhere: {shadow.staging.way_out()}")
     vault = shadow.vault

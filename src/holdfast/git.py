@@ -239,7 +239,7 @@ class Reader:
         self._form = git.form
         self._running: Running | None = None
         self._heard = bytearray()
-        self._trees: dict[str, list[Entry]] = {}
+        self.trees: dict[str, list[Entry]] = {}  # that were asked for already
         self._names: dict[str, dict[bytes, Entry]] = {}
         self.pending: dict[str, tuple[str, bytes]] = {}  # objects that are about to be written
 
@@ -309,7 +309,7 @@ class Reader:
         raise Damaged("git cannot read the repository's objects", [("object", id)], ["`git fsck`"])
 
     def tree(self, id: str) -> list[Entry]:
-        if id not in self._trees:
+        if id not in self.trees:
             data = self.read(id)
             if data is None:
                 raise Damaged("A directory of a checkpoint is missing", [("tree", id)], ["`holdfast verify`"])
@@ -317,14 +317,14 @@ class Reader:
                 self.note_tree(id, parse_tree(data, self._form))
             except ValueError:  # what was named in its place is something else
                 raise Damaged("This is no directory of a checkpoint", [("object", id)], ["`holdfast repair`"]) from None
-        return self._trees[id]
+        return self.trees[id]
 
     def note_tree(self, id: str, entries: Iterable[Entry]) -> None:
         """Remember what is in a tree, for the next time that it is asked for."""
-        if len(self._trees) >= KEPT_TREES:
-            self._trees.clear()
+        if len(self.trees) >= KEPT_TREES:
+            self.trees.clear()
             self._names.clear()
-        self._trees[id] = sorted_tree(entries)
+        self.trees[id] = sorted_tree(entries)
 
     def find(self, tree: str, path: bytes) -> Entry | None:
         """What stands at a path of a tree."""

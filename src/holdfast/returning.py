@@ -194,7 +194,7 @@ class Way:
         staged = self.target.staged
         return not self.wanted.index or staged in (
             None,
-            self.shadow.staging.tree(scan.memory, self.shadow.reader.pending),
+            self.shadow.staging.tree(scan.memory, self.shadow.reader),
         )
 
     def begin(self, plan: Plan, scan: Scan) -> None:

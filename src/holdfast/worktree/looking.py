@@ -76,6 +76,7 @@ class Memory(Struct):
     staged_index: tuple[int, int, int] | None = None
     staged: str | None = None
     forced: list[bytes] = []  # tracked although they are ignored
+    forced_in: str | None = None  # the tree of the index in which those were found, by the rules of then
     watch: Watch | None = None
     user_config: list[tuple[int, int, int] | None] = []  # when the user's own list of ignored files was asked for
     user_excludes: str | None = None

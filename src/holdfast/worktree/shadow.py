@@ -31,7 +31,7 @@ from holdfast.worktree.objects import DIRECTORY, TREE, Entry, Known
 from holdfast.worktree.paths import is_within
 from holdfast.worktree.staging import Staging, scratch
 from holdfast.worktree.vault import Vault
-from holdfast.worktree.watching import LookEverywhere, Watching
+from holdfast.worktree.watching import MANY, LookEverywhere, Watching
 
 FOLDED = 200  # changed paths before the private index takes them in
 MEMORY_LIMIT = 1 << 30
@@ -196,6 +196,7 @@ class Shadow:
                 raise LookEverywhere
             found = watching.look_again(memory.watch, looking.beside.empty, looking.beside.links, known)
         except LookEverywhere:
+            memory.user_index = memory.forced_in = None  # other files may be ignored now
             watching = Watching(self.git, self.borders)
             found = watching.look_everywhere()
         memory.watch = watching.watch
@@ -208,12 +209,29 @@ class Shadow:
         now = self.staging.signature()
         if now is None or now == memory.user_index:
             return memory.forced
-        memory.user_index, memory.forced = now, []
-        with self.staging.copied() as copy:
-            if copy is not None:
-                arguments = ("ls-files", "-c", "-i", "-z", "--exclude-standard")
-                memory.forced = zsplit(self.git.run(*arguments, index=copy))
+        recorded = self.staging.recorded()
+        found = self._forced_since(memory, recorded) if recorded else None
+        memory.user_index, memory.forced_in = now, recorded
+        memory.forced = self._all_forced() if found is None else found
         return memory.forced
+
+    def _forced_since(self, memory: Memory, recorded: str) -> list[bytes] | None:
+        """The same from what has come into the index since it was last asked; None where nobody can tell."""
+        found = self.staging.differences(self.reader, memory.forced_in, recorded)
+        if found is None or len(found.came) > MANY:
+            return None
+        listed = b"".join(path + b"\0" for path in found.came)
+        try:
+            asked = self.git.start("check-ignore", "--no-index", "-z", "--stdin") if listed else None
+            ignored = zsplit(asked.finish(listed, also_fine=(1,))) if asked else []
+        except Trouble:  # git is asked for no path that a link leads to, or that could be a pattern
+            return None
+        return [*(path for path in memory.forced if path not in found.gone), *ignored]
+
+    def _all_forced(self) -> list[bytes]:
+        with self.staging.copied() as copy:
+            arguments = ("ls-files", "-c", "-i", "-z", "--exclude-standard")
+            return zsplit(self.git.run(*arguments, index=copy)) if copy is not None else []
 
     def _find_excludes(self, memory: Memory) -> None:
         """Join what the user ignores everywhere with what he ignores in this repository, which is heard last."""

@@ -5,17 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import stat
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from holdfast import files
 from holdfast.errors import HoldfastError, Refused
-from holdfast.git import Git, zsplit
+from holdfast.git import Git, Reader, zsplit
 from holdfast.repository import Repository
 from holdfast.text import path_text
 from holdfast.worktree import gitlock
 from holdfast.worktree.looking import Memory
+from holdfast.worktree.objects import Entry
 
 VERSIONS = (2, 3, 4)  # of git's index
 STAGED = re.compile(rb"[0-7]+ [0-9a-f]+ ([0-3])\t(.*)", re.DOTALL)  # an entry, as `ls-files -s -z` tells it
@@ -24,6 +27,28 @@ NO_NAME = rb"(?:\.{0,2}|\.[gG][iI][tT])"  # in a path; git itself makes no such 
 MAY_LEAD_OUT, LEADS_OUT = re.compile(rb"[\t/]" + NO_NAME + rb"[/\0]"), re.compile(rb"(?:\A|/)" + NO_NAME + rb"(?:/|\Z)")
 SHARED = "sharedindex.*"  # beside an index: what most of it is, if it is split
 MOST = 1 << 32  # bytes of an index
+END = 1 << 22  # bytes at the end of an index in which its extensions are looked for
+MOST_DIRECTORIES = 1_000  # that are compared here; where more differ, git is quicker
+RECORD, CANDIDATES = b"TREE", 50  # the extension of an index that names its tree; places in which one is looked for
+RECORDED = re.compile(rb"\0[0-9]+ [0-9]+\n")  # how it begins, if nothing was staged since git wrote that tree
+EXTENSION = re.compile(rb"[A-Za-z]{4}")
+
+
+class Differences(NamedTuple):
+    """What a tree holds that the one before it does not: ids of new objects, paths that came and that went."""
+
+    ids: set[str]
+    came: list[bytes]
+    gone: set[bytes]
+
+    def note(self, path: bytes, was: Entry | None, now: Entry | None) -> None:
+        """A file, as it was and as it is; None where there is none, or a directory."""
+        if now is not None:
+            self.ids.add(now.id)
+        if was is None and now is not None:
+            self.came.append(path)
+        if was is not None and now is None:
+            self.gone.add(path)
 
 
 class Staging:
@@ -35,6 +60,8 @@ class Staging:
         self.relied: set[str] = set()  # objects of the user's that trees made here name, since they were last synced
         self.is_damaged = False  # the index, when it was last copied
         self.entries = b""  # of that copy, as `ls-files -s -z` tells them
+        self._recorded: tuple[tuple[int, int, int] | None, str | None] = None, None  # of an index that looks so
+        self._compared: tuple[tuple[str, str], Differences | None] | None = None
         self._theirs = repository.directory
         self._common = repository.common
 
@@ -47,17 +74,47 @@ class Staging:
 
         return f"`rm {shlex.quote(path_text(self._theirs / 'index'))} && git reset`" if self._theirs else ""
 
-    def tree(self, memory: Memory, pending: dict[str, tuple[str, bytes]]) -> str | None:
+    def tree(self, memory: Memory, reader: Reader) -> str | None:
         """The index as a tree, made only when it has changed; None where there is none, or a conflict in it."""
         now = self.signature()
         if now != memory.staged_index:
-            before = memory.staged
+            before, recorded = memory.staged, self.recorded()
             memory.staged_index, memory.staged = now, None
-            with self.copied() as copy:
-                if copy is not None and not self._has_conflict():
-                    memory.staged, objects = self.tree_of(copy, before)
-                    pending.update(objects)
+            if recorded and (found := self.differences(reader, before, recorded)) is not None:
+                self.relied |= found.ids
+                memory.staged, self.is_damaged = recorded, False
+            else:
+                memory.staged = self._written(before, reader.pending)
+            if memory.user_index == now:
+                memory.forced_in = memory.staged
         return memory.staged
+
+    def _written(self, before: str | None, pending: dict[str, tuple[str, bytes]]) -> str | None:
+        """The tree of a copy of the index, written by git."""
+        with self.copied() as copy:
+            if copy is None or self._has_conflict():
+                return None
+            tree, objects = self.tree_of(copy, before)
+            pending.update(objects)
+            return tree
+
+    def recorded(self) -> str | None:
+        """The tree of the index as git noted it there, which a commit does; None where something was staged since."""
+        now = self.signature()
+        if self._theirs and self._recorded[0] != now:
+            self._recorded = now, find_recorded(_end_of(self._theirs / "index"), self.git.form.size)
+        return self._recorded[1] if now else None
+
+    def differences(self, reader: Reader, before: str | None, tree: str) -> Differences | None:
+        """What a tree holds that another one does not; None where that one is not known, or parts of one are lost."""
+        if before is None:
+            return None
+        if self._compared is None or self._compared[0] != (before, tree):
+            try:
+                self._compared = (before, tree), compare(reader, before, tree)
+            except HoldfastError:  # it may have been tidied away, or git's own objects are damaged
+                return None
+        return self._compared[1]
 
     def put_tree(self, tree: str) -> None:
         """Let the index hold this tree. What a sparse checkout leaves out stays so, or it would count as deleted."""
@@ -199,6 +256,60 @@ def _is_copied(shared: Path, copy: Path, size: int) -> bool:
             return long == shared.stat().st_size and file.read().hex() == shared.name.partition(".")[2]
     except FileNotFoundError:
         return False
+
+
+def find_recorded(index: bytes, size: int) -> str | None:
+    """The tree that an index names in its extension `TREE`, by ids of this size; None where it names none.
+
+    Extensions lie behind the entries, each with its length, up to the checksum: only what leads exactly there is one.
+    """
+    end, at = len(index) - size, len(index)
+    for _ in range(CANDIDATES):
+        at = index.rfind(RECORD, 0, at)
+        if at < 0:
+            return None
+        if _leads_to(index, at, end):
+            found = RECORDED.match(index, at + 8)
+            return index[found.end() : found.end() + size].hex() if found and found.end() + size <= end else None
+    return None
+
+
+def _end_of(path: Path) -> bytes:
+    """The last part of a file, which holds the extensions of an index; nothing of what is no file."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    with open(descriptor, "rb", buffering=0) as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return b""
+        file.seek(max(0, os.fstat(descriptor).st_size - END))
+        return file.read(END)
+
+
+def _leads_to(index: bytes, at: int, end: int) -> bool:
+    while at < end and EXTENSION.match(index, at):
+        at += 8 + int.from_bytes(index[at + 4 : at + 8])
+    return at == end
+
+
+def compare(reader: Reader, before: str, tree: str) -> Differences | None:
+    """What a tree holds that another one does not; None where too many directories differ."""
+    found = Differences(set(), [], set())
+    pairs: list[tuple[bytes, str | None, str | None]] = [(b"", before, tree)] if before != tree else []
+    for above, old, new in pairs:  # which grows meanwhile
+        if len(pairs) > MOST_DIRECTORIES:
+            return None
+        found.ids.update([new] if new else [])
+        left, right = ({entry.name: entry for entry in reader.tree(id)} if id else {} for id in (old, new))
+        for name in left.keys() | right.keys():
+            one, other = left.get(name), right.get(name)
+            if one != other:
+                was, now = (entry if entry and not entry.is_tree else None for entry in (one, other))
+                found.note(above + name, was, now)
+                inner, outer = (entry.id if entry and entry.is_tree else None for entry in (one, other))
+                pairs += [(above + name + b"/", inner, outer)] if inner != outer else []
+    return found
 
 
 def _begins_as_an_index(path: Path) -> bool:

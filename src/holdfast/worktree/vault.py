@@ -68,8 +68,19 @@ class Vault:
             self.point(root)
 
     def rely_on(self, ids: Iterable[str]) -> None:
-        """Bring the user's own objects that a checkpoint will name to the disk, as far as no pack holds them."""
-        sync_objects([path for id in ids if (path := self.known.find_loose(id))])
+        """Bring the user's own objects that a checkpoint will name to the disk, as far as no pack holds them.
+
+        `keep` must follow: its pack takes in the directories among them that were read anyway, which saves their sync.
+        """
+        pending = self.reader.pending
+        loose = {id: path for id in ids if id not in pending and (path := self.known.find_loose(id))}
+        pending |= {id: (TREE, data) for id in loose if (data := self._data_of(id))}
+        sync_objects([path for id, path in loose.items() if id not in pending])
+
+    def _data_of(self, tree: str) -> bytes | None:
+        """The bytes of a tree that was read already; None where it was not, or was written in an odd form."""
+        data = format_tree(self.reader.trees.get(tree, []))
+        return data if self.git.form.id_of(TREE, data) == tree else None
 
     def bring(self, objects: dict[str, tuple[str, bytes]]) -> None:
         """Write objects from elsewhere, but for those that are here already."""
