@@ -308,9 +308,7 @@ def test_a_second_conversation_is_told_who_has_the_run(ask: Ask, repository: Pat
             "start", "begin here", "--layout", "orchestrator", "--pid", str(first.pid), directory=repository
         ).ok()
         told = context(ask("SessionStart", "c2", source="startup"))
-        assert re.search(rf"begin here .*; process {first.pid} on \S+ since [0-9-]+ [0-9:]+ works on it", told), (
-            told
-        )
+        assert re.search(rf"begin here .*; process {first.pid} on \S+ since [0-9-]+ [0-9:]+ works on it", told), told
         assert "--take-over" not in told
 
 

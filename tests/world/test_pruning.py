@@ -306,11 +306,13 @@ def test_half_a_pack_is_cleared_once_it_is_old(held: Workspace) -> None:
 
 
 def test_nothing_goes_where_the_users_history_cannot_be_read(held: Workspace) -> None:
+    put(held.root, {"more": "more\n"})
+    commit(held.root)
     put(held.root, {"x": ONLY})
     take(held)
     put(held.root, {"x": "changed\n"})
     take(held)
-    tree = git(held.root, "rev-parse", "HEAD^{tree}")
+    tree = git(held.root, "rev-parse", "HEAD~1^{tree}")  # that of HEAD is in a pack of ours as well
     damaged = held.root / ".git/objects" / tree[:2] / tree[2:]
     whole = damaged.read_bytes()
     damaged.chmod(0o644)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast.cli import words
 from holdfast.cli.outcome import Said
 from holdfast.cli.words import Line, ago
+from holdfast.clock import shown
 from holdfast.text import count, one_line
 
 if TYPE_CHECKING:  # a list need not load what searches
@@ -53,7 +54,7 @@ def _status_word(run: Run) -> str:
 
 
 def _day(moment: datetime | None) -> str:
-    return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else "-"
+    return shown(moment) if moment else "-"
 
 
 def _ended(run: Run) -> str:
