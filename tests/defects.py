@@ -21,7 +21,8 @@ class Defect(NamedTuple):
     test: str
 
     def __str__(self) -> str:
-        return f"| {self.was} | {f'P{self.promise}' if self.promise else 'none'} | `{self.test}` |"
+        was = self.was[:1].upper() + self.was[1:].removesuffix(".")
+        return f"| {was} | {f'P{self.promise}' if self.promise else 'none'} | `{self.test}` |"
 
 
 def find_defects(root: Path = ROOT) -> list[Defect]:
