@@ -91,6 +91,17 @@ UNMOVED = {
 }
 
 
+# How a layout's document refuses a move.
+REFUSALS = {
+    "go-team": {
+        (Status.COMPLETED, Move.RESUME): "Session already completed",
+        (Status.FAILED, Move.RESUME): "Session failed and cannot be resumed",
+        (Status.ABANDONED, Move.RESUME): "Session abandoned and cannot be resumed",
+        (Status.ABORTED, Move.RESUME): "Session abandoned and cannot be resumed",
+    }
+}
+
+
 def transition(status: Status, move: Move, layout: str = "native") -> Transition:
     """What a run of this status becomes by this move, and what follows from it."""
     if (status, move) in UNMOVED.get(layout, set()):
@@ -103,7 +114,7 @@ def transition(status: Status, move: Move, layout: str = "native") -> Transition
     if (status, move) in SAME:
         return Transition(status, frozenset())
     raise Refused(
-        f"A run that is {status} cannot {move}",
+        REFUSALS.get(layout, {}).get((status, move)) or f"A run that is {status} cannot {move}",
         [("status", status), ("asked for", move)],
         [
             '`holdfast start "GOAL"` begins a new run',

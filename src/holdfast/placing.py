@@ -54,14 +54,16 @@ def place(journal: Journal, call: Call, reading: Reading, ground: Ground) -> int
 def _before(call: Call, reading: Reading, session: Session | None, run: Run) -> Iterator[Draft]:
     """Events before those of a call: a first prompt is the goal of a run without one; an action may wake its run.
 
-    Only a prompt wakes a paused run. An action of a session that was opened since proves that one was given.
+    Only a prompt wakes a paused run, and an interrupted one of the Go Team. An action of a session that was opened
+    since proves that one was given; on an interrupted run only such a session is open.
     """
     if session is None or session.fenced:
         return
     if reading.goal and run.unasked and not run.prompts and run.goal == _work_of(call):
         yield Draft("goal.changed", {"goal": reading.goal}, id=call.event_id("goal"), time=call.time)
     is_later = run.status_since is not None and session.opened > run.status_since
-    if run.status is Status.PAUSED and reading.acts and is_later:
+    is_awaited = session.is_open if run.status is Status.INTERRUPTED else run.status is Status.PAUSED and is_later
+    if is_awaited and reading.acts:
         yield structs.replace(history.status_draft(Move.RESUME), id=call.event_id("resumed"), time=call.time)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import holdfast
 from holdfast import attending, process
+from holdfast.goteam import screens
 from holdfast.goteam.startup import find_resumable
 from holdfast.goteam.teaming import show_team
 from holdfast.model import Process, Status
@@ -162,7 +163,7 @@ def test_g20_a_run_called_1_is_meant_by_1_and_else_the_first_row(team: Team) -> 
 
 def test_g20_a_number_that_is_no_row_is_never_a_part_of_something_else(team: Team) -> None:
     team.begin()
-    with pytest.raises(holdfast.NotFound, match='"77777"'):
+    with pytest.raises(holdfast.NotFound, match="Session not found: 77777"):
         holdfast.command(team.project, "*resume:77777")
 
 
@@ -181,3 +182,51 @@ def test_each_auto_save_updates_the_registry_and_no_later_command_sets_it_back(t
             holdfast.status(team.project)
             assert team.entry(started.run.id)["updated_at"] == saved
     assert team.read("state.json", started.run.id)["save_trigger"] == "auto"
+
+
+def shown(team: Team, run: str) -> list[str]:
+    """What status, both observer commands and the recovery screen say of a run's silence."""
+    found = holdfast.status(team.project, run=run)
+    ways = holdfast.resume(team.project, run, dry_run=True)
+    return [
+        "potentially interrupted" if found.silent_since else "",
+        holdfast.command(team.project, "*sessions").text,
+        holdfast.command(team.project, f"*session-info:{run}").text,
+        "\n".join(screens.recovery(ways.run, ways.recovery, found.silent_since)).replace(
+            "Interrupted: potentially", "potentially interrupted"
+        ),
+    ]
+
+
+@pytest.mark.defect("a Go Team session without a sign of life, driven by commands or on another machine, looked active")
+@pytest.mark.parametrize("far", [False, True])
+def test_a_silent_session_is_shown_as_potentially_interrupted_and_stays_active(
+    team: Team, clock: TickingClock, far: bool
+) -> None:
+    run = team.begin().id
+    holdfast.action(team.project, "Writing a.go")
+    if far:
+        open_with(team, run, FAR)
+        assert holdfast.status(team.project).silent_since is None
+    else:
+        assert not any("potentially interrupted" in text for text in shown(team, run))
+    clock.time += timedelta(seconds=61)
+    assert all("potentially interrupted" in text for text in shown(team, run))
+    assert (run_of(team.project, run).status, team.entry(run)["status"]) == (Status.ACTIVE, "active")
+    assert team.entry(run)["resumable"] is True
+    holdfast.action(team.project, "Writing b.go")
+    assert holdfast.status(team.project).silent_since is None
+
+
+def test_a_session_with_a_living_process_or_one_at_rest_is_never_potentially_interrupted(
+    team: Team, clock: TickingClock
+) -> None:
+    with a_process() as child:
+        run = team.begin(pid=child.pid).id
+        holdfast.action(team.project, "Writing a.go")
+        clock.time += timedelta(hours=1)
+        assert holdfast.status(team.project, run=run).silent_since is None
+    team.begin()
+    holdfast.pause(team.project)
+    clock.time += timedelta(hours=1)
+    assert holdfast.status(team.project).silent_since is None

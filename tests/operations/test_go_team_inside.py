@@ -55,8 +55,9 @@ def started(team: Team, client: Process, conversation: str = "second") -> str:
     now = team.project.clock.now()
     call = Call("x", "claude", "SessionStart", now, "", 0, str(team.project.root), {}, client, payload)
     found = answer(team.project, call, "SessionStart")
-    assert found.notice in (found.text or "")
-    return found.notice or ""
+    notice = found.notice or ""
+    assert notice in (found.text or "")
+    return notice
 
 
 @pytest.mark.defect("after a crash a new client made the Go Team run active, so that no way to recover could be chosen")
@@ -78,6 +79,15 @@ def test_the_first_prompt_that_reaches_the_model_goes_on_as_it_is(team: Team, cl
     assert run_of(team.project, run).status is Status.ACTIVE
     holdfast.status(team.project)
     assert not (team.directory(run) / "recovery.json").exists()
+
+
+def test_an_action_of_a_client_that_reports_no_prompts_goes_on_as_it_is(team: Team, client: Process) -> None:
+    run = crashed(team)
+    started(team, client)
+    tell(team.project, "PostToolUse", "first", None, tool_name="Bash", tool_input={"command": "late"})
+    assert run_of(team.project, run).status is Status.INTERRUPTED, "a late word of the client that died"
+    tell(team.project, "PostToolUse", "second", client, tool_name="Bash", tool_input={"command": "ls"})
+    assert run_of(team.project, run).status is Status.ACTIVE
 
 
 @pytest.mark.defect("`*resume` in a client was refused because that client itself held the Go Team run")

@@ -140,10 +140,13 @@ def test_from_fresh_the_run_begins_again_and_its_checkpoints_are_left_behind(tea
     assert (team.project.root / "half.go").exists()
 
 
+@pytest.mark.defect("a Go Team session that was paused, by Ctrl-C too, had no recovery data")
 def test_g9_a_pause_is_no_interruption(team: Team) -> None:
     run = team.begin().id
     holdfast.pause(team.project)
     assert team.entry(run)["status"] == "paused"
+    assert team.read("recovery.json", run)["interrupt_reason"] is None
+    holdfast.resume(team.project, run)
     assert not (team.directory(run) / "recovery.json").exists()
 
 

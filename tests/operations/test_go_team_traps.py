@@ -147,3 +147,46 @@ def test_g24_cleanup_leaves_a_run_whose_checkpoints_only_its_files_know_until_th
     holdfast.export_checkpoints(team.project, run=DEMO)
     assert holdfast.cleanup(team.project, days=0, keep=0).runs == [DEMO]
     assert [path.name for path in (team.root / DEMO).iterdir()] == ["exports"]
+
+
+@pytest.mark.defect("an unknown, completed or failed Go Team session was refused in other words than the document's")
+def test_what_cannot_be_resumed_is_refused_in_the_words_of_the_document(team: Team) -> None:
+    done, broken, given_up = (team.begin(topic).id for topic in ("done", "broken", "given up"))
+    holdfast.complete(team.project, done)
+    holdfast.fail(team.project, broken)
+    holdfast.abandon(team.project, given_up)
+    for run, words in (
+        (done, "Session already completed"),
+        (broken, "Session failed and cannot be resumed"),
+        (given_up, "Session abandoned and cannot be resumed"),
+    ):
+        with pytest.raises(Refused, match=words):
+            holdfast.command(team.project, f"*resume:{run}")
+        with pytest.raises(Refused, match=words):
+            holdfast.resume(team.project, run)
+    for word in ("nosuch", "99"):
+        with pytest.raises(NotFound, match=f"Session not found: {word}"):
+            holdfast.command(team.project, f"*session-info:{word}")
+
+
+@pytest.mark.defect("`*sessions` hid completed Go Team sessions as soon as one could be resumed")
+def test_sessions_lists_those_that_can_be_resumed_and_then_all_others(team: Team) -> None:
+    done = team.begin("done").id
+    holdfast.complete(team.project, done)
+    open_one = team.begin("open").id
+    holdfast.pause(team.project)
+    text = holdfast.command(team.project, "*sessions").text
+    first, _, second = text.partition("Other sessions:")
+    assert (open_one in first, done in first, done in second) == (True, False, True)
+    assert f"- *resume:{open_one.rpartition('-')[2]}" in first
+    assert f"Session: {done}" in holdfast.command(team.project, "*session-info:2").text
+    holdfast.complete(team.project, open_one)
+    text = holdfast.command(team.project, "*sessions").text
+    assert "RESUMABLE" not in text
+    assert text.count("completed") == 2
+
+
+def test_an_example_on_the_screen_is_an_id_that_can_be_typed(team: Team) -> None:
+    demonstration(team.root)
+    text = holdfast.command(team.project, "*sessions").text
+    assert f"- *resume:{DEMO}  → Resume by ID" in text

@@ -10,6 +10,7 @@ import pytest
 
 import holdfast
 from tests.operations.people import a_process
+from tests.operations.teams import demonstration
 from tests.surfaces.terminal import Terminal
 from tests.tools import Command
 
@@ -224,3 +225,31 @@ def test_a_supervised_command_that_does_nothing_keeps_its_session_fresh_in_the_r
     cli("start", "topic", "--layout", "go-team").ok()
     wait = WAIT.format("checkpoints/sessions.json")
     cli("run", "--", "sh", "-c", wait, env={"HOLDFAST_SAVE_INTERVAL": "1"}).ok()
+
+
+@pytest.mark.defect("the first `start` without a store did not show interrupted sessions of another program")
+def test_the_first_start_shows_the_sessions_that_another_program_left(repository: Path, cli: Cli) -> None:
+    demonstration(repository / "checkpoints")
+    done = cli("start", "another", "--layout", "go-team").ok()
+    assert "RESUMABLE SESSIONS FOUND" in done.err
+    assert "`holdfast resume test-session-001` goes on with it" in done.err
+    assert status_of(repository, "test-session-001") == "interrupted"
+
+
+def test_the_first_start_on_a_terminal_asks_whether_to_go_on_with_one(repository: Path) -> None:
+    demonstration(repository / "checkpoints")
+    with Terminal("start", "another", "--layout", "go-team", directory=repository) as terminal:
+        terminal.wait_for("- *resume:test-session-001")
+        terminal.wait_for("Resume # (Enter: a new session)")
+        terminal.type("1\n")
+        terminal.wait_for("SESSION RECOVERY")
+
+
+def test_new_without_a_topic_asks_for_one(repository: Path, cli: Cli) -> None:
+    cli("start", "topic", "--layout", "go-team").ok()
+    assert "What is the topic? `*new TOPIC`" in cli("command", "*new").ok().out
+    with Terminal("command", "*new", directory=repository) as terminal:
+        terminal.wait_for("What is it about: ")
+        terminal.type("payment-gateway\n")
+        terminal.wait_for("Topic: payment-gateway")
+        assert terminal.finish() == 0

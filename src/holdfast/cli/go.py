@@ -7,12 +7,13 @@ from functools import partial
 
 import click
 
+from holdfast.catchup import establish, has_team
 from holdfast.cli import words
 from holdfast.cli.command import complete_run, resume_instead, verb
 from holdfast.cli.outcome import Said, is_terminal
 from holdfast.cli.words import Line
 from holdfast.goteam import screens
-from holdfast.goteam.startup import list_resumable
+from holdfast.goteam.startup import find_silent, list_resumable
 from holdfast.model import Run, Session, Status
 from holdfast.operations import join as joining, leave as leaving, start as starting, switch as switching
 from holdfast.operations.resume import resume as go_on
@@ -62,10 +63,12 @@ def start(
 
 
 def _start_team(workspace: Workspace, goal: str, plan: tuple[str, ...], pid: int | None, agent: str | None) -> Said:
-    """Begin a Go Team run, unless somebody at the terminal would rather go on with an earlier one."""
+    """Begin a Go Team run, unless the user at the terminal would rather go on with an earlier one."""
+    if has_team(workspace):  # sessions of another program may be there before the first run of ours
+        establish(workspace)
     earlier = list_resumable(workspace)
     if earlier and is_terminal():
-        words.emit(screens.resumable(earlier), sys.stderr)
+        words.emit(screens.resumable(earlier, find_silent(workspace, earlier)), sys.stderr)
         if answer := str(click.prompt("Resume # (Enter: a new session)", default="", show_default=False, err=True)):
             return Said(None, then=partial(resume_instead, _chosen(earlier, answer)))
     auto = workspace.settings.values["recovery.auto_resume"].value == "on"
@@ -74,7 +77,7 @@ def _start_team(workspace: Workspace, goal: str, plan: tuple[str, ...], pid: int
         done = go_on(workspace, interrupted.id, start_from=recommended(ways).start_from)
         return Said(done, list(screens.resumed(done.run, workspace.hide(Repository(workspace.root).head().branch))))
     found = starting.start(workspace, goal, steps=plan, layout=starting.GO_TEAM, pid=pid, agent=agent)
-    talk: list[Line] = [] if is_terminal() else list(screens.resumable(earlier))
+    talk: list[Line] = [] if is_terminal() else list(screens.resumable(earlier, find_silent(workspace, earlier)))
     talk += [f"`holdfast resume {run.id}` goes on with it" for run in earlier]
     talk += screens.started(found.run, workspace.settings.number("save.interval"))
     talk += [f"Paused {id}" for id in found.paused]

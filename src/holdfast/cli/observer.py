@@ -10,6 +10,7 @@ from holdfast import observer
 from holdfast.cli.command import resume_instead, verb
 from holdfast.cli.outcome import Said, is_terminal
 from holdfast.errors import WrongUsage
+from holdfast.goteam.meaning import find_team_run
 from holdfast.operations import command as commanding
 from holdfast.text import one_line
 from holdfast.workspace import Workspace
@@ -20,8 +21,10 @@ from holdfast.workspace import Workspace
 def command(workspace: Workspace, text: str) -> Said:
     """Carry out an observer command, as one types it into a client."""
     order = observer.parse(text)
+    if order is not None and order.word == "new" and not order.argument and is_terminal():
+        text = f"*new {click.prompt('What is it about', err=True)}"
     is_choice = order is not None and order.word == "resume" and order.way is None
-    if order is not None and is_choice and is_terminal() and (run := commanding.find_team_run(workspace, order)):
+    if order is not None and is_choice and is_terminal() and (run := find_team_run(workspace, order)):
         return Said(None, then=partial(resume_instead, run.id))
     found = commanding.command(workspace, text)
     if not found.known:

@@ -23,6 +23,7 @@ from holdfast.errors import DONE, FAILED, NotFound, WrongUsage
 from holdfast.fence import enclose
 from holdfast.git import find_program
 from holdfast.goteam import screens
+from holdfast.goteam.startup import silent_since
 from holdfast.model import Run
 from holdfast.operations.past import past_runs
 from holdfast.operations.recover import CHOICES, HISTORY, Recovery, recover
@@ -123,7 +124,7 @@ def _team(
     workspace: Workspace, found: Resumed, go: partial[Resumed], start_from: str | None, yes: bool, only_print: bool
 ) -> Said:
     """Go on with a Go Team run: the choice, with what each way would lose, and the word that it was done."""
-    screen = _told(workspace, screens.recovery(found.run, found.recovery))
+    screen = _told(workspace, screens.recovery(found.run, found.recovery, silent_since(workspace, found.run)))
     auto = workspace.settings.values["recovery.auto_resume"].value == "on"
     if start_from is None and (yes or auto):
         start_from = recommended(found.recovery).start_from

@@ -58,6 +58,8 @@ def _where(run: Run, found: standing.Status) -> Iterator[Line]:
         yield f"  reason: {one_line(run.status_reason, 200)}"
     if run.evidence:
         yield f"  evidence: {one_line(run.evidence, 200)}"
+    if found.silent_since:
+        yield ("warn", f"  potentially interrupted: no sign of life since {when(found.silent_since)}")
     for presence in found.present:
         yield f"Session {presence.session.id}{by(presence.session)}: {presence.evidence}"
     if not found.present and found.last_session:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 
 from holdfast.goteam import teamfiles, teamwork
+from holdfast.goteam.teamfiles import stamp
 from holdfast.model import Run
 from holdfast.recovery import CHECKPOINT, FRESH, LIVE, Option, interrupted_at
 from holdfast.text import count, one_line
@@ -34,37 +36,62 @@ def started(run: Run, interval: float) -> Iterator[str]:
     yield RULE
 
 
-def resumable(runs: list[Run]) -> Iterator[str]:
-    """The table of sessions that can be resumed; nothing where there is none."""
+def resumable(runs: list[Run], silent: Mapping[str, datetime]) -> Iterator[str]:
+    """The table of sessions that can be resumed, and which are `silent`; nothing where there is none."""
     if not runs:
         return
     yield from _head("RESUMABLE SESSIONS FOUND")
     yield f"Found {len(runs)} session(s) that can be resumed:"
     yield ""
-    yield _line("┌", "┬", "┐")
-    yield _row(HEADS)
-    yield _line("├", "┼", "┤")
-    for number, run in enumerate(runs, 1):
-        step = f"{teamfiles.current_number(run)}/{len(teamwork.planned(run))}"
-        yield _row((str(number), run.id, run.title, step, teamfiles.word_of(run)))
-    yield _line("└", "┴", "┘")
+    yield from _table(runs, 1)
+    yield from (potentially(run.id, moment) for run in runs if (moment := silent.get(run.id)))
     yield ""
     yield "Commands:"
     yield f"- *resume         → Resume most recent ({runs[0].id})"
     yield "- *resume:1       → Resume session #1"
-    yield f"- *resume:{runs[0].id[-6:]}  → Resume by ID"
+    yield f"- *resume:{_example(runs)}  → Resume by ID"
     yield "- *new            → Start new session (ignore above)"
     yield ""
     yield RULE
 
 
-def recovery(run: Run, options: list[Option]) -> Iterator[str]:
-    """The choice, with what each way would lose."""
+def others(runs: list[Run], first: int) -> Iterator[str]:
+    """The table of sessions that cannot be resumed, with numbers that begin after those that can."""
+    if runs:
+        yield "Other sessions:"
+        yield ""
+        yield from _table(runs, first)
+
+
+def potentially(id: str, since: datetime) -> str:
+    """What is said of a session without a sign of life."""
+    return f"{id} is potentially interrupted: no sign of life since {stamp(since)}"
+
+
+def _example(runs: list[Run]) -> str:
+    """The end of the last session's id, where that means no other session and no row; else the whole id."""
+    ending = runs[-1].id.rpartition("-")[2]
+    is_clear = ending and not ending.isdecimal() and sum(run.id.endswith(ending) for run in runs) == 1
+    return ending if is_clear else runs[-1].id
+
+
+def _table(runs: list[Run], first: int) -> Iterator[str]:
+    yield _line("┌", "┬", "┐")
+    yield _row(HEADS)
+    yield _line("├", "┼", "┤")
+    for number, run in enumerate(runs, first):
+        step = f"{teamfiles.current_number(run)}/{len(teamwork.planned(run))}"
+        yield _row((str(number), run.id, run.title, step, teamfiles.word_of(run)))
+    yield _line("└", "┴", "┘")
+
+
+def recovery(run: Run, options: list[Option], silent: datetime | None = None) -> Iterator[str]:
+    """The choice, with what each way would lose; for a run that is active and `silent`, that it may go on elsewhere."""
     step = teamwork.current(run)
     yield from _head("SESSION RECOVERY")
     yield f"Session: {run.id}"
     yield f"Topic: {one_line(run.title, 120)}"
-    yield f"Interrupted: {teamfiles.stamp(interrupted_at(run))}"
+    yield f"Interrupted: {f'potentially, silent since {stamp(silent)}' if silent else stamp(interrupted_at(run))}"
     yield f"Last step: {teamfiles.current_number(run)} - {one_line(step.name, 60) if step else '-'}"
     if action := teamfiles.last_action(run):
         yield f"Last action: {one_line(action, 120)}"
@@ -94,7 +121,7 @@ def _about(run: Run, option: Option) -> Iterator[str]:
     if option.type == CHECKPOINT:
         yield f"Checkpoint: {option.target}"
     elif option.type == LIVE:
-        yield f"Saved: {teamfiles.stamp(run.updated)}"
+        yield f"Saved: {stamp(run.updated)}"
     yield f"Data loss: {loss(option)}"
     if option.type == CHECKPOINT and option.actions is not None:
         yield "Safe and reliable"

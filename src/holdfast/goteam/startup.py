@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from holdfast import choosing
-from holdfast.attending import attended_by_others, is_silent
+from datetime import datetime
+
+from holdfast import choosing, process
+from holdfast.attending import attended, attended_by_others, is_silent, last_heard
 from holdfast.catchup import catch_up
 from holdfast.goteam.teaming import team_runs
+from holdfast.goteam.teamwork import LAYOUT
 from holdfast.journal import Journal
 from holdfast.model import Run, Status
 from holdfast.workspace import Workspace
@@ -25,10 +28,44 @@ def find_resumable(workspace: Workspace) -> list[Run]:
 
 def list_resumable(workspace: Workspace) -> list[Run]:
     """The same, to be shown: from then on a number means a row of it."""
+    return _shown(workspace, find_resumable(workspace))
+
+
+def list_all(workspace: Workspace) -> tuple[list[Run], list[Run]]:
+    """All sessions of this worktree, to be shown: those that can be resumed, and then the others, the newest first."""
     found = find_resumable(workspace)
+    with workspace.reading() as journal:
+        known = {run.id for run in found}
+        others = [run for run in reversed(team_runs(journal, workspace.worktree)) if run.id not in known]
+    _shown(workspace, [*found, *others])
+    return found, others
+
+
+def _shown(workspace: Workspace, found: list[Run]) -> list[Run]:
     if found:
         choosing.remember(workspace, "run", [run.id for run in found])
     return found
+
+
+def find_silent(workspace: Workspace, runs: list[Run]) -> dict[str, datetime]:
+    """The runs that are potentially interrupted, and since when nothing was heard of each."""
+    return {run.id: since for run in runs if (since := silent_since(workspace, run))}
+
+
+def silent_since(workspace: Workspace, run: Run) -> datetime | None:
+    """Since when nothing was heard of an active Go Team run that no process here is known to work on.
+
+    None where that is less than `silent.after`. It may be interrupted, and may be not: its status is not changed.
+    """
+    if run.layout != LAYOUT or run.status is not Status.ACTIVE or run.updated is None:
+        return None
+    with workspace.reading() as journal:
+        sessions = attended(journal, run.id)
+    if any(session.process and process.judge(session.process).alive for session in sessions):
+        return None
+    heard = max([run.updated, *(last_heard(workspace, session) for session in sessions)])
+    waited = (workspace.clock.now() - heard).total_seconds()
+    return heard if waited > workspace.settings.number("silent.after") else None
 
 
 def is_resumable(workspace: Workspace, journal: Journal, run: Run) -> bool:

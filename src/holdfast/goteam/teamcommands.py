@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from holdfast.clock import shown
 from holdfast.goteam import screens
 from holdfast.goteam.pointing import find_kept
-from holdfast.goteam.startup import list_resumable
+from holdfast.goteam.startup import find_silent, list_all, silent_since
 from holdfast.goteam.teamfiles import last_action, progress, word_of
 from holdfast.goteam.teamwork import last_kept, plain_number, since_kept
 from holdfast.model import Run
@@ -25,8 +25,10 @@ from holdfast.workspace import Workspace
 Lines = Iterable[str]
 
 
-def resumable(workspace: Workspace, run: Run, order: Order) -> Lines:
-    return screens.resumable(list_resumable(workspace))
+def sessions(workspace: Workspace, run: Run, order: Order) -> Lines:
+    found, others = list_all(workspace)
+    yield from screens.resumable(found, find_silent(workspace, found))
+    yield from screens.others(others, len(found) + 1)
 
 
 def go_on(workspace: Workspace, run: Run, order: Order) -> Lines:
@@ -53,6 +55,8 @@ def current(workspace: Workspace) -> str | None:
 
 
 def begin(workspace: Workspace, run: Run, order: Order) -> Lines:
+    if not order.argument:
+        return ["What is the topic? `*new TOPIC` starts a new session; the one before it is paused"]
     begun = start(workspace, order.argument, layout="go-team").run
     with workspace.writing(for_session=False) as journal:
         go_over(workspace, journal, journal.get_run(begun.id))
@@ -64,6 +68,8 @@ def info(workspace: Workspace, run: Run, order: Order) -> Lines:
     yield f"Session: {run.id}"
     yield f"Topic: {one_line(run.title, 200)}"
     yield f"Status: {word_of(run)}" + (f" ({one_line(run.evidence, 160)})" if run.evidence else "")
+    if silent := silent_since(workspace, run):
+        yield screens.potentially(run.id, silent)
     yield f"Progress: {done['steps_completed']}/{done['total_steps']} ({done['percentage']}%)"
     yield f"Agent: {one_line(run.standing.agent or 'orchestrator', 60)}"
     if run.standing.is_waiting:
@@ -111,9 +117,9 @@ def export(workspace: Workspace, run: Run, order: Order) -> Lines:
     return [f"Exported {count(found.checkpoints, 'checkpoint')} to {found.path}", f"sha256 {found.sha256}"]
 
 
-# Those that ask for a run by their argument come with the run that is meant; `begin` only with a goal.
+# Those that ask for a run by their argument come with the run that is meant; `sessions` and `new` with any one.
 ACTIONS: dict[str, Callable[[Workspace, Run, Order], Lines]] = {
-    "sessions": resumable,
+    "sessions": sessions,
     "resume": go_on,
     "continue": go_on,
     "session-info": info,
@@ -122,4 +128,3 @@ ACTIONS: dict[str, Callable[[Workspace, Run, Order], Lines]] = {
     "cp-validate": validate,
     "cp-export": export,
 }
-OF_ARGUMENT = ("resume", "session-info")

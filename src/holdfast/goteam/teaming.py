@@ -166,7 +166,7 @@ def _write_run(shelf: Shelf, run: Run, around: Around) -> None:
     _write_points(shelf, directory, run)
     shelf.put(directory / MANIFEST, teamfiles.manifest(run))
     shelf.put(directory / ROLLBACKS, teamfiles.rollback_history(run))
-    if reason_of(run) is not None and run.status.is_open:
+    if (reason_of(run) is not None or run.status is Status.PAUSED) and run.status.is_open:
         bearings = take_bearings(shelf.workspace, run, PATIENCE)
         around = msgspec.structs.replace(around, uncommitted=bool(bearings.uncommitted))
         shelf.put(directory / RECOVERY, teamfiles.recovery(run, ways_of(shelf.workspace, run), around))

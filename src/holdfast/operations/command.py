@@ -16,11 +16,10 @@ from holdfast.catchup import catch_up
 from holdfast.clock import shown
 from holdfast.errors import HoldfastError, WrongUsage
 from holdfast.goteam import teamcommands
+from holdfast.goteam.meaning import find_run, find_team_run, get_meant
 from holdfast.goteam.pointing import get_point
-from holdfast.goteam.startup import find_resumable
-from holdfast.goteam.teamwork import LAYOUT
+from holdfast.goteam.screens import potentially
 from holdfast.intake import trouble_title
-from holdfast.journal import Journal, is_ledger
 from holdfast.model import Checkpoint, Run
 from holdfast.moving import go_over
 from holdfast.observer import Order
@@ -73,14 +72,6 @@ def command(workspace: Workspace, text: str) -> Commanded:
         return Commanded(observer.clipped("\n".join(act(found, order))), known=True)
 
 
-def find_team_run(workspace: Workspace, order: Order) -> Run | None:
-    """The Go Team run that a command is about, if it is about one and means something else there."""
-    if order.word not in teamcommands.ACTIONS or (order.word == "new" and not order.argument) or not workspace.exists:
-        return None
-    run = _run_of_team(workspace, order)
-    return run if run is not None and run.layout == LAYOUT else None
-
-
 def _of_team(workspace: Workspace, order: Order) -> Callable[[Workspace, Order], Lines] | None:
     """The action of a command in a Go Team run."""
     run = find_team_run(workspace, order)
@@ -88,20 +79,6 @@ def _of_team(workspace: Workspace, order: Order) -> Callable[[Workspace, Order],
         return None
     act = teamcommands.ACTIONS[order.word]
     return lambda found, typed: act(found, run, typed)
-
-
-def _run_of_team(workspace: Workspace, order: Order) -> Run | None:
-    """The run that a word is about; the table of those that can be resumed, and `*resume`, begin with its first."""
-    with workspace.reading() as journal:
-        try:
-            run = _meant(workspace, journal, order.argument if order.word in teamcommands.OF_ARGUMENT else "")
-        except HoldfastError:
-            run = None
-    is_first = order.word == "sessions" or (order.word == "resume" and not order.argument)
-    if not is_first or (run is not None and run.layout != LAYOUT):
-        return run
-    rows = find_resumable(workspace)
-    return rows[0] if rows else None if order.word == "sessions" else run
 
 
 def _sessions(workspace: Workspace, order: Order) -> Lines:
@@ -119,7 +96,7 @@ def _row(run: Run) -> str:
 
 def _resume(workspace: Workspace, order: Order) -> Lines:
     with workspace.reading() as journal:
-        run = _meant(workspace, journal, order.argument).id
+        run = get_meant(workspace, journal, order.argument).id
     left = teamcommands.current(workspace)
     moved = switch(workspace, run).moved_from
     with workspace.writing(for_session=False) as journal:
@@ -135,19 +112,6 @@ def _resume(workspace: Workspace, order: Order) -> Lines:
     ]
 
 
-def _meant(workspace: Workspace, journal: Journal, name: str) -> Run:
-    """A run by its id, the row of the list last shown, or an end of its id that only one has."""
-    if not name:
-        return choosing.get_run(workspace, journal, None)
-    is_row = name.isdecimal() and len(name) < 6 and 0 < int(name) <= len(choosing.listed(workspace, "run"))
-    if journal.find_run(name) or is_row or not name.isdecimal():
-        return choosing.find_by_name(workspace, journal, name)
-    ending = [id for id in journal.view.find_ids("run", name, ROWS) if id.endswith(name) and not is_ledger(id)]
-    if len(ending) > 1:
-        raise choosing.several(f'Several runs end with "{name}"', [journal.get_run(id) for id in ending])
-    return journal.get_run(ending[0]) if ending else choosing.find_by_name(workspace, journal, name)
-
-
 def _new(workspace: Workspace, order: Order) -> Lines:
     if not order.argument:
         return ["What is it about? `*new GOAL` begins another run; the one before it is put to rest"]
@@ -159,7 +123,7 @@ def _new(workspace: Workspace, order: Order) -> Lines:
 
 def _info(workspace: Workspace, order: Order) -> Lines:
     with workspace.reading() as journal:
-        run = _meant(workspace, journal, order.argument).id
+        run = get_meant(workspace, journal, order.argument).id
     return _standing(status(workspace, run=run))
 
 
@@ -172,6 +136,8 @@ def _standing(found: Status) -> Lines:
         yield "No run is open here" if not found.others else "Several runs are open here; `*resume:ID` chooses one"
     else:
         yield from _run(found.run)
+        if found.silent_since:
+            yield potentially(found.run.id, found.silent_since)
     for presence in found.present:
         yield f"Session {presence.session.id}: {presence.evidence}"
     for other in found.others:
@@ -213,7 +179,7 @@ def _abort(workspace: Workspace, order: Order) -> Lines:
 
 def _abandon(workspace: Workspace, order: Order) -> Lines:
     with workspace.reading() as journal:
-        meant = _meant(workspace, journal, order.argument).id
+        meant = get_meant(workspace, journal, order.argument).id
     run = settle.abandon(workspace, meant).run
     return [f"{run.id} is {run.status}: {one_line(run.title, 80)}"]
 
@@ -242,7 +208,7 @@ def _checkpoint(workspace: Workspace, name: str, *, left_too: bool = True) -> Ch
 
 
 def _cp_show(workspace: Workspace, order: Order) -> Lines:
-    run = _run_of_team(workspace, Order("checkpoints"))
+    run = find_run(workspace, Order("checkpoints"))
     if run is not None and (told := teamcommands.of_file(workspace, run, order)) is not None:
         yield from told
         return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from msgspec import Struct
 
 from holdfast import choosing, departed, intake, process
@@ -12,6 +14,7 @@ from holdfast.catchup import has_files
 from holdfast.clock import shown
 from holdfast.errors import Ambiguous, NotFound
 from holdfast.faber.clienthooks import find_hooks, told as told_of_hooks, ways_to_replace
+from holdfast.goteam.startup import silent_since
 from holdfast.journal import Journal
 from holdfast.leftovers import Leftover, find_leftovers
 from holdfast.model import Checkpoint, Restore, Run, Session
@@ -40,6 +43,7 @@ class Status(Struct):
     last_session: Session | None = None
     present: list[Presence] = []
     running: list[Leftover] = []  # processes that sessions which died have left running
+    silent_since: datetime | None = None  # of an active Go Team run: it is potentially interrupted
     others: list[Run] = []
     troubles: list[str] = []
     set_aside: list[str] = []
@@ -64,6 +68,7 @@ def status(workspace: Workspace, *, run: str | None = None) -> Status:
         _fill_in(workspace, journal, result, run)
         ledger = journal.ledger_of(workspace.worktree)
         result.checkpoint = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
+    result.silent_since = silent_since(workspace, result.run) if result.run else None
     result.unfinished = ledger.unfinished if ledger else None
     if told := departed.unfinished_purge(workspace.here):
         workspace.warn(told)
