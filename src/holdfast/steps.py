@@ -42,6 +42,12 @@ def is_through(run: Run) -> bool:
     return planned and all(step.status == COMPLETED for step in run.steps)
 
 
+def left_behind(run: Run, last: str) -> list[str]:
+    """The steps that are not completed, where this one is the last of the plan."""
+    planned = [step.name for step in run.steps if step.planned]
+    return [step.name for step in run.steps if step.status != COMPLETED] if planned[-1:] == [last] else []
+
+
 def told(run: Run) -> Iterator[str]:
     """How far a run has come, in a few lines; nothing where it has no steps."""
     if not run.steps:

@@ -150,6 +150,8 @@ def test_new_typed_into_a_client_takes_the_conversation_along(team: Team, client
     assert [given.text for given in run_of(team.project, before).prompts] == ["begin"]
     holdfast.status(team.project)
     assert (team.entry(before)["status"], team.entry(after)["status"]) == ("paused", "active")
+    resumable, _, others = typed(team, "first", "*sessions").partition("Other sessions:")
+    assert (before in resumable, after in resumable, after in others) == (True, False, True)
 
 
 def test_resume_of_another_run_takes_the_conversation_along(team: Team, client: Process) -> None:

@@ -190,3 +190,23 @@ def test_an_example_on_the_screen_is_an_id_that_can_be_typed(team: Team) -> None
     demonstration(team.root)
     text = holdfast.command(team.project, "*sessions").text
     assert f"- *resume:{DEMO}  → Resume by ID" in text
+
+
+def test_the_most_recent_session_is_the_one_that_was_worked_on_last(team: Team) -> None:
+    older, newer = team.begin("older").id, team.begin("newer").id
+    holdfast.pause(team.project, newer)
+    holdfast.resume(team.project, older)
+    holdfast.action(team.project, "Writing a.go")
+    holdfast.pause(team.project)
+    assert f"Resume most recent ({older})" in holdfast.command(team.project, "*sessions").text
+    assert f"Session: {older}" in holdfast.command(team.project, "*resume").text
+
+
+def test_the_last_step_names_those_that_keep_the_session_open(team: Team) -> None:
+    run = team.begin(steps=("one", "two", "three")).id
+    holdfast.start_step(team.project, "two")
+    assert holdfast.complete_step(team.project, "one").left == []
+    done = holdfast.complete_step(team.project, "three")
+    assert (done.completed, done.left) == (False, ["two"])
+    assert holdfast.complete_step(team.project, "two").completed
+    assert run_of(team.project, run).status is Status.COMPLETED

@@ -77,6 +77,11 @@ def _said(found: stepping.Stepped) -> Said:
     talk: list[Line] = [f"Step {one_line(found.step.name, 80)} of {found.run} {now} {found.step.status}{already}"]
     if found.checkpoint:
         talk.append(f"It is kept as {found.checkpoint}")
+    if found.left:
+        names = ", ".join(one_line(name, 60) for name in found.left[:5])
+        talk.append(
+            ("warn", f"{found.run} stays open, because these are not completed: {names}; `holdfast complete` ends it")
+        )
     if found.completed:
         talk.append(f"It was the last one: {found.run} is completed")
     return Said(found, [found.step.name], talk)

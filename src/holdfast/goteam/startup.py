@@ -15,15 +15,13 @@ from holdfast.workspace import Workspace
 
 
 def find_resumable(workspace: Workspace) -> list[Run]:
-    """The open runs of this worktree on which nobody is at work: interrupted ones first, then the newest."""
+    """The open runs of this worktree that no process works on: interrupted ones first, then the last worked on."""
     if not workspace.exists or workspace.is_off:
         return []
     catch_up(workspace)
     with workspace.reading() as journal:
-        runs = [
-            run for run in reversed(team_runs(journal, workspace.worktree)) if is_resumable(workspace, journal, run)
-        ]
-    return sorted(runs, key=lambda run: run.status is not Status.INTERRUPTED)
+        runs = [run for run in team_runs(journal, workspace.worktree) if is_resumable(workspace, journal, run)]
+    return sorted(_by_work(runs), key=lambda run: run.status is not Status.INTERRUPTED)
 
 
 def list_resumable(workspace: Workspace) -> list[Run]:
@@ -32,13 +30,18 @@ def list_resumable(workspace: Workspace) -> list[Run]:
 
 
 def list_all(workspace: Workspace) -> tuple[list[Run], list[Run]]:
-    """All sessions of this worktree, to be shown: those that can be resumed, and then the others, the newest first."""
+    """All sessions of this worktree, to be shown: those that can be resumed, and then the others."""
     found = find_resumable(workspace)
     with workspace.reading() as journal:
         known = {run.id for run in found}
-        others = [run for run in reversed(team_runs(journal, workspace.worktree)) if run.id not in known]
+        others = _by_work([run for run in team_runs(journal, workspace.worktree) if run.id not in known])
     _shown(workspace, [*found, *others])
     return found, others
+
+
+def _by_work(runs: list[Run]) -> list[Run]:
+    """The runs, the one that was worked on last first."""
+    return sorted(runs, key=lambda run: (run.updated is not None, run.updated, run.created), reverse=True)
 
 
 def _shown(workspace: Workspace, found: list[Run]) -> list[Run]:
@@ -69,6 +72,10 @@ def silent_since(workspace: Workspace, run: Run) -> datetime | None:
 
 
 def is_resumable(workspace: Workspace, journal: Journal, run: Run) -> bool:
-    """Whether a run is open and no other living process has it; one that is silent elsewhere does not count."""
-    others = attended_by_others(workspace, journal, run.id)
-    return run.status.is_open and all(is_silent(workspace, session) for session in others)
+    """Whether a run is open and no living process works on it; one that is silent elsewhere does not count.
+
+    The caller's own client may be on it, unless it is at work there: it waits for the choice how to go on.
+    """
+    is_active = run.status is Status.ACTIVE
+    found = attended(journal, run.id) if is_active else attended_by_others(workspace, journal, run.id)
+    return run.status.is_open and all(is_silent(workspace, session) for session in found)

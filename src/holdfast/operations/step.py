@@ -25,6 +25,7 @@ class Stepped(Struct):
     step: Step
     changed: bool
     completed: bool = False  # whether the run is completed by it
+    left: list[str] = []  # steps that keep the run open though the last one of its plan is completed
     checkpoint: str | None = None  # the one that keeps it, in a Go Team run
 
 
@@ -69,6 +70,8 @@ def complete_step(workspace: Workspace, name: str, *, run: str | None = None, ne
     with workspace.writing() as journal:
         if result.changed and meant.completes and steps.is_through(journal.get_run(found.id)):
             result.completed = settle(journal, journal.get_run(found.id), Move.COMPLETE, "all steps are completed")
+        elif meant.completes:
+            result.left = steps.left_behind(journal.get_run(found.id), meant.step)
     return result
 
 
