@@ -277,7 +277,7 @@ PLACES = [
     ("a conversation of another project", "operations/export.py",
      "if head is None or importing.worktree_of(workspace, head.directory, is_named=False) is None:", "if False:",
      of("operations/test_export", "transcript_of_another_project_stays_at_home")),
-    ("a module of the project in our name", "cli/go.py", '"-I", "-m"', '"-m"',
+    ("a module of the project in our name", "cli/command.py", '"-I", "-m"', '"-m"',
      of("surfaces/test_go_team_screens", "a_start_that_goes_on_with_an_earlier_one_runs_no_module_of_the_project")),
     ("a common directory", "spool.py", 'is_whole and directory.startswith(common + "/worktrees/")', "is_whole",
      of("hostile/test_git_directory", "what_leads_from_a_git_directory_to_another_changes_nothing_there")),
