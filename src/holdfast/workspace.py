@@ -19,6 +19,7 @@ from holdfast.errors import HoldfastError, NotFound, Refused
 from holdfast.holding import Held
 from holdfast.inside import real_path
 from holdfast.journal import Journal
+from holdfast.redaction.ruleset import RULES, RULES_FILE
 from holdfast.stores.protocol import Store
 from holdfast.text import one_line, path_text
 
@@ -244,6 +245,8 @@ class Workspace:
             files.write(here / "trouble", b" " * TROUBLE_SIZE)
         if self.place.name == ".holdfast":
             files.write(here / ".gitignore", b"*\n")
+        if not (here / "journal.db").exists():  # all that it will hold is looked at with the present rules
+            files.write(here / RULES_FILE, f"{RULES}\n".encode())
         id = ids.make("store")  # a new one for a copy too, or it would take the claim of what it was copied from
         projects.claim(self._claims, id, self.place, self.root, here)
         files.write(here / "id", f"{id}\n".encode())

@@ -325,7 +325,7 @@ def test_a_text_that_is_wide_as_well_as_long_is_not_looked_at_and_not_kept() -> 
     finally:
         tracemalloc.stop()
     assert clean == {
-        "token": "[redacted assignment]",
+        "token": "[redacted token]",
         "text": "[9,000,042 characters, too many to look for secrets in]",
     }
 

@@ -15,12 +15,13 @@ from holdfast.workspace import Workspace
 
 @verb("holdfast scan src")
 @click.argument("target", metavar="[RUN|PATH]", required=False)
-def scan(workspace: Workspace, target: str | None) -> Said:
+@click.option("--code", is_flag=True, help="Look at the code in checkpoints, too.")
+def scan(workspace: Workspace, target: str | None, code: bool) -> Said:
     """What is hidden in the journal, and secrets that an older version stored; or what of a file would be hidden.
 
     Nothing of a secret is printed but its kind, its place and its length.
     """
-    found = scanning.scan(workspace, target)
+    found = scanning.scan(workspace, target, code=code)
     data: list[Line] = [
         f"{one_line(secret.where, 300)}: {secret.kind}, {count(secret.length, 'character')}" for secret in found.secrets
     ]
@@ -31,6 +32,10 @@ def _talk(found: Scanned, *, of_files: bool) -> list[Line]:
     looked = count(found.files, "file") if of_files else count(found.events, "event")
     number = len(found.secrets) + found.more
     talk: list[Line] = [f"Looked at {looked}"]
+    if found.code is not None:
+        talk.append(f"Looked at {count(found.code, 'file')} in {count(found.checkpoints, 'checkpoint')}")
+    elif found.checkpoints:
+        talk.append("The code in checkpoints was not looked at: `holdfast scan --code` does")
     if found.skipped:
         talk.append(f"{count(found.skipped, 'file')} skipped: no text, too large, or not to be read")
     if found.hidden:
@@ -40,6 +45,12 @@ def _talk(found: Scanned, *, of_files: bool) -> list[Line]:
         talk.append(f"{count(found.more, 'secret')} more, not listed")
     if not number:
         return [*talk, "Nothing that looks like a secret stands there as it is"]
+    in_code = sum(secret.where.startswith("checkpoint ") for secret in found.secrets)
+    if in_code:
+        talk.append(("warn", f"{count(in_code, 'secret')} in the code of checkpoints, which is kept as it is"))
+        number -= in_code
+    if not number:
+        return talk
     if found.files:
         return [*talk, ("warn", f"{count(number, 'secret')} would be hidden")]
     run = next((secret.run for secret in found.secrets if secret.run), "RUN")

@@ -14,6 +14,7 @@ from msgspec import Struct
 from holdfast import __version__, config, files, hooking, intake, process, spool
 from holdfast.care.filling import cap_of, look_at_room, warning_of
 from holdfast.care.originals import told_of_originals
+from holdfast.care.rescan import told_of_scan
 from holdfast.claude import client, hookfile, installing, plugged
 from holdfast.claude.client import Level
 from holdfast.clock import shown
@@ -275,7 +276,9 @@ def _commands(workspace: Workspace) -> Iterator[Check]:
 
 
 def _patterns(workspace: Workspace) -> Iterator[Check]:
-    """Patterns of the user's that cannot be used: what they should hide is not hidden."""
+    """Patterns of the user's that cannot be used, and a journal that was written with fewer patterns of our own."""
+    if told := told_of_scan(workspace):
+        yield Check("secrets", WARNING, told, ["`holdfast scan`"])
     for key in config.PATTERNS:
         for source in listed(str(workspace.settings.values[key].value)):
             if why := check_pattern(source):

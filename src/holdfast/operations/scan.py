@@ -11,13 +11,17 @@ from pathlib import Path
 from msgspec import Struct
 
 from holdfast import choosing, files
+from holdfast.care.rescan import remember_scan
+from holdfast.checkpointing import shadow_of
 from holdfast.errors import HoldfastError
+from holdfast.model import Checkpoint
 from holdfast.redaction.linear import compiled
 from holdfast.redaction.patterns import MARKS
 from holdfast.redaction.unredact import texts
 from holdfast.text import path_text
 from holdfast.verbs import verb
 from holdfast.workspace import Workspace
+from holdfast.worktree.shadow import Shadow
 
 MOST = 1_000  # secrets that are named
 MOST_FILES = 100_000
@@ -41,15 +45,28 @@ class Scanned(Struct):
     hidden: dict[str, int]  # marks in the journal that stand for secrets: kind -> how many
     secrets: list[Secret]  # that stand there as they are
     more: int  # secrets beyond those that are listed
+    checkpoints: int = 0  # that hold code
+    code: int | None = None  # different files in them that were looked at; None where none was
 
 
 @verb
-def scan(workspace: Workspace, target: str | None = None) -> Scanned:
-    """What is hidden in a run or in the whole journal, and what is not; or what of a file or directory would be."""
+def scan(workspace: Workspace, target: str | None = None, *, code: bool = False) -> Scanned:
+    """What is hidden in a run or in the whole journal, and what is not; or what of a file or directory would be.
+
+    With `code`, also what the files in checkpoints hold.
+    """
     run = _find_run(workspace, target)
     if target is not None and run is None:
         return _scan_files(workspace, Path(target))
-    return _scan_events(workspace, run)
+    result = _scan_events(workspace, run)
+    with workspace.reading() as journal:
+        checkpoints = list(journal.list_checkpoints(run=run))
+    result.checkpoints = len(checkpoints)
+    if code:
+        _scan_code(workspace, checkpoints, result)
+    if run is None:
+        remember_scan(workspace)
+    return result
 
 
 def _find_run(workspace: Workspace, target: str | None) -> str | None:
@@ -116,6 +133,40 @@ def _scan_files(workspace: Workspace, path: Path) -> Scanned:
         if number % 100 == 0:
             workspace.progress("looking at files", number, 0)
     return result
+
+
+def _scan_code(workspace: Workspace, checkpoints: list[Checkpoint], result: Scanned) -> None:
+    """Every different file of the checkpoints, once: most of them are the same in many."""
+    seen = set[str]()
+    result.code = 0
+    with shadow_of(workspace) as shadow:
+        for number, checkpoint in enumerate(checkpoints, 1):
+            for blob, path in _blobs(shadow, checkpoint.tree):
+                if blob not in seen:
+                    seen.add(blob)
+                    _scan_blob(workspace, shadow.reader.read(blob), f"checkpoint {checkpoint.id}, {path}", result)
+            workspace.progress("looking at checkpoints", number, len(checkpoints))
+
+
+def _scan_blob(workspace: Workspace, data: bytes | None, where: str, result: Scanned) -> None:
+    if data is None or len(data) > LARGEST or b"\0" in data[:BINARY]:
+        result.skipped += 1
+        return
+    result.code = (result.code or 0) + 1
+    found = workspace.redactor.find(data.decode("utf-8", "replace"))
+    _add(result, (Secret(one.kind, f"{where}:{one.line}", one.length) for one in found))
+
+
+def _blobs(shadow: Shadow, tree: str) -> Iterator[tuple[str, str]]:
+    """The files of a tree, each with its path; none where the tree is lost."""
+    try:
+        listed = shadow.git.run("ls-tree", "-r", "-z", "--full-tree", tree)
+    except HoldfastError:
+        return
+    for line in listed.split(b"\0"):
+        about, _, path = line.partition(b"\t")
+        if b" blob " in about:
+            yield about.split()[2].decode(), path_text(os.fsdecode(path))
 
 
 def _files(path: Path) -> Iterator[Path]:

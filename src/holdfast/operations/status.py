@@ -10,6 +10,7 @@ from holdfast import choosing, departed, intake, process
 from holdfast.attending import is_silent, last_heard
 from holdfast.care.filling import cap_of, look_at_room, warning_of
 from holdfast.care.originals import told_of_originals
+from holdfast.care.rescan import told_of_scan
 from holdfast.catchup import has_files
 from holdfast.clock import shown
 from holdfast.errors import Ambiguous, NotFound
@@ -78,6 +79,8 @@ def status(workspace: Workspace, *, run: str | None = None) -> Status:
         workspace.warn(warning)
         if told := told_of_originals(workspace):
             workspace.warn(told)
+    if not workspace.is_preview and (told := told_of_scan(workspace)):
+        workspace.warn(told)
     warn_if_silent(workspace)
     if has_files(workspace) and not workspace.is_preview:
         found = find_hooks(workspace.root, workspace.environ, workspace.user_directory("state"))

@@ -8,7 +8,9 @@ from collections import Counter
 from holdfast.redaction.secretive import is_secretive
 
 SHORTEST = 8  # characters of a text that can be a secret
+SHORTEST_CHANCE, LONG_PART = 14, 10  # of a value that chance has made, and of a part of it
 DIGITS = b"0123456789"
+HEX = b"0123456789abcdefABCDEF"
 LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 WORDLY = b"-_."
 SEPARATED = bytes(byte if byte in LETTERS + DIGITS else 32 for byte in range(256))
@@ -16,7 +18,8 @@ NUMERIC = DIGITS + b"_.,/~kM%"  # how people and programs write how many tokens 
 TYPES = (b"int", b"uint", b"bigint", b"biguint", b"float", b"complex", b"bytes")  # with their bits behind them
 MOST_BITS = 3  # digits of them
 LONGEST_ENDING = 5  # of the name of a file
-CLOSED = {b"<": b">", b"{": b"}", b"[": b"]", b"%": b"%", b"(": b")"}  # around what is yet to be filled in
+CLOSED = {b"@": b"@", b"<": b">", b"{": b"}", b"[": b"]", b"%": b"%", b"(": b")"}  # around what is yet to be filled in
+TO_FILL_IN = (b"your", b"my_", b"my-", b"insert", b"replace", b"enter")  # with what a value begins that is none yet
 FORMATS = (b"%s", b"%d", b"%v", b"%(", b"%{", b"#{")
 AFTER_NAMES = b"/.:$[-=+|?("  # what follows a variable in a path, a template or code
 PLACEHOLDERS: tuple[bytes, ...] = (
@@ -29,6 +32,7 @@ PLACEHOLDERS: tuple[bytes, ...] = (
     b"xxxxxxxx",
     b"...",
 )
+PLACEHOLDERS += (b"string", b"changeme", b"change_me", b"change-me", b"changeit", b"!vault", b"unchanged", b"none")
 PLACEHOLDERS += (b"include", b"same-origin")  # which credentials a browser sends along
 
 
@@ -40,7 +44,15 @@ def is_filled_in(value: bytes) -> bool:
     """Whether it is yet to be: it stands in brackets, is a format, or one sign over and over. `<Abc123!` is none."""
     closing = CLOSED.get(value[:1], b"")
     is_closed = bool(closing) and len(value) > 1 and value.endswith(closing)
-    return is_closed or value.startswith(FORMATS) or not value.strip(b"*") or not value.strip(b"x")
+    is_colour = value[:1] == b"#" and len(value) in (4, 7, 9) and not value[1:].translate(None, HEX)
+    is_same = is_colour or not value.strip(b"*") or not value.strip(b"x") or not value.strip(b".")
+    return is_closed or is_same or value.startswith(FORMATS) or _is_asked_for(value)
+
+
+def _is_asked_for(value: bytes) -> bool:
+    """Whether it is `your_api_key_here`: words, and no digit."""
+    is_worded = value[:8].lower().startswith(TO_FILL_IN) or value[-4:].lower() == b"here"
+    return is_worded and not value.translate(None, WORDLY).strip(LETTERS)
 
 
 def is_named(value: bytes) -> bool:
@@ -118,6 +130,24 @@ def _is_variable(value: bytes) -> bool:
     rest = value[1:].lstrip(LETTERS + DIGITS + b"_")
     is_name = value[1:2].isalpha() or value[1:2] == b"_"
     return value[:1] == b"$" and (value[1:2] in (b"{", b"(", b"[") or (is_name and rest[:1] in AFTER_NAMES))
+
+
+def is_chancy(value: bytes) -> bool:
+    """Whether chance has made a value that a key would have, whatever its alphabet."""
+    word = value.removeprefix(b"base64:")
+    if len(word) < SHORTEST_CHANCE or b" " in word or b"://" in word or is_harmless(word):
+        return False
+    has_both = any(byte in DIGITS for byte in word) and any(byte in LETTERS for byte in word)
+    parts = word.translate(SEPARATED).split()
+    is_hex = not word.translate(None, HEX + b"-:")
+    is_signed = bool(word.translate(None, LETTERS + DIGITS + WORDLY + b":/@=+"))
+    is_turned = any(len(part) >= LONG_PART and is_turning(part) for part in parts)
+    return has_both and (is_hex or is_signed or is_turned or is_random(word))
+
+
+def is_turning(word: bytes) -> bool:
+    """Whether letters and digits take turns in a word more than once: a name has its digits in one place."""
+    return bool(word.lstrip(LETTERS).lstrip(DIGITS).lstrip(LETTERS).lstrip(DIGITS))
 
 
 def is_random(value: bytes) -> bool:

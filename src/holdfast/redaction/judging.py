@@ -7,28 +7,97 @@ import re
 
 from holdfast.redaction import harmless
 from holdfast.redaction.extent import OPENING, is_last, is_name, is_torn, reach
-from holdfast.redaction.harmless import DIGITS, LETTERS, SHORTEST, WORDLY, is_code, is_filled_in, is_harmless, is_named
+from holdfast.redaction.harmless import (
+    DIGITS,
+    LETTERS,
+    SEPARATED,
+    SHORTEST,
+    WORDLY,
+    is_chancy,
+    is_code,
+    is_filled_in,
+    is_harmless,
+    is_named,
+    is_turning,
+)
 from holdfast.redaction.linear import Match
-from holdfast.redaction.secretive import is_for
+from holdfast.redaction.secretive import is_for, is_keyed, matches
 
 SIGNS = b",;&<>(){}[]$"
 QUOTED = re.compile(rb"[\"'\n]")
 PARSED = re.compile(rb"[Tt]oken[ \t]*:[ \t]*[\"']")  # of a language: a word of it stands behind
+MAIL = re.compile(rb"[^@\s]+@[^@\s]+\.[a-zA-Z]{2,}")
+CALLED = re.compile(rb"[A-Za-z_][(\[]|\$\{|\{\{|%[sdv(]")
+VALUE = re.compile(rb"\s*(?:[nN]?'([^'\n]*)'|[nN]?\"([^\"\n]*)\"|[^,'\"]*)\s*(?:,|$)")
+COLUMN = r"(?i)(?:pass(?:word|wd|wort|phrase|_?hash)?|pwd|secret|token|api_?key)\z"
+MOST_PLAIN = 4  # letters of a value that is no secret
 LONGEST_WORD = 12  # bytes of one
 LONGEST_LINE = 1000  # bytes in which a quote is looked for
 LONGEST_PHRASE = 100
+PROSE = frozenset((b"the", b"of", b"your", b"is", b"must", b"to", b"for", b"and"))  # words of a sentence
 MOST_WORDS = 3  # of a secret with blanks: more are a sentence
-
-
-def has_digit(text: bytes, match: Match) -> bool:
-    start, end = match.span(1)
-    return not text.startswith(b"sk-", start) or any(byte in DIGITS for byte in text[start:end])
 
 
 def is_password(text: bytes, match: Match) -> bool:
     start, end = match.span(1)
     value = text[start:end]
     return value not in harmless.PLACEHOLDERS and not is_filled_in(value) and not is_named(value)
+
+
+def is_given(text: bytes, match: Match) -> bool:
+    """Whether what stands behind an option is a password, and no variable that has it."""
+    start, end = match.span(1)
+    value = text[start:end]
+    return not is_filled_in(value) and not is_named(value) and not harmless.is_elsewhere(value)
+
+
+def is_chosen(text: bytes, match: Match) -> bool:
+    """Whether somebody chose a text as a password: letters among digits or signs, and no address, path or call."""
+    start, end = match.span(1)
+    value = text[start:end]
+    if len(value) > LONGEST_PHRASE:
+        return False
+    has_letter, has_digit = (any(byte in kind for byte in value) for kind in (LETTERS, DIGITS))
+    has_sign = bool(value.translate(None, LETTERS + DIGITS + WORDLY + b"/:@"))
+    if not has_letter or not (has_digit or has_sign) or is_harmless(value) or is_named(value):
+        return False
+    is_other = b"://" in value or MAIL.fullmatch(value) or CALLED.search(value) or is_code(value)
+    return not is_other and (has_sign or not is_plain_name(value))
+
+
+def is_plain_name(value: bytes) -> bool:
+    """Whether words with a number behind one of them name something: `shadow_map_2`, `v1`, `utf8`."""
+    parts = value.translate(SEPARATED).split()
+    if len(parts) == 1 and value.isalnum():
+        return len(value) < SHORTEST and not is_turning(value) and value.lower() == value
+    return not any(is_turning(part) for part in parts) and all(is_name(part) or part.isdigit() for part in parts)
+
+
+def is_odd_choice(text: bytes, match: Match) -> bool:
+    """The same where the context says less: letters and digits take turns, or there are signs, too."""
+    value = text[slice(*match.span(1))]
+    has_sign = bool(value.translate(None, LETTERS + DIGITS + WORDLY + b"/:@,;"))
+    kinds = sum(any(byte in kind for byte in value) for kind in (LETTERS[:26], LETTERS[26:], DIGITS))
+    has_digit = any(byte in DIGITS for byte in value)
+    return has_digit and is_chosen(text, match) and (is_turning(value) or (has_sign and kinds > 1) or kinds > 2)
+
+
+def is_key(text: bytes, match: Match) -> bool:
+    """Whether chance has made the value of a name in capitals that is no public key's."""
+    name, value = (text[slice(*match.span(group))] for group in (1, 2))
+    return is_keyed(name.decode()) and is_chancy(value)
+
+
+def find_inserted(text: bytes, match: Match) -> tuple[int, int]:
+    """Where the value of a secretive column stands in a row of SQL; (0, 0) where it is none."""
+    columns = text[slice(*match.span(1))].split(b",")
+    values = list(VALUE.finditer(text, *match.span(2)))
+    for column, value in zip(columns, values, strict=False):
+        name = column.strip(b' \t\n`"[]').decode("utf-8", "replace")
+        start, end = value.span(1)
+        if matches(COLUMN, name) and end - start > MOST_PLAIN and not is_harmless(text[start:end]):
+            return start, end
+    return 0, 0
 
 
 def is_typed(text: bytes, match: Match) -> bool:
@@ -84,6 +153,8 @@ def is_assigned(text: bytes, match: Match) -> bool:
     if is_harmless(value):
         return False
     name = text[begin:start]
+    if text[begin - 1 : begin] == b":" and text.rfind(b"arn:", max(0, begin - LONGEST_PHRASE), begin) >= 0:
+        return False
     if name[-1:] in (b'"', b"'"):
         is_parsed = value.isalpha() and len(value) < LONGEST_WORD and PARSED.fullmatch(name) is not None
         return not is_parsed and after not in (b"(", b"[", b"{") and not is_enclosed(text, start)
@@ -127,9 +198,9 @@ def is_phrase(text: bytes, match: Match) -> bool:
     name, value = (text[slice(*match.span(group))] for group in (1, 2))
     if len(value) > LONGEST_PHRASE or is_harmless(value) or value.isalpha():
         return False
-    if name.lower().endswith((b"password", b"passwd", b"passphrase", b"secret")):
-        return True
     words = value.split()
+    if name.lower().endswith((b"password", b"passwd", b"passphrase", b"secret")):
+        return PROSE.isdisjoint(value.lower().split())
     return len(words) <= MOST_WORDS and any(is_odd(word) for word in words)
 
 

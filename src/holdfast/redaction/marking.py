@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.redaction.patterns import Found
 
+BESIDE = 3  # lines before and behind a mark in which it may have made a border
+
 
 def mark(kind: str) -> str:
     return f"[redacted {kind}]"
@@ -24,12 +26,36 @@ def merged(found: list[Found]) -> list[Found]:
     return result
 
 
-def with_marks(data: bytes, found: list[Found]) -> bytes:
-    pieces, at = [], 0
+def with_marks(data: bytes, found: list[Found]) -> tuple[bytes, list[tuple[int, int]]]:
+    """The text with marks in place of what was found, and where they stand in it."""
+    pieces, at, size, places = [], 0, 0, []
     for start, end, kind in found:
-        pieces += [data[at:start], mark(kind).encode()]
+        marked = mark(kind).encode()
+        size += start - at
+        places.append((size, size + len(marked)))
+        pieces += [data[at:start], marked]
+        size += len(marked)
         at = end
-    return b"".join((*pieces, data[at:]))
+    return b"".join((*pieces, data[at:])), places
+
+
+def around(data: bytes, places: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The lines in which these places are, with some before and behind; what is close together is one."""
+    start = end = -1
+    for first, last in places:
+        begin, stop = first, last
+        for _ in range(BESIDE):
+            begin = data.rfind(b"\n", 0, max(begin, 0))
+            stop = data.find(b"\n", stop + 1) if stop >= 0 else stop
+        begin, stop = begin + 1, stop if stop >= 0 else len(data)
+        if end >= begin:
+            end = max(end, stop)
+            continue
+        if end >= 0:
+            yield start, end
+        start, end = begin, stop
+    if end >= 0:
+        yield start, end
 
 
 def words_with_marks(words: Sequence[bytes], found: list[Found]) -> Iterator[bytes]:
@@ -38,7 +64,7 @@ def words_with_marks(words: Sequence[bytes], found: list[Found]) -> Iterator[byt
     for word in words:
         end = at + len(word)
         inside = [one for one in found if one.start < end and one.end > at]
-        yield with_marks(word, [Found(max(one.start - at, 0), min(one.end, end) - at, one.kind) for one in inside])
+        yield with_marks(word, [Found(max(one.start - at, 0), min(one.end, end) - at, one.kind) for one in inside])[0]
         at = end + 1
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from holdfast.redaction.harmless import SHORTEST, WORDLY, is_elsewhere, is_harmless, is_number
-from holdfast.redaction.secretive import is_header, is_secretive, matches
+from holdfast.redaction.harmless import SHORTEST, WORDLY, is_chancy, is_elsewhere, is_harmless, is_number
+from holdfast.redaction.secretive import is_header, is_keyed, is_secretive, matches
 
 NAMING = ("name", "Name", "key", "Key")  # members that give their neighbour `value` a name
 ABOUT = ("id", "name", "type", "kind", "version", "user", "username", "email", "description", "created", "updated")
@@ -79,8 +79,10 @@ def _is_prose(text: str, is_sent: bool) -> bool:
 
 def is_told(name: str, value: str) -> bool:
     """Whether a text is secret by its name, and not told that it is hidden, or where it lies."""
-    if len(value) < SHORTEST or not is_secretive(name) or "[redacted " in value:
+    if len(value) < SHORTEST or "[redacted " in value:
         return False
+    if not is_secretive(name):
+        return is_keyed(name) and is_chancy(value[:ENOUGH].encode("utf-8", "replace"))
     data = value[:ENOUGH].encode("utf-8", "replace")
     if name[-6:].lower() == "cookie":  # a package is called so, too, and has a version
         return b"=" in data and data.partition(b"=")[0].translate(None, WORDLY).isalnum()

@@ -10,7 +10,7 @@ import msgspec
 from holdfast.density import is_dense
 from holdfast.redaction.harmless import SHORTEST
 from holdfast.redaction.members import is_command, is_told, items_of, members_of
-from holdfast.redaction.secretive import is_secretive
+from holdfast.redaction.secretive import is_keyed, is_secretive
 
 DEEPEST = 4  # texts inside texts
 NESTED = 100  # lists and objects in each other; a text that holds more is no JSON that anybody wrote
@@ -34,7 +34,7 @@ def gather(value: Any, texts: list[str]) -> bool:
                 if name not in harmless:
                     if is_told(name, value):
                         return True
-                    if not is_secretive(name):
+                    if not is_secretive(name) and not is_keyed(name):
                         harmless.add(name)
                 if depth and value[0] in BEGINNINGS and (found := value_in(value)) is not None:
                     inner.append(("", found))

@@ -17,17 +17,17 @@ from typing import Any
 
 import msgspec
 
+from holdfast.redaction import sieve
 from holdfast.redaction.encoded import BASE64, FULL, LINES, PERCENT, from_base64, from_percent, wrapped
 from holdfast.redaction.harmless import SHORTEST
 from holdfast.redaction.known import forms
 from holdfast.redaction.linear import Regex, compiled
-from holdfast.redaction.marking import located, mark, merged, with_marks, words_with_marks
+from holdfast.redaction.marking import around, located, mark, merged, with_marks, words_with_marks
 from holdfast.redaction.members import is_command, is_told, items_of, members_of
 from holdfast.redaction.nesting import DEEPEST, gather, value_in
-from holdfast.redaction.patterns import KEY, KEY_ENDS, KEY_LINE, MARKS, Found, patterns
-from holdfast.redaction.secretive import is_header
+from holdfast.redaction.patterns import KEY, KEY_ENDS, KEY_LINE, MARKS, Found
+from holdfast.redaction.secretive import kind_of
 from holdfast.redaction.showing import shown
-from holdfast.redaction.sieve import is_suspect
 
 BUDGET = 64 << 20  # characters of one value; what comes after them is not looked at, and therefore not kept
 LARGEST = 32 << 20  # bytes of memory of one text, which are four for each of its characters if one is an emoji
@@ -36,7 +36,6 @@ REMEMBERED = 4 << 20  # characters of texts that need not be looked at again
 SHORT, ROOM = 200, 1 << 18  # bytes of a form that is part of one pattern, and of all of them together
 LONGEST_LINE = 1000  # characters of a private key's line
 ROUNDS = 8  # until nothing more is found; a second round finds something only where a mark made a border
-OF_LINES = ("header", "assignment")  # kinds of what a command line is given in words of their own
 PASSED = "surrogatepass"
 BETWEEN_TEXTS = "\n\0\n"  # a line and a word end and begin here, as they do with a text; nothing goes on over it
 
@@ -58,11 +57,11 @@ class Redactor:
         self._known, self._long = _literals(known)
         self._own = [compiled(source) for source in own]
         self._allow = [compiled(source) for source in allow]
-        self._any = [*([self._known] if self._known else []), *self._own]
         self._encoded = compiled(BASE64)
         self._left = 0
         self._passed: set[str] = set()  # texts without a secret: a call's are looked at again as those of its event
         self._room = REMEMBERED
+        self._seen: tuple[tuple[int, int], list[Found]] = ((0, 0), [])  # the last text that held a secret, and where
         self._noted: list[tuple[str, str]] | None = None  # of which kind, and what it was, for who asks where it stood
 
     @functools.cached_property
@@ -88,7 +87,9 @@ class Redactor:
         if self.is_clean([value]):
             return value, counts
         self._left = BUDGET
-        return self._value(value, counts, DEEPEST), counts
+        clean = self._value(value, counts, DEEPEST)
+        self._seen = ((0, 0), [])
+        return clean, counts
 
     def is_clean(self, values: Iterable[Any]) -> bool:
         """Whether there is nothing to hide in any of them. To look at many together takes a fraction of the time."""
@@ -134,7 +135,7 @@ class Redactor:
 
     def _findings(self, text: str) -> list[Finding]:
         data = text.encode("utf-8", PASSED)
-        found = self._spans(data) + self._encoded_spans(data, DEEPEST) if self._may_hold(data) else []
+        found = self._spans(data) + self._encoded_spans(data, DEEPEST)
         if value_in(text) is not None:
             self._noted = []
             self.clean(text)
@@ -147,14 +148,7 @@ class Redactor:
         return findings
 
     def _may_hold(self, data: bytes) -> bool:
-        return self._is_suspect(data) or bool(self._encoded_spans(data, DEEPEST))
-
-    def _is_suspect(self, data: bytes) -> bool:
-        return (
-            is_suspect(data)
-            or any(regex.search(data) for regex in self._any)
-            or any(form in data for form in self._long)
-        )
+        return bool(self._spans(data) or self._encoded_spans(data, DEEPEST))
 
     def _value(self, value: Any, counts: Counts, depth: int, name: str = "") -> Any:
         if isinstance(value, str):
@@ -172,7 +166,7 @@ class Redactor:
         """The words of a command line without what only the line as a whole shows to be a secret."""
         line = [word.encode("utf-8", PASSED) for word in words]
         joined = b" ".join(line)
-        found = [one for one in merged(self._spans(joined)) if one.kind in OF_LINES]
+        found = merged(self._spans(joined))
         for start, end, kind in found:
             counts[kind] += 1
             self._note(kind, joined[start:end].decode("utf-8", PASSED))
@@ -192,7 +186,7 @@ class Redactor:
     def _named_text(self, name: str, text: str, counts: Counts, depth: int) -> str:
         if not is_told(name, text) or (self._allow and self._is_allowed(text.encode("utf-8", PASSED))):
             return self._text(text, counts, depth)
-        kind = "header" if is_header(name) else "assignment"
+        kind = kind_of(name.encode("utf-8", "replace"))
         counts[kind] += 1
         self._note(kind, text)
         return mark(kind)
@@ -222,31 +216,39 @@ class Redactor:
 
                 text = json.dumps(clean, ensure_ascii=False)
         whole = data = text.encode("utf-8", PASSED)
-        for _ in range(ROUNDS):
-            found = merged(self._spans(data)) or merged(self._encoded_spans(data, depth))
-            if not found:
-                break
-            for start, end, kind in found:
-                counts[kind] += 1
-                self._note(kind, data[start:end].decode("utf-8", PASSED))
-            data = with_marks(data, found)
+        for look in (self._spans, functools.partial(self._encoded_spans, depth=depth)):
+            found = merged(look(data))
+            for _ in range(ROUNDS):
+                if not found:
+                    break
+                for start, end, kind in found:
+                    counts[kind] += 1
+                    self._note(kind, data[start:end].decode("utf-8", PASSED))
+                data, places = with_marks(data, found)
+                found = merged([one for place in around(data, places) for one in self._near(data, place, depth)])
         return text if data is whole else data.decode("utf-8", PASSED)
+
+    def _near(self, data: bytes, place: tuple[int, int], depth: int) -> Iterator[Found]:
+        """What is found in the lines around a mark: only there it may have made a border."""
+        start, end = place
+        lines = data[start:end]
+        for one in self._spans(lines) or self._encoded_spans(lines, depth):
+            yield Found(one.start + start, one.end + start, one.kind)
 
     def _spans(self, data: bytes) -> list[Found]:
         """Where something that is no mark, and is not allowed, is a secret."""
-        if not self._is_suspect(data):
-            return []
-        found = []
-        for pattern, regex in patterns():
-            for match in regex.finditer(data):
-                if pattern.is_one(data, match):
-                    found.append(pattern.find(data, match))
+        text = (len(data), hash(data))  # a text is looked at among others first, and again if there is something in it
+        if text == self._seen[0]:
+            return self._seen[1]
+        found = list(sieve.find(data))
         for kind, each in [("known value", self._known), *(("own pattern", own) for own in self._own)]:
             for match in each.finditer(data) if each else ():
                 found.append(Found(*match.span(1 if each and each.groups else 0), kind))
         found += (Found(at, at + len(form), "known value") for form in self._long for at in _places(data, form))
         marks = [match.span() for match in self._marks.finditer(data)] if found else []
-        return [one for one in found if 0 <= one.start < one.end and not self._is_passed(data, one, marks)]
+        left = [one for one in found if 0 <= one.start < one.end and not self._is_passed(data, one, marks)]
+        self._seen = (text, left) if left else self._seen
+        return left
 
     def _is_passed(self, data: bytes, found: Found, marks: list[tuple[int, int]]) -> bool:
         at = bisect.bisect_right(marks, (found.start, len(data))) - 1

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import re
 
 from holdfast.redaction.linear import Regex, compiled
 
 NAMED = (
-    r"pass(?:word|wd|phrase)|pwd|secret|token|api[_-]?key|apikey|access[_-]?key|account[_-]?key|private[_-]?key"
-    r"|auth[_-]?key|encryption[_-]?key|signing[_-]?key|master[_-]?key|credential|(?-i:_PASS)"
+    r"pass(?:word|wd|phrase|wort)|pwd|kennwort|contrase(?:n|\xc3\xb1)a|senha|secret|token|api[_-]?key|apikey|access[_-]?key"
+    r"|account[_-]?key|private[_-]?key|auth[_-]?key|encryption[_-]?key|signing[_-]?key|master[_-]?key|license[_-]?key"
+    r"|storage[_-]?key|pre-?shared-?key|credential|wpa[_-]?psk|bind[_-]?pw|root[_-]?pw|(?-i:_PASS)"
     r"|(?:db|database|user|admin|root|login|sudo|become|ssh|s?ftp|smtp|mail|imap|ldap|http|proxy|auth|redis|mysql|mongo)"
     r"[_-]?pass"  # a first_pass is none
 )
@@ -28,6 +30,16 @@ TOLD = frozenset((
     "SOURCE", "STORE", "SUFFIX", "TIME", "TIMEOUT", "TTL", "TYPE", "TYPES", "URI", "URL", "USAGE", "USER", "USERNAME",
     "VALIDATOR", "VALIDATORS", "VAR", "VERSION",
 ))  # fmt: skip
+# Names in capitals that hold a key, a salt or a token, if their values are made by chance.
+KEYED = r"(?:[A-Z0-9]+_)*(?:KEY|SALT|PAT|APIKEY_PRIVATE)|BUNDLE_[A-Z_]+__COM"
+KNOWN_TO_ALL = frozenset(
+    ("PUBLIC", "PUBLISHABLE", "SITE", "CACHE", "SORT", "PRIMARY", "FOREIGN", "PARTITION", "OBJECT")
+)
+KIND_NAMES = ("password", "token", "key", "cookie", "credential", "secret")
+KINDS = re.compile(
+    rb"(pass|pwd|pw|psk|mdp|psw|kennwort|contrase|senha|login|connect)|(token)|(key|salt|hmac|jwt|fernet|aes|cipher)|(cookie)"
+    rb"|(credential|auth)|(secret)"
+)
 LONGEST_NAME = 200  # of what may be one, in characters
 SENT = r"(?:http[_-]|proxy[_-]|set[_-]|x[_-])?(?:authorization|cookie)"
 SECRETIVE = rf"(?i)(?:(?:{NAMED}){TAIL}|\A{SENT})\z"
@@ -36,7 +48,9 @@ HEADER = rf"(?i)\A(?:{SENT}|x-[a-z0-9-]*(?:{NAMED}){TAIL})\z"
 
 def is_secretive(name: str) -> bool:
     """Whether the name of a member or variable promises a secret."""
-    return len(name) < LONGEST_NAME and (matches(SECRETIVE, name) or is_for(name))  # or long ones would fill the memory
+    if len(name) >= LONGEST_NAME:  # or long ones would fill the memory
+        return False
+    return (matches(SECRETIVE, name) and not is_public(name)) or is_for(name)
 
 
 def is_for(name: str) -> bool:
@@ -44,6 +58,28 @@ def is_for(name: str) -> bool:
     return name.startswith(("PASSWORD_", "SECRET_", "TOKEN_", "API_KEY_")) and (
         matches(rf"\A{FOR}\z", name) and TOLD.isdisjoint(name.split("_"))
     )
+
+
+def kind_of(name: bytes) -> str:
+    """What a value is that stands behind a name: the last word of it that says so."""
+    found = KINDS.findall(name.lower())
+    return (
+        next((kind for kind, word in zip(KIND_NAMES, found[-1], strict=True) if word), "secret")
+        if found
+        else "password"
+    )
+
+
+def is_keyed(name: str) -> bool:
+    """Whether a name in capitals is that of a key which is not public."""
+    return len(name) < LONGEST_NAME and (
+        matches(rf"\A(?:{KEYED})\z", name) and KNOWN_TO_ALL.isdisjoint(name.split("_"))
+    )
+
+
+def is_public(name: str) -> bool:
+    """Whether a name says that everybody may know the value: a publishable key is no secret."""
+    return matches(r"(?i)\A[A-Za-z0-9_.-]*(?:public|publishable)[A-Za-z0-9]*[_-]?(?:api[_-]?)?(?:key|token)\z", name)
 
 
 def is_header(name: str) -> bool:

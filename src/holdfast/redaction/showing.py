@@ -19,10 +19,36 @@ ACTING = (
 )
 
 
+LONGEST = 1 << 16  # bytes of a line that is looked at by itself: more copies of a long text would take memory
+MOST = 1000  # characters that are taken away from a text line by line; of more, all lines are looked at
+
+
 def shown(texts: Collection[str]) -> set[str]:
     """The texts as they are shown; none of them, where nothing is taken away from any."""
     is_changed = _acting().search("".join(texts).encode("utf-8", "surrogatepass"))
-    return {visible(text) for text in texts} if is_changed else set()
+    return {_shown(text) for text in texts} if is_changed else set()
+
+
+def _shown(text: str) -> str:
+    """What `visible` makes of a text, which takes longer the longer the text is: given only the lines it changes."""
+    if text.count("\n") * LONGEST < len(text) - LONGEST:
+        return visible(text)
+    data = text.encode("utf-8", "surrogatepass")
+    pieces, at = [], 0
+    for number, match in enumerate(_acting().finditer(data)):
+        if number == MOST:
+            return visible(text)
+        if match.span()[0] < at:
+            continue
+        start = data.rfind(b"\n", at, match.span()[0]) + 1 or at
+        end = data.find(b"\n", match.span()[1])
+        end = len(data) if end < 0 else end
+        if end - start > LONGEST:
+            return visible(text)
+        line = data[start:end].decode("utf-8", "surrogatepass")
+        pieces += [data[at:start], visible(line).encode("utf-8", "surrogatepass")]
+        at = end
+    return b"".join((*pieces, data[at:])).decode("utf-8", "surrogatepass") if pieces else text
 
 
 @functools.cache
