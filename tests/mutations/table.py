@@ -85,7 +85,7 @@ SYNCS = [
      of("operations/test_relying_on_git", "what_a_later_commit_brought_is_on_the_disk")),
     ("rules that have changed since", "worktree/shadow.py",
      "memory.user_index = memory.forced_in = None  # other files may be ignored now", "pass",
-     of("world/test_recorded_trees", "tracked_although_it_is_ignored_is_known_after_every_change_of_the_index")),
+     of("world/test_recorded_trees", "what_is_tracked_although_it_is_ignored_is_known_after_every_change_of_the_index")),
     ("the name of our ref, or of an index that is put back", "worktree/gitlock.py", "    files.sync_directory(path.parent)\n", "", watched("checkpoint")),
     ("the names of a pack", "worktree/objects.py", "    files.sync_directory(stem.parent)\n", "", watched("checkpoint")),
     ("a restored file", "worktree/putting.py", "        if synced:\n            os.fsync(descriptor)\n", "", watched("restore")),

@@ -67,7 +67,7 @@ def test_what_hooks_kept_in_another_project_counts(project: Workspace, make: Mak
     other = make("other")
     hook(other, "claude", "UserPromptSubmit", b'{"session_id":"c1","prompt":"Begin anew"}')
     found = holdfast.everywhere(project)
-    assert len(found.runs) == 2
+    assert [prompt.text for each in found.runs for prompt in each.run.prompts] == ["Begin anew"]
     with holdfast.open(other) as workspace:
         assert holdfast.verify(workspace).problems == []
 
