@@ -31,7 +31,8 @@ def keep_if_changed(workspace: Workspace, reason: Reason, turn: Turn | None = No
         scan = look(workspace, shadow)
         if last is not None and last.tree == scan.tree:
             return None
-        return make_checkpoint(workspace, shadow, run=run, session=turn.session if turn else None, reason=reason, seen=scan)[0]
+        session = turn.session if turn else None
+        return make_checkpoint(workspace, shadow, run=run, session=session, reason=reason, seen=scan)[0]
 
 
 def keep_or_note(workspace: Workspace, reason: Reason, turn: Turn | None = None) -> None:

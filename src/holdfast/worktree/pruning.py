@@ -12,6 +12,7 @@ import contextlib
 import os
 import re
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from holdfast.worktree.naming import name_objects
 from holdfast.worktree.objects import KEEP, MARKED, PackIndex
 from holdfast.worktree.reach import kinds, needed_by_user, reached, tips
 from holdfast.worktree.shadow import Shadow
+from holdfast.worktree.syncing import sync_objects
 from holdfast.worktree.vault import MERGED, Vault
 
 LATELY = 3600.0  # seconds in which what git has just relied on may not be reachable yet
@@ -120,9 +122,26 @@ def _needed(
     say("looking at commits", 1, 2)
     if needed != ours:
         used = {id for path in lately for id in packs[path]}
-        needed |= used | ours.intersection(needed_by_user(shadow, place, used))
+        needed |= used | _only_in_ours(shadow, ours.intersection(needed_by_user(shadow, place, used)))
     say("looking at commits", 2, 2)
     return needed
+
+
+def _only_in_ours(shadow: Shadow, names: set[str]) -> set[str]:
+    """Objects of the user's history without a sound loose copy of git's own; the loose copies are synced."""
+    loose = {id: f"{shadow.git.objects}/{id[:2]}/{id[2:]}" for id in names}
+    sound = {id: path for id, path in loose.items() if _is_sound(shadow, id, path)}
+    sync_objects(sound.values())
+    return names - sound.keys()
+
+
+def _is_sound(shadow: Shadow, id: str, path: str) -> bool:
+    """Whether a loose object is complete: a power cut may have left it empty."""
+    try:
+        head, _, data = zlib.decompress(Path(path).read_bytes()).partition(b"\0")
+    except (OSError, zlib.error):
+        return False
+    return shadow.git.form.id_of(head.partition(b" ")[0].decode("ascii", "replace"), data) == id
 
 
 def _worth_rewriting(shadow: Shadow, packs: list[Path], names: dict[Path, set[str]], needed: set[str]) -> list[Path]:
