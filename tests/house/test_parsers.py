@@ -94,6 +94,7 @@ FUZZED = {
     "stores.sqlite_lists": OURS,
     "stores.sqlite_values": OURS,
     "worktree.beside": "list beside a tree",
+    "worktree.pruning": "it compares an object with its id",
     "worktree.looking": "it reads files of the worktree as bytes",
     "worktree.objects": "pack index",
     "worktree.packfile": "pack",

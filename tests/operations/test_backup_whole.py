@@ -40,6 +40,7 @@ NOT_HELD = {
     "repair.lock": "of this place",
     "packs-lock": "of this place",
     "root": "of this place",
+    "rules": "the number of the rules that this store was scanned with",
     "backups/": "backups themselves",
     "backing-up/": "where the backup is put together",
     "trouble": "what hooks could not keep, once; it is said and then cleared",

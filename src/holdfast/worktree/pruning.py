@@ -19,7 +19,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from holdfast import files
-from holdfast.errors import Busy, Damaged
+from holdfast.errors import Busy, Damaged, HoldfastError
 from holdfast.worktree.naming import name_objects
 from holdfast.worktree.objects import KEEP, MARKED, PackIndex
 from holdfast.worktree.reach import kinds, needed_by_user, reached, tips
@@ -28,6 +28,7 @@ from holdfast.worktree.syncing import sync_objects
 from holdfast.worktree.vault import MERGED, Vault
 
 LATELY = 3600.0  # seconds in which what git has just relied on may not be reachable yet
+LARGEST = 16 << 20  # bytes of a loose object that is compared; a larger one is kept twice
 PATIENCE = 120.0  # seconds to wait for a checkpoint of another worktree
 LEFTOVER = re.compile(r"(?:\..+\.|tmp_holdfast_)[0-9a-f]{12}\Z")  # what a kill left of a file that was being written
 AWAY = ".away"  # git takes whatever ends with .idx for a pack, so that must not be the end
@@ -138,8 +139,9 @@ def _only_in_ours(shadow: Shadow, names: set[str]) -> set[str]:
 def _is_sound(shadow: Shadow, id: str, path: str) -> bool:
     """Whether a loose object is complete: a power cut may have left it empty."""
     try:
-        head, _, data = zlib.decompress(Path(path).read_bytes()).partition(b"\0")
-    except (OSError, zlib.error):
+        packed = files.read(Path(path), LARGEST) or b""
+        head, _, data = zlib.decompressobj().decompress(packed, LARGEST).partition(b"\0")
+    except (OSError, HoldfastError, zlib.error):
         return False
     return shadow.git.form.id_of(head.partition(b" ")[0].decode("ascii", "replace"), data) == id
 
