@@ -177,6 +177,7 @@ class Prefixes:
         names = sorted(self._tails, key=lambda name: (-len(name), name))
         escaped = ("".join(f"\\x{byte:02x}" for byte in name) for name in names)
         self._regex = compiled(rf"{EDGE}(?:{'|'.join(escaped)})", captures=False)
+        self._shorter: dict[bytes, tuple[bytes, ...]] = {}  # of each prefix, itself first
 
     def find(self, data: bytes, start: int, end: int) -> Iterator[tuple[bytes, int, int]]:
         """The prefix of each token, where it begins, and where the token ends."""
@@ -187,9 +188,12 @@ class Prefixes:
                     yield name, begin, last
                     break
 
-    def _names(self, name: bytes) -> Iterator[bytes]:
+    def _names(self, name: bytes) -> tuple[bytes, ...]:
         """A prefix, and those with which it begins."""
-        return (name[:size] for size in range(len(name), 1, -1) if name[:size] in self._tails)
+        if (found := self._shorter.get(name)) is None:
+            found = tuple(name[:size] for size in range(len(name), 1, -1) if name[:size] in self._tails)
+            self._shorter[name] = found
+        return found
 
 
 def _word(data: bytes, start: int, end: int) -> tuple[int, int]:
