@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from holdfast import choosing, spool
@@ -17,7 +19,8 @@ class Turn(Struct):
     """The run and the session that a checkpoint belongs to."""
 
     run: str
-    session: str | None = None  # None where the session did not make the changes, as those before its prompt
+    session: str | None = None
+    has_acted: Callable[[], bool] = lambda: True  # asked after the scan: whether the session can have made the changes
 
 
 def keep_if_changed(workspace: Workspace, reason: Reason, turn: Turn | None = None) -> Checkpoint | None:
@@ -31,7 +34,7 @@ def keep_if_changed(workspace: Workspace, reason: Reason, turn: Turn | None = No
         scan = look(workspace, shadow)
         if last is not None and last.tree == scan.tree:
             return None
-        session = turn.session if turn else None
+        session = turn.session if turn and turn.has_acted() else None
         return make_checkpoint(workspace, shadow, run=run, session=session, reason=reason, seen=scan)[0]
 
 

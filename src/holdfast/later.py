@@ -1,7 +1,7 @@
 """Detached work after a hook call: ingest the inbox, make a checkpoint of the turn's changes, enforce the limits.
 
 At most one process runs per worktree. A second one leaves a mark that names its call and exits; the first one then
-runs again. By the call's event the checkpoint is attributed to the run and session whose turn ended.
+runs again. By the call's event the checkpoint is attributed to the run and session whose turn ended or began.
 """
 
 from __future__ import annotations
@@ -11,17 +11,19 @@ from collections.abc import Sequence
 
 from holdfast import files, ids
 from holdfast.care.capping import hold
-from holdfast.catchup import catch_up
+from holdfast.catchup import catch_up, take_in
 from holdfast.errors import Busy
 from holdfast.intake import is_call_name
 from holdfast.journal import Journal, is_ledger
 from holdfast.keeping import Turn, keep_or_note
 from holdfast.reason import Reason
+from holdfast.stores.protocol import EventRow
 from holdfast.workspace import Workspace
 
 MARKS = "turns"  # the directory of a worktree with a mark for each call that waits for its checkpoint
 UNNAMED = "-"  # the mark of work after no call
-PROMPTED = ("prompt.given", "command.typed", "subagent.told")  # by what a prompt told: its session had changed nothing
+PROMPTED = ("prompt.given", "command.typed", "subagent.told")  # events of a prompt
+ACTIONS = ("action.begun", "action.taken")
 
 
 def go_on(workspace: Workspace, call: str = "") -> int:
@@ -50,14 +52,26 @@ def go_on(workspace: Workspace, call: str = "") -> int:
 
 
 def _find_turn(workspace: Workspace, calls: Sequence[str]) -> Turn | None:
-    """The first turn that one of these calls ended, or else the run of a prompt; None where no run is known."""
+    """The first turn that one of these calls ended, or else began; None where no run is known."""
     with workspace.reading() as journal:
-        turns = [turn for call in calls if is_call_name(call) and (turn := _turn_of(journal, call))]
-    return next((turn for turn in turns if turn.session), turns[0] if turns else None)
+        rows = [row for call in calls if is_call_name(call) and (row := _find_event(journal, call))]
+    row = min(rows, key=lambda row: row.kind in PROMPTED, default=None)
+    if row is None or row.kind not in PROMPTED:
+        return Turn(row.run, row.session) if row else None
+    return Turn(row.run, row.session, lambda: _has_acted(workspace, row))
 
 
-def _turn_of(journal: Journal, call: str) -> Turn | None:
+def _find_event(journal: Journal, call: str) -> EventRow | None:
     row = journal.view.find_event(bytes.fromhex(ids.event_of_call(call)))
-    if row is None or is_ledger(row.run):
-        return None
-    return Turn(row.run, None if row.kind in PROMPTED else row.session)
+    return None if row is None or is_ledger(row.run) else row
+
+
+def _has_acted(workspace: Workspace, prompt: EventRow) -> bool:
+    """Whether the prompt's session has begun an action since: a quick one can begin before the scan has ended.
+
+    It recorded its call before it changed a file, so what is ingested now covers every file that was scanned.
+    """
+    take_in(workspace)
+    with workspace.reading() as journal:
+        later = journal.view.events(prompt.run, after=prompt.seq)
+        return any(row.kind in ACTIONS and row.session == prompt.session for row in later)

@@ -343,6 +343,25 @@ BASH: dict[str, Any] = {"tool_name": "Bash", "tool_use_id": "t1", "tool_input": 
 
 
 @pytest.mark.defect(
+    "A quick edit that was in the checkpoint of its own prompt was attributed to no session.", promise=9
+)
+@pytest.mark.parametrize(("conversation", "is_author"), [("a", False), ("b", True)])
+def test_the_checkpoint_of_a_prompt_belongs_to_its_session_once_that_has_acted(
+    project: Workspace, conversation: str, is_author: bool
+) -> None:
+    name = f"{10**15:020d}-abcdef01-1-00000000"
+    with a_client() as one, a_client() as other:
+        prompt(project, "a", one, "This")
+        tell(project, "UserPromptSubmit", "b", other, name=name, prompt="That")
+        tell(project, "PreToolUse", conversation, one if conversation == "a" else other, **BASH)
+        (session,) = sessions(project, "b")
+        (project.root / "made-by-bash").write_text("x")
+        assert go_on(project, name) == 1
+        (made,) = holdfast.checkpoints(project).checkpoints
+    assert (made.run, made.session) == (session.run, session.id if is_author else None)
+
+
+@pytest.mark.defect(
     "Calls of a conversation whose start and prompt were not recorded were kept, but no command showed them."
 )
 def test_the_first_action_of_a_conversation_starts_a_run_whose_goal_is_its_first_prompt(project: Workspace) -> None:
