@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from holdfast.model import Draft
+from holdfast.core.model import Draft
 
 VOCABULARY = """
     return raise import from self client retry timeout error value result response request header body status token

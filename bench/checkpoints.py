@@ -14,7 +14,7 @@ from bench.peers import Peer, installed
 from bench.report import Report, ratio
 from bench.repositories import GIT, Pen, Pipeline, copies, git, make_repository, take_up
 from bench.timing import Failed, Sample, Subject, process, take_turns, timed
-from holdfast.workspace import Workspace
+from holdfast.project.workspace import Workspace
 
 SMALL, LARGE = 20_000, 100_000
 FEW, MANY, MOST = 100, 1_000, 10_000  # checkpoints of a quick, a usual and a full run

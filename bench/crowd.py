@@ -16,7 +16,7 @@ from bench.ground import ground, hook, make_project
 from bench.report import Measure, Report, milliseconds_at, times
 from bench.timing import Sample, pipe_with, spawn
 from bench.writer import Writer
-from holdfast.model import Event
+from holdfast.core.model import Event
 
 PROCESSES = 64
 AT_MOST = 1_000  # milliseconds that a hook takes among so many

@@ -12,11 +12,13 @@ import apsw
 import holdfast
 from bench import calls
 from bench.ground import make_project
-from holdfast import history, narration, packing, rows
-from holdfast.clock import micros
-from holdfast.model import Event
-from holdfast.stores import pages
-from holdfast.stores.connecting import event_sum
+from holdfast.core import event_text
+from holdfast.core.fold import run as fold
+from holdfast.core.model import Event
+from holdfast.journal import codec, rows
+from holdfast.journal.sqlite import page_checksums
+from holdfast.journal.sqlite.connection import event_sum
+from holdfast.system.clock import micros
 
 BEGUN = datetime(2020, 1, 1, tzinfo=UTC)
 MARK = "{mark}"  # stands in the template where every run has a word of its own
@@ -36,9 +38,9 @@ class Template:
             Event(MARK, seq, "", kind, BEGUN + timedelta(seconds=seq), None, None, body)
             for seq, (kind, body) in enumerate(told, 1)
         ]
-        self.run = rows.row_of_run(history.fold(MARK, self.events), BEGUN)
+        self.run = rows.row_of_run(fold.fold(MARK, self.events), BEGUN)
         self.state = self.run.state.decode()
-        self.bodies = [packing.encode(event.body).decode() for event in self.events]
+        self.bodies = [codec.encode(event.body).decode() for event in self.events]
 
     def run_row(self, number: int, text: str) -> tuple[object, ...]:
         state = self.state.replace(f'"id":"{MARK}"', f'"id":"{name(number)}"').replace(MARK, text)
@@ -46,20 +48,20 @@ class Template:
         moved = number * 60 * SECONDS
         return (
             name(number), self.run.status, self.run.layout, self.run.worktree, self.run.created + moved,
-            self.run.updated + moved, self.run.seq, self.run.fold, packing.squeeze(state.encode()),
+            self.run.updated + moved, self.run.seq, self.run.fold, codec.squeeze(state.encode()),
         )  # fmt: skip
 
     def event_rows(self, number: int, key: int, text: str) -> Iterator[tuple[object, ...]]:
         for event, body in zip(self.events, self.bodies, strict=True):
             place = key * len(self.events) + event.seq
-            data = packing.squeeze(body.replace(MARK, text).encode())
+            data = codec.squeeze(body.replace(MARK, text).encode())
             time = micros(event.time) + number * 60 * SECONDS
             row = (key, event.seq, place.to_bytes(16, "big"), event.kind, time, None, None, data)
             yield place, *row, event_sum(*row)
 
     def words(self, key: int, text: str) -> Iterator[tuple[int, str]]:
         for event in self.events:
-            if found := narration.searchable(event):
+            if found := event_text.searchable(event):
                 yield key * len(self.events) + event.seq, found.replace(MARK, text)
 
 
@@ -85,7 +87,7 @@ def crowd(directory: Path, runs: int, say: Callable[[str], None]) -> Path:
             _add(connection, template, list(zip(numbers, texts, strict=True)), first)
     connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     connection.close()
-    pages.note_all(path)
+    page_checksums.note_all(path)
     return directory
 
 

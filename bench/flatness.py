@@ -16,7 +16,7 @@ from bench import calls
 from bench.ground import EVENTS_OF_A_RUN, fill, ground, make_project
 from bench.report import Report, ratio, times
 from bench.timing import Subject, take_turns, timed
-from holdfast.workspace import Workspace
+from holdfast.project.workspace import Workspace
 
 LIMIT = 1.3
 LOOKS: dict[str, Callable[[Workspace], object]] = {

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import holdfast
 from bench import calls, installation
-from holdfast import ids
-from holdfast.model import Draft
-from holdfast.workspace import Workspace
+from holdfast.core import ids
+from holdfast.core.model import Draft
+from holdfast.project.workspace import Workspace
 
-INBOX = Path(holdfast.__file__).parent / "inbox.py"
+ENTRY = Path(holdfast.__file__).parent / "surfaces" / "hooks" / "entry.py"
 FOREIGN = ("HOLDFAST", "GIT_", "XDG_", "CLAUDE", "PYTHON")  # what of our own environment must not be measured
 EVENTS_OF_A_RUN = 1000
 TRANSACTION = 10_000
@@ -91,4 +91,4 @@ def command(*arguments: str) -> list[str]:
 
 
 def hook(agent: str = "robot") -> list[str]:
-    return python("-I", "-S", str(INBOX), agent, "PostToolUse")
+    return python("-I", "-S", str(ENTRY), agent, "PostToolUse")

@@ -14,7 +14,7 @@ from bench import calls
 from bench.ground import fill, fill_runs, ground, make_project
 from bench.report import Measure, Report, ratio, times
 from bench.timing import Subject, take_turns, timed
-from holdfast.workspace import Workspace
+from holdfast.project.workspace import Workspace
 
 EVENTS = 10_000
 LOOKS: dict[str, Callable[[Workspace], object]] = {

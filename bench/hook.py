@@ -14,11 +14,11 @@ import psutil
 
 import holdfast
 from bench import calls, installation
-from bench.ground import INBOX, fill, ground, make_project
+from bench.ground import ENTRY, fill, ground, make_project
 from bench.report import Report, milliseconds_at, ratio, ratio_at, times
 from bench.timing import Failed, Sample, process, take_turns
 from bench.writer import Writer
-from holdfast.hooking import block
+from holdfast.agents.claude.hooks import block
 
 LIMIT, COMMITTED_LIMIT = 1.2, 2.0
 FLOOR = "sh -c 'exec python -I -S -c pass'"  # every client runs a hook through a shell
@@ -58,7 +58,7 @@ def _committed(directory: Path) -> list[str]:
     """The call that `init --scope project` writes, as the client runs it: by a shell, which finds us through PATH."""
     program = directory / "bin" / "holdfast-hook"
     program.parent.mkdir()
-    program.write_text(f"#!{installation.python()}\nfrom holdfast.door import main\n\nmain()\n")
+    program.write_text(f"#!{installation.python()}\nfrom holdfast.surfaces.hooks.command import main\n\nmain()\n")
     program.chmod(0o755)
     os.environ["PATH"] = f"{program.parent}:{os.environ['PATH']}"
     return _as_run(str(block("project", "", "")["PostToolBatch"]["command"]))
@@ -66,7 +66,7 @@ def _committed(directory: Path) -> list[str]:
 
 def _called(event: str = "PostToolBatch", agent: str = "robot") -> list[str]:
     """The call that `init` writes, as the client runs it: by a shell."""
-    return _as_run(str(block("local", sys.executable, str(INBOX))[event]["command"]), event, agent)
+    return _as_run(str(block("local", sys.executable, str(ENTRY))[event]["command"]), event, agent)
 
 
 def _as_run(line: str, event: str = "PostToolBatch", agent: str = "robot") -> list[str]:

@@ -16,7 +16,7 @@ from bench import calls
 from bench.ground import fill, ground, hook, make_project
 from bench.report import Report, ratio, times
 from bench.timing import Failed, process, take_turns, timed
-from holdfast.catchup import take_in
+from holdfast.ingest.catch_up import take_in
 
 CALLS = 1000
 

@@ -20,8 +20,8 @@ from bench.crowded import COMMON, crowd
 from bench.ground import command, ground, python
 from bench.report import Report, ratio, times
 from bench.timing import Sample, Subject, process, take_turns, timed
-from holdfast.packing import expand
-from holdfast.workspace import Workspace
+from holdfast.journal.codec import expand
+from holdfast.project.workspace import Workspace
 
 ROWS = 50
 AT_ONCE = 20  # calls that are measured as one, because one is over too soon

@@ -13,7 +13,7 @@ from tests.hostile import formats
 ROOT = Path(__file__).parents[1]
 FIRST = """
 import sys, time
-from holdfast.redaction.redact import Redactor
+from holdfast.redaction.redactor import Redactor
 text, redactor, clock = sys.stdin.read(), Redactor(), time.process_time
 redactor.clean("nothing")
 begun = clock()

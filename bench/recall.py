@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import holdfast
 from bench import calls
-from bench.ground import INBOX, ground, python
+from bench.ground import ENTRY, ground, python
 from bench.report import Measure, Report
 from bench.timing import Failed
 
@@ -44,7 +44,7 @@ class Play:
         self.environ = {**os.environ, "CLAUDE_PROJECT_DIR": str(project), "CLAUDE_PID": str(os.getpid())}
 
     def call(self, event: str, **fields: Any) -> None:
-        self._run(python("-I", "-S", str(INBOX), "claude", event), event, fields)
+        self._run(python("-I", "-S", str(ENTRY), "claude", event), event, fields)
 
     def asks(self, event: str, **fields: Any) -> str:
         """What the model is told in answer."""

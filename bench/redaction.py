@@ -10,8 +10,8 @@ from collections.abc import Callable
 from bench import calls, longtexts
 from bench.report import Measure, Report, ratio, times
 from bench.timing import take_turns, timed
-from holdfast.redaction.linear import compiled
-from holdfast.redaction.redact import Redactor
+from holdfast.redaction.redactor import Redactor
+from holdfast.redaction.regex import compiled
 
 CALLS = 2000
 SLOWEST = 5.0  # megabytes a second

@@ -13,9 +13,9 @@ from bench.peers import Peer
 from bench.report import Report, ratio
 from bench.repositories import GIT, Pen, Pipeline, copies, git, make_repository, name, take_up
 from bench.timing import Failed, Sample, Subject, process, take_turns, timed
-from holdfast.checkpointing import look, shadow_of
-from holdfast.workspace import Workspace
-from holdfast.worktree.restoring import apply_plan, plan_restore
+from holdfast.project.checkpoints.create import look, shadow_of
+from holdfast.project.workspace import Workspace
+from holdfast.worktree.restore.plan import apply_plan, plan_restore
 
 BUSY, CHANGED = 2_000, 1_500  # files of a small project, and how many of them a restore has to write
 

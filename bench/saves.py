@@ -22,7 +22,7 @@ from bench.ground import ground, make_project
 from bench.peers import run
 from bench.report import Measure, Report
 from bench.timing import Failed
-from holdfast.model import Run
+from holdfast.core.model import Run
 
 ENTRIES, WORDS, CHANGED, VOCABULARY = 1_000, 12, 10, 3_000
 MANY, FEW = 10_000, 1_000

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import holdfast
-from holdfast.workspace import Workspace
+from holdfast.project.workspace import Workspace
 from tests.tools import Command
 
 pytest_plugins = ("tests.promises",)

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast import files
+from holdfast.system import files
 
 Value = int | float | str
 Figure = Callable[[str, Value], None]

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import holdfast
-from holdfast.model import Event, Run, Session
+from holdfast.core.model import Event, Run, Session
 
-INBOX = Path(holdfast.__file__).parent / "inbox.py"
+ENTRY = Path(holdfast.__file__).parent / "surfaces" / "hooks" / "entry.py"
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Command:
 def hook(directory: Path, agent: str = "robot", event: str = "Did", call: bytes = b"{}", **env: str) -> None:
     """Call the hook as an agent would."""
     done = subprocess.run(
-        [sys.executable, "-I", "-S", str(INBOX), agent, event],
+        [sys.executable, "-I", "-S", str(ENTRY), agent, event],
         cwd=directory,
         env={**os.environ, **env},
         input=call,

@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False  # what the typing module would say, without its 10 ms
 
 if TYPE_CHECKING:
-    from holdfast.errors import (
+    from holdfast.core.errors import (
         Ambiguous as Ambiguous,
         Busy as Busy,
         Damaged as Damaged,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         Trouble as Trouble,
         WrongUsage as WrongUsage,
     )
-    from holdfast.model import (
+    from holdfast.core.model import (
         Checkpoint as Checkpoint,
         Decision as Decision,
         Draft as Draft,
@@ -53,37 +53,41 @@ if TYPE_CHECKING:
     from holdfast.operations.backup import backup as backup, restore_backup as restore_backup
     from holdfast.operations.brief import brief as brief
     from holdfast.operations.budget import budget as budget
+    from holdfast.operations.chat_command import command as command
     from holdfast.operations.checkpoint import checkpoint as checkpoint
     from holdfast.operations.checkpoints import checkpoints as checkpoints, diff as diff
     from holdfast.operations.cleanup import cleanup as cleanup
-    from holdfast.operations.command import command as command
-    from holdfast.operations.compressed import compressed as compressed
-    from holdfast.operations.configure import (
+    from holdfast.operations.compacted import compressed as compressed
+    from holdfast.operations.config import (
         config_get as config_get,
         config_list as config_list,
         config_set as config_set,
     )
     from holdfast.operations.decide import decide as decide, revoke as revoke
     from holdfast.operations.delete import delete as delete
-    from holdfast.operations.discard import delete_checkpoint as delete_checkpoint
+    from holdfast.operations.delete_checkpoint import delete_checkpoint as delete_checkpoint
+    from holdfast.operations.disk_usage import sizes as sizes
     from holdfast.operations.doctor import doctor as doctor
-    from holdfast.operations.everywhere import everywhere as everywhere
     from holdfast.operations.export import export as export
+    from holdfast.operations.finish import (
+        abandon as abandon,
+        abort as abort,
+        complete as complete,
+        fail as fail,
+        pause as pause,
+        reopen as reopen,
+    )
     from holdfast.operations.forget import forget as forget
     from holdfast.operations.guard import bisect as bisect, guard as guard
     from holdfast.operations.import_claude import import_claude as import_claude
     from holdfast.operations.import_run import import_run as import_run
-    from holdfast.operations.initialise import init as init, off as off, on as on
+    from holdfast.operations.init import init as init, off as off, on as on
     from holdfast.operations.join import join as join
     from holdfast.operations.leave import leave as leave
     from holdfast.operations.look import log as log, sessions as sessions, show as show
     from holdfast.operations.note import note as note
-    from holdfast.operations.past import past_runs as past_runs
+    from holdfast.operations.past_runs import past_runs as past_runs
     from holdfast.operations.pin import pin as pin
-    from holdfast.operations.points import (
-        export_checkpoints as export_checkpoints,
-        validate_checkpoints as validate_checkpoints,
-    )
     from holdfast.operations.record import action as action, error as error, prompt as prompt
     from holdfast.operations.recover import recover as recover
     from holdfast.operations.rename import rename as rename, tag as tag
@@ -100,19 +104,11 @@ if TYPE_CHECKING:
     from holdfast.operations.rollback import rollback as rollback
     from holdfast.operations.run import run as run
     from holdfast.operations.runs import runs as runs
+    from holdfast.operations.runs_everywhere import everywhere as everywhere
     from holdfast.operations.save import save as save
-    from holdfast.operations.scan import scan as scan
+    from holdfast.operations.scan_secrets import scan as scan
     from holdfast.operations.search import search as search
-    from holdfast.operations.session import session_load as session_load, session_save as session_save
-    from holdfast.operations.settle import (
-        abandon as abandon,
-        abort as abort,
-        complete as complete,
-        fail as fail,
-        pause as pause,
-        reopen as reopen,
-    )
-    from holdfast.operations.sizes import sizes as sizes
+    from holdfast.operations.session_load import session_load as session_load, session_save as session_save
     from holdfast.operations.start import start as start
     from holdfast.operations.status import status as status
     from holdfast.operations.step import (
@@ -130,45 +126,49 @@ if TYPE_CHECKING:
         metric as metric,
         output as output,
     )
+    from holdfast.operations.team_checkpoints import (
+        export_checkpoints as export_checkpoints,
+        validate_checkpoints as validate_checkpoints,
+    )
     from holdfast.operations.tidy import tidy as tidy
     from holdfast.operations.trust import list_trusted as list_trusted, trust as trust, untrust as untrust
-    from holdfast.operations.uninstall import uninit as uninit
+    from holdfast.operations.uninit import uninit as uninit
     from holdfast.operations.verify import verify as verify
-    from holdfast.workspace import Workspace as Workspace, open_workspace as _open
+    from holdfast.project.workspace import Workspace as Workspace, open_workspace as _open
 
     open = _open
 
 HOMES = {
-    "errors": "Ambiguous Busy Damaged Fenced HoldfastError Interrupted NotFound Refused Trouble WrongUsage",
-    "model": "Checkpoint Decision Draft Environment Event Note Process Restore Run Session Status Step Task",
+    "core.errors": "Ambiguous Busy Damaged Fenced HoldfastError Interrupted NotFound Refused Trouble WrongUsage",
+    "core.model": "Checkpoint Decision Draft Environment Event Note Process Restore Run Session Status Step Task",
     "operations.backup": "backup restore_backup",
     "operations.brief": "brief",
     "operations.budget": "budget",
     "operations.checkpoint": "checkpoint",
     "operations.checkpoints": "checkpoints diff",
     "operations.cleanup": "cleanup",
-    "operations.command": "command",
-    "operations.compressed": "compressed",
-    "operations.configure": "config_get config_list config_set",
+    "operations.chat_command": "command",
+    "operations.compacted": "compressed",
+    "operations.config": "config_get config_list config_set",
     "operations.decide": "decide revoke",
     "operations.delete": "delete",
-    "operations.discard": "delete_checkpoint",
+    "operations.delete_checkpoint": "delete_checkpoint",
     "operations.doctor": "doctor",
     "operations.export": "export",
     "operations.forget": "forget",
     "operations.guard": "bisect guard",
     "operations.import_claude": "import_claude",
     "operations.import_run": "import_run",
-    "operations.initialise": "init off on",
+    "operations.init": "init off on",
     "operations.join": "join",
     "operations.report": "picture report",
     "operations.resume": "resume",
     "operations.leave": "leave",
     "operations.look": "log sessions show",
     "operations.note": "note",
-    "operations.past": "past_runs",
+    "operations.past_runs": "past_runs",
     "operations.pin": "pin",
-    "operations.points": "export_checkpoints validate_checkpoints",
+    "operations.team_checkpoints": "export_checkpoints validate_checkpoints",
     "operations.record": "action error prompt",
     "operations.agent": "complete_agent fail_agent list_agents progress_agent start_agent",
     "operations.recover": "recover",
@@ -178,12 +178,12 @@ HOMES = {
     "operations.run": "run",
     "operations.runs": "runs",
     "operations.search": "search",
-    "operations.everywhere": "everywhere",
+    "operations.runs_everywhere": "everywhere",
     "operations.save": "save",
-    "operations.session": "session_load session_save",
-    "operations.scan": "scan",
-    "operations.sizes": "sizes",
-    "operations.settle": "abandon abort complete fail pause reopen",
+    "operations.session_load": "session_load session_save",
+    "operations.scan_secrets": "scan",
+    "operations.disk_usage": "sizes",
+    "operations.finish": "abandon abort complete fail pause reopen",
     "operations.start": "start",
     "operations.status": "status",
     "operations.step": "complete_step fail_step list_steps start_step",
@@ -193,10 +193,10 @@ HOMES = {
     "operations.team": "breakpoint handoff metric output",
     "operations.tidy": "tidy",
     "operations.trust": "list_trusted trust untrust",
-    "operations.uninstall": "uninit",
+    "operations.uninit": "uninit",
     "operations.repair": "repair",
     "operations.verify": "verify",
-    "workspace": "Workspace open",
+    "project.workspace": "Workspace open",
 }
 _HOME = {name: module for module, names in HOMES.items() for name in names.split()}
 __all__ = sorted([*(name for name in _HOME if name != "open_workspace"), "open", "__version__"])

@@ -50,22 +50,22 @@ def _answer(arguments: list[str]) -> int:
             sys.stdout.flush()
             return 0
         except OSError as error:
-            from holdfast.cli.outcome import say_unwritable
+            from holdfast.surfaces.cli.runner import say_unwritable
 
             return say_unwritable(error)
     if arguments[:1] == ["hook"]:
-        from holdfast.answer import main as answer
+        from holdfast.surfaces.hooks.handle_call import main as answer
 
         return answer(arguments[1:])
     if arguments and arguments[0] in LOOKING and not HELP.intersection(arguments):
-        from holdfast.worktree import headstart
+        from holdfast.worktree import prefetch
 
-        headstart.begin()
-    from holdfast.cli import quick
+        prefetch.begin()
+    from holdfast.surfaces.cli import fast_path
 
-    if act := quick.find(arguments):
+    if act := fast_path.find(arguments):
         return act()
-    from holdfast.cli.app import run
+    from holdfast.surfaces.cli.app import run
 
     return run(arguments)
 

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 import holdfast
-from holdfast.model import Checkpoint, Event, Run, Session
+from holdfast.core.model import Checkpoint, Event, Run, Session
 from tests.agents.cage import Cage, NoCage
 from tests.agents.client import NotHere, get_claude
 from tests.agents.interactive import Interactive

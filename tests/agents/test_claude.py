@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import process
+from holdfast.system import process
 from tests.agents.conftest import Gate, Project
 from tests.agents.interactive import CONTROL_C, ESCAPE
 from tests.agents.model import SUMMARY

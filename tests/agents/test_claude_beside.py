@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 import holdfast
-from holdfast.model import Checkpoint, Run
+from holdfast.core.model import Checkpoint, Run
 from tests.agents.conftest import PATIENCE, Gate, Project
 from tests.agents.interactive import Interactive
 from tests.agents.test_claude import bash, tool

@@ -7,7 +7,7 @@ import os
 import shutil
 
 import holdfast
-from holdfast.model import Run
+from holdfast.core.model import Run
 from tests.agents.conftest import Project
 from tests.agents.test_claude import bash
 from tests.tools import Command

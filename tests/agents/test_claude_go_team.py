@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.model import Status
+from holdfast.core.model import Status
 from tests.agents.conftest import Gate, Project
 from tests.agents.interactive import CONTROL_U, Interactive
 from tests.agents.test_claude import bash, tool

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from holdfast.model import Run, Status
+from holdfast.core.model import Run, Status
 from tests.agents.conftest import Project
 from tests.agents.interactive import CONTROL_U
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.stores.protocol import Store
+from holdfast.journal.store import Store
 from tests.contract.makers import MAKERS
 
 Opener = Callable[..., Store]

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from holdfast.stores.protocol import EventRow, RunRow, SessionRow, Store, Writer
-from holdfast.stores.sqlite import SqliteStore
+from holdfast.journal.sqlite.store import SqliteStore
+from holdfast.journal.store import EventRow, RunRow, SessionRow, Store, Writer
 
 Maker = Callable[[Path, float], Store]
 

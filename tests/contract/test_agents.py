@@ -11,12 +11,14 @@ import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from holdfast import agents, ids, packing
-from holdfast.agents import claude, plain
+from holdfast.agents import generic, registry
+from holdfast.agents.claude import events
 from holdfast.agents.protocol import Agent
-from holdfast.intake import Call
-from holdfast.model import Body, Draft, Process
-from holdfast.text import sound
+from holdfast.core import ids
+from holdfast.core.model import Body, Draft, Process
+from holdfast.core.text import sound
+from holdfast.journal import codec
+from holdfast.project.inbox import Call
 
 PAYLOADS = Path(__file__).parents[1] / "payloads"
 RECORDED = sorted(
@@ -29,7 +31,7 @@ CONVERSATIONS = {
     "sessionID",
     "thread-id",
 }  # some calls of OpenCode have none
-ADAPTERS: dict[str, Agent] = {"plain": plain, "claude": claude}
+ADAPTERS: dict[str, Agent] = {"plain": generic, "claude": events}
 
 EVERY_ADAPTER = pytest.mark.parametrize("agent", ADAPTERS.values(), ids=ADAPTERS.keys())
 
@@ -57,13 +59,13 @@ def check_drafts(call: Call, drafts: list[Draft]) -> None:
     assert len(known) == len(set(known))
     for draft in drafts:
         body = cast(Body, sound(msgspec.to_builtins(draft.body)))
-        data, blobs = packing.pack(body)
-        assert packing.unpack(data, blobs.get) == body
+        data, blobs = codec.pack(body)
+        assert codec.unpack(data, blobs.get) == body
 
 
 def test_every_adapter_is_under_this_contract() -> None:
-    assert set(agents.AGENTS.values()) <= set(ADAPTERS.values())
-    assert agents.find_agent("an agent nobody has heard of") is plain
+    assert set(registry.AGENTS.values()) <= set(ADAPTERS.values())
+    assert registry.find_agent("an agent nobody has heard of") is generic
 
 
 @EVERY_ADAPTER
@@ -85,7 +87,7 @@ def test_recorded_call_is_attributed_to_its_client_whatever_the_command_line_say
         for inherited in ({}, {"CLAUDECODE": "1", "CLAUDE_PID": "1"}, {"COPILOT_CLI": "1"}, {"GEMINI_SESSION_ID": "x"}):
             told = {**inherited, **environment}
             call = a_call(agent=named, event="Named", payload=record["payload"], environment=told)
-            agents.identify(call)
+            registry.identify(call)
             names = [record["payload"].get(key) for key in ("hook_event_name", "hookName")]
             assert (call.agent, call.event) == (client, next(filter(None, names), "Named"))
 
@@ -113,7 +115,7 @@ def test_same_call_becomes_the_same_events_again(agent: Agent) -> None:
 
 
 def test_plain_call_keeps_all_that_is_known_of_it() -> None:
-    (draft,) = plain.read_call(a_call(payload={"a": [1]})).drafts
+    (draft,) = generic.read_call(a_call(payload={"a": [1]})).drafts
     assert (draft.kind, draft.agent, draft.time) == ("call.kept", "robot", datetime(2026, 1, 1, tzinfo=UTC))
     assert draft.body == {
         "agent": "robot",

@@ -11,13 +11,13 @@ import apsw
 import pytest
 
 import holdfast
-from holdfast import files
-from holdfast.errors import Busy
-from holdfast.stores import connecting, sqlite
-from holdfast.stores.connecting import connect
-from holdfast.stores.replacing import replace_database
-from holdfast.stores.sqlite import SqliteStore
-from holdfast.workspace import Workspace
+from holdfast.core.errors import Busy
+from holdfast.journal.sqlite import connection as connecting, store as sqlite
+from holdfast.journal.sqlite.connection import connect
+from holdfast.journal.sqlite.store import SqliteStore
+from holdfast.journal.sqlite.swap import replace_database
+from holdfast.project.workspace import Workspace
+from holdfast.system import files
 from tests.contract.makers import add_run
 from tests.tools import Command
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import apsw
 
-from holdfast import packing
-from holdfast.stores.protocol import RunQuery
-from holdfast.stores.sqlite import SqliteStore
-from holdfast.stores.upgrading import script_of
+from holdfast.journal import codec
+from holdfast.journal.sqlite.migrations import script_of
+from holdfast.journal.sqlite.store import SqliteStore
+from holdfast.journal.store import RunQuery
 
 EVENTS: list[tuple[str, dict[str, Any], str]] = [
     ("action.taken", {"text": "ran well"}, "ran well"),
@@ -27,7 +27,7 @@ def test_errors_of_an_older_store_are_found_once_it_is_brought_up_to_date(tmp_pa
     connection.execute(script_of(1) + script_of(2) + "PRAGMA user_version = 2")
     connection.execute("INSERT INTO run VALUES (1, 'run-a', 'active', 'native', '.', 1, 1, 5, 1, ?)", (b"j{}",))
     for seq, (kind, body, words) in enumerate(EVENTS, 1):
-        row = (seq, seq, bytes([seq]) * 16, kind, packing.pack(body)[0])
+        row = (seq, seq, bytes([seq]) * 16, kind, codec.pack(body)[0])
         connection.execute("INSERT INTO event VALUES (?, 1, ?, ?, ?, 1, NULL, NULL, ?)", row)
         if words:
             connection.execute("INSERT INTO search (rowid, words) VALUES (?, ?)", (seq, words))

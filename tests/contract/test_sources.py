@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from holdfast.sources import SOURCES, find_source
-from holdfast.sources.protocol import Found, Loaded, Source, Unloadable, Wanted
-from holdfast.text import one_line
+from holdfast.core.text import one_line
+from holdfast.project.artifacts.protocol import Found, Loaded, Source, Unloadable, Wanted
+from holdfast.project.artifacts.registry import SOURCES, find_source
 
 GOOD = {
     "json": {"path": "plan.json"},

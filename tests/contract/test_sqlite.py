@@ -11,10 +11,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from holdfast.errors import Damaged, Refused, Trouble
-from holdfast.stores import sqlite
-from holdfast.stores.protocol import Snapshot
-from holdfast.stores.sqlite import SqliteStore
+from holdfast.core.errors import Damaged, Refused, Trouble
+from holdfast.journal.sqlite import store as sqlite
+from holdfast.journal.sqlite.store import SqliteStore
+from holdfast.journal.store import Snapshot
 from tests.contract.makers import a_run_row, a_session_row, add_run
 
 
@@ -46,7 +46,7 @@ def test_writer_holds_the_database_from_the_beginning_of_its_transaction(path: P
 def test_every_file_of_the_store_is_the_users_alone_under_any_umask(tmp_path: Path) -> None:
     script = f"""
 from pathlib import Path
-from holdfast.stores.sqlite import SqliteStore
+from holdfast.journal.sqlite.store import SqliteStore
 store = SqliteStore(Path({str(tmp_path / "journal.db")!r}))
 with store.writing() as writer:
     writer.point("/project", None)

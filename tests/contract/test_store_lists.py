@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.stores.protocol import HitQuery, Reader, RunQuery, RunRow, Store
+from holdfast.journal.store import HitQuery, Reader, RunQuery, RunRow, Store
 from tests.contract.makers import a_run_row, a_session_row, add_run, an_event_row
 
 

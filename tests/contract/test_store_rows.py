@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from holdfast.errors import Busy
-from holdfast.stores.protocol import Reader, RunQuery, Snapshot, Store, Writer
+from holdfast.core.errors import Busy
+from holdfast.journal.store import Reader, RunQuery, Snapshot, Store, Writer
 from tests.contract.conftest import Opener
 from tests.contract.makers import a_run_row, a_session_row, add_run, an_event_row
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from holdfast import packing
-from holdfast.stores.protocol import Store, Writer
+from holdfast.journal import codec
+from holdfast.journal.store import Store, Writer
 from tests.contract.makers import a_run_row, an_event_row
 
 KIND = "output.given"
@@ -27,7 +27,7 @@ def versions(count: int, size: int = 20_000) -> list[str]:
 
 def add(writer: Writer, number: int, text: str, run: str = "run-a", kind: str = KIND) -> bytes:
     """An event with a large value, as the journal adds it; answers with the value's hash."""
-    body, values = packing.pack({"text": text})
+    body, values = codec.pack({"text": text})
     if writer.find_run(run) is None:
         writer.put_run(a_run_row(run))
     writer.add_event(an_event_row(number, run, kind=kind, body=body), "")
@@ -41,11 +41,11 @@ def stored_in(writer: Writer, *runs: str) -> int:
 
 
 def test_versions_of_one_text_take_little_more_than_the_first(store: Store) -> None:
-    texts = versions(packing.DEEPEST + 20)
+    texts = versions(codec.DEEPEST + 20)
     with store.writing() as writer:
         digests = [add(writer, number, text) for number, text in enumerate(texts, 1)]
         assert [writer.blob(digest) for digest in digests] == [text.encode() for text in texts]
-        alone = len(packing.squeeze(texts[0].encode()))
+        alone = len(codec.squeeze(texts[0].encode()))
         assert stored_in(writer, "run-a") < 2 * alone + 120 * len(texts)
 
 
@@ -55,7 +55,7 @@ def test_texts_of_other_kinds_of_events_and_of_other_runs_are_nothing_to_rest_on
         add(writer, 1, first)
         add(writer, 2, second, kind="note.added")
         add(writer, 1, second + "!", run="run-b")
-        assert stored_in(writer, "run-a") > 2 * len(packing.squeeze(first.encode())) - 100
+        assert stored_in(writer, "run-a") > 2 * len(codec.squeeze(first.encode())) - 100
         assert stored_in(writer, "run-b") > 9_000
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import holdfast
-from holdfast.workspace import Workspace
+from holdfast.project.workspace import Workspace
 from tests.faults.explorer import explore
 from tests.faults.report import Outcome, Report
-from tests.tools import INBOX
+from tests.tools import ENTRY
 
 GOAL = "Keep every byte"
 SHARED = "a value that is large enough to be stored once " * 40
@@ -108,7 +108,7 @@ def verb(*words: str) -> Verb:
 
 def hook(directory: Path) -> Sequence[str]:
     adopt(directory)
-    return [*in_project(directory), sys.executable, "-I", "-S", str(INBOX), "robot", "Did"]
+    return [*in_project(directory), sys.executable, "-I", "-S", str(ENTRY), "robot", "Did"]
 
 
 def in_project(directory: Path) -> list[str]:

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import ids
-from holdfast.model import Draft, Restore
-from holdfast.refusing import find_unfinished
-from holdfast.workspace import Workspace
-from holdfast.worktree.putting import FEW
+from holdfast.core import ids
+from holdfast.core.model import Draft, Restore
+from holdfast.project.checkpoints.preconditions import find_unfinished
+from holdfast.project.workspace import Workspace
+from holdfast.worktree.restore.writer import FEW
 from tests.crash.cases import adopt, an_empty_project, environment, in_project, opened
 from tests.faults.explorer import copy_tree, remove_tree
 from tests.faults.report import Outcome

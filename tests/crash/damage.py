@@ -10,11 +10,11 @@ from pathlib import Path
 import apsw
 
 import holdfast
-from holdfast import projects
-from holdfast.care.safekeeping import keep_store
-from holdfast.model import Draft
-from holdfast.stores.sqlite import SqliteStore
-from holdfast.workspace import Workspace
+from holdfast.core.model import Draft
+from holdfast.journal.sqlite.store import SqliteStore
+from holdfast.maintenance.backup.backup import keep_store
+from holdfast.project import known_projects
+from holdfast.project.workspace import Workspace
 from tests.crash.cases import environment, opened
 
 EVENTS = 200
@@ -65,7 +65,7 @@ def claim(directory: Path, place: Path | None = None) -> None:
     place, state = place or place_of(directory), directory / "home" / "state"
     state.mkdir(mode=0o700, exist_ok=True)
     id = (place / "id").read_text().strip()
-    projects.claim(state / "stores", id, place, directory / "project")
+    known_projects.claim(state / "stores", id, place, directory / "project")
 
 
 def _change(path: Path, at: int, data: bytes) -> None:

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import holdfast
-from holdfast.grants import Grants
-from holdfast.workspace import Workspace
+from holdfast.project.trust.grants import Grants
+from holdfast.project.workspace import Workspace
 from tests.crash.cases import (
     GOAL,
     Case,

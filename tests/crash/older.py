@@ -7,8 +7,8 @@ from pathlib import Path
 import apsw
 
 import holdfast
-from holdfast.stores.copying import TABLES
-from holdfast.stores.upgrading import script_of
+from holdfast.journal.sqlite.copy import TABLES
+from holdfast.journal.sqlite.migrations import script_of
 from tests.crash.cases import a_project_with_a_run, opened
 from tests.crash.damage import write_back
 

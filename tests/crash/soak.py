@@ -14,9 +14,11 @@ from pathlib import Path
 import apsw
 
 import holdfast
-from holdfast import files, ids, packing
-from holdfast.care.filling import cap_of, look_at_room
-from holdfast.workspace import Workspace
+from holdfast.core import ids
+from holdfast.journal import codec
+from holdfast.maintenance.prune.quota_warning import cap_of, look_at_room
+from holdfast.project.workspace import Workspace
+from holdfast.system import files
 from tests.crash.cases import an_empty_project, in_project, opened
 from tests.crash.checkpoint_cases import git
 from tests.faults.explorer import work_directory
@@ -184,7 +186,7 @@ class Soak:
             for id in [run] if run else journal.view.all_run_ids():
                 for row in journal.view.events(id):
                     if row.kind == "call.kept":
-                        body = packing.unpack(row.body, lambda digest: b"")
+                        body = codec.unpack(row.body, lambda digest: b"")
                         found.append(body["call"]["number"])
         return found
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.departed import PURGING
+from holdfast.project.runs.tombstones import PURGING
 from tests.canaries import hits
 from tests.crash.cases import an_empty_project, opened, verb
 from tests.crash.modes import FAILURES, KILLS, each_tier

@@ -12,10 +12,10 @@ from collections.abc import Callable
 import pytest
 
 import holdfast
-from holdfast import ids
-from holdfast.checkpointing import shadow_of
-from holdfast.model import Draft, Restore
-from holdfast.workspace import Workspace
+from holdfast.core import ids
+from holdfast.core.model import Draft, Restore
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.workspace import Workspace
 from tests.crash.checkpoint_cases import VERBS, WITH_INDEX, Scene
 from tests.crash.modes import ENDS, FAILURES, KILLS, each_tier
 from tests.faults import tracer

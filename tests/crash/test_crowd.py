@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.workspace import Workspace
+from holdfast.project.workspace import Workspace
 from tests.operations.people import events_of
 from tests.promises import tell
 from tests.world.calls import DOOR, kept_files, knock
@@ -28,7 +28,7 @@ BUDGET, TO_START = 5.0, 3.0  # seconds: no agent gives a hook less; and for two 
 STAND_STILL = """
 import os, signal, sys
 import holdfast
-from holdfast.model import Draft
+from holdfast.core.model import Draft
 with holdfast.open(sys.argv[1]) as project:
     with project.writing() as journal:
         journal.append(sys.argv[2], Draft("note.added", {"text": "from inside"}))

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.errors import HoldfastError
-from holdfast.stores.protocol import RunQuery
+from holdfast.core.errors import HoldfastError
+from holdfast.journal.store import RunQuery
 from tests.crash.cases import in_project, opened
 from tests.crash.damage import DAMAGES, a_damaged_store, a_full_store, claim, place_of
 from tests.crash.modes import FAILURES, KILLS

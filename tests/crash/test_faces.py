@@ -25,8 +25,8 @@ MODE = 0o640
 WRITE = f"""
 import sys
 from pathlib import Path
-from holdfast.errors import HoldfastError
-from holdfast.faces import read_face, with_members, write_face
+from holdfast.core.errors import HoldfastError
+from holdfast.layouts.json_file import read_face, with_members, write_face
 face = read_face(Path("state.json"))
 try:
     for warning in write_face(face, with_members(face, {NEW!r})):

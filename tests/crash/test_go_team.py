@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import sharing
-from holdfast.goteam import teamfiles
-from holdfast.workspace import Workspace
+from holdfast.layouts.goteam import schema
+from holdfast.project.workspace import Workspace
+from holdfast.system import shared_files
 from tests.crash.cases import GOAL, Case, an_empty_project, opened, verb
 from tests.crash.modes import ENDS, FAILURES, KILLS, each_tier
 from tests.faults import tracer
@@ -67,14 +67,14 @@ def check(case: Case, outcome: Outcome) -> None:
         assert workspace.warnings == []
         run = run_of(workspace)
         state = json.loads((root / run.id / "state.json").read_bytes())
-        assert state["context"]["last_action"] == teamfiles.last_action(run)
+        assert state["context"]["last_action"] == schema.last_action(run)
         (entry,) = json.loads((root / "sessions.json").read_bytes())["sessions"]
-        assert entry["progress"] == teamfiles.progress(run)
+        assert entry["progress"] == schema.progress(run)
         assert sorted(path.stem for path in (root / run.id).glob("cp-*.json")) == [
             kept.id for kept in run.standing.kept
         ]
         for path in (root / run.id).glob("*.json"):
-            sharing.settle(
+            shared_files.settle(
                 path
             )  # as the next exchange does after a while: who could not remove his own left it to that
         assert [path for path in (root / run.id).iterdir() if path.name.startswith(".")] == []

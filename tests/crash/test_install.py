@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.claude.hookfile import called
-from holdfast.hooking import ANSWERED, KEPT
+from holdfast.agents.claude.hooks import ANSWERED, KEPT
+from holdfast.agents.claude.settings_file import called
 from tests.crash.cases import an_empty_project, in_project, opened
 from tests.crash.modes import ENDS, FAILURES, KILLS, each_tier
 from tests.faults import tracer

@@ -25,7 +25,7 @@ from tests.crash.test_carrying import scene_of
 from tests.faults import powercut
 from tests.faults.explorer import Command, Prepare
 from tests.faults.report import Check, Outcome, Report
-from tests.tools import INBOX
+from tests.tools import ENTRY
 
 pytestmark = [pytest.mark.long, pytest.mark.promise(2)]
 FILESYSTEMS = pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
@@ -118,7 +118,7 @@ def command(name: str, directory: Path) -> Sequence[str]:
 def hook(directory: Path) -> Sequence[str]:
     adopt(directory)
     call = f"echo '{case_of('hook').stdin.decode()}' | \"$@\""
-    return [*in_project(directory), "sh", "-c", call, "sh", sys.executable, "-I", "-S", str(INBOX), "robot", "Did"]
+    return [*in_project(directory), "sh", "-c", call, "sh", sys.executable, "-I", "-S", str(ENTRY), "robot", "Did"]
 
 
 def check(name: str, outcome: Outcome) -> None:

@@ -21,7 +21,7 @@ FEW, MANY = (4, 1_000), (10, 10_100)  # readers, and how often each of them read
 WRITE = """
 import json, sys
 from pathlib import Path
-from holdfast import files, sharing
+from holdfast.system import files, shared_files as sharing
 path, over, who, how = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4]
 number = 0
 while not over.exists():

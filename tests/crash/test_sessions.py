@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.faber.reporting import Reloaded, SessionSaved
+from holdfast.layouts.faber.screens import Reloaded, SessionSaved
 from holdfast.operations.repair import Repaired
-from holdfast.workspace import Workspace
+from holdfast.project.workspace import Workspace
 from tests.crash.cases import an_empty_project, opened, verb
 from tests.crash.modes import ENDS, FAILURES, KILLS, each_tier
 from tests.faber_states import ACTIVE, RUN, RUNS, put, put_state

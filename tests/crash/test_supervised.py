@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.model import Status
-from holdfast.recovery import options, recommended
-from holdfast.workspace import Workspace
+from holdfast.core.model import Status
+from holdfast.core.recovery import options, recommended
+from holdfast.project.workspace import Workspace
 from tests.promises import tell
 
 FEW, MANY = 10, 50

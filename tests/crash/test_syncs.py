@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.layouts.orchestrator import SESSION
-from holdfast.worktree.putting import FEW
+from holdfast.layouts.orchestrator.follow import SESSION
+from holdfast.worktree.restore.writer import FEW
 from tests.crash.cases import GOAL, an_empty_project, hook, in_project, keep_call, opened
 from tests.faults import tracer
 from tests.faults.tracer import TEARABLE, Call
@@ -281,7 +281,7 @@ def test_a_line_about_trouble_is_on_the_disk(here: Path, figure: Figure) -> None
 
 
 def test_a_removal_is_on_the_disk(here: Path) -> None:
-    script = "import pathlib; from holdfast import files; files.remove(pathlib.Path('one').absolute())"
+    script = "import pathlib; from holdfast.system import files; files.remove(pathlib.Path('one').absolute())"
     calls = [call for call in traced(here, program(here, "-c", script)) if call.number]
     assert [(call.name, Path(call.path).name) for call in calls] == [("unlink", "one"), ("fsync", "project")]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.care.originals import list_originals
-from holdfast.model import Draft
-from holdfast.workspace import Workspace
+from holdfast.core.model import Draft
+from holdfast.maintenance.repair.quarantine import list_originals
+from holdfast.project.workspace import Workspace
 from tests.crash.cases import an_empty_project, opened, verb
 from tests.crash.modes import FAILURES, KILLS, each_tier
 from tests.faults import tracer

@@ -12,11 +12,11 @@ import apsw
 import pytest
 
 import holdfast
-from holdfast.care import archive
-from holdfast.errors import Damaged, Refused
-from holdfast.stores import upgrading
-from holdfast.stores.connecting import FORMAT
-from holdfast.workspace import Workspace
+from holdfast.core.errors import Damaged, Refused
+from holdfast.journal.sqlite import migrations
+from holdfast.journal.sqlite.connection import FORMAT
+from holdfast.maintenance.backup import file
+from holdfast.project.workspace import Workspace
 from tests.crash.cases import GOAL, SHARED, in_project, opened, the_run
 from tests.crash.damage import claim
 from tests.crash.modes import FAILURES, each_tier
@@ -60,7 +60,7 @@ def test_what_was_there_before_is_kept_and_can_be_put_back(version: int, tmp_pat
     with opened(tmp_path) as workspace:
         events = the_run(workspace).seq
         (kept,) = backups(workspace.place)
-        contents = archive.read_archive(kept, lambda _: None)
+        contents = file.read_archive(kept, lambda _: None)
         assert (contents.format, contents.rows["event"]) == (version, events)
         assert kept.stat().st_mode & 0o777 == 0o600
         holdfast.note(workspace, "since then")
@@ -168,7 +168,7 @@ def test_a_damaged_number_of_the_format_is_damage_that_can_be_mended(project: Wo
 
 
 def test_every_format_has_a_script_and_the_newest_is_ours() -> None:
-    scripts = sorted((Path(upgrading.__file__).parent / "schema").glob("*.sql"))
+    scripts = sorted((Path(migrations.__file__).parent / "schema").glob("*.sql"))
     assert len(scripts) == FORMAT
 
 
@@ -180,13 +180,13 @@ def _check(version: int, outcome: Outcome) -> None:
     path = outcome.directory / "project" / ".holdfast" / "journal.db"
     assert version_of(path) in range(version, FORMAT + 1)
     for kept in backups(path.parent):
-        archive.read_archive(kept, lambda _: None)
+        file.read_archive(kept, lambda _: None)
     if version_of(path) == version:
         # the program of that version would find its own tables, and no others
         copy = outcome.directory / "copy"
         shutil.copytree(path.parent, copy)
         connection = apsw.Connection(str(copy / "journal.db"))
-        assert upgrading.schema_of(connection) == upgrading.expected_schema(version)
+        assert migrations.schema_of(connection) == migrations.expected_schema(version)
         connection.close()
     with opened(outcome.directory) as workspace:
         assert the_run(workspace).notes[-1].text == SHARED

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import ids
-from holdfast.workspace import Workspace
+from holdfast.core import ids
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.trees import put, take
 

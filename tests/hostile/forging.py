@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.errors import Damaged, HoldfastError, Refused
-from holdfast.parcel import MAGIC
-from holdfast.workspace import Workspace
+from holdfast.core.errors import Damaged, HoldfastError, Refused
+from holdfast.project.transfer.bundle import MAGIC
+from holdfast.project.workspace import Workspace
 
 Parts = dict[str, Any]
 

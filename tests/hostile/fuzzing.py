@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import HoldfastError
+from holdfast.core.errors import HoldfastError
 from tests.hostile.mutating import LARGEST, Mutator
 from tests.hostile.parsers import Parser
 

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from holdfast import config
-from holdfast.cli.verbs import VERBS
+from holdfast.project import settings
+from holdfast.surfaces.cli.commands import VERBS
 from tests.hostile.words import ACTING, hostile_ids, possible_in_arguments
 
 
@@ -153,7 +153,7 @@ documents = st.one_of(
     st.sampled_from(ODD_TOML),
     bent(GOOD_TOML),
     st.binary(max_size=60),
-    st.tuples(st.sampled_from(sorted(config.SETTINGS)), any_json).map(
+    st.tuples(st.sampled_from(sorted(settings.SETTINGS)), any_json).map(
         lambda pair: f"{pair[0]} = {json.dumps(pair[1])}".encode()
     ),
     st.dictionaries(sound_text, numbers, max_size=4).map(

@@ -14,40 +14,27 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from holdfast import (
-    bindings,
-    conditions,
-    delta,
-    fence,
-    hooking,
-    ids,
-    intake,
-    invocation,
-    jsonedit,
-    markup,
-    observer,
-    packing,
-    process,
-    salvage,
-    searching,
-    statusline,
-    text,
-)
-from holdfast.agents import claude, plain
-from holdfast.claude import hookfile, retelling
-from holdfast.errors import Refused
-from holdfast.faber import critical, records, summarising, workflows
-from holdfast.faces import LIMIT, Face, parse_face, with_members
-from holdfast.goteam import teamedits, teammerging, teamreading
-from holdfast.layouts import faber
-from holdfast.orchestrator import orchestra
-from holdfast.redaction import redact
-from holdfast.sources import repository
-from holdfast.sources.protocol import Unloadable
-from holdfast.stores import leaves
-from holdfast.worktree.beside import Beside
-from holdfast.worktree.objects import Entry, Format, format_tree
-from holdfast.worktree.packfile import Shapes, check_beside, format_pack, parse_pack
+from holdfast.agents import generic
+from holdfast.agents.claude import events, hooks, settings_file, status_line, transcript_events
+from holdfast.core import chat_commands, ids, search_terms, text, untrusted_text
+from holdfast.core.errors import Refused
+from holdfast.core.formats import json_edit, json_salvage
+from holdfast.core.report import escape
+from holdfast.journal import codec, delta
+from holdfast.journal.sqlite import leaf_pages
+from holdfast.layouts.faber import artifact_rules, conditions, schema as faber, session_records, summaries, workflows
+from holdfast.layouts.goteam import diff, merge, parse
+from holdfast.layouts.json_file import LIMIT, Face, parse_face, with_members
+from holdfast.layouts.orchestrator import schema as orchestra
+from holdfast.project import inbox
+from holdfast.project.artifacts import git_info
+from holdfast.project.artifacts.protocol import Unloadable
+from holdfast.project.trust import command_line, named_files
+from holdfast.redaction import redactor as redact
+from holdfast.system import process
+from holdfast.system.git.objects import Entry, Format, format_tree
+from holdfast.worktree.metadata import Beside
+from holdfast.worktree.packs.portable import Shapes, check_beside, format_pack, parse_pack
 from tests import faber_states, orchestrator_files
 from tests.hostile.inputs import GOOD_CALL, HOSTILE, ODD_JSON
 from tests.operations import teams
@@ -87,7 +74,7 @@ def storable(value: object) -> None:
     """What comes out can be kept in the journal."""
     body = text.sound(msgspec.to_builtins({"value": value}))
     assert isinstance(body, dict)
-    packing.pack(body)
+    codec.pack(body)
 
 
 def lines(*texts: str) -> list[bytes]:
@@ -108,25 +95,25 @@ NAME = "00000000000000000001-2cc64b64-1-00000000"
 
 def read_payload(data: bytes) -> None:
     """Whatever the client says, each event that it could mean is told."""
-    call = intake.decode(NAME, GOOD_CALL + data)
-    for reader in (claude, plain):
+    call = inbox.decode(NAME, GOOD_CALL + data)
+    for reader in (events, generic):
         for draft in reader.read_call(call).drafts:
             storable(draft.body)
     if isinstance(call.payload, dict):
-        for event in claude.READERS:
-            storable(claude.tell(event, call.payload))
-        storable(msgspec.to_builtins(statusline.gauge_of(call.payload)))
+        for event in events.READERS:
+            storable(events.tell(event, call.payload))
+        storable(msgspec.to_builtins(status_line.gauge_of(call.payload)))
 
 
 def read_kept_file(data: bytes) -> None:
-    call = intake.decode(NAME, data)
+    call = inbox.decode(NAME, data)
     storable([call.agent, call.event, call.boot, call.directory, call.environment, call.payload])
     assert call.id
 
 
 def read_typed(data: bytes) -> None:
-    found = observer.parse(as_text(data))
-    assert found is None or found.word in observer.FORMS
+    found = chat_commands.parse(as_text(data))
+    assert found is None or found.word in chat_commands.FORMS
 
 
 def read_stat(data: bytes) -> None:
@@ -158,16 +145,16 @@ TRANSCRIPT = dumped(
 
 def retell(data: bytes) -> None:
     """Lines as values: what they say can be kept."""
-    telling = retelling.Retelling(NOON)
+    telling = transcript_events.Retelling(NOON)
     for line in data.split(b"\n"):
         try:
-            value = intake.parse(line)
-        except intake.NotACall:
+            value = inbox.parse(line)
+        except inbox.NotACall:
             continue
         if isinstance(value, dict):
             for draft in telling.tell(value):
                 storable(draft.body)
-            retelling.goal_in(value)
+            transcript_events.goal_in(value)
     for draft in telling.unfinished():
         storable(draft.body)
     assert telling.tally.read >= 0
@@ -189,11 +176,11 @@ def read_faber(data: bytes) -> None:
     storable(msgspec.to_builtins(told))
     for name in faber.placeholders(state, faber_states.RUN, Path("/project")):
         faber.fill(f"a {{{name}}} {{other}}", {name: "x"})
-    book = records.Book(state)
+    book = session_records.Book(state)
     book.fresh_since("x", NOON)
     assert len(book.records()) >= 0
     json.dumps(book.members(NOON))
-    records.record_ids(state)
+    session_records.record_ids(state)
 
 
 ORCHESTRATORS = dumped(orchestrator_files.schema_1_0(), orchestrator_files.predecessor())
@@ -212,20 +199,20 @@ def read_orchestrator(data: bytes) -> None:
 def read_team(data: bytes) -> None:
     """One text as any of the files of a session."""
     value = as_face(data).value
-    for entry in teamreading.entries(value):
-        teamreading.is_name(str(entry.get("id")))
+    for entry in parse.entries(value):
+        parse.is_name(str(entry.get("id")))
     point = value.get("points")
     points = [one for one in point if isinstance(one, dict)] if isinstance(point, list) else [value]
-    found = teamreading.Found(value, value, value, value, points)
-    for draft in teamreading.drafts(found, ".", "/project", NOON):
+    found = parse.Found(value, value, value, value, points)
+    for draft in parse.drafts(found, ".", "/project", NOON):
         storable(draft.body)
     run = a_run(layout="go-team")
-    for name in teamedits.PARTS:
+    for name in diff.PARTS:
         for before in ({}, value):
-            for draft in teamedits.drafts(name, before, value, run):
+            for draft in diff.drafts(name, before, value, run):
                 storable(draft.body)
-    json.dumps(teammerging.merged(value, {"a": [{"id": "x"}], "status": "active"}))
-    json.dumps(teammerging.registry(value, [{"id": "x"}], "x"))
+    json.dumps(merge.merged(value, {"a": [{"id": "x"}], "status": "active"}))
+    json.dumps(merge.registry(value, [{"id": "x"}], "x"))
 
 
 def team_files() -> list[bytes]:
@@ -258,10 +245,10 @@ def read_workflow(data: bytes) -> None:
     value = as_face(data).value
     warnings: list[str] = []
     block = value.get("critical_artifacts")
-    declared = critical.read_declared(block if isinstance(block, dict) else value, warnings)
+    declared = artifact_rules.read_declared(block if isinstance(block, dict) else value, warnings)
     storable([msgspec.to_builtins(declared), warnings])
-    asked = critical.Asked(critical.BY_HAND)
-    critical.choose(declared, value, asked, lambda _id, _now: None, NOON, warnings)
+    asked = artifact_rules.Asked(artifact_rules.BY_HAND)
+    artifact_rules.choose(declared, value, asked, lambda _id, _now: None, NOON, warnings)
 
 
 def read_face_again(data: bytes) -> None:
@@ -274,7 +261,7 @@ def read_face_again(data: bytes) -> None:
 
 def salvage_members(data: bytes) -> None:
     storable(
-        list(salvage.salvage(data.decode("utf-8", "replace"), ("goal", "status", "agents"), frozenset({"status"})))
+        list(json_salvage.salvage(data.decode("utf-8", "replace"), ("goal", "status", "agents"), frozenset({"status"})))
     )
 
 
@@ -309,19 +296,19 @@ COMMANDS = lines(
 
 
 def read_command(data: bytes) -> None:
-    words = invocation.split(as_text(data))
-    bindings.named_files(invocation.fill(words, {"work_id": "7", "run_id": "x"}), Path("/nowhere"))
+    words = command_line.split(as_text(data))
+    named_files.named_files(command_line.fill(words, {"work_id": "7", "run_id": "x"}), Path("/nowhere"))
 
 
 def read_git_command(data: bytes) -> None:
-    words = repository.plan_command(as_text(data))
+    words = git_info.plan_command(as_text(data))
     assert all(isinstance(word, str) for word in words)
 
 
 def read_search(data: bytes) -> None:
     asked = as_text(data)
-    assert len(searching.terms(asked)) <= searching.MOST_TERMS
-    found = searching.excerpt(asked, asked[:200], 80)
+    assert len(search_terms.terms(asked)) <= search_terms.MOST_TERMS
+    found = search_terms.excerpt(asked, asked[:200], 80)
     assert all(0 <= first < last <= len(found.text) for first, last in found.marks)
 
 
@@ -341,15 +328,15 @@ def read_id(data: bytes) -> None:
 def show(data: bytes) -> None:
     """What is shown holds nothing that acts, and does not grow."""
     shown = as_text(data)
-    body = fence.tame(shown[: fence.MOST])
+    body = untrusted_text.tame(shown[: untrusted_text.MOST])
     assert len(body) <= len(shown)
-    told = fence.opened(fence.enclose(shown, lambda: "mark"))
-    assert told == body if len(shown) <= fence.MOST else told.startswith(body)
-    for written in (markup.as_markdown, markup.as_code, markup.as_xml, text.spelled):  # one at a time, as they are used
+    told = untrusted_text.opened(untrusted_text.enclose(shown, lambda: "mark"))
+    assert told == body if len(shown) <= untrusted_text.MOST else told.startswith(body)
+    for written in (escape.as_markdown, escape.as_code, escape.as_xml, text.spelled):  # one at a time, as they are used
         made = written(shown)
         assert text.visible(made) == made
     for kind in ("json", "text"):
-        summarising.summary(kind, shown)
+        summaries.summary(kind, shown)
 
 
 def hide(data: bytes) -> None:
@@ -362,10 +349,10 @@ def hide(data: bytes) -> None:
 # Settings of the client
 
 HANDLER = {"type": "command", "command": "holdfast-hook", "timeout": 5}
-OURS = hooking.block("local", "python3", "/x/holdfast/inbox.py")
+OURS = hooks.block("local", "python3", "/x/holdfast/inbox.py")
 SETTINGS = [
     *dumped(
-        hooking.as_settings(dict(list(OURS.items())[-4:])),
+        hooks.as_settings(dict(list(OURS.items())[-4:])),
         {"permissions": {"allow": ["Bash"]}, "hooks": {"Stop": [{"hooks": [HANDLER]}]}, "statusLine": HANDLER},
         {"hooks": {}},
     ),
@@ -376,32 +363,32 @@ SETTINGS = [
 def edit_settings(data: bytes) -> None:
     """What is put in can be taken out, and the rest stays."""
     said = data.decode()
-    before = hookfile.parse(said)
+    before = settings_file.parse(said)
     calls = {event: call for event, call in OURS.items() if event in ("Stop", "SessionStart")}
-    changed, _ = hookfile.with_calls(said, calls)
-    assert set(calls) <= set(hookfile.called(hookfile.parse(changed)))
-    changed, _ = hookfile.with_status_line(changed, hooking.status_line("local", "python3", "/x/holdfast/inbox.py"))
-    hookfile.without_calls(changed, before)
-    if not hookfile.is_blank(said):
-        jsonedit.add(said, (), {"a": 1}, "added")
+    changed, _ = settings_file.with_calls(said, calls)
+    assert set(calls) <= set(settings_file.called(settings_file.parse(changed)))
+    changed, _ = settings_file.with_status_line(changed, hooks.status_line("local", "python3", "/x/holdfast/inbox.py"))
+    settings_file.without_calls(changed, before)
+    if not settings_file.is_blank(said):
+        json_edit.add(said, (), {"a": 1}, "added")
 
 
 # Stored values
 
-BODY, BLOBS = packing.pack({"text": "x" * 5000, "small": [1, {"$odd": None}], "n": 1.5})
+BODY, BLOBS = codec.pack({"text": "x" * 5000, "small": [1, {"$odd": None}], "n": 1.5})
 BASE = b"".join(b"line %d of a text\n" % number for number in range(400))
 CHANGED = BASE.replace(b"line 7 ", b"line seven ")
-DIFFERENCE = packing.against(BASE, packing.digest_of(BASE), 0, CHANGED) or b""
+DIFFERENCE = codec.against(BASE, codec.digest_of(BASE), 0, CHANGED) or b""
 
 
 def read_stored(data: bytes) -> None:
-    packing.unpack(data, lambda _: b"x")
-    packing.thin(data, ["text"], lambda _: None)
+    codec.unpack(data, lambda _: b"x")
+    codec.thin(data, ["text"], lambda _: None)
 
 
 def read_difference(data: bytes) -> None:
-    packing.base_in(data)
-    packing.combine(BASE, data)
+    codec.base_in(data)
+    codec.combine(BASE, data)
 
 
 def patch(data: bytes) -> None:
@@ -428,30 +415,30 @@ def leaf_page() -> bytes:
     row = bytes([4, 1, 1, 19, 16]) + b"\7\x08abc" + b"zz"
     cell = bytes([len(row), 1]) + row
     page = bytearray(4096)
-    page[100] = leaves.LEAF
+    page[100] = leaf_pages.LEAF
     page[103:105] = (1).to_bytes(2)
     page[108:110] = (4000).to_bytes(2)
     page[4000 : 4000 + len(cell)] = cell
     other = bytearray(page)
-    other[0], other[3:5], other[8:10] = max(leaves.INDEX), page[103:105], page[108:110]
+    other[0], other[3:5], other[8:10] = max(leaf_pages.INDEX), page[103:105], page[108:110]
     return bytes(page + other)
 
 
 def read_leaves(data: bytes) -> None:
     descriptor = os.memfd_create("leaves")
     os.write(descriptor, data)
-    pages = leaves.Pages(Path(f"/proc/self/fd/{descriptor}"))
+    pages = leaf_pages.Pages(Path(f"/proc/self/fd/{descriptor}"))
     os.close(descriptor)
     try:
-        list(leaves.rows_in_leaves(pages))
-        list(leaves.entries(pages))
+        list(leaf_pages.rows_in_leaves(pages))
+        list(leaf_pages.entries(pages))
     finally:
         pages.close()
 
 
 PARSERS = {
-    "payload of a hook": Parser(CALLS, read_payload, (intake.NotACall,)),
-    "kept call": Parser([GOOD_CALL + payload for payload in CALLS[:20]], read_kept_file, (intake.NotACall,)),
+    "payload of a hook": Parser(CALLS, read_payload, (inbox.NotACall,)),
+    "kept call": Parser([GOOD_CALL + payload for payload in CALLS[:20]], read_kept_file, (inbox.NotACall,)),
     "typed command": Parser(lines("*sessions", "*rollback:3 yes", "*new fix it", "*cp-diff:1:2"), read_typed),
     "line about a process": Parser(lines("1 (a) b) S " + "1 " * 40, "25088 (sh) S 1"), read_stat),
     "lines of a transcript": Parser([*TRANSCRIPT, b"\n".join(TRANSCRIPT)], retell),
@@ -462,7 +449,7 @@ PARSERS = {
     "face": Parser([*STATES, *ORCHESTRATORS, *SETTINGS], read_face_again),
     "broken face": Parser([*STATES, *ORCHESTRATORS], salvage_members),
     "condition": Parser(CONDITIONS, read_condition, (conditions.NotACondition,)),
-    "command of a workflow": Parser(COMMANDS, read_command, (invocation.Unfit,)),
+    "command of a workflow": Parser(COMMANDS, read_command, (command_line.Unfit,)),
     "git command of a workflow": Parser(COMMANDS, read_git_command, (Unloadable,)),
     "search": Parser(lines('one "two three" fo*', 'é "', "a b c d"), read_search),
     "id": Parser(lines(*HOSTILE[:200], faber_states.RUN, "plan/run"), read_id),
@@ -471,11 +458,11 @@ PARSERS = {
     ),
     "hidden text": Parser(lines("password = 'hunter22'", "Authorization: Bearer abcdefgh", "ghp_" + "a" * 36), hide),
     "settings of the client": Parser(
-        SETTINGS, edit_settings, (hookfile.NotSettings, UnicodeDecodeError, jsonedit.NotJson)
+        SETTINGS, edit_settings, (settings_file.NotSettings, UnicodeDecodeError, json_edit.NotJson)
     ),
     "stored body": Parser([BODY, b"\0{}", *BLOBS.values()], read_stored),
     "stored difference": Parser([DIFFERENCE], read_difference),
-    "difference": Parser([msgspec.msgpack.encode(delta.difference(BASE, CHANGED))], patch, packing.UNREADABLE),
+    "difference": Parser([msgspec.msgpack.encode(delta.difference(BASE, CHANGED))], patch, codec.UNREADABLE),
     "pack": Parser([PACK], read_pack),
     "list beside a tree": Parser([BESIDE], check_beside),
     "page of the database": Parser([leaf_page()], read_leaves),

@@ -13,21 +13,27 @@ from pathlib import Path
 import msgspec
 
 import holdfast
-from holdfast import adopting, choosing, config, departed, intake, parcel, projects, receiving, spool, trusting
-from holdfast.care import archive, filling, purging
-from holdfast.claude import client, gauge, importing, installing, transcript
-from holdfast.faber import clienthooks, finding, workflows
-from holdfast.faces import read_face
-from holdfast.goteam import teamfaces, teampurging
-from holdfast.grants import Grant, Grants
-from holdfast.layouts.orchestrator import SESSION
-from holdfast.orchestrator import sessionfile
-from holdfast.repository import Repository
-from holdfast.stores import pages
-from holdfast.workspace import Workspace
-from holdfast.worktree.objects import Format, Known
-from holdfast.worktree.remains import Remains
-from holdfast.worktree.shadow import Shadow
+from holdfast.agents.claude import context_window, import_transcripts, install, installed, transcript
+from holdfast.journal.sqlite import page_checksums
+from holdfast.layouts.faber import client_hooks, find_run, reconcile, workflows
+from holdfast.layouts.goteam import files as teamfaces, purge as teampurging
+from holdfast.layouts.json_file import read_face
+from holdfast.layouts.orchestrator import files as sessionfile
+from holdfast.layouts.orchestrator.follow import SESSION
+from holdfast.maintenance.backup import file as archive
+from holdfast.maintenance.prune import quota_warning
+from holdfast.maintenance.purge import purge as purging
+from holdfast.project import inbox, known_projects, settings
+from holdfast.project.runs import select, tombstones
+from holdfast.project.transfer import bundle, import_plan
+from holdfast.project.trust import check
+from holdfast.project.trust.grants import Grant, Grants
+from holdfast.project.workspace import Workspace
+from holdfast.system.git.objects import Format, Known
+from holdfast.system.git.repository import Repository
+from holdfast.system.locate import locate_store, worktree_name
+from holdfast.worktree.capture import Shadow
+from holdfast.worktree.packs.salvage import Remains
 from tests.conftest import TickingClock
 from tests.faber_states import RUN
 from tests.hostile.inputs import GOOD_TOML, ODD_TOML, ODD_TROUBLES
@@ -125,32 +131,32 @@ def on_disk(place: Path) -> dict[str, Parser]:
 
 
 def _settings(stage: Stage) -> dict[str, Parser]:
-    project, user = stage.root / config.PROJECT_FILE, stage.place / "user.toml"
+    project, user = stage.root / settings.PROJECT_FILE, stage.place / "user.toml"
     absent = stage.place / "absent.toml"
     good = [GOOD_TOML, *ODD_TOML]
 
     def set_one() -> None:
-        config.write(user, "brief.budget", "700")
+        settings.write(user, "brief.budget", "700")
 
     trust = Grants(stage.place / "trust", [stage.root])
     trust.put(Grant("/a", "/b", "00", NOON, ["make"]))
     (granted,) = [path for path in (stage.place / "trust").iterdir() if path.name[0] != "."]
     definition = stage.root / ".fractary/faber/workflows/default.json"
     return {
-        "settings of a project": Parser(good, stage.into(project, lambda: config.load(absent, stage.root, {}))),
-        "settings of the user": Parser(good, stage.into(user, lambda: config.load(user, stage.place, {}))),
+        "settings of a project": Parser(good, stage.into(project, lambda: settings.load(absent, stage.root, {}))),
+        "settings of the user": Parser(good, stage.into(user, lambda: settings.load(user, stage.place, {}))),
         "settings that are changed": Parser(good, stage.into(user, set_one)),
         "grant": Parser(stage.first("trust/*"), stage.into(granted, lambda: (trust.find("/a", "/b"), trust.every()))),
         "workflow that waits": Parser(
             WORKFLOWS,
             stage.into(
                 definition,
-                lambda: (trusting.find_brought(stage.workspace), workflows.find_workflow(stage.root, None, "default")),
+                lambda: (check.find_brought(stage.workspace), workflows.find_workflow(stage.root, None, "default")),
             ),
         ),
         "settings that call us": Parser(
             SETTINGS,
-            stage.into(stage.root / ".claude/settings.local.json", lambda: trusting.find_brought(stage.workspace)),
+            stage.into(stage.root / ".claude/settings.local.json", lambda: check.find_brought(stage.workspace)),
         ),
     }
 
@@ -161,7 +167,7 @@ def _transcripts(stage: Stage) -> dict[str, Parser]:
     def read() -> None:
         transcript.read_usage(path)
         transcript.read_tally(path)
-        importing.read_head(path)
+        import_transcripts.read_head(path)
         lost: list[int] = []
         found = list(transcript.read_lines(path, lambda: lost.append(1)))
         json.dumps(found)
@@ -175,8 +181,8 @@ def _carried(stage: Stage) -> dict[str, Parser]:
     file, sealed_file, backup = (stage.place / name for name in ("parcel", "sealed", "archive"))
 
     def receive(path: Path) -> None:
-        with parcel.opened(path, 1 << 24) as incoming:
-            receiving.check(incoming, 1 << 24)
+        with bundle.opened(path, 1 << 24) as incoming:
+            import_plan.check(incoming, 1 << 24)
 
     def sealed(data: bytes) -> None:
         """With the digest of what it holds now, so that all of it is looked at."""
@@ -229,8 +235,8 @@ def _repositories(stage: Stage) -> dict[str, Parser]:
             assert SHA1.id_of(kind, content) == id
 
     def locate() -> None:
-        worktree, store = spool.locate(str(stage.place / "linked"))
-        assert spool.worktree_name(worktree)
+        worktree, store = locate_store(str(stage.place / "linked"))
+        assert worktree_name(worktree)
         assert store.endswith(("/holdfast", "/.holdfast"))
 
     refs = [b"ref: refs/heads/main\n", commit + b"\n", b"ref: refs/heads/a/b\n"]
@@ -257,30 +263,30 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
     claims = stage.place / "state/stores"
     (claim,) = [path for path in claims.iterdir() if path.name[0] != "."]
     good_claim = claim.read_bytes()
-    worktree = adopting._place(workspace).parent
+    worktree = reconcile._place(workspace).parent
     listed = dumped({"run": ["run-qqqqqqqqqq", "run-x"], "session": ["ses-qqqqqqqqqq"]})
     purge = dumped(msgspec.to_builtins(purging.Purge("run-x", 1, ["a"], {"cp-x": (".", 1)}, [], [])))
     gauges = dumped({"a": {"window": 1, "tokens": 2, "model": "m"}})
     written = dumped({"looks": {"a": [1, 2, 3, 4]}, "beside": {"a": {"b": 1}}})
     plugins = dumped({"plugins": {"holdfast@x": [{"installPath": "/x"}]}})
     trusted = dumped({"projects": {str(stage.root): {"hasTrustDialogAccepted": True}}})
-    record = installing._record_path(stage.place / "state", stage.root / "x")
+    record = install._record_path(stage.place / "state", stage.root / "x")
     state = stage.root / ".fractary/faber/runs" / RUN / "state.json"
     shadow = Shadow(store, stage.root, workspace.worktree)
 
     def purging_now() -> None:
-        departed.unfinished_purge(store)
+        tombstones.unfinished_purge(store)
         purging.find_pending(store)
 
     return {
-        "claim": Parser([good_claim], stage.into(claim, lambda: projects.check(claims, store, stage.root))),
-        "list of rows": Parser(listed, stage.into(store / "listed.json", lambda: choosing._lists(workspace))),
-        "unfinished purge": Parser(purge, stage.into(store / departed.PURGING, purging_now)),
-        "gauges": Parser(gauges, stage.into(store / gauge.NAME, lambda: gauge.find(store, "a"))),
+        "claim": Parser([good_claim], stage.into(claim, lambda: known_projects.check(claims, store, stage.root))),
+        "list of rows": Parser(listed, stage.into(store / "listed.json", lambda: select._lists(workspace))),
+        "unfinished purge": Parser(purge, stage.into(store / tombstones.PURGING, purging_now)),
+        "gauges": Parser(gauges, stage.into(store / context_window.NAME, lambda: context_window.find(store, "a"))),
         "last tidying": Parser(
-            dumped({"left": 5}), stage.into(store / filling.STAMP, lambda: filling.last_tidied(workspace))
+            dumped({"left": 5}), stage.into(store / quota_warning.STAMP, lambda: quota_warning.last_tidied(workspace))
         ),
-        "seen files of FABER": Parser(written, stage.into(worktree / "owned.json", lambda: adopting._load(workspace))),
+        "seen files of FABER": Parser(written, stage.into(worktree / "owned.json", lambda: reconcile._load(workspace))),
         "written session file": Parser(
             written, stage.into(sessionfile._memory(workspace), lambda: sessionfile.recall(workspace))
         ),
@@ -295,22 +301,22 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
             plugins,
             stage.into(
                 stage.home / ".claude/plugins/installed_plugins.json",
-                lambda: client.installed_at("holdfast@x", stage.environ),
+                lambda: installed.installed_at("holdfast@x", stage.environ),
             ),
         ),
         "hooks of a plugin": Parser(
             dumped({"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "x.sh"}]}]}}),
-            stage.into(stage.home / "hooks.json", lambda: clienthooks.brings_hooks(stage.home / "hooks.json")),
+            stage.into(stage.home / "hooks.json", lambda: client_hooks.brings_hooks(stage.home / "hooks.json")),
         ),
         "projects of the client": Parser(
-            trusted, stage.into(stage.home / ".claude.json", lambda: client.is_trusted(stage.root, stage.environ))
+            trusted, stage.into(stage.home / ".claude.json", lambda: installed.is_trusted(stage.root, stage.environ))
         ),
         "record of an installation": Parser(
             dumped({"path": "/x", "before": "{}"}),
-            stage.into(record, lambda: installing._load(stage.place / "state", stage.root / "x")),
+            stage.into(record, lambda: install._load(stage.place / "state", stage.root / "x")),
         ),
         "glance at a state": Parser(
-            STATES, stage.into(state, lambda: (finding._glance(state, stage.root), read_face(state)))
+            STATES, stage.into(state, lambda: (find_run._glance(state, stage.root), read_face(state)))
         ),
         "session file": Parser(
             ORCHESTRATORS, stage.into(stage.root / SESSION, lambda: sessionfile.read_session(workspace))
@@ -324,7 +330,7 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
                 b"1767268800 robot Did [Errno 28] No space left on device".ljust(127) + b"\n",
                 *map(str.encode, ODD_TROUBLES),
             ],
-            stage.into(store / "trouble", lambda: intake.troubles(store)),
+            stage.into(store / "trouble", lambda: inbox.troubles(store)),
         ),
         "log of the database": Parser(  # its head, and two pages
             stage.first("project/.git/holdfast/journal.db-wal", most=2 * 4136) or [b"\x37\x7f\x06\x82" + bytes(28)],
@@ -334,7 +340,7 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
 
 
 def _read_log(path: Path) -> None:
-    pages.read_log(path)
+    page_checksums.read_log(path)
     with contextlib.suppress(StopIteration):
-        next(pages.sound_frames(path))
-    pages.lost_pages(path)
+        next(page_checksums.sound_frames(path))
+    page_checksums.lost_pages(path)

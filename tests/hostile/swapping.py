@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from holdfast import sharing
+from holdfast.system import shared_files
 
 LOOP = """
 import ctypes, itertools, os, sys
@@ -46,6 +46,6 @@ def swapped(path: Path, leads_to: Path) -> Iterator[None]:
         yield
     for link in path.parent.glob(f"{path.name}-swapped*"):
         if path.is_symlink() and not link.is_symlink():
-            sharing._exchange(path, link)
+            shared_files._exchange(path, link)
         if link.is_symlink():
             link.unlink()

@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import faces, files, inside, sharing
-from holdfast.errors import HoldfastError
-from holdfast.workspace import Workspace
-from holdfast.worktree.putting import Putting
+from holdfast.core.errors import HoldfastError
+from holdfast.layouts import json_file
+from holdfast.project.workspace import Workspace
+from holdfast.system import files, safe_paths, shared_files
+from holdfast.worktree.restore.writer import Putting
 from tests.hostile.places import tree_of
 from tests.hostile.swapping import swapped
 from tests.promises import Figure
@@ -49,15 +50,15 @@ def outside(tmp_path: Path) -> Path:
 
 
 def write_a_face(root: Path) -> None:
-    face = faces.read_face(root / DEEP, root=root)
+    face = json_file.read_face(root / DEEP, root=root)
     assert b"somebody else" not in face.data
-    faces.write_face(face, faces.with_members(face, {"ours": os.urandom(4).hex()}))
+    json_file.write_face(face, json_file.with_members(face, {"ours": os.urandom(4).hex()}))
 
 
 def replace(root: Path) -> None:
     before = files.read(root / DEEP, root=root)
     assert b"somebody else" not in (before or b"")
-    sharing.replace_shared(root / DEEP, before, MINE + b" " * (len(before or b"") % 7), root=root)
+    shared_files.replace_shared(root / DEEP, before, MINE + b" " * (len(before or b"") % 7), root=root)
 
 
 def make_and_remove(root: Path) -> None:
@@ -116,10 +117,10 @@ def test_without_the_way_along_descriptors_the_same_race_leads_outside(
     @contextlib.contextmanager
     def looked_at(path: Path, root: Path | None) -> Iterator[Path]:
         if root is not None:
-            inside.resolve(root, os.path.relpath(path.parent, root))
+            safe_paths.resolve(root, os.path.relpath(path.parent, root))
         yield path
 
-    monkeypatch.setattr(inside, "held", looked_at)
+    monkeypatch.setattr(safe_paths, "held", looked_at)
     before, tries = tree_of(outside), 0
     with swapped(mine / "a/b", outside / "a/b"):
         while tree_of(outside) == before and tries < 50 * TRIES:

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.fence import LABEL
-from holdfast.model import Action, Artifact, Bearings, Decision, Mishap, Note, Prompt, Status, Task
-from holdfast.priming import plan_brief
-from holdfast.workspace import Workspace
+from holdfast.core.brief import plan_brief
+from holdfast.core.model import Action, Artifact, Bearings, Decision, Mishap, Note, Prompt, Status, Task
+from holdfast.core.untrusted_text import LABEL
+from holdfast.project.workspace import Workspace
 from tests.faber_states import ACTIVE, RUN, RUNS, put
 from tests.hostile.test_terminal import FORBIDDEN
 from tests.hostile.words import ACTING
@@ -235,7 +235,9 @@ def test_no_injection_gets_out_of_an_error(project: Workspace) -> None:
 
 
 def test_what_the_plugin_puts_into_a_prompt_stands_in_a_fence() -> None:
-    commands = [path.read_text() for path in (Path(holdfast.__file__).parent / "plugin/commands").glob("*.md")]
+    commands = [
+        path.read_text() for path in (Path(holdfast.__file__).parent / "agents/claude/plugin/commands").glob("*.md")
+    ]
     put_in = [line for text in commands for line in re.findall(r"^!`(.*)`$", text, re.MULTILINE)]
     assert len(put_in) == 4
     assert all(line.endswith(" --fence") or line == "holdfast brief" for line in put_in)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.checkpointing import look, make_checkpoint, shadow_of
-from holdfast.errors import HoldfastError
-from holdfast.workspace import Workspace
-from holdfast.worktree.shadow import FOLDED
+from holdfast.core.errors import HoldfastError
+from holdfast.project.checkpoints.create import look, make_checkpoint, shadow_of
+from holdfast.project.workspace import Workspace
+from holdfast.worktree.capture import FOLDED
 from tests.hostile.swapping import swapped
 from tests.operations.trees import commit, git, take
 from tests.promises import Figure

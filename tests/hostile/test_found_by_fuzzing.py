@@ -14,18 +14,22 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import adopting, density, fence, intake, packing, salvage, searching
-from holdfast.care import archive
-from holdfast.claude import retelling, transcript
-from holdfast.errors import Damaged, HoldfastError
-from holdfast.faces import Unreadable, read_face
-from holdfast.goteam import teamfaces
-from holdfast.layouts.orchestrator import SESSION
-from holdfast.orchestrator import sessionfile
-from holdfast.redaction import redact
-from holdfast.repository import Repository
-from holdfast.workspace import Workspace
-from holdfast.worktree.objects import Format, Known
+from holdfast.agents.claude import transcript, transcript_events
+from holdfast.core import search_terms, untrusted_text
+from holdfast.core.errors import Damaged, HoldfastError
+from holdfast.core.formats import json_limits, json_salvage
+from holdfast.journal import codec
+from holdfast.layouts.faber import reconcile
+from holdfast.layouts.goteam import files as teamfaces
+from holdfast.layouts.json_file import Unreadable, read_face
+from holdfast.layouts.orchestrator import files as sessionfile
+from holdfast.layouts.orchestrator.follow import SESSION
+from holdfast.maintenance.backup import file
+from holdfast.project import inbox
+from holdfast.project.workspace import Workspace
+from holdfast.redaction import redactor
+from holdfast.system.git.objects import Format, Known
+from holdfast.system.git.repository import Repository
 from tests import orchestrator_files
 from tests.faber_states import RUN, RUNS, a_state, put
 from tests.hostile.inputs import GOOD_CALL
@@ -38,7 +42,7 @@ Begin = Callable[[], None]
 
 
 def test_a_cost_that_no_number_holds_is_not_counted() -> None:
-    telling = retelling.Retelling(NOON)
+    telling = transcript_events.Retelling(NOON)
     for cost in (10**400, 1e300, float("inf"), -1, True):
         list(telling.tell({"type": "cost-state", "totalCostUSD": cost}))
     assert telling.tally.cost is None
@@ -132,16 +136,16 @@ def test_a_head_with_a_zero_byte_names_nothing(repository: Path) -> None:
 
 
 def many(piece: str = "{}") -> str:
-    return f"[{','.join([piece] * (density.MOST + 1))}]"
+    return f"[{','.join([piece] * (json_limits.MOST + 1))}]"
 
 
 def test_a_call_of_more_values_than_anybody_uses_is_kept_as_a_text(project: Workspace) -> None:
     holdfast.start(project, "goal")
     payload = f'{{"session_id": "s", "tool_input": {many()}}}'
-    found = intake.decode("00000000000000000001-2cc64b64-1-00000000", GOOD_CALL + payload.encode())
+    found = inbox.decode("00000000000000000001-2cc64b64-1-00000000", GOOD_CALL + payload.encode())
     assert found.payload == payload
-    with pytest.raises(intake.NotACall, match="not JSON"):
-        intake.parse(payload[:-1].encode())
+    with pytest.raises(inbox.NotACall, match="not JSON"):
+        inbox.parse(payload[:-1].encode())
 
 
 @pytest.mark.parametrize("kind", ["faber", "orchestrator", "go-team"])
@@ -162,13 +166,13 @@ def test_a_file_of_more_values_than_anybody_uses_is_named_and_left_alone(kind: s
 
 
 def test_a_text_of_more_values_than_anybody_uses_is_not_made_into_them_to_look_for_secrets() -> None:
-    clean, counts = redact.Redactor().clean(f'{{"password": "hunter22x", "odd": {many()}}}')
+    clean, counts = redactor.Redactor().clean(f'{{"password": "hunter22x", "odd": {many()}}}')
     assert counts.total() == 1
     assert "hunter22x" not in clean
 
 
 def test_a_broken_file_of_more_values_than_anybody_uses_gives_nothing() -> None:
-    assert salvage.salvage(f'{{"goal": "x", "odd": {many()}, ', ("goal",)) == {}
+    assert json_salvage.salvage(f'{{"goal": "x", "odd": {many()}, ', ("goal",)) == {}
 
 
 # What a repository's object directory can hold
@@ -246,11 +250,11 @@ def test_a_pack_index_that_is_none_is_passed_over(kind: str, project: Workspace,
 def test_a_text_is_tamed_in_a_time_that_grows_with_its_size(piece: str, begin: Begin) -> None:
     begin()
     for before in ("", "<", "["):
-        assert fence.tame(f"{before}{piece * 200_000}system>").count("<system") == 0
+        assert untrusted_text.tame(f"{before}{piece * 200_000}system>").count("<system") == 0
 
 
 def test_what_is_tamed_is_what_was_always_tamed() -> None:
-    assert fence.tame("<< / system> <b> <|im_start|> a < b [ / INST] [instance]") == (
+    assert untrusted_text.tame("<< / system> <b> <|im_start|> a < b [ / INST] [instance]") == (
         "\u2039\u2039 / system> <b> \u2039|im_start|> a < b \u2039 / INST] [instance]"
     )
 
@@ -258,14 +262,16 @@ def test_what_is_tamed_is_what_was_always_tamed() -> None:
 @pytest.mark.parametrize("piece", ['{"a":', '"a":[', '"a":{', '"a":[{"b":', '"goal":[[', '"', '"a":"'])
 def test_a_broken_file_is_gone_through_a_few_times_and_not_for_ever(piece: str, begin: Begin) -> None:
     begin()
-    found = salvage.salvage('{"goal": "kept", "agents": [{"id": 1}, {"id": 2}, ' + piece * 100_000, ("goal", "agents"))
+    found = json_salvage.salvage(
+        '{"goal": "kept", "agents": [{"id": 1}, {"id": 2}, ' + piece * 100_000, ("goal", "agents")
+    )
     assert (found["goal"], found["agents"][:2]) == ("kept", [{"id": 1}, {"id": 2}])
 
 
 def test_a_letter_that_stands_everywhere_is_marked_where_it_is_shown(begin: Begin) -> None:
     begin()
     for _ in range(10):
-        found = searching.excerpt("a b " * 50_000, " ".join("abcdefghijklmnop") + " a* b*", 120)
+        found = search_terms.excerpt("a b " * 50_000, " ".join("abcdefghijklmnop") + " a* b*", 120)
     assert len(found.marks) == 60
     assert all(found.text[first:last] in "ab" for first, last in found.marks)
 
@@ -309,7 +315,7 @@ def test_a_long_text_with_a_character_that_nobody_sees_is_looked_at_without_many
     text = "password = '\ufeff" + "9" * 4_000_000
     tracemalloc.start()
     try:
-        redact.Redactor().clean(text)
+        redactor.Redactor().clean(text)
         assert tracemalloc.get_traced_memory()[1] < 6 * len(text)
     finally:
         tracemalloc.stop()
@@ -320,7 +326,7 @@ def test_a_text_that_is_wide_as_well_as_long_is_not_looked_at_and_not_kept() -> 
     text = "ghp_" + "a" * 36 + " \U0001f600" + "\0" * 9_000_000
     tracemalloc.start()
     try:
-        clean, _ = redact.Redactor().clean({"token": text, "text": text})
+        clean, _ = redactor.Redactor().clean({"token": text, "text": text})
         assert tracemalloc.get_traced_memory()[1] < len(text)
     finally:
         tracemalloc.stop()
@@ -345,7 +351,7 @@ def test_a_backup_whose_head_says_that_its_name_is_huge_is_refused_at_once(kind:
     tracemalloc.start()
     try:
         with pytest.raises(HoldfastError, match="no part of one"):
-            archive.read_archive(tmp_path / "bomb", lambda _: None)
+            file.read_archive(tmp_path / "bomb", lambda _: None)
         assert tracemalloc.get_traced_memory()[1] < 8 << 20
     finally:
         tracemalloc.stop()
@@ -353,11 +359,11 @@ def test_a_backup_whose_head_says_that_its_name_is_huge_is_refused_at_once(kind:
 
 def test_a_stored_event_of_more_values_than_anybody_uses_is_damage_and_takes_no_memory() -> None:
     """Twenty megabytes of short lists, in a database that somebody brought, took 600 MB."""
-    body = b'{"text":[' + b"[0]," * density.MOST + b"0]}"
+    body = b'{"text":[' + b"[0]," * json_limits.MOST + b"0]}"
     tracemalloc.start()
     try:
         with pytest.raises(Damaged, match="The body of an event cannot be read"):
-            packing.unpack(packing.PLAIN + body, lambda _: None)
+            codec.unpack(codec.PLAIN + body, lambda _: None)
         assert tracemalloc.get_traced_memory()[1] < 3 * len(body)
     finally:
         tracemalloc.stop()
@@ -367,11 +373,11 @@ def test_what_we_remember_of_files_is_forgotten_where_it_holds_more_values_than_
     project: Workspace,
 ) -> None:
     """Twenty megabytes of short lists in the place of what was last written took 600 MB."""
-    dense = b'{"faces":{"a":[' + b"[0]," * density.MOST + b"0]}}"
+    dense = b'{"faces":{"a":[' + b"[0]," * json_limits.MOST + b"0]}}"
     for place, load in (
         (teamfaces.place_of(project), lambda: teamfaces._load(project)),
         (sessionfile._memory(project), lambda: sessionfile.recall(project)),
-        (adopting._place(project), lambda: adopting._load(project)),
+        (reconcile._place(project), lambda: reconcile._load(project)),
     ):
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(dense)

@@ -20,9 +20,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings, strategies as st
 
 import holdfast
-from holdfast import config, intake
-from holdfast.errors import HoldfastError
-from holdfast.intake import Call
+from holdfast.core.errors import HoldfastError
+from holdfast.project import inbox as intake, settings as config
+from holdfast.project.inbox import Call
 from tests.hostile import inputs
 from tests.hostile.fuzzing import FAST, each_lesser_number, each_number, fuzz
 from tests.hostile.parsers import PARSERS, Parser

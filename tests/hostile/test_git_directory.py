@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import git as speaking
-from holdfast.repository import Repository
-from holdfast.sources import repository as source
-from holdfast.sources.protocol import Unloadable, Wanted
-from holdfast.worktree.shadow import FOLDED
+from holdfast.project.artifacts import git_info as source
+from holdfast.project.artifacts.protocol import Unloadable, Wanted
+from holdfast.system.git import command as speaking
+from holdfast.system.git.repository import Repository
+from holdfast.worktree.capture import FOLDED
 from tests.hostile.places import tree_of
 from tests.hostile.traps import set_traps, set_traps_in
 from tests.operations.trees import commit, git

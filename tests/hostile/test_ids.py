@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import ids
+from holdfast.core import ids
 from tests.hostile.conftest import RUN, SESSION
 from tests.hostile.places import tree_of
 from tests.hostile.words import hostile_ids, possible_in_arguments

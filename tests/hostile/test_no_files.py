@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 import holdfast
-from holdfast.faces import Unreadable, read_face
+from holdfast.layouts.json_file import Unreadable, read_face
 from tests.hostile.conftest import RUN
 from tests.promises import Figure
 from tests.surfaces.inside import call

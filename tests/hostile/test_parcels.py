@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import ids, parcel, receiving
-from holdfast.errors import Damaged, HoldfastError, NotFound, Refused
-from holdfast.workspace import Workspace
+from holdfast.core import ids
+from holdfast.core.errors import Damaged, HoldfastError, NotFound, Refused
+from holdfast.project.transfer import bundle, import_plan
+from holdfast.project.workspace import Workspace
 from tests.hostile.forging import (
     Parts,
     a_checkpoint,
@@ -215,8 +216,8 @@ def test_whatever_stands_in_a_sealed_file_it_is_read_or_refused_in_a_sentence(
         parts[name] = bytes(data)
         path.write_bytes(sealed(parts))
         try:
-            with parcel.opened(path, 1 << 24) as incoming:
-                receiving.check(incoming, 1 << 24)
+            with bundle.opened(path, 1 << 24) as incoming:
+                import_plan.check(incoming, 1 << 24)
         except HoldfastError as error:
             told = (error.message, error.hints)
             assert all(told), told

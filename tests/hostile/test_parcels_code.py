@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.errors import Damaged, Refused
-from holdfast.workspace import Workspace
-from holdfast.worktree.objects import Format
-from holdfast.worktree.packfile import format_pack, parse_pack
+from holdfast.core.errors import Damaged, Refused
+from holdfast.project.workspace import Workspace
+from holdfast.system.git.objects import Format
+from holdfast.worktree.packs.portable import format_pack, parse_pack
 from tests.hostile.forging import Parts, a_checkpoint, a_part, forged, refused
 
 SHA1 = Format("sha1")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import parcel, receiving
-from holdfast.errors import Damaged, HoldfastError, Refused
-from holdfast.workspace import Workspace
+from holdfast.core.errors import Damaged, HoldfastError, Refused
+from holdfast.project.transfer import bundle, import_plan
+from holdfast.project.workspace import Workspace
 from tests.hostile.forging import an_event_with, parts_of, sealed
 from tests.hostile.places import tree_of
 from tests.hostile.swapping import meanwhile, swapped
@@ -94,15 +94,15 @@ def test_an_export_into_a_directory_that_becomes_a_link_leaves_nothing_but_whole
             holdfast.export(project, run, here / NAME)
     for directory in (here, elsewhere):
         assert os.listdir(directory) == [NAME]
-        with parcel.opened(directory / NAME, MOST) as incoming:
-            receiving.check(incoming, MOST)
+        with bundle.opened(directory / NAME, MOST) as incoming:
+            import_plan.check(incoming, MOST)
 
 
 @pytest.mark.parametrize("kind", ["file", "link"])
 def test_what_was_put_there_while_an_export_is_written_is_not_replaced(kind: str, tmp_path: Path) -> None:
     path, other = tmp_path / NAME, tmp_path / "other"
     other.write_text("of somebody else\n")
-    with pytest.raises(Refused, match="Something else") as error, parcel.written(path):
+    with pytest.raises(Refused, match="Something else") as error, bundle.written(path):
         path.symlink_to(other) if kind == "link" else path.write_text("of somebody else\n")
     assert dict(error.value.facts)["path"] == str(path)
     assert (path.read_text(), path.is_symlink()) == ("of somebody else\n", kind == "link")
@@ -126,8 +126,8 @@ def versions(file: Path, tmp_path: Path) -> list[Path]:
 def taken_in(path: Path) -> bytes | None:
     """The events of a file that was proven; None where it was refused before or after that."""
     try:
-        with parcel.opened(path, MOST) as incoming:
-            receiving.check(incoming, MOST)
+        with bundle.opened(path, MOST) as incoming:
+            import_plan.check(incoming, MOST)
             return b"".join(incoming.read("events"))
     except (Damaged, Refused):
         return None

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import faces, files, inside, sharing
-from holdfast.claude import transcript
-from holdfast.errors import HoldfastError
-from holdfast.stores.sqlite import SqliteStore
-from holdfast.workspace import Workspace
+from holdfast.agents.claude import transcript
+from holdfast.core.errors import HoldfastError
+from holdfast.journal.sqlite.store import SqliteStore
+from holdfast.layouts import json_file
+from holdfast.project.workspace import Workspace
+from holdfast.system import files, safe_paths, shared_files
 from tests.hostile.places import tree_of
 from tests.hostile.swapping import swapped
 
@@ -42,7 +43,7 @@ def raced(path: Path, leads_to: Path, tries: int, act: Callable[[], bytes | None
             os.sched_yield()
             try:
                 data = act()
-            except (HoldfastError, OSError, ValueError, inside.Outside):
+            except (HoldfastError, OSError, ValueError, safe_paths.Outside):
                 refused += 1
                 continue
             assert b"somebody else" not in (data or b"")
@@ -52,9 +53,9 @@ def raced(path: Path, leads_to: Path, tries: int, act: Callable[[], bytes | None
 
 READERS: dict[str, Callable[[Path], bytes | None]] = {
     "file": lambda path: files.read(path),
-    "face": lambda path: faces.read_face(path).data,
+    "face": lambda path: json_file.read_face(path).data,
     "transcript": lambda path: b"".join(transcript.copied(path, lambda line: line)),
-    "artifact": lambda path: inside.read(inside.resolve(path.parent, path.name).full, 1000)[0],
+    "artifact": lambda path: safe_paths.read(safe_paths.resolve(path.parent, path.name).full, 1000)[0],
 }
 
 
@@ -79,7 +80,7 @@ def test_a_link_in_the_place_of_a_file_is_never_written_through(tries: int, tmp_
     def write() -> bytes | None:
         data = files.read(path) or b""
         assert b"somebody else" not in data
-        return sharing.replace_shared(path, data, b'{"ours": true}\n')
+        return shared_files.replace_shared(path, data, b'{"ours": true}\n')
 
     with contextlib.suppress(FileNotFoundError):
         raced(path, outside / "state.json", tries // 10, write)
@@ -98,7 +99,7 @@ def test_a_directory_that_becomes_a_link_lets_no_artifact_in_from_outside(
     (outside / "deep/a.md").write_text(SECRET)
 
     def read() -> bytes:
-        return inside.read(inside.resolve(project.root, "docs/deep/a.md").full, 1000)[0]
+        return safe_paths.read(safe_paths.resolve(project.root, "docs/deep/a.md").full, 1000)[0]
 
     done, _ = raced(project.root / name, outside if name == "docs" else outside / "deep", tries, read)
     assert done > 0

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import example, given, strategies as st
 
-from holdfast.redaction.redact import BUDGET, Redactor, check_pattern
+from holdfast.redaction.redactor import BUDGET, Redactor, check_pattern
 from tests.promises import tell
 
 from . import secrets

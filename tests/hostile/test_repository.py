@@ -14,20 +14,21 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import config, hooking
-from holdfast.git import find_git
-from holdfast.sources import repository as source
-from holdfast.sources.protocol import Unloadable, Wanted
-from holdfast.worktree.objects import KEEP
+from holdfast.agents.claude import hooks
+from holdfast.project import settings
+from holdfast.project.artifacts import git_info as source
+from holdfast.project.artifacts.protocol import Unloadable, Wanted
+from holdfast.system.git.command import find_git
+from holdfast.system.git.objects import KEEP
 from tests.faber_states import RUN, RUNS, a_state, put
 from tests.hostile.places import tree_of
 from tests.hostile.traps import set_traps
 from tests.operations.trees import commit, git
 from tests.surfaces.commands import CASES, Known, with_checkpoints
 from tests.surfaces.inside import call
-from tests.tools import INBOX, hook
+from tests.tools import ENTRY, hook
 
-DEFAULTS = {setting.key: setting.default for setting in config.SETTINGS.values()}
+DEFAULTS = {setting.key: setting.default for setting in settings.SETTINGS.values()}
 
 TOML = {
     "unknown keys": b'run = "touch owned"\n[hooks]\nstart = "touch owned"\n[trust]\nall = true\n[store]\ndsn = "x"\n',
@@ -168,8 +169,8 @@ def _hooks(repository: Path, owned: Path) -> None:
     """Settings whose calls look like ours, and run something else that lies outside of the worktree."""
     program = owned.with_name("outside")
     _program(program, owned)
-    calls = {name: {**call, "command": str(program)} for name, call in hooking.block("local", "x", str(INBOX)).items()}
-    (repository / ".claude/settings.local.json").write_text(json.dumps(hooking.as_settings(calls)))
+    calls = {name: {**call, "command": str(program)} for name, call in hooks.block("local", "x", str(ENTRY)).items()}
+    (repository / ".claude/settings.local.json").write_text(json.dumps(hooks.as_settings(calls)))
 
 
 def _program(path: Path, owned: Path) -> None:
@@ -181,7 +182,7 @@ def _program(path: Path, owned: Path) -> None:
 TOLD_WHAT_TO_RUN = ("run", "guard", "bisect")
 ALL = """
 import json, sys
-from holdfast.cli import app
+from holdfast.surfaces.cli import app
 codes = [app.run(arguments) for arguments in json.load(open(sys.argv[1]))]
 json.dump(codes, open(sys.argv[2], "w"))
 """
@@ -256,7 +257,7 @@ def test_the_hook_runs_and_reaches_nothing_in_a_hostile_repository(
     trapped: tuple[Path, Known, Path], tmp_path: Path
 ) -> None:
     repository, _, owned = trapped
-    command = [sys.executable, "-I", "-S", str(INBOX), "robot", "Did"]
+    command = [sys.executable, "-I", "-S", str(ENTRY), "robot", "Did"]
     assert traced(command, repository, tmp_path / "record", b'{"command": "touch owned"}') == []
     assert not owned.exists()
     assert "robot Did" in call("log", directory=repository).ok().out

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.redaction.redact import Redactor
+from holdfast.redaction.redactor import Redactor
 from tests.promises import tell
 
 from . import formats

@@ -15,13 +15,13 @@ import apsw
 import pytest
 
 import holdfast
-from holdfast import files, inside, spool
-from holdfast.errors import Busy, HoldfastError, Refused
-from holdfast.holding import Held
-from holdfast.stores import connecting
-from holdfast.stores.protocol import RunQuery
-from holdfast.stores.sqlite import SqliteStore
-from holdfast.workspace import Workspace
+from holdfast.core.errors import Busy, HoldfastError, Refused
+from holdfast.journal.sqlite import connection as connecting
+from holdfast.journal.sqlite.store import SqliteStore
+from holdfast.journal.store import RunQuery
+from holdfast.project.workspace import Workspace
+from holdfast.system import files, safe_paths
+from holdfast.system.pinned_directory import Held
 from tests.hostile.places import tree_of
 from tests.hostile.swapping import swapped
 from tests.promises import Figure
@@ -101,10 +101,10 @@ def test_a_store_that_becomes_a_link_is_neither_written_nor_read_through(
 HOOKS = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-import spool
+from holdfast.surfaces.hooks import record
 for _ in range(int(sys.argv[2])):
     os.sched_yield()
-    spool.hook("robot", "Did")
+    record.hook("robot", "Did")
     os.closerange(3, 64)
 """
 
@@ -114,7 +114,7 @@ def test_no_call_is_kept_behind_a_store_that_becomes_a_link(
     tries: int, project: Workspace, outside: Path, figure: Figure
 ) -> None:
     before = tree_of(outside)
-    words = [sys.executable, "-I", "-S", "-c", HOOKS, str(Path(spool.__file__).parent), str(tries)]
+    words = [sys.executable, "-I", "-S", "-c", HOOKS, str(Path(holdfast.__file__).parents[1]), str(tries)]
     with swapped(project.place, outside):
         subprocess.run(words, cwd=project.root, stdin=subprocess.DEVNULL, check=True)
     assert tree_of(outside) == before
@@ -210,17 +210,18 @@ def test_a_call_is_kept_in_the_inbox_that_was_looked_at(project: Workspace, outs
     script = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-import spool
+from holdfast.project import inbox_writer
+from holdfast.system.locate import open_ours
 place, outside = sys.argv[2:]
-inbox = spool.open_ours("inbox", spool.open_ours(place))
+inbox = open_ours("inbox", open_ours(place))
 os.rename(place, place + "-away")
 os.symlink(outside, place)
-spool.keep(inbox, "robot", "Did", "/")
+inbox_writer.keep(inbox, "robot", "Did", "/")
 os.unlink(place)
 os.rename(place + "-away", place)
 """
     before = tree_of(outside)
-    words = [sys.executable, "-I", "-S", "-c", script, str(Path(spool.__file__).parent)]
+    words = [sys.executable, "-I", "-S", "-c", script, str(Path(holdfast.__file__).parents[1])]
     subprocess.run([*words, str(project.place), str(outside)], input=b"{}", check=True)
     assert tree_of(outside) == before
     assert len(os.listdir(project.place / "inbox")) == 1
@@ -230,7 +231,7 @@ def test_the_mode_of_what_a_link_leads_to_stays(tmp_path: Path, outside: Path) -
     outside.chmod(0o755)
     (tmp_path / "link").symlink_to(outside)
     with pytest.raises(NotADirectoryError):
-        inside.set_mode(tmp_path / "link", 0o700)
+        safe_paths.set_mode(tmp_path / "link", 0o700)
     assert outside.stat().st_mode & 0o777 == 0o755
 
 
@@ -245,7 +246,7 @@ def test_errors_name_the_store_as_people_know_it(project: Workspace, monkeypatch
 OPENING = """
 import resource, sys
 import holdfast
-from holdfast.errors import HoldfastError
+from holdfast.core.errors import HoldfastError
 from pathlib import Path
 resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))
 root, times = Path(sys.argv[1]), int(sys.argv[2])

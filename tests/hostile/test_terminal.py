@@ -32,7 +32,7 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 ALL = """
 import json, sys
-from holdfast.cli import app
+from holdfast.surfaces.cli import app
 for number, arguments in enumerate(json.load(open(sys.argv[1]))):
     print(f"<<{number}>>", flush=True)
     code = app.run(arguments)

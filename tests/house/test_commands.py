@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 import click
 import pytest
 
-from holdfast import errors, joining, lifecycle
-from holdfast.cli.app import holdfast as application
-from holdfast.cli.verbs import VERBS
-from holdfast.config import SETTINGS
-from holdfast.errors import HoldfastError
+from holdfast.core import errors, join_rules, lifecycle
+from holdfast.core.errors import HoldfastError
+from holdfast.project.settings import SETTINGS
+from holdfast.surfaces.cli.app import holdfast as application
+from holdfast.surfaces.cli.commands import VERBS
 
 from .tree import ROOT
 
@@ -161,6 +161,6 @@ def test_the_drawing_of_the_lifecycle_in_the_docs_is_what_the_table_draws() -> N
     assert pages, "put what `lifecycle.drawing()` gives into a page of docs/, in a mermaid fence"
 
 
-@pytest.mark.parametrize("table", [joining.table, joining.waking_table], ids=["joining", "waking"])
+@pytest.mark.parametrize("table", [join_rules.table, join_rules.waking_table], ids=["joining", "waking"])
 def test_the_tables_of_joining_in_the_docs_are_the_ones_that_decide(table: Callable[[], str]) -> None:
     assert table() in (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")

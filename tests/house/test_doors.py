@@ -1,5 +1,4 @@
-"""Who may do what: members of a shelf stand alone, rooms use the rooms before them, few start processes, only stores
-speak SQL, the hook is bare."""
+"""Few modules start processes, only the SQLite store speaks SQL, and the hook loads next to nothing."""
 
 from __future__ import annotations
 
@@ -12,59 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli.verbs import VERBS
-from holdfast.workspace import Workspace
-from tests.tools import INBOX
+from holdfast.project.workspace import Workspace
+from holdfast.surfaces.hooks import entry
+from tests.tools import ENTRY
 
 from .tree import Module, fitting, foreign_imports, modules, own_imports, texts, used_names
-
-# A shelf holds several of one kind. shelf: the modules on it that the others may import
-SHARED = {
-    "operations": set[str](),
-    "agents": {"protocol"},
-    "stores": {
-        "connecting",
-        "copying",
-        "leaves",
-        "pages",
-        "protocol",
-        "queries",
-        "reindexing",
-        "scrubbing",
-        "sqlite",
-        "sqlite_checks",
-        "sqlite_lists",
-        "sqlite_values",
-        "sqlite_view",
-        "upgrading",
-    },
-    "layouts": {"protocol"},
-    "sources": {"protocol"},
-    "cli": {
-        "command",
-        "ends",
-        "listing",
-        "discretion",
-        "outcome",
-        "picker",
-        "telling",
-        "progress",
-        "saying",
-        "sizing",
-        "verbs",
-        "words",
-    },
-}
-# A room holds one subject, and its modules use each other. It uses only the rooms that stand before it.
-ROOMS = ("redaction", "worktree", "claude", "faber", "orchestrator", "goteam", "supervision", "care")
-# that is what these are for
-COLLECTORS = {"agents", "layouts", "sources", "cli.app", "cli.quick", "operations.command", "operations.session"}
-
-
-def members() -> list[str]:
-    shared = {f"{folder}.{name}" for folder, names in SHARED.items() for name in names}
-    on_shelves = [name for name in modules() if "." in name and modules()[name].folder in SHARED]
-    return [name for name in on_shelves if name not in shared | COLLECTORS]
 
 
 def written(directory: Path, text: str) -> Module:
@@ -73,48 +24,17 @@ def written(directory: Path, text: str) -> Module:
     return Module(directory / "written.py", directory)
 
 
-def test_every_folder_is_a_shelf_or_a_room() -> None:
-    assert {module.folder for module in modules().values()} - {""} == {*SHARED, *ROOMS}
-    assert set(SHARED) & set(ROOMS) == set()
-
-
-def siblings(name: str) -> set[str]:
-    """What a member imports from its own folder, and should not."""
-    folder = modules()[name].folder
-    allowed = {f"{folder}.{other}" for other in SHARED[folder]} | {folder}
-    return {found for found in own_imports(modules()[name]) if found.partition(".")[0] == folder} - allowed
-
-
-def test_members_of_one_shelf_do_not_import_each_other() -> None:
-    assert {name: found for name in members() if (found := siblings(name))} == {}
-
-
-def later_rooms(name: str) -> set[str]:
-    """What a module of a room imports from rooms that stand behind its own."""
-    behind = ROOMS[ROOMS.index(modules()[name].folder) + 1 :]
-    return {found for found in own_imports(modules()[name]) if found.partition(".")[0] in behind}
-
-
-def test_a_room_uses_only_the_rooms_before_it() -> None:
-    inside = [name for name, module in modules().items() if module.folder in ROOMS]
-    assert len(inside) > 2 * len(ROOMS)
-    assert {name: found for name in inside if (found := later_rooms(name))} == {}
-
-
-def test_every_command_module_is_a_member() -> None:
-    assert {f"cli.{verb.module}" for verb in VERBS.values()} <= set(members())
-
-
 # Processes
 
 MAY_START_PROCESSES = {
-    "process",
-    "git",
-    "spool",
-    "sources.command",
-    "supervision.monitor",
-    "supervision.relay",
-    "supervision.supervisor",
+    "system.process",
+    "system.git.command",
+    "ingest.detach",
+    "surfaces.hooks.record",
+    "project.artifacts.command",
+    "system.pty.session_leader",
+    "system.pty.relay",
+    "system.pty.supervise",
 }
 STARTERS = ["subprocess*", "multiprocessing*", "concurrent.futures*", "pty*", "pexpect*", "asyncio*"]
 CALLS = ["fork*", "exec*", "spawn*", "posix_spawn*", "system", "popen"]
@@ -171,22 +91,22 @@ def sql(module: Module) -> set[str]:
 
 
 def test_only_stores_know_sql() -> None:
-    found = {name: sql(module) for name, module in modules().items() if module.folder != "stores"}
+    found = {name: sql(module) for name, module in modules().items() if not name.startswith("journal.sqlite")}
     assert {name: spoken for name, spoken in found.items() if spoken} == {}
 
 
 def test_sql_is_known_when_it_is_seen() -> None:
-    assert len(sql(modules()["stores.sqlite_view"])) > 10
+    assert len(sql(modules()["journal.sqlite.transaction"])) > 10
 
 
 # Modules that format a time by themselves, and why: all others print it with `stamps.shown` or `clock.shown`.
 TIMES = {
-    "stamps": "the form in which times are printed, and that of other systems' files",
-    "goteam.teamfiles": "the form of Go Team's files",
-    "goteam.teamreading": "an event that is stored, in UTC",
-    "care.safekeeping": "the contents of a backup",
-    "stores.upgrading": "the contents of a backup",
-    "cli.outcome": "HOLDFAST_LOG",
+    "core.formats.timestamps": "the form in which times are printed, and that of other systems' files",
+    "layouts.goteam.schema": "the form of Go Team's files",
+    "layouts.goteam.parse": "an event that is stored, in UTC",
+    "maintenance.backup.backup": "the contents of a backup",
+    "journal.sqlite.migrations": "the contents of a backup",
+    "surfaces.cli.runner": "HOLDFAST_LOG",
 }
 
 
@@ -201,18 +121,17 @@ def test_nobody_uses_the_standard_sqlite_beside_ours() -> None:
 
 # The hook
 
-# All that the hook's door and what it runs may name. Each is built into the interpreter.
-HOOK_IMPORTS = {"inbox": {"posix", "sys", "_frozen_importlib_external"}, "spool": {"posix", "sys", "time", "_signal"}}
+# Modules that a hook runs, beside its script. What they import from outside is built into the interpreter.
+HOOK = {f"holdfast.{name}" for name in entry.NAMES}
+BUILT_IN = {*sys.builtin_module_names, "_frozen_importlib_external"}
 # What a hook loads beyond what `python -I -S -c pass` has loaded anyway.
 HOOK_LOADS: set[str] = set()
 
 
-@pytest.mark.parametrize("name", HOOK_IMPORTS)
-def test_the_hook_imports_only_what_is_built_in(name: str) -> None:
-    assert foreign_imports(modules()[name]) == HOOK_IMPORTS[name]
-    assert own_imports(modules()[name]) == set()
-    built_in = {*sys.builtin_module_names, "_frozen_importlib_external"}
-    assert built_in >= HOOK_IMPORTS[name]
+def test_the_hook_imports_only_what_is_built_in() -> None:
+    for name in ("surfaces.hooks.entry", *entry.NAMES):
+        assert foreign_imports(modules()[name]) <= BUILT_IN
+        assert {f"holdfast.{other}" for other in own_imports(modules()[name])} <= HOOK
 
 
 def loaded(*arguments: str, directory: Path) -> set[str]:
@@ -230,6 +149,6 @@ def loaded(*arguments: str, directory: Path) -> set[str]:
 @pytest.mark.promise(18)
 def test_a_hook_call_loads_this_and_nothing_more(project: Workspace) -> None:
     bare = loaded("-c", "pass", directory=project.root)
-    hook = loaded(str(INBOX), "robot", "Did", directory=project.root)
+    hook = loaded(str(ENTRY), "robot", "Did", directory=project.root)
     assert hook - bare == HOOK_LOADS
     assert len(os.listdir(project.inbox)) == 1, "the call was not kept, so this proves nothing"

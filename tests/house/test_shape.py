@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.stores import sqlite
+from holdfast.journal.sqlite import store
 
 from .tree import PACKAGE, ROOT, functions, modules, project_files
 
@@ -81,5 +81,5 @@ def test_no_file_names_a_place_that_only_one_machine_has() -> None:
 
 
 def test_the_format_of_a_store_is_the_number_of_its_newest_schema() -> None:
-    numbers = [path.stem for path in sorted((PACKAGE / "stores" / "schema").glob("*.sql"))]
-    assert numbers == [f"{number:04d}" for number in range(1, sqlite.FORMAT + 1)]
+    numbers = [path.stem for path in sorted((PACKAGE / "journal" / "sqlite" / "schema").glob("*.sql"))]
+    assert numbers == [f"{number:04d}" for number in range(1, store.FORMAT + 1)]

@@ -8,7 +8,7 @@ from keyword import iskeyword
 import pytest
 
 import holdfast
-from holdfast.cli.verbs import DAILY, GROUPS, VERBS
+from holdfast.surfaces.cli.commands import DAILY, GROUPS, VERBS
 
 from .tree import functions, modules, used_names
 
@@ -116,9 +116,13 @@ def test_a_verb_can_be_called_from_python(verb: str) -> None:
 @pytest.mark.parametrize("verb", sorted(set(verbs()) - set(NOT_ON_THE_COMMAND_LINE)))
 def test_a_verb_is_on_the_command_line(verb: str) -> None:
     word = command_of(verb).split()[0]
-    assert word in VERBS, "put it into cli/verbs.py, or into NOT_ON_THE_COMMAND_LINE with the reason"
-    surface = f"cli.{VERBS[word].module}"
-    called = {name for module in (surface, "cli.saying", "cli.ends") for name in used_names(modules()[module])}
+    assert word in VERBS, "put it into cli/commands.py, or into NOT_ON_THE_COMMAND_LINE with the reason"
+    surface = f"surfaces.cli.{VERBS[word].module}"
+    called = {
+        name
+        for module in (surface, "surfaces.cli.render.checkpoints", "surfaces.cli.render.session")
+        for name in used_names(modules()[module])
+    }
     assert any(name.endswith(f".{verb}") for name in called), f"{surface} does not call it"
 
 
@@ -162,7 +166,7 @@ def test_the_help_names_every_group_and_the_daily_verbs_are_verbs() -> None:
 
 def test_every_command_module_defines_its_commands() -> None:
     for name, verb in VERBS.items():
-        surface = modules()[f"cli.{verb.module}"]
+        surface = modules()[f"surfaces.cli.{verb.module}"]
         defined = {function.name for function in functions(surface)}
         assigned = [target for node in surface.tree.body if isinstance(node, ast.Assign) for target in node.targets]
         defined |= {found.id for target in assigned for found in ast.walk(target) if isinstance(found, ast.Name)}

@@ -6,7 +6,7 @@ import pytest
 
 pytest.register_assert_rewrite("tests.operations.rulings_on_files", "tests.operations.rulings_on_sessions")
 
-from holdfast.workspace import Workspace  # noqa: E402
+from holdfast.project.workspace import Workspace  # noqa: E402
 from tests.conftest import TickingClock  # noqa: E402
 from tests.operations.fabers import Faber  # noqa: E402
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import holdfast
-from holdfast.faber.reporting import ArtifactReport, Reloaded, SessionSaved
-from holdfast.workspace import Workspace
+from holdfast.layouts.faber.screens import ArtifactReport, Reloaded, SessionSaved
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.faber_states import ACTIVE, RUN, RUNS, a_state, put
 from tests.operations.people import with_environ

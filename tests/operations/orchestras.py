@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import holdfast
-from holdfast.layouts.orchestrator import HISTORY, SESSION
-from holdfast.model import Run
-from holdfast.orchestrator.orchestra import read_state, state_of
-from holdfast.workspace import Workspace
+from holdfast.core.model import Run
+from holdfast.layouts.orchestrator.follow import HISTORY, SESSION
+from holdfast.layouts.orchestrator.schema import read_state, state_of
+from holdfast.project.workspace import Workspace
 from tests.operations.people import run_of
 from tests.orchestrator_files import File
 

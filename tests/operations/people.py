@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast import hooking
-from holdfast.journal import Journal
-from holdfast.model import Body, Draft, Event, Run
-from holdfast.workspace import Workspace
+from holdfast.agents.claude import hooks
+from holdfast.core.model import Body, Draft, Event, Run
+from holdfast.journal.journal import Journal
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 
 
@@ -65,7 +65,7 @@ def a_worktree(project: Workspace, path: Path, clock: TickingClock) -> Iterator[
 def old_form(event: str, python: str, inbox: str) -> dict[str, Any]:
     """A call as earlier versions wrote it, without a shell."""
     kept, answered = ["-S", inbox, "claude", event], ["-m", "holdfast", "hook", "claude", event]
-    return {"type": "command", "command": python, "args": ["-I", *(answered if event in hooking.ANSWERED else kept)]}
+    return {"type": "command", "command": python, "args": ["-I", *(answered if event in hooks.ANSWERED else kept)]}
 
 
 def run_of(project: Workspace, run: str | None = None) -> Run:

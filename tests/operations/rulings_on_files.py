@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.errors import Ambiguous, WorkflowError
+from holdfast.core.errors import Ambiguous, WorkflowError
 from tests.faber_states import (
     ACTIVE,
     OLD_ACTIVE,

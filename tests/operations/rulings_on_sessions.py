@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import WorkflowError, WrongUsage
+from holdfast.core.errors import WorkflowError, WrongUsage
 from tests.faber_states import (
     RUN,
     RUNS,

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import holdfast
-from holdfast.model import Run
-from holdfast.workspace import Workspace
+from holdfast.core.model import Run
+from holdfast.project.workspace import Workspace
 from tests.operations.people import run_of
 
 TIMES = {"1": "210000", "2": "211500", "3": "213000", "4": "214500"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import holdfast
-from holdfast.adopting import journal_id
-from holdfast.errors import Refused
-from holdfast.model import Status
-from holdfast.workspace import open_workspace
+from holdfast.core.errors import Refused
+from holdfast.core.model import Status
+from holdfast.layouts.faber.reconcile import journal_id
+from holdfast.project.workspace import open_workspace
 from tests.faber_states import ACTIVE, RUN, RUNS, a_state, put
 from tests.operations.fabers import Faber
 from tests.operations.trees import git

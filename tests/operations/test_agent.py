@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 import holdfast
-from holdfast.errors import NotFound, Refused, WrongUsage
+from holdfast.core.errors import NotFound, Refused, WrongUsage
 from holdfast.operations.agent import AgentTold
-from holdfast.workspace import Workspace
+from holdfast.project.workspace import Workspace
 from tests.operations.orchestras import agree, orchestrate, session_of
 from tests.operations.people import kinds_of, run_of
 from tests.tools import Command

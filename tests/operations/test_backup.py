@@ -21,14 +21,14 @@ import apsw
 import pytest
 
 import holdfast
-from holdfast.care.archive import Contents, Part, begun_at, write_archive
-from holdfast.care.safekeeping import keep_store, put_packs, take_out
-from holdfast.checkpointing import shadow_of
-from holdfast.errors import Busy, Damaged, NotFound, Refused
-from holdfast.model import Draft
-from holdfast.stores import connecting
-from holdfast.stores.copying import check_database
-from holdfast.workspace import Workspace
+from holdfast.core.errors import Busy, Damaged, NotFound, Refused
+from holdfast.core.model import Draft
+from holdfast.journal.sqlite import connection as connecting
+from holdfast.journal.sqlite.copy import check_database
+from holdfast.maintenance.backup.backup import keep_store, put_packs, take_out
+from holdfast.maintenance.backup.file import Contents, Part, begun_at, write_archive
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.crash.damage import write_back
 from tests.operations.fabers import Faber

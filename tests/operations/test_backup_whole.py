@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import departed
-from holdfast.care import safekeeping
-from holdfast.checkpointing import shadow_of
-from holdfast.model import Draft
-from holdfast.workspace import Workspace
-from holdfast.worktree import pruning
+from holdfast.core.model import Draft
+from holdfast.maintenance.backup import backup
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.runs import tombstones
+from holdfast.project.workspace import Workspace
+from holdfast.worktree.packs import prune
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree
 from tests.operations.trees import put, take
@@ -114,9 +114,9 @@ def test_a_store_that_is_put_back_knows_what_was_exported_deleted_and_carried(fu
         (full.place / name).unlink()
     holdfast.restore_backup(full, str(tmp_path / "backup"))
     assert {name: (full.place / name).read_bytes() for name in expected} == expected
-    assert departed.was_deleted(full.place, "conversation-gone")
-    assert not departed.was_deleted(full.place, "conversation-kept")
-    assert departed.find_exported(full.place, "run-0000000000") is not None
+    assert tombstones.was_deleted(full.place, "conversation-gone")
+    assert not tombstones.was_deleted(full.place, "conversation-kept")
+    assert tombstones.find_exported(full.place, "run-0000000000") is not None
     assert {path.stat().st_mode & 0o777 for path in (full.place / "carried").rglob("*.jsonl")} == {0o600}
 
 
@@ -124,20 +124,20 @@ def test_a_run_that_is_back_was_not_deleted(full: Workspace, tmp_path: Path) -> 
     """Its conversation counted as deleted, and `import --claude` passed it over."""
     holdfast.backup(full, str(tmp_path / "backup"))
     holdfast.delete(full, "run-0000000000")
-    assert departed.was_deleted(full.place, "conversation-kept")
+    assert tombstones.was_deleted(full.place, "conversation-kept")
     holdfast.restore_backup(full, str(tmp_path / "backup"))
-    assert not departed.was_deleted(full.place, "conversation-kept")
-    assert departed.was_deleted(full.place, "conversation-gone")
+    assert not tombstones.was_deleted(full.place, "conversation-kept")
+    assert tombstones.was_deleted(full.place, "conversation-gone")
 
 
 def test_a_mark_of_an_export_gives_way_only_if_its_events_are_gone(full: Workspace, tmp_path: Path) -> None:
     holdfast.backup(full, str(tmp_path / "backup"))
-    before = departed.find_exported(full.place, "run-0000000000")
+    before = tombstones.find_exported(full.place, "run-0000000000")
     holdfast.note(full, "more", run="run-0000000000")
     holdfast.export(full, "run-0000000000", tmp_path / "again", raw=True)
-    assert departed.find_exported(full.place, "run-0000000000") != before
+    assert tombstones.find_exported(full.place, "run-0000000000") != before
     holdfast.restore_backup(full, str(tmp_path / "backup"))
-    assert departed.find_exported(full.place, "run-0000000000") == before
+    assert tombstones.find_exported(full.place, "run-0000000000") == before
 
 
 @pytest.mark.promise(1, 2)
@@ -149,19 +149,19 @@ def test_packs_that_another_worktree_would_merge_meanwhile_are_all_in_it(
         put(project.root, {"a.txt": str(number)})
         take(project)
     before = {pack.name for pack in packs(project)}
-    link, merged = safekeeping._link, list[int]()
-    monkeypatch.setattr(pruning, "MERGED", 3)
+    link, merged = backup._link, list[int]()
+    monkeypatch.setattr(prune, "MERGED", 3)
     with a_worktree(project, tmp_path / "linked", clock) as linked:
 
         def link_while_packs_are_merged(source: Path, target: Path) -> None:
             if not merged:
                 with shadow_of(linked) as shadow:
-                    merged.append(pruning.merge(shadow))
+                    merged.append(prune.merge(shadow))
             link(source, target)
 
-        monkeypatch.setattr(safekeeping, "_link", link_while_packs_are_merged)
+        monkeypatch.setattr(backup, "_link", link_while_packs_are_merged)
         holdfast.backup(project, str(tmp_path / "kept.tar.gz"))
         names = {name.removeprefix("packs/") for name in names_in(tmp_path / "kept.tar.gz")}
         assert (merged, before - names) == ([0], set())
         with shadow_of(linked) as shadow:
-            assert pruning.merge(shadow) == len(before)
+            assert prune.merge(shadow) == len(before)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.bearings import take_bearings
-from holdfast.checkpointing import shadow_of
-from holdfast.model import Bearings
+from holdfast.core.model import Bearings
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.drift import take_bearings
 
 
 def git(directory: Path, *arguments: str) -> str:

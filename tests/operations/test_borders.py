@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.errors import Refused
-from holdfast.workspace import Workspace
-from holdfast.worktree import shadow
-from holdfast.worktree.borders import ALWAYS
+from holdfast.core.errors import Refused
+from holdfast.project.workspace import Workspace
+from holdfast.worktree import capture
+from holdfast.worktree.exclusions import ALWAYS
 from tests.conftest import TickingClock
 
 from .trees import back, commit, git, put, take
@@ -119,8 +119,8 @@ def test_a_checkpoint_that_holds_branches_brings_back_files_alone(
     workspace, directory = laid_out
     root = workspace.root
     with monkeypatch.context() as earlier, holdfast.open(root, clock=clock) as other:
-        earlier.setattr(shadow, "find_borders", lambda *_: ALWAYS)
-        earlier.setattr(shadow, "FORM", 0)
+        earlier.setattr(capture, "find_borders", lambda *_: ALWAYS)
+        earlier.setattr(capture, "FORM", 0)
         made = take(other)
         assert any(path.endswith("/HEAD") for path in git(root, "ls-tree", "-r", "--name-only", made.tree).split("\n"))
     commit_something(root)

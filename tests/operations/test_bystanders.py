@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.errors import Busy
-from holdfast.keeping import keep_if_changed
-from holdfast.reason import Reason
-from holdfast.workspace import Workspace
+from holdfast.core.checkpoint_reason import Reason
+from holdfast.core.errors import Busy
+from holdfast.project.checkpoints.automatic import keep_if_changed
+from holdfast.project.workspace import Workspace
 from tests.operations.people import as_session, kill
 from tests.operations.trees import commit, put
 from tests.tools import Command

@@ -15,13 +15,13 @@ from zlib import crc32
 import pytest
 
 import holdfast
-from holdfast import packing
-from holdfast.care import capping, filling
-from holdfast.care.filling import look_at_room, warning_of
-from holdfast.care.room import Room, room_of
-from holdfast.later import go_on
-from holdfast.model import Draft, Event
-from holdfast.workspace import Workspace
+from holdfast.core.model import Draft, Event
+from holdfast.ingest.background import go_on
+from holdfast.journal import codec
+from holdfast.maintenance.disk_usage import Room, room_of
+from holdfast.maintenance.prune import quota, quota_warning
+from holdfast.maintenance.prune.quota_warning import look_at_room, warning_of
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import stored_events
 from tests.operations.trees import put, take
@@ -170,7 +170,7 @@ def test_a_body_cannot_pretend_to_be_thinned_out(project: Workspace) -> None:
     "body", [b'j{"call":{"$thin":"seven"}}', b'j{"call":{"$thin":true,"b":1}}', b'j{"call":{"$thin":[]}}']
 )
 def test_a_damaged_mark_is_a_value_like_any_other(body: bytes) -> None:
-    assert isinstance(packing.unpack(body, lambda digest: None)["call"], dict)
+    assert isinstance(codec.unpack(body, lambda digest: None)["call"], dict)
 
 
 def test_backups_that_upgrades_made_go_first_but_the_newest_stays_for_a_week(
@@ -268,14 +268,14 @@ def test_a_turn_that_fills_the_store_tidies_it_and_the_next_ones_do_not_try_in_v
     worked(project, "open", calls=60, done=False)
     with capped(project, 1, clock) as full:
         go_on(full)
-        stamp = (full.place / filling.STAMP).read_bytes()
+        stamp = (full.place / quota_warning.STAMP).read_bytes()
         left = look_at_room(full).total
         assert left > 1_000_000, "what is open stays"
         go_on(full)
-        assert (full.place / filling.STAMP).read_bytes() == stamp
+        assert (full.place / quota_warning.STAMP).read_bytes() == stamp
         worked(full, "more", calls=10)
         go_on(full)
-        assert (full.place / filling.STAMP).read_bytes() != stamp
+        assert (full.place / quota_warning.STAMP).read_bytes() != stamp
 
 
 def test_once_a_day_old_checkpoints_are_thinned_out_without_being_asked(
@@ -309,21 +309,21 @@ def test_by_itself_nothing_thins_out_the_checkpoints_of_an_open_run_not_even_at_
         take(project)
         clock.time += timedelta(days=9)
     with capped(project, 1, clock) as full:
-        done = capping.hold(full)
+        done = quota.hold(full)
         assert done is not None
         assert (done.dropped, done.because) == ([], {"of an open run": 4})
         assert len(holdfast.checkpoints(full).checkpoints) == 4
         assert len(holdfast.tidy(full, dry_run=True).dropped) == 3, "whoever asks for it means it"
         holdfast.complete(full)
         clock.time += timedelta(days=9)
-        assert len((capping.hold(full) or done).dropped) == 3
+        assert len((quota.hold(full) or done).dropped) == 3
 
 
 def test_a_stamp_that_is_damaged_costs_one_tidying_and_nothing_else(project: Workspace) -> None:
     for data in (b"{", b"[]", b'{"time": 7}', b"\xff" * 5_000):
-        (project.place / filling.STAMP).write_bytes(data)
-        assert capping.hold(project) is not None
-        assert capping.hold(project) is None
+        (project.place / quota_warning.STAMP).write_bytes(data)
+        assert quota.hold(project) is not None
+        assert quota.hold(project) is None
 
 
 LOOK = """

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.errors import Refused, WrongUsage
-from holdfast.workspace import Workspace
-from holdfast.worktree.beside import Beside
+from holdfast.core.errors import Refused, WrongUsage
+from holdfast.project.workspace import Workspace
+from holdfast.worktree.metadata import Beside
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree
 from tests.operations.trees import (

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.errors import Ambiguous, NotFound
-from holdfast.model import Run
-from holdfast.workspace import Workspace
+from holdfast.core.errors import Ambiguous, NotFound
+from holdfast.core.model import Run
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree, run_of, with_environ
 

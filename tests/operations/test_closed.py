@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 import holdfast
-from holdfast.workspace import Workspace
-from holdfast.worktree.beside import Beside
+from holdfast.project.workspace import Workspace
+from holdfast.worktree.metadata import Beside
 from tests.world.places import humble
 
 from .trees import back, commit, git, let_the_files_be_old, put, put_long_ago, take

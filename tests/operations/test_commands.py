@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import observer
-from holdfast.errors import Ambiguous, NotFound, Refused, WrongUsage
-from holdfast.fence import opened
-from holdfast.model import Draft, Process, Status
-from holdfast.operations.command import ACTIONS
-from holdfast.text import visible
-from holdfast.workspace import Workspace
+from holdfast.core import chat_commands
+from holdfast.core.errors import Ambiguous, NotFound, Refused, WrongUsage
+from holdfast.core.model import Draft, Process, Status
+from holdfast.core.text import visible
+from holdfast.core.untrusted_text import opened
+from holdfast.operations.chat_command import ACTIONS
+from holdfast.project.workspace import Workspace
 from tests.operations.people import kinds_of, run_of
 from tests.operations.test_placing import a_client, prompt, sessions, tell
 from tests.operations.trees import picture, put, take
@@ -32,7 +32,7 @@ def say(project: Workspace, text: str) -> str:
     found = holdfast.command(project, text)
     assert found.known
     assert visible(found.text) == found.text
-    assert len(found.text) <= observer.LIMIT
+    assert len(found.text) <= chat_commands.LIMIT
     return found.text
 
 
@@ -40,7 +40,7 @@ def say(project: Workspace, text: str) -> str:
 
 
 def test_every_form_has_an_action() -> None:
-    assert set(ACTIONS) == set(observer.FORMS)
+    assert set(ACTIONS) == set(chat_commands.FORMS)
 
 
 @pytest.mark.parametrize("text", ["*nothing", "a prompt", "*emphasis* first", "*status of the build?"])
@@ -51,16 +51,16 @@ def test_what_is_no_command_is_nobodys_business(begun: Workspace, text: str) -> 
     assert kinds_of(begun) == before
 
 
-@pytest.mark.parametrize("word", [word for word, form in observer.FORMS.items() if form.needed])
+@pytest.mark.parametrize("word", [word for word, form in chat_commands.FORMS.items() if form.needed])
 def test_a_command_that_needs_to_know_which_says_so(begun: Workspace, word: str) -> None:
     with pytest.raises(WrongUsage, match="which") as caught:
         holdfast.command(begun, f"*{word}")
-    assert any(observer.typed(word) in hint for hint in caught.value.hints)
+    assert any(chat_commands.typed(word) in hint for hint in caught.value.hints)
 
 
 def test_help_names_every_command(begun: Workspace) -> None:
     text = say(begun, "*help")
-    assert all(f"*{word}" in text for word in observer.FORMS)
+    assert all(f"*{word}" in text for word in chat_commands.FORMS)
 
 
 # looking
@@ -283,7 +283,7 @@ def test_names_that_a_repository_brings_cannot_act_in_an_answer(begun: Workspace
 def test_a_store_is_not_made_by_looking(repository: Path) -> None:
     with holdfast.open(repository) as workspace:
         assert "No run is open here" in say(workspace, "*status")
-        assert observer.parse("*sessions")
+        assert chat_commands.parse("*sessions")
         with pytest.raises(NotFound):
             holdfast.command(workspace, "*sessions")
         assert not workspace.place.exists()

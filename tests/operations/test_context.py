@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast import fill, statusline
-from holdfast.claude import gauge
-from holdfast.errors import WrongUsage
-from holdfast.model import Session
-from holdfast.workspace import Workspace
+from holdfast.agents.claude import context_window, status_line
+from holdfast.core.errors import WrongUsage
+from holdfast.core.fold import context_usage
+from holdfast.core.model import Session
+from holdfast.project.workspace import Workspace
 from tests.operations.people import kinds_of, run_of
 from tests.tools import Command, hook
 from tests.world.transcripts import MODEL, Transcript
@@ -59,7 +59,7 @@ def test_a_turn_leaves_what_its_answer_says_of_the_context(project: Workspace, c
     session = the_session(project)
     assert (session.context_tokens, session.context_window, session.model) == (86_000, 200_000, MODEL)
     found = holdfast.budget(project)
-    assert found.fill == fill.Fill(86_000, 200_000, 43, "healthy", fill.ADVICE["healthy"])
+    assert found.fill == context_usage.Fill(86_000, 200_000, 43, "healthy", context_usage.ADVICE["healthy"])
     assert (found.session, found.model) == (session.id, MODEL)
 
 
@@ -143,13 +143,13 @@ def test_a_window_that_was_large_once_stays_large(project: Workspace, client: Cl
 
 
 def test_the_window_is_what_the_status_line_was_told(project: Workspace, client: Client) -> None:
-    statusline.line(project, a_drawing(size=500_000))
+    status_line.line(project, a_drawing(size=500_000))
     client.turn("Fix it", 86_000)
     assert the_session(project).context_window == 500_000
 
 
 def test_where_the_transcript_says_nothing_the_status_line_does(project: Workspace, client: Client) -> None:
-    statusline.line(project, a_drawing(size=500_000, used=70_000))
+    status_line.line(project, a_drawing(size=500_000, used=70_000))
     client.call("UserPromptSubmit", prompt="Fix it")
     client.call("Stop", last_assistant_message="done")
     assert the_session(project).context_tokens == 70_000
@@ -159,7 +159,7 @@ def test_the_window_that_is_set_always_wins(repository: Path, clock: Any, tmp_pa
     environ = {**os.environ, "HOLDFAST_CONTEXT_WINDOW": "300000"}
     with holdfast.open(repository, clock=clock, environ=environ) as project:
         holdfast.init(project)
-        statusline.line(project, a_drawing(size=500_000))
+        status_line.line(project, a_drawing(size=500_000))
         Client(project, tmp_path).turn("Fix it", 86_000)
         assert the_session(project).context_window == 300_000
 
@@ -177,7 +177,7 @@ def test_the_window_that_is_set_always_wins(repository: Path, clock: Any, tmp_pa
 def test_the_window_is_as_large_as_can_be_known(
     tokens: int, model: str, known: int | None, earlier: int | None, window: int
 ) -> None:
-    assert fill.window_of(tokens, model, known, earlier) == window
+    assert context_usage.window_of(tokens, model, known, earlier) == window
 
 
 @pytest.mark.parametrize(
@@ -186,9 +186,9 @@ def test_the_window_is_as_large_as_can_be_known(
      (130, "compact")],
 )  # fmt: skip
 def test_advice_follows_from_how_full_it_is(percent: int, state: str) -> None:
-    found = fill.fill_of(percent * 1_000, 100_000)
+    found = context_usage.fill_of(percent * 1_000, 100_000)
     assert found is not None
-    assert (found.percent, found.state, found.advice) == (percent, state, fill.ADVICE[state])
+    assert (found.percent, found.state, found.advice) == (percent, state, context_usage.ADVICE[state])
 
 
 def test_it_can_be_told_by_hand(project: Workspace) -> None:
@@ -244,44 +244,44 @@ def a_drawing(conversation: str = "c1", size: object = 200_000, used: int | None
 def test_line_names_run_context_and_checkpoint(project: Workspace, client: Client) -> None:
     client.turn("Fix the login", 1_000)
     holdfast.checkpoint(project)
-    line = statusline.line(project, a_drawing(used=86_000))
+    line = status_line.line(project, a_drawing(used=86_000))
     assert line == "Fix the login · context 43 % · checkpoint just now"
 
 
 def test_line_of_a_conversation_without_a_run_names_the_current_one(project: Workspace) -> None:
-    assert statusline.line(project, a_drawing()) == "no run yet"
+    assert status_line.line(project, a_drawing()) == "no run yet"
     holdfast.start(project, "Fix it")
-    assert statusline.line(project, a_drawing("another")) == "Fix it"
+    assert status_line.line(project, a_drawing("another")) == "Fix it"
 
 
 def test_line_takes_nothing_in_and_keeps_no_call(project: Workspace, client: Client) -> None:
     client.call("UserPromptSubmit", prompt="Fix it")
     waiting = os.listdir(project.inbox)
-    statusline.line(project, a_drawing(used=5))
+    status_line.line(project, a_drawing(used=5))
     assert os.listdir(project.inbox) == waiting
 
 
 def test_what_it_is_told_is_written_only_when_it_changes(project: Workspace) -> None:
-    statusline.line(project, a_drawing(used=5))
-    before = os.stat(project.place / gauge.NAME)
-    statusline.line(project, a_drawing(used=5))
-    assert os.stat(project.place / gauge.NAME).st_ino == before.st_ino
+    status_line.line(project, a_drawing(used=5))
+    before = os.stat(project.place / context_window.NAME)
+    status_line.line(project, a_drawing(used=5))
+    assert os.stat(project.place / context_window.NAME).st_ino == before.st_ino
     assert before.st_mode & 0o777 == 0o600
 
 
 def test_only_the_last_conversations_are_remembered(project: Workspace) -> None:
     for number in range(30):
-        statusline.line(project, a_drawing(f"c{number}", used=5))
-    known = json.loads((project.place / gauge.NAME).read_bytes())
+        status_line.line(project, a_drawing(f"c{number}", used=5))
+    known = json.loads((project.place / context_window.NAME).read_bytes())
     assert list(known) == [f"c{number}" for number in range(10, 30)]
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b'{"c1": 7}', b'{"c1": {"window": "x"}}', b"[" * 5000])
 def test_a_damaged_memory_is_none(project: Workspace, content: bytes) -> None:
-    (project.place / gauge.NAME).write_bytes(content)
-    assert gauge.find(project.place, "c1") == gauge.Gauge()
-    statusline.line(project, a_drawing(used=5))
-    assert gauge.find(project.place, "c1").tokens == 5
+    (project.place / context_window.NAME).write_bytes(content)
+    assert context_window.find(project.place, "c1") == context_window.Gauge()
+    status_line.line(project, a_drawing(used=5))
+    assert context_window.find(project.place, "c1").tokens == 5
 
 
 @pytest.mark.parametrize(
@@ -311,13 +311,13 @@ def test_program_draws_what_it_can_where_there_is_no_store_or_it_is_damaged(
 
 def test_line_says_that_recording_is_off(project: Workspace) -> None:
     holdfast.off(project)
-    assert statusline.line(project, a_drawing(used=86_000)) == "holdfast is off · context 43 %"
+    assert status_line.line(project, a_drawing(used=86_000)) == "holdfast is off · context 43 %"
     holdfast.on(project)
 
 
 def test_line_is_one_harmless_line_whatever_the_goal_is(project: Workspace) -> None:
     holdfast.start(project, "red \x1b[31m and\nmore \u202e " + "x" * 100)
-    line = statusline.line(project, a_drawing())
+    line = status_line.line(project, a_drawing())
     assert "\x1b" not in line
     assert "\n" not in line
-    assert len(line) <= statusline.TITLE
+    assert len(line) <= status_line.TITLE

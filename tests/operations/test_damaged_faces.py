@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import pytest
 
 import holdfast
-from holdfast.faces import Unreadable, read_face
-from holdfast.layouts.orchestrator import SESSION
-from holdfast.workspace import Workspace
+from holdfast.layouts.json_file import Unreadable, read_face
+from holdfast.layouts.orchestrator.follow import SESSION
+from holdfast.project.workspace import Workspace
 from tests.faber_states import RUN
 from tests.operations.fabers import Faber
 from tests.operations.orchestras import orchestrate

@@ -6,9 +6,9 @@ import apsw
 import pytest
 
 import holdfast
-from holdfast import process
-from holdfast.errors import Busy, NotFound
-from holdfast.workspace import Workspace
+from holdfast.core.errors import Busy, NotFound
+from holdfast.project.workspace import Workspace
+from holdfast.system import process
 from tests.operations.people import a_process, as_session, kill, kinds_of, run_of, stop
 from tests.operations.teams import Team
 from tests.world.calls import keep_by_hand

@@ -8,10 +8,10 @@ import os
 import pytest
 
 import holdfast
-from holdfast.checkpointing import shadow_of
-from holdfast.errors import Busy, NotFound, Refused
-from holdfast.operations import discard
-from holdfast.workspace import Workspace
+from holdfast.core.errors import Busy, NotFound, Refused
+from holdfast.operations import delete_checkpoint
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.workspace import Workspace
 from tests.operations.trees import commit, picture, put, take
 from tests.tools import Command
 
@@ -137,7 +137,7 @@ def test_nothing_is_deleted_while_somebody_else_looks_at_the_worktree(
     held: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = take(held)
-    monkeypatch.setattr(discard, "PATIENCE", 0.0)
+    monkeypatch.setattr(delete_checkpoint, "PATIENCE", 0.0)
     with shadow_of(held), pytest.raises(Busy):
         holdfast.delete_checkpoint(held, made.id)
     assert ids_of(held) == [made.id]

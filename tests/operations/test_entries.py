@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 import holdfast
-from holdfast.errors import NotFound, Refused, WrongUsage
-from holdfast.model import Draft, Status
-from holdfast.workspace import Workspace
+from holdfast.core.errors import NotFound, Refused, WrongUsage
+from holdfast.core.model import Draft, Status
+from holdfast.project.workspace import Workspace
 from tests.operations.people import as_session, events_of, kinds_of, run_of
 
 

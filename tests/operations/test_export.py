@@ -15,12 +15,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies
 
 import holdfast
-from holdfast import departed, parcel
-from holdfast.errors import Damaged, NotFound, Refused
-from holdfast.model import Run
+from holdfast.core.errors import Damaged, NotFound, Refused
+from holdfast.core.model import Run
+from holdfast.core.text import visible
 from holdfast.operations.import_run import RunImported
-from holdfast.text import visible
-from holdfast.workspace import Workspace
+from holdfast.project.runs import tombstones
+from holdfast.project.transfer import bundle
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_process, kinds_of, run_of, store_raw, stored_events
 from tests.operations.trees import picture, put, take
@@ -286,7 +287,7 @@ def test_no_secret_is_in_any_part_of_what_is_exported(
     with holdfast.open(project.root) as workspace:
         run = run_of(workspace).id
         assert holdfast.export(workspace, run, file).redacted == {}  # they were hidden when they were stored
-    with parcel.opened(file, 1 << 30) as parts:
+    with bundle.opened(file, 1 << 30) as parts:
         text = b"".join(data for part in parts.manifest.parts for data in parts.read(part.name)).decode()
     assert "[redacted token]" in text
     assert [word for word in (SECRET, "only-known-from-here", "or from the file") if word in text] == []
@@ -384,12 +385,12 @@ def test_only_a_whole_export_counts_as_one(project: Workspace, file: Path) -> No
     run = holdfast.start(project, "goal").run.id
     store_raw(project, run, "goal.changed", {"goal": f"use {SECRET}"})
     holdfast.export(project, run, file)
-    assert departed.find_exported(project.place, run) is None
+    assert tombstones.find_exported(project.place, run) is None
     raw(project, run, file)
-    told = departed.find_exported(project.place, run)
+    told = tombstones.find_exported(project.place, run)
     assert told is not None
     assert (told.seq, told.run) == (2, run)
-    assert departed.list_exported(project.place) == [run]
+    assert tombstones.list_exported(project.place) == [run]
 
 
 def test_run_of_another_system_shows_in_no_file_here(

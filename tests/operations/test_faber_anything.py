@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import holdfast
-from holdfast.errors import HoldfastError
-from holdfast.faber.reporting import Reloaded
+from holdfast.core.errors import HoldfastError
+from holdfast.layouts.faber.screens import Reloaded
 from tests.conftest import TickingClock
 from tests.faber_states import (
     ACTIVE,

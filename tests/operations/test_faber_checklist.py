@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast.errors import WorkflowError
-from holdfast.faber.reporting import saved_report
+from holdfast.core.errors import WorkflowError
+from holdfast.layouts.faber.screens import saved_report
 from tests.faber_states import ACTIVE, RUN, RUNS, a_record, with_a_session
 from tests.operations.fabers import Faber
 

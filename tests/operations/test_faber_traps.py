@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import WorkflowError
-from holdfast.faces import Changed
-from holdfast.workspace import Workspace
+from holdfast.core.errors import WorkflowError
+from holdfast.layouts.json_file import Changed
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.faber_states import (
     ACTIVE,

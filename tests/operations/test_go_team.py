@@ -10,10 +10,10 @@ from collections.abc import Callable
 import pytest
 
 import holdfast
-from holdfast.errors import NotFound, Refused, WrongUsage
-from holdfast.goteam.teamfiles import checksum
-from holdfast.model import Status
-from holdfast.workspace import Workspace
+from holdfast.core.errors import NotFound, Refused, WrongUsage
+from holdfast.core.model import Status
+from holdfast.layouts.goteam.schema import checksum
+from holdfast.project.workspace import Workspace
 from tests.operations.people import kinds_of, run_of, with_environ
 from tests.operations.teams import Team, put
 

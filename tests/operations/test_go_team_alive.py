@@ -10,12 +10,13 @@ import msgspec
 import pytest
 
 import holdfast
-from holdfast import attending, process
-from holdfast.goteam import screens
-from holdfast.goteam.startup import find_resumable
-from holdfast.goteam.teaming import show_team
-from holdfast.model import Process, Status
-from holdfast.workspace import Workspace
+from holdfast.core.model import Process, Status
+from holdfast.layouts.goteam import screens
+from holdfast.layouts.goteam.reconcile import show_team
+from holdfast.layouts.goteam.resumable import find_resumable
+from holdfast.project.sessions import sessions
+from holdfast.project.workspace import Workspace
+from holdfast.system import process
 from tests.conftest import TickingClock
 from tests.operations.people import a_process, kill, run_of, stop
 from tests.operations.teams import Team, demonstration, put
@@ -113,7 +114,7 @@ def test_a_sign_of_life_from_another_machine_ends_its_silence(team: Team, clock:
     events = run_of(team.project, run).seq
     for _ in range(3):
         clock.time += timedelta(seconds=50)
-        attending.give_sign(team.project, session)
+        sessions.give_sign(team.project, session)
         with pytest.raises(holdfast.Busy):
             holdfast.resume(team.project, run)
     assert run_of(team.project, run).seq == events
@@ -123,7 +124,7 @@ def test_a_sign_of_life_from_another_machine_ends_its_silence(team: Team, clock:
         assert "silent since" in holdfast.status(team.project).present[0].evidence
     holdfast.resume(team.project, run)
     with team.project.reading() as journal:
-        attending.clear_signs(team.project, journal)
+        sessions.clear_signs(team.project, journal)
     assert list((team.project.place / "alive").iterdir()) == []
 
 
@@ -175,7 +176,7 @@ def test_each_auto_save_updates_the_registry_and_no_later_command_sets_it_back(t
         for _ in range(3):
             clock.time += timedelta(seconds=30)
             before = team.entry(started.run.id)["updated_at"]
-            attending.give_sign(team.project, started.session.id)
+            sessions.give_sign(team.project, started.session.id)
             show_team(team.project, trigger="auto")
             saved = team.entry(started.run.id)["updated_at"]
             assert saved > before

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.goteam.teamfaces import Edited
-from holdfast.goteam.teaming import on_shelf, show_team
-from holdfast.model import Event, Status
-from holdfast.workspace import Workspace
+from holdfast.core.model import Event, Status
+from holdfast.layouts.goteam.files import Edited
+from holdfast.layouts.goteam.reconcile import on_shelf, show_team
+from holdfast.project.workspace import Workspace
 from tests.operations.people import run_of, saving_in_between
 from tests.operations.teams import Team, demonstration, put
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import holdfast
-from holdfast.errors import Refused
-from holdfast.workspace import Workspace
+from holdfast.core.errors import Refused
+from holdfast.project.workspace import Workspace
 from tests.operations.people import run_of
 from tests.operations.teams import Team, put
 from tests.operations.test_go_team_recovery import died

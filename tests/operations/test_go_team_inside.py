@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 import holdfast
-from holdfast.answering import answer
-from holdfast.intake import Call
-from holdfast.model import Process, Status
-from holdfast.workspace import Workspace
+from holdfast.core.model import Process, Status
+from holdfast.project.inbox import Call
+from holdfast.project.workspace import Workspace
+from holdfast.surfaces.hooks.replies import answer
 from tests.operations.people import run_of
 from tests.operations.teams import Team
 from tests.operations.test_placing import a_client, prompt, sessions, tell

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.errors import NotFound, Refused
-from holdfast.goteam import screens
-from holdfast.model import Process, Status
-from holdfast.recovery import options, reason_of, recommended
-from holdfast.workspace import Workspace
+from holdfast.core.errors import NotFound, Refused
+from holdfast.core.model import Process, Status
+from holdfast.core.recovery import options, reason_of, recommended
+from holdfast.layouts.goteam import screens
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_process, kill, run_of, saving_in_between
 from tests.operations.teams import DAY, Team, demonstration, put

@@ -7,10 +7,10 @@ import subprocess
 import pytest
 
 import holdfast
-from holdfast.errors import NotFound, Refused
-from holdfast.model import Status
-from holdfast.recovery import recommended
-from holdfast.workspace import Workspace
+from holdfast.core.errors import NotFound, Refused
+from holdfast.core.model import Status
+from holdfast.core.recovery import recommended
+from holdfast.project.workspace import Workspace
 from tests.operations.people import run_of
 from tests.operations.teams import Team, demonstration
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast import ids
-from holdfast.errors import Damaged, Interrupted, NotFound, Refused, WrongUsage
-from holdfast.model import Checkpoint, Draft, Restore
-from holdfast.workspace import Workspace
-from holdfast.worktree.beside import is_temporary
-from holdfast.worktree.putting import FEW
+from holdfast.core import ids
+from holdfast.core.errors import Damaged, Interrupted, NotFound, Refused, WrongUsage
+from holdfast.core.model import Checkpoint, Draft, Restore
+from holdfast.project.workspace import Workspace
+from holdfast.worktree.metadata import is_temporary
+from holdfast.worktree.restore.writer import FEW
 from tests.operations.trees import back, commit, git, insides, locks, picture, put, take
 from tests.tools import Command
 

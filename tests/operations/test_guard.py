@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.errors import NotFound, WrongUsage
-from holdfast.model import Checkpoint
-from holdfast.workspace import Workspace
+from holdfast.core.errors import NotFound, WrongUsage
+from holdfast.core.model import Checkpoint
+from holdfast.project.workspace import Workspace
 from tests.operations.people import a_process, as_session
 from tests.operations.trees import commit, insides, picture, put, take
 from tests.tools import Command

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import files
-from holdfast.checkpointing import shadow_of
-from holdfast.claude import installing
-from holdfast.errors import Busy
-from holdfast.goteam.teamfaces import place_of
-from holdfast.layouts.orchestrator import SESSION
-from holdfast.orchestrator.sessionfile import own_directory
-from holdfast.workspace import Workspace
+from holdfast.agents.claude import install
+from holdfast.core.errors import Busy
+from holdfast.layouts.goteam.files import place_of
+from holdfast.layouts.orchestrator.files import own_directory
+from holdfast.layouts.orchestrator.follow import SESSION
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.workspace import Workspace
+from holdfast.system import files
 
 pytestmark = pytest.mark.promise(12)
 
@@ -73,7 +73,7 @@ HELD: dict[str, tuple[Callable[[Workspace], Path], Callable[[Workspace], object]
 def impatient(repository: Path, monkeypatch: pytest.MonkeyPatch, project: Workspace) -> Workspace:
     """A project in which nobody waits longer than a moment."""
     monkeypatch.setenv("HOLDFAST_STORE_DEADLINE", "0.1")
-    monkeypatch.setattr(installing, "PATIENCE", 0.1)
+    monkeypatch.setattr(install, "PATIENCE", 0.1)
     return holdfast.open(repository)
 
 

@@ -11,16 +11,20 @@ import pytest
 from msgspec.structs import replace
 
 import holdfast
-from holdfast import files, later
-from holdfast.care import mending, purging, reshelving, safekeeping, tidying
-from holdfast.care.purging import Purge
-from holdfast.checkpointing import shadow_of
-from holdfast.errors import Busy
-from holdfast.goteam import teampurging
-from holdfast.goteam.teamfaces import SEEN
-from holdfast.stores.sqlite import new_of
-from holdfast.workspace import Workspace
-from holdfast.worktree import pruning
+from holdfast.core.errors import Busy
+from holdfast.ingest import background
+from holdfast.journal.sqlite.store import new_of
+from holdfast.layouts.goteam import purge as teampurging
+from holdfast.layouts.goteam.files import SEEN
+from holdfast.maintenance.backup import backup
+from holdfast.maintenance.prune import checkpoints
+from holdfast.maintenance.purge import purge as purging
+from holdfast.maintenance.purge.purge import Purge
+from holdfast.maintenance.repair import packs, repair
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.workspace import Workspace
+from holdfast.system import files
+from holdfast.worktree.packs import prune
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree, with_environ
 from tests.operations.trees import git, put, take
@@ -34,7 +38,7 @@ Hold = Callable[[Path], None]
 @pytest.fixture
 def impatient(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
     """A project with a checkpoint, in which nobody waits longer than a moment."""
-    for module in (reshelving, purging, safekeeping, tidying, pruning):
+    for module in (packs, purging, backup, checkpoints, prune):
         monkeypatch.setattr(module, "PATIENCE", 0.1)
     holdfast.start(project, "goal")
     put(project.root, {"one": "then"})
@@ -106,7 +110,7 @@ def test_a_backup_does_not_replace_the_database_under_a_writer(
     """Who begins to write when all else is prepared is waited for."""
     kept = a_backup(impatient, tmp_path)
     inode = (impatient.place / "journal.db").stat().st_ino
-    monkeypatch.setattr(safekeeping, "put_packs", lambda workspace, room: hold(workspace.place / "lock"))
+    monkeypatch.setattr(backup, "put_packs", lambda workspace, room: hold(workspace.place / "lock"))
     with pytest.raises(Busy):
         holdfast.restore_backup(impatient, str(kept))
     assert (impatient.place / "journal.db").stat().st_ino == inode
@@ -121,7 +125,7 @@ def test_a_database_is_not_built_anew_under_a_writer(
         hold(workspace.place / "lock")
         return ["a page has changed"]
 
-    monkeypatch.setattr(mending, "_database_problems", problems)
+    monkeypatch.setattr(repair, "_database_problems", problems)
     with pytest.raises(Busy):
         holdfast.repair(impatient)
     assert (impatient.place / "journal.db").stat().st_ino == inode
@@ -136,18 +140,18 @@ def test_the_shelf_of_a_worktree_is_mended_and_put_back_by_one_alone(
     other.mkdir(mode=0o700)
     hold(other / "lock")
     with pytest.raises(Busy):
-        reshelving.reshelve(impatient, found)
+        packs.reshelve(impatient, found)
     hold(of_worktree(impatient))
     (tmp_path / "room").mkdir()
     with pytest.raises(Busy):
-        safekeeping._put_refs(impatient, tmp_path / "room")
+        backup._put_refs(impatient, tmp_path / "room")
 
 
 def test_a_purge_takes_nothing_off_a_shelf_that_somebody_uses(impatient: Workspace) -> None:
     with impatient.reading() as journal:
         (made,) = journal.list_checkpoints()
     shelved = on_shelf(impatient)
-    tidying._drop(impatient, [made])
+    checkpoints._drop(impatient, [made])
     with files.lock(of_worktree(impatient), 1.0), pytest.raises(Busy):
         purging._clear_worktrees(impatient, Purge("run", checkpoints={made.id: (made.worktree, made.number)}))
     assert on_shelf(impatient) == shelved != set()
@@ -188,7 +192,7 @@ def test_packs_are_not_pruned_while_a_worktree_makes_a_checkpoint(impatient: Wor
         pass
     hold(shadow.directory / "lock")
     with pytest.raises(Busy):
-        pruning.prune(shadow, impatient.place, lambda *_: None)
+        prune.prune(shadow, impatient.place, lambda *_: None)
 
 
 def test_what_a_new_worktree_begins_to_write_while_packs_are_pruned_stays(
@@ -205,9 +209,9 @@ def test_what_a_new_worktree_begins_to_write_while_packs_are_pruned_stays(
         begun.write_bytes(b"half a pack")
         return ""
 
-    monkeypatch.setattr(pruning, "_write", write)
+    monkeypatch.setattr(prune, "_write", write)
     with pytest.raises(Busy):
-        pruning.prune(shadow, impatient.place, lambda *_: None)
+        prune.prune(shadow, impatient.place, lambda *_: None)
     assert begun.read_bytes() == b"half a pack"
     begun.unlink()
 
@@ -228,10 +232,10 @@ def test_a_worktree_that_is_gone_is_tidied_by_one_alone(
 
 
 def test_what_nobody_waits_for_is_done_by_one_alone(impatient: Workspace, hold: Hold) -> None:
-    later.go_on(impatient)
+    background.go_on(impatient)
     (place,) = (impatient.place / "worktrees").glob("*/later")
     hold(place)
-    assert later.go_on(impatient) == 0
+    assert background.go_on(impatient) == 0
     assert os.listdir(place.with_name("turns")) == ["-"]
 
 
@@ -243,7 +247,7 @@ def test_no_pack_goes_while_somebody_needs_them_all(
         found = list(journal.list_checkpoints())
     works: dict[str, Callable[[], object]] = {
         "backup": lambda: a_backup(impatient, tmp_path),
-        "repair": lambda: reshelving.reshelve(impatient, found),
+        "repair": lambda: packs.reshelve(impatient, found),
         "prune": lambda: pruned(impatient),
     }
     hold(impatient.place / "packs-lock")

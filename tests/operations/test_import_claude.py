@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.claude.transcript import IMPORTED
-from holdfast.errors import NotFound
-from holdfast.model import Run, Session, Status
+from holdfast.agents.claude.transcript import IMPORTED
+from holdfast.core.errors import NotFound
+from holdfast.core.model import Run, Session, Status
 from holdfast.operations import import_claude
-from holdfast.workspace import Workspace
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree, kinds_of
 from tests.tools import Command, hook
@@ -107,12 +107,12 @@ def test_second_import_adds_only_what_is_new(project: Workspace, told: Transcrip
 def test_import_that_was_killed_half_way_is_finished_by_the_next(
     project: Workspace, told: Transcript, keep: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from holdfast.claude import importing
+    from holdfast.agents.claude import import_transcripts
 
     keep(told)
     with monkeypatch.context() as patched:
-        patched.setattr(importing, "BATCH", 1)
-        patched.setattr(importing.Destination, "finish", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(import_transcripts, "BATCH", 1)
+        patched.setattr(import_transcripts.Destination, "finish", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             holdfast.import_claude(project)
     holdfast.import_claude(project)

@@ -18,15 +18,15 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast import hooking, sharing
-from holdfast.claude import installing
-from holdfast.claude.hookfile import called
-from holdfast.errors import Busy, NotFound, Refused, WrongUsage
-from holdfast.workspace import Workspace
+from holdfast.agents.claude import hooks as hooking, install
+from holdfast.agents.claude.settings_file import called
+from holdfast.core.errors import Busy, NotFound, Refused, WrongUsage
+from holdfast.project.workspace import Workspace
+from holdfast.system import shared_files
 from tests.hostile.places import tree_of
 from tests.operations.people import with_environ
 from tests.operations.trees import git
-from tests.tools import INBOX, Command
+from tests.tools import ENTRY, Command
 
 EVENTS = {*hooking.KEPT, *hooking.ANSWERED}
 THEIRS: dict[str, Any] = {
@@ -56,8 +56,8 @@ def test_every_event_is_called_by_this_python(project: Workspace) -> None:
     assert (done.file, done.events) == (str(local(project)), dict.fromkeys(EVENTS, "added"))
     found = called(settings(local(project)))
     assert found.keys() == EVENTS
-    exists = f"test -x '{sys.executable}' && test -r '{INBOX}' || exit 0; exec '{sys.executable}'"
-    keeps, answers = f"{exists} -I -S '{INBOX}' claude Stop", f"{exists} -I -m holdfast hook claude SessionStart"
+    exists = f"test -x '{sys.executable}' && test -r '{ENTRY}' || exit 0; exec '{sys.executable}'"
+    keeps, answers = f"{exists} -I -S '{ENTRY}' claude Stop", f"{exists} -I -m holdfast hook claude SessionStart"
     assert found["Stop"] == [{"type": "command", "command": keeps, "timeout": 10}]
     assert found["SessionStart"] == [{"type": "command", "command": answers, "timeout": 30}]
 
@@ -134,7 +134,7 @@ def test_a_committed_call_names_no_place_of_one_machine_and_is_silent_where_we_a
     holdfast.init(project, agent="claude", scope="project")
     path = project.root / ".claude" / "settings.json"
     assert str(Path(sys.executable).parent) not in path.read_text()
-    assert str(INBOX) not in path.read_text()
+    assert str(ENTRY) not in path.read_text()
     command = called(settings(path))["SessionStart"][0]["command"]
     done = subprocess.run(["/bin/sh", "-c", command], env={"PATH": "/nonexistent"}, capture_output=True, check=True)
     assert (done.stdout, done.stderr) == (b"", b"")
@@ -289,8 +289,8 @@ def test_strange_names_in_settings_are_no_reason_to_fail(
 @pytest.mark.promise(28)
 def test_an_update_of_ours_still_gives_the_first_bytes_back(project: Workspace) -> None:
     path = put(local(project), FORMS[1]())
-    place = installing.place_of("local", project.root, project.environ, project.user_directory("state"))
-    installing.install(place, hooking.block("local", "/old/python", "/old/holdfast/inbox.py"))
+    place = install.place_of("local", project.root, project.environ, project.user_directory("state"))
+    install.install(place, hooking.block("local", "/old/python", "/old/holdfast/inbox.py"))
     assert set(holdfast.init(project, agent="claude").events.values()) == {"replaced"}
     assert holdfast.uninit(project).files[0].exact
     assert path.read_bytes() == FORMS[1]()
@@ -341,7 +341,7 @@ def test_what_the_client_wrote_while_we_were_killed_is_found_and_kept(project: W
     """It lay beside its settings under our temporary name: `init` and `uninit` said that all was well."""
     path = put(local(project), "{}")
     holdfast.init(project, scope="local")
-    marks = sharing._mark(b"{}") + sharing._mark(path.read_bytes())
+    marks = shared_files._mark(b"{}") + shared_files._mark(path.read_bytes())
     path.with_name(f".{path.name}.{marks}00000000").write_bytes(b'{"permissions": {"allow": ["Bash"]}}')
     holdfast.init(project, scope="local")
     assert json.loads(path.read_bytes())["permissions"] == {"allow": ["Bash"]}

@@ -13,14 +13,15 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast import hooking, intake, process
-from holdfast.claude import client
+from holdfast.agents.claude import hooks, installed as client
 from holdfast.operations.doctor import Check
-from holdfast.workspace import Workspace
+from holdfast.project import inbox as intake
+from holdfast.project.workspace import Workspace
+from holdfast.system import process
 from tests.conftest import TickingClock
 from tests.hostile.places import tree_of
 from tests.operations.people import a_worktree, old_form, with_environ
-from tests.tools import Command, hook
+from tests.tools import ENTRY as SCRIPT, Command, hook
 from tests.world.calls import keep_by_hand
 
 
@@ -103,16 +104,16 @@ def test_settings_that_cannot_be_read_are_named(installed: Workspace) -> None:
     assert check(installed, "local settings").state == "warning"
 
 
-INBOX = str(Path(holdfast.__file__).with_name("inbox.py"))
+ENTRY = str(SCRIPT)
 BOTH_FORMS = pytest.mark.parametrize("old", [False, True], ids=["shell text", "args"])
 
 
-def call_with(workspace: Workspace, python: str | Path = sys.executable, inbox: str = INBOX, old: bool = False) -> None:
+def call_with(workspace: Workspace, python: str | Path = sys.executable, inbox: str = ENTRY, old: bool = False) -> None:
     """Settings whose every call is ours, with another interpreter or hook program in it."""
-    calls = hooking.block("local", str(python), inbox)
+    calls = hooks.block("local", str(python), inbox)
     if old:
         calls = {event: old_form(event, str(python), inbox) for event in calls}
-    local(workspace).write_text(json.dumps(hooking.as_settings(calls)))
+    local(workspace).write_text(json.dumps(hooks.as_settings(calls)))
 
 
 @BOTH_FORMS
@@ -259,7 +260,7 @@ def test_calls_in_several_places_are_told(installed: Workspace) -> None:
 # What turns hooks off
 
 
-@pytest.mark.parametrize("scope", hooking.SCOPES)
+@pytest.mark.parametrize("scope", hooks.SCOPES)
 def test_switch_that_turns_all_hooks_off_is_found_in_every_file(installed: Workspace, home: Path, scope: str) -> None:
     paths = {"local": local(installed), "project": installed.root / ".claude" / "settings.json"}
     change(paths.get(scope, home / ".claude" / "settings.json"), disableAllHooks=True)
@@ -332,7 +333,7 @@ def test_folder_is_trusted_by_itself_or_by_one_around_it(installed: Workspace, h
 
 @pytest.mark.parametrize(
     ("script", "state"),
-    [(f"echo '{hooking.TESTED} (Claude Code)'", "ok"), ("echo 99.0.0", "ok"), ("echo 1.9.999", "warning"),
+    [(f"echo '{hooks.TESTED} (Claude Code)'", "ok"), ("echo 99.0.0", "ok"), ("echo 1.9.999", "warning"),
      ("exit 1", "warning"), ("echo hello", "warning")],
 )  # fmt: skip
 def test_version_of_the_client_is_compared_with_the_tested_one(

@@ -6,17 +6,20 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pytest
 
-from holdfast import hooking
-from holdfast.workspace import Workspace
+from holdfast.agents.claude import hooks
+from holdfast.project.workspace import Workspace
+from holdfast.surfaces.hooks import entry
 from tests.house.tree import ROOT
 from tests.tools import modules_loaded
 
 # What the door loads beyond what Python has loaded anyway when it starts.
-LOADS = {"__future__", "holdfast", "holdfast.door", "holdfast.hooking", "holdfast.spool", "_signal"}
+MODULES = {"agents.claude.hooks", "surfaces.hooks.command", *entry.NAMES}
+PACKAGES = {str(parent).replace("/", ".") for name in MODULES for parent in PurePath(name.replace(".", "/")).parents}
+LOADS = {"__future__", "_signal", "holdfast", *(f"holdfast.{name}" for name in MODULES | PACKAGES - {"."})}
 
 
 @pytest.fixture
@@ -34,7 +37,7 @@ def door(tmp_path: Path) -> Path:
 def call(door: Path, event: str, directory: Path, payload: bytes = b"{}") -> subprocess.CompletedProcess[bytes]:
     """As the client runs a committed call."""
     environ = {**os.environ, "PATH": f"{door.parent}:{os.environ['PATH']}"}
-    command = str(hooking.block("project", "", "")[event]["command"])
+    command = str(hooks.block("project", "", "")[event]["command"])
     return subprocess.run(
         ["/bin/sh", "-c", command],
         cwd=directory,

@@ -13,15 +13,18 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast import hooking
-from holdfast.claude.hookfile import called
-from holdfast.workspace import Workspace
+from holdfast.agents.claude import hooks
+from holdfast.agents.claude.settings_file import called
+from holdfast.project.workspace import Workspace
 from tests.operations.people import events_of
-from tests.tools import INBOX
+from tests.tools import ENTRY
+
+PACKAGE = ENTRY.parents[2]
+SCRIPT = ENTRY.relative_to(PACKAGE)
 
 SHELLS = [shell for shell in ("sh", "bash", "dash", "zsh", "fish") if shutil.which(shell)]
 EVERY_SHELL = pytest.mark.parametrize("shell", SHELLS)
-EVENTS = [*hooking.KEPT, *hooking.ANSWERED]
+EVENTS = [*hooks.KEPT, *hooks.ANSWERED]
 HARD = 'it\'s a "dir" $(touch ran) `touch ran` ; touch ran && \\ #'
 
 
@@ -57,7 +60,7 @@ def test_client_that_ignores_args_keeps_its_calls_under_its_own_name(project: Wo
     for event, command in commands(project).items():
         call = {"session_id": "c1", "hook_event_name": event, "tool_input": {"all": True, "none": None}}
         told = run(command, project.root, call, shell, COPILOT_CLI="1")
-        assert told == b"" or event in hooking.ANSWERED
+        assert told == b"" or event in hooks.ANSWERED
     holdfast.sweep(project)
     kept = [(event.agent, event.body["event"]) for event in events_of(project) if event.kind == "call.kept"]
     assert sorted(kept) == sorted(("copilot", event) for event in EVENTS)
@@ -66,10 +69,10 @@ def test_client_that_ignores_args_keeps_its_calls_under_its_own_name(project: Wo
 @pytest.mark.promise(18)
 @pytest.mark.parametrize("gone", ["python", "script", "package", "store"])
 def test_call_is_silent_where_something_it_needs_is_gone(project: Workspace, tmp_path: Path, gone: str) -> None:
-    python, inbox = tmp_path / "bin" / "python", tmp_path / "holdfast" / "inbox.py"
+    python, inbox = tmp_path / "bin" / "python", tmp_path / "holdfast" / SCRIPT
     python.parent.mkdir()
     python.symlink_to(sys.executable)
-    shutil.copytree(INBOX.parent, inbox.parent, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PACKAGE, inbox.parents[2], ignore=shutil.ignore_patterns("__pycache__"))
     directory = project.root
     if gone == "python":
         python.unlink()
@@ -77,47 +80,47 @@ def test_call_is_silent_where_something_it_needs_is_gone(project: Workspace, tmp
     elif gone == "script":
         inbox.unlink()
     elif gone == "package":
-        shutil.rmtree(inbox.parent)
+        shutil.rmtree(inbox.parents[2])
     else:
-        python, inbox, directory = Path(sys.executable), INBOX, tmp_path
+        python, inbox, directory = Path(sys.executable), ENTRY, tmp_path
     for event in EVENTS:
-        assert run(hooking.block("local", str(python), str(inbox))[event]["command"], directory) == b""
+        assert run(hooks.block("local", str(python), str(inbox))[event]["command"], directory) == b""
     if gone != "store":
-        assert run(hooking.status_line("local", str(python), str(inbox))["command"], directory) == b""
+        assert run(hooks.status_line("local", str(python), str(inbox))["command"], directory) == b""
     assert list(project.inbox.iterdir()) == []
 
 
 @EVERY_SHELL
 def test_client_is_the_parent_of_the_hook(project: Workspace, shell: str) -> None:
     for event in ("Stop", "SessionEnd"):
-        run(hooking.block("local", sys.executable, str(INBOX))[event]["command"], project.root, shell=shell)
+        run(hooks.block("local", sys.executable, str(ENTRY))[event]["command"], project.root, shell=shell)
     for kept in project.inbox.iterdir():
         assert f"\0parent={os.getpid()} ".encode() in kept.read_bytes()
 
 
 @EVERY_SHELL
-@pytest.mark.parametrize("event", ["Stop", "SessionEnd", hooking.STATUS_LINE])
+@pytest.mark.parametrize("event", ["Stop", "SessionEnd", hooks.STATUS_LINE])
 def test_paths_that_a_shell_would_read_otherwise_are_only_paths(
     project: Workspace, tmp_path: Path, shell: str, event: str
 ) -> None:
     place = tmp_path / (HARD if shell != "fish" else HARD.replace("\\", ""))
     place.mkdir()
     (place / "python").symlink_to(sys.executable)
-    inbox = place / "holdfast" / "inbox.py"
-    shutil.copytree(INBOX.parent, inbox.parent, ignore=shutil.ignore_patterns("__pycache__"))
+    inbox = place / "holdfast" / SCRIPT
+    shutil.copytree(PACKAGE, inbox.parents[2], ignore=shutil.ignore_patterns("__pycache__"))
     program = place / "program"
     program.write_text(f'#!/bin/sh\necho "$@" >"{tmp_path}/told"\n')
     program.chmod(0o755)
-    if event == hooking.STATUS_LINE:
-        call = hooking.status_line("local", str(program), str(inbox))
+    if event == hooks.STATUS_LINE:
+        call = hooks.status_line("local", str(program), str(inbox))
     else:
-        call = hooking.block("local", str(program), str(inbox))[event]
+        call = hooks.block("local", str(program), str(inbox))[event]
     run(call["command"], project.root, shell=shell)
     end = f"-I -S {inbox} claude Stop" if event == "Stop" else f"-I -m holdfast hook claude {event}"
     assert (tmp_path / "told").read_text() == f"{end}\n"
     assert not (project.root / "ran").exists()
-    assert hooking.is_ours(call)
-    assert hooking.named_by(call) == (str(program), [str(inbox)])
+    assert hooks.is_ours(call)
+    assert hooks.named_by(call) == (str(program), [str(inbox)])
 
 
 @pytest.mark.promise(20)
@@ -135,6 +138,6 @@ def test_paths_that_a_shell_would_read_otherwise_are_only_paths(
     ],
 )
 def test_text_that_only_resembles_ours_names_no_program(change: Any) -> None:
-    text = str(hooking.block("local", "/x/python", "/x/holdfast/inbox.py")["Stop"]["command"])
-    assert hooking.named_by({"type": "command", "command": text}) == ("/x/python", ["/x/holdfast/inbox.py"])
-    assert hooking.named_by({"type": "command", "command": change(text)}) is None
+    text = str(hooks.block("local", "/x/python", "/x/holdfast/inbox.py")["Stop"]["command"])
+    assert hooks.named_by({"type": "command", "command": text}) == ("/x/python", ["/x/holdfast/inbox.py"])
+    assert hooks.named_by({"type": "command", "command": change(text)}) is None

@@ -10,11 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import holdfast
-from holdfast import history, ids, journal
-from holdfast.errors import NotFound, WrongUsage
-from holdfast.model import Draft, Run, Status
+from holdfast.core import ids
+from holdfast.core.errors import NotFound, WrongUsage
+from holdfast.core.fold import run as fold
+from holdfast.core.model import Draft, Run, Status
+from holdfast.journal import journal
 from holdfast.operations.look import RunShown
-from holdfast.workspace import Workspace
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import events_of, run_of, stored_events
 
@@ -208,11 +210,11 @@ DRAFTS = st.one_of(
     ENTRIES.map(lambda entry: Draft("task.done", {"entry": entry, "files": [entry]})),
     ENTRIES.map(lambda entry: Draft("decision.revoked", {"entry": entry})),
     ENTRIES.map(lambda entry: Draft("entry.pinned", {"entry": entry})),
-    st.integers(1, 12).map(lambda back: Draft(history.FORGOTTEN, {"seq": -back})),
+    st.integers(1, 12).map(lambda back: Draft(fold.FORGOTTEN, {"seq": -back})),
     TEXTS.map(lambda text: Draft("prompt.given", {"text": text})),
     TEXTS.map(lambda text: Draft("action.taken", {"text": text, "files": [text]})),
     TEXTS.map(lambda text: Draft("run.tagged", {"added": [text], "removed": []})),
-    st.sampled_from(sorted(history.MOVES)).map(Draft),
+    st.sampled_from(sorted(fold.MOVES)).map(Draft),
     st.just(Draft("some.thing", {"nobody": "knows"})),
 )
 
@@ -221,11 +223,11 @@ def as_verbs_would(drafts: list[Draft]) -> Iterator[Draft]:
     """Only what was told and has happened can be forgotten; the draft says how many such events ago it was."""
     told: list[int] = []
     for seq, draft in enumerate(drafts, 2):
-        if draft.kind != history.FORGOTTEN:
+        if draft.kind != fold.FORGOTTEN:
             told += [] if draft.kind.startswith("run.") else [seq]
             yield draft
         elif told:
-            yield Draft(history.FORGOTTEN, {"seq": told[draft.body["seq"] % len(told)]})
+            yield Draft(fold.FORGOTTEN, {"seq": told[draft.body["seq"] % len(told)]})
         else:
             yield Draft("some.thing")
 
@@ -242,12 +244,12 @@ def test_run_at_an_event_is_what_the_events_up_to_it_add_up_to(
             writing.append(run, draft)
     events = stored_events(project, run)
     assert len(events) == len(drafts) + 1
-    forgotten = [event.body["seq"] for event in events if event.kind == history.FORGOTTEN]
+    forgotten = [event.body["seq"] for event in events if event.kind == fold.FORGOTTEN]
     for seq in range(1, len(events) + 1):
         shown = holdfast.show(project, run, at=str(seq))
         assert isinstance(shown, RunShown)
-        assert shown.run == history.fold(run, events[:seq], forgotten)
-    assert run_of(project, run) == history.fold(run, events)
+        assert shown.run == fold.fold(run, events[:seq], forgotten)
+    assert run_of(project, run) == fold.fold(run, events)
 
 
 def test_what_was_forgotten_is_not_known_at_any_earlier_event_either(project: Workspace) -> None:

@@ -10,13 +10,13 @@ import apsw
 import pytest
 
 import holdfast
-from holdfast.care.mending import Mended
-from holdfast.care.safekeeping import keep_store
-from holdfast.errors import Damaged, NotFound
-from holdfast.model import Draft
-from holdfast.stores import pages
-from holdfast.stores.sqlite import SqliteStore, new_of
-from holdfast.workspace import Workspace
+from holdfast.core.errors import Damaged, NotFound
+from holdfast.core.model import Draft
+from holdfast.journal.sqlite import page_checksums
+from holdfast.journal.sqlite.store import SqliteStore, new_of
+from holdfast.maintenance.backup.backup import keep_store
+from holdfast.maintenance.repair.repair import Mended
+from holdfast.project.workspace import Workspace
 from tests.crash.damage import write_back
 from tests.operations.people import run_of, stored_events
 from tests.tools import Command
@@ -263,9 +263,9 @@ def test_a_log_that_ends_in_an_unfinished_write_is_no_damage(worked: Workspace) 
     worked.close()
     log = worked.place / "journal.db-wal"
     whole = log.read_bytes()
-    for cut in (10, 24, 2000, 24 + pages.PAGE):
+    for cut in (10, 24, 2000, 24 + page_checksums.PAGE):
         log.write_bytes(whole + whole[32 : 32 + cut][: cut - 1] + b"\0")
-        if cut < 24 + pages.PAGE:
+        if cut < 24 + page_checksums.PAGE:
             assert deep(worked) == []
         worked.close()
     log.write_bytes(whole)
@@ -277,8 +277,8 @@ def test_sums_that_were_kept_before_the_log_was_emptied_are_no_damage(worked: Wo
     holdfast.note(worked, "one more")
     store = worked.store
     assert isinstance(store, SqliteStore)
-    frames = (pages.log_of(store.path).stat().st_size - 32) // (24 + pages.PAGE)
-    pages.note_log(store.path, frames)
+    frames = (page_checksums.log_of(store.path).stat().st_size - 32) // (24 + page_checksums.PAGE)
+    page_checksums.note_log(store.path, frames)
     assert deep(worked) == []
     holdfast.note(worked, "and another")
     assert deep(worked) == []
@@ -319,7 +319,7 @@ def lose_first_page(data: bytearray) -> None:
 
 def lose_ways_to_values(data: bytearray) -> None:
     """Let every page between the root and the leaves of an index lead nowhere."""
-    for start in range(pages.PAGE, len(data), pages.PAGE):
+    for start in range(page_checksums.PAGE, len(data), page_checksums.PAGE):
         if data[start] == 0x02:
             data[start + 8 : start + 12] = b"\xff" * 4
             for at in range(start + 12, start + 12 + 2 * int.from_bytes(data[start + 3 : start + 5], "big"), 2):

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.errors import NotFound, Refused, WrongUsage
-from holdfast.workspace import Workspace
+from holdfast.core.errors import NotFound, Refused, WrongUsage
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree
 from tests.operations.trees import commit, git, put, take

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.errors import NotFound, WrongUsage
-from holdfast.model import Checkpoint
+from holdfast.core.errors import NotFound, WrongUsage
+from holdfast.core.model import Checkpoint
 from holdfast.operations.look import CheckpointShown, RunShown
-from holdfast.workspace import Workspace
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree
 from tests.operations.trees import commit, git, insides, put, take

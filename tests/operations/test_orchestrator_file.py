@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.layouts.orchestrator import HISTORY
-from holdfast.model import Draft
-from holdfast.workspace import Workspace
+from holdfast.core.model import Draft
+from holdfast.layouts.orchestrator.follow import HISTORY
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.orchestras import agree, archived, edit, orchestrate, put_session, session_of, session_path
 from tests.operations.people import a_worktree, kinds_of, run_of, saving_in_between

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.model import Status
-from holdfast.workspace import Workspace
+from holdfast.core.model import Status
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.orchestras import agree, archived, put_session, session_of, session_path
 from tests.operations.people import run_of

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.workspace import Workspace
+from holdfast.project.workspace import Workspace
 from tests.operations.orchestras import agree, orchestrate, session_of
 from tests.operations.people import kinds_of
 from tests.tools import hook

@@ -24,7 +24,7 @@ from hypothesis.stateful import (
 )
 
 import holdfast
-from holdfast.errors import HoldfastError, Refused
+from holdfast.core.errors import HoldfastError, Refused
 from tests.conftest import TickingClock
 from tests.operations.orchestras import agree, archived, edit, session_of, session_path
 from tests.operations.people import run_of

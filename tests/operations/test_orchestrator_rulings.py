@@ -10,11 +10,11 @@ from datetime import timedelta
 import pytest
 
 import holdfast
-from holdfast.errors import NotFound, Refused, WrongUsage
-from holdfast.layouts.orchestrator import HISTORY, SESSION
-from holdfast.lifecycle import Move, transition
-from holdfast.model import Status
-from holdfast.workspace import Workspace
+from holdfast.core.errors import NotFound, Refused, WrongUsage
+from holdfast.core.lifecycle import Move, transition
+from holdfast.core.model import Status
+from holdfast.layouts.orchestrator.follow import HISTORY, SESSION
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.orchestras import (
     agree,

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 import holdfast
-from holdfast.errors import Busy, HoldfastError
-from holdfast.workspace import Workspace
+from holdfast.core.errors import Busy, HoldfastError
+from holdfast.project.workspace import Workspace
 from tests.operations.orchestras import agree, orchestrate, session_of, session_path
 from tests.operations.people import a_process, as_session, events_of, kill, run_of
 

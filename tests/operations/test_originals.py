@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import files
-from holdfast.care import originals
-from holdfast.care.filling import look_at_room
+from holdfast.maintenance.prune.quota_warning import look_at_room
+from holdfast.maintenance.repair import quarantine
 from holdfast.operations.repair import Repaired
-from holdfast.workspace import Workspace
+from holdfast.project.workspace import Workspace
+from holdfast.system import files
 from tests.conftest import TickingClock
 from tests.crash.damage import write_back
 from tests.operations.test_capping import capped, words, worked
@@ -107,10 +107,10 @@ def test_a_damaged_original_stays_while_the_store_in_its_place_is_damaged_too(
         path = full.place / "journal.sums"
         sums = path.read_bytes()
         path.write_bytes(sums[:-4] + b"\1\2\3\4")
-        removed, freed = originals.remove_originals(full, 1, dry_run=False)
+        removed, freed = quarantine.remove_originals(full, 1, dry_run=False)
         assert (removed, freed, original.exists()) == ([], 0, True)
         path.write_bytes(sums)
-        assert originals.remove_originals(full, 1, dry_run=False)[0] == [str(original.relative_to(full.place))]
+        assert quarantine.remove_originals(full, 1, dry_run=False)[0] == [str(original.relative_to(full.place))]
 
 
 @pytest.mark.promise(11)
@@ -148,7 +148,7 @@ def test_of_what_goes_the_database_goes_first_and_what_it_is_known_by_last(
         path.unlink()
 
     monkeypatch.setattr(files, "remove", remove)
-    originals.remove_original(originals.Original(tmp_path, 0, datetime.now(UTC), True))
+    quarantine.remove_original(quarantine.Original(tmp_path, 0, datetime.now(UTC), True))
     assert gone == ["journal.db", "journal.db-wal", "journal.sums", "nothing-lost"]
 
 
@@ -184,7 +184,7 @@ def test_originals_stay_while_somebody_repairs(project: Workspace, clock: Tickin
         capped(project, 1, clock, store__deadline="0.1") as full,
         files.lock(full.place / "repair.lock", 1.0),
     ):
-        assert originals.remove_originals(full, 1, dry_run=False) == ([], 0)
+        assert quarantine.remove_originals(full, 1, dry_run=False) == ([], 0)
         assert original.exists()
 
 
@@ -236,6 +236,6 @@ def test_a_damaged_backup_is_kept_from_the_moment_it_went_aside(project: Workspa
     bad.write_bytes(b"no backup")
     os.utime(bad, (0, 0))
     holdfast.repair(project)
-    (found,) = originals.list_originals(project)
+    (found,) = quarantine.list_originals(project)
     assert found.path.parent.name == "copies"
     assert found.since.year > 2000

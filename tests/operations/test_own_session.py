@@ -9,11 +9,11 @@ from contextlib import contextmanager
 import pytest
 
 import holdfast
-from holdfast import history
-from holdfast.errors import Busy
-from holdfast.model import Draft, Run, Session
-from holdfast.process import identify
-from holdfast.workspace import Workspace
+from holdfast.core.errors import Busy
+from holdfast.core.fold import run as fold
+from holdfast.core.model import Draft, Run, Session
+from holdfast.project.workspace import Workspace
+from holdfast.system.process import identify
 from tests.operations.people import a_process, as_session, events_of, run_of, with_environ
 from tests.tools import Command
 
@@ -25,7 +25,7 @@ def opened(project: Workspace, run: Run, pid: int) -> Session:
     """A session of a conversation, as a hook's call of that process opens it."""
     body = {"agent_session": UUID, "process": identify(pid), "epoch": run.epoch}
     with project.writing() as journal:
-        journal.append(run.id, Draft(history.OPENED, body, session="ses-own", agent="claude"))
+        journal.append(run.id, Draft(fold.OPENED, body, session="ses-own", agent="claude"))
         found = journal.find_session("ses-own")
     assert found is not None
     return found

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast import process
-from holdfast.agents import claude
-from holdfast.intake import Call
-from holdfast.later import go_on
-from holdfast.model import Process, Run, Session, Status
-from holdfast.placing import Ground, place
-from holdfast.workspace import Workspace
+from holdfast.agents.claude import events
+from holdfast.core.model import Process, Run, Session, Status
+from holdfast.ingest.background import go_on
+from holdfast.ingest.routing import Ground, place
+from holdfast.project.inbox import Call
+from holdfast.project.workspace import Workspace
+from holdfast.system import process
 
 NUMBERS = itertools.count(1)
 DAY = timedelta(days=1)
@@ -55,7 +55,7 @@ def tell(
         payload={"hook_event_name": event, "session_id": conversation, "cwd": str(workspace.root), **payload},
     )
     with workspace.writing(for_session=False) as journal:
-        return place(journal, call, claude.read_call(call), Ground(workspace.worktree, DAY))
+        return place(journal, call, events.read_call(call), Ground(workspace.worktree, DAY))
 
 
 def prompt(workspace: Workspace, conversation: str, client: Process, text: str, **more: Any) -> None:

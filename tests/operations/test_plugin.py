@@ -13,18 +13,17 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast import hooking
-from holdfast.claude import plugged
-from holdfast.door import is_called_by_settings
-from holdfast.errors import WrongUsage
+from holdfast.agents.claude import hooks as hooking, plugin_commands
+from holdfast.core.errors import WrongUsage
 from holdfast.operations.doctor import Check
-from holdfast.workspace import Workspace
+from holdfast.project.workspace import Workspace
+from holdfast.surfaces.hooks.command import is_called_by_settings
 from tests.conftest import TickingClock
 from tests.hostile.places import tree_of
 from tests.house.tree import ROOT
 from tests.operations.people import a_worktree, old_form, with_environ
 from tests.operations.test_install_door import LOADS
-from tests.tools import INBOX, Command, modules_loaded
+from tests.tools import ENTRY, Command, modules_loaded
 
 START = {"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup"}
 
@@ -115,10 +114,10 @@ def test_settings_that_somebody_formatted_anew_are_known(
     project: Workspace, monkeypatch: pytest.MonkeyPatch, scope: str, indent: int | str | None
 ) -> None:
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(project.root))
-    calls = hooking.block(scope, sys.executable, str(INBOX))
+    calls = hooking.block(scope, sys.executable, str(ENTRY))
     put(local(project), json.dumps(hooking.as_settings(calls), indent=indent))
     assert {event for event in calls if not is_called_by_settings(event)} == set()
-    old = {event: old_form(event, sys.executable, str(INBOX)) for event in calls}
+    old = {event: old_form(event, sys.executable, str(ENTRY)) for event in calls}
     put(local(project), json.dumps(hooking.as_settings(old), indent=indent))
     assert {event for event in calls if not is_called_by_settings(event)} == set()
 
@@ -130,7 +129,7 @@ def test_settings_that_somebody_formatted_anew_are_known(
         {"enabledPlugins": {"holdfast@holdfast": True}},
         hooking.plugin(),
         hooking.as_settings({"Stop": hooking.block("project", "", "")["Stop"]}),
-        hooking.as_settings({"Stop": hooking.block("local", sys.executable, str(INBOX))["Stop"]}),
+        hooking.as_settings({"Stop": hooking.block("local", sys.executable, str(ENTRY))["Stop"]}),
     ],
     ids=["permissions", "enabled", "the-plugins-own", "another-event", "another-event-here"],
 )
@@ -145,7 +144,7 @@ def test_settings_that_only_name_us_do_not_silence_the_plugin(
 def test_local_settings_of_the_main_worktree_silence_the_plugin_in_a_linked_one(
     project: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: TickingClock
 ) -> None:
-    calls = hooking.block("local", sys.executable, str(INBOX))
+    calls = hooking.block("local", sys.executable, str(ENTRY))
     with a_worktree(project, tmp_path / "linked", clock) as linked:
         monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(linked.root))
         assert not is_called_by_settings("Stop")
@@ -158,7 +157,7 @@ def test_event_is_not_taken_for_one_whose_name_begins_the_same(
     project: Workspace, monkeypatch: pytest.MonkeyPatch, scope: str
 ) -> None:
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(project.root))
-    calls = hooking.block(scope, sys.executable, str(INBOX))
+    calls = hooking.block(scope, sys.executable, str(ENTRY))
     put(local(project), json.dumps(hooking.as_settings({"StopFailure": calls["StopFailure"]})))
     assert [is_called_by_settings(event) for event in ("StopFailure", "Stop")] == [True, False]
 
@@ -210,7 +209,7 @@ def test_init_with_the_plugin_makes_the_store_and_writes_no_settings(repository:
     with holdfast.open(repository) as workspace:
         done = holdfast.init(workspace, plugin=True)
         assert (done.created, done.file, done.events) == (True, None, {})
-        assert done.plugin == str(plugged.DIRECTORY)
+        assert done.plugin == str(plugin_commands.DIRECTORY)
         assert [line.split()[:3] for line in done.commands] == [
             ["claude", "--plugin-dir", done.plugin],
             ["claude", "plugin", "marketplace"],
@@ -224,7 +223,7 @@ def test_init_with_the_plugin_can_only_be_looked_at(repository: Path) -> None:
     with holdfast.open(repository) as workspace:
         before = tree_of(repository)
         done = holdfast.init(workspace, plugin=True, dry_run=True)
-        assert (done.created, done.plugin, done.block) == (False, str(plugged.DIRECTORY), hooking.plugin())
+        assert (done.created, done.plugin, done.block) == (False, str(plugin_commands.DIRECTORY), hooking.plugin())
         assert tree_of(repository) == before
 
 
@@ -237,9 +236,9 @@ def test_plugin_with_what_does_not_go_with_it_is_refused(project: Workspace) -> 
 
 def test_the_command_prints_the_directory_and_says_what_to_type(cli: Callable[..., Command]) -> None:
     done = cli("init", "--plugin").ok()
-    assert done.out == f"{plugged.DIRECTORY}\n"
-    assert [line for line in plugged.commands(str(plugged.DIRECTORY)) if line not in done.err] == []
-    assert cli("init", "--plugin", "--json").ok().json["plugin"] == str(plugged.DIRECTORY)
+    assert done.out == f"{plugin_commands.DIRECTORY}\n"
+    assert [line for line in plugin_commands.commands(str(plugin_commands.DIRECTORY)) if line not in done.err] == []
+    assert cli("init", "--plugin", "--json").ok().json["plugin"] == str(plugin_commands.DIRECTORY)
     assert cli("init", "--plugin", "--scope", "local").code == 2
 
 
@@ -253,7 +252,7 @@ def check(workspace: Workspace, name: str, **environ: str) -> Check:
     return found[-1]
 
 
-def install(home: Path, directory: Path | None = plugged.DIRECTORY) -> None:
+def install(home: Path, directory: Path | None = plugin_commands.DIRECTORY) -> None:
     """As the client notes it."""
     put(home / ".claude" / "settings.json", json.dumps({"enabledPlugins": {"holdfast@holdfast": True, "x@y": True}}))
     if directory is not None:
@@ -292,6 +291,17 @@ def test_plugin_that_is_enabled_and_not_installed_is_told(project: Workspace, ho
 def test_plugin_of_another_holdfast_is_told(project: Workspace, home: Path, tmp_path: Path) -> None:
     install(home, tmp_path)
     assert (check(project, "plugin").state, str(tmp_path) in check(project, "plugin").about) == ("warning", True)
+
+
+def test_plugin_added_from_the_directory_of_an_older_version_is_named_with_the_commands_that_move_it(
+    project: Workspace, home: Path
+) -> None:
+    old = plugin_commands.DIRECTORY.parents[2] / "plugin"
+    assert not old.exists()
+    install(home, old)
+    found = check(project, "plugin")
+    assert (found.state, str(old) in found.about) == ("broken", True)
+    assert found.hints == [f"`{command}`" for command in plugin_commands.commands(str(plugin_commands.DIRECTORY))[1:]]
 
 
 def test_plugin_from_elsewhere_is_looked_for_where_the_client_copied_it(project: Workspace, home: Path) -> None:

@@ -15,12 +15,12 @@ import msgspec
 import pytest
 
 import holdfast
-from holdfast import departed
-from holdfast.care import purging
-from holdfast.errors import Busy, NotFound, Refused
-from holdfast.model import Draft
-from holdfast.workspace import Workspace
-from holdfast.worktree import pruning
+from holdfast.core.errors import Busy, NotFound, Refused
+from holdfast.core.model import Draft
+from holdfast.maintenance.purge import purge as purging
+from holdfast.project.runs import tombstones
+from holdfast.project.workspace import Workspace
+from holdfast.worktree.packs import prune
 from tests.canaries import hits
 from tests.conftest import TickingClock
 from tests.faber_states import RUN as FABER_RUN
@@ -73,7 +73,7 @@ def test_no_byte_of_a_purged_run_is_left(project: Workspace) -> None:
     assert hits(project.place, CANARY) == []
     assert terms(project, CANARY) == []
     assert holdfast.verify(project, deep=True).problems == []
-    assert not (project.place / departed.PURGING).exists()
+    assert not (project.place / tombstones.PURGING).exists()
 
 
 def terms(project: Workspace, word: str) -> list[str]:
@@ -324,8 +324,8 @@ def test_a_pack_of_a_checkpoint_that_is_made_meanwhile_stays(
     run = planted(project)
     begun: list[Path] = []
 
-    def prune_then_write(*arguments: Any) -> pruning.Pruned:
-        result = pruning.prune(*arguments)
+    def prune_then_write(*arguments: Any) -> prune.Pruned:
+        result = prune.prune(*arguments)
         begun.append(pack_begun(project, "aa"))
         return result
 
@@ -341,14 +341,14 @@ def test_run_on_which_somebody_works_is_not_purged(project: Workspace) -> None:
         run = holdfast.start(project, "goal", pid=child.pid).run.id
         with pytest.raises(Busy):
             holdfast.delete(project, run, purge=True)
-    assert not (project.place / departed.PURGING).exists()
+    assert not (project.place / tombstones.PURGING).exists()
 
 
 def test_purge_that_was_broken_off_is_told_of_and_finished(project: Workspace, cli: Callable[..., Command]) -> None:
     run = planted(project)
     with project.reading() as journal:
         plan = purging.plan_purge(project, journal, journal.get_run(run))
-    (project.place / departed.PURGING).write_bytes(msgspec.json.encode(plan))
+    (project.place / tombstones.PURGING).write_bytes(msgspec.json.encode(plan))
     with project.writing() as writing:
         purging._forget(writing, plan)  # as far as the commit, and then nothing
     finish = f"`holdfast delete {run} --purge --yes` finishes it"
@@ -365,12 +365,12 @@ def test_purge_that_was_killed_before_its_commit_takes_nothing_away_later(projec
     run = holdfast.start(project, "goal").run.id
     with project.reading() as journal:
         plan = purging.plan_purge(project, journal, journal.get_run(run))
-    (project.place / departed.PURGING).write_bytes(msgspec.json.encode(plan))
+    (project.place / tombstones.PURGING).write_bytes(msgspec.json.encode(plan))
     holdfast.note(project, "and then it went on", run=run)
     other = holdfast.start(project, "other").run.id
     holdfast.delete(project, other, purge=True)
     assert run_of(project, run).notes[0].text == "and then it went on"
-    assert not (project.place / departed.PURGING).exists()
+    assert not (project.place / tombstones.PURGING).exists()
 
 
 def test_nothing_is_purged_while_holdfast_is_off(project: Workspace) -> None:
@@ -379,7 +379,7 @@ def test_nothing_is_purged_while_holdfast_is_off(project: Workspace) -> None:
     with pytest.raises(Refused):
         holdfast.delete(project, run, purge=True)
     holdfast.on(project)
-    assert not (project.place / departed.PURGING).exists()
+    assert not (project.place / tombstones.PURGING).exists()
     assert run_of(project, run).goal == "goal"
 
 
@@ -389,7 +389,7 @@ def test_number_that_a_later_checkpoint_took_is_left_alone(project: Workspace) -
     first = holdfast.checkpoint(project, run=run).checkpoint
     with project.reading() as journal:
         plan = purging.plan_purge(project, journal, journal.get_run(run))
-    (project.place / departed.PURGING).write_bytes(msgspec.json.encode(plan))
+    (project.place / tombstones.PURGING).write_bytes(msgspec.json.encode(plan))
     with project.writing() as writing:
         purging._forget(writing, plan)
     put(project.root, {"code": "later\n"})
@@ -412,7 +412,7 @@ def test_pack_that_git_has_just_relied_on_waits_and_the_purge_stays_open(project
     done = holdfast.delete(project, run, purge=True)
     assert done.purge is not None
     assert done.purge.waiting == 1
-    assert (project.place / departed.PURGING).exists()
+    assert (project.place / tombstones.PURGING).exists()
     for pack in (project.root / ".git/objects/pack").glob("*.pack"):
         os.utime(pack, (time.time() - 7200, time.time() - 7200))
     again = holdfast.delete(project, run, purge=True)
@@ -432,7 +432,7 @@ def test_reader_that_stays_keeps_the_purge_open(project: Workspace) -> None:
     with quick, pytest.raises(Busy):
         holdfast.delete(quick, run, purge=True)
     reader.close()
-    assert (project.place / departed.PURGING).exists()
+    assert (project.place / tombstones.PURGING).exists()
     holdfast.delete(project, run, purge=True)
     assert hits(project.place, CANARY) == []
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import departed
-from holdfast.errors import Busy, NotFound
-from holdfast.workspace import Workspace
+from holdfast.core.errors import Busy, NotFound
+from holdfast.project.runs import tombstones
+from holdfast.project.workspace import Workspace
 from tests.canaries import hits
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree
@@ -82,7 +82,7 @@ def test_a_plan_that_cannot_be_read_means_no_run(project: Workspace) -> None:
     run = holdfast.start(project, "goal").run.id
     holdfast.delete(project, run)
     for data in (b"", b"{", b"[]", b'{"run": 7}', b"\xff\xfe"):
-        (project.place / departed.DELETED / f"{run}.json").write_bytes(data)
+        (project.place / tombstones.DELETED / f"{run}.json").write_bytes(data)
         with pytest.raises(NotFound):
             holdfast.delete(project, run, purge=True)
 

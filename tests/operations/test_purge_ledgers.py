@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.agents.claude import READERS
-from holdfast.model import Draft
-from holdfast.workspace import Workspace
+from holdfast.agents.claude.events import READERS
+from holdfast.core.model import Draft
+from holdfast.project.workspace import Workspace
 from tests.canaries import hits
 from tests.operations.test_placing import a_client, prompt, tell
 from tests.operations.test_purge import CANARY, terms

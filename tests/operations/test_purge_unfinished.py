@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import ids
-from holdfast.errors import Refused
-from holdfast.model import Draft, Restore
-from holdfast.workspace import Workspace
+from holdfast.core import ids
+from holdfast.core.errors import Refused
+from holdfast.core.model import Draft, Restore
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree
 from tests.operations.trees import picture, put, take

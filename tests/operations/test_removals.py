@@ -10,11 +10,11 @@ from typing import NamedTuple
 import pytest
 
 import holdfast
-from holdfast import departed
-from holdfast.checkpointing import shadow_of
-from holdfast.journal import Journal
-from holdfast.model import Body, Checkpoint, Draft, Restore
-from holdfast.workspace import Workspace
+from holdfast.core.model import Body, Checkpoint, Draft, Restore
+from holdfast.journal.journal import Journal
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.runs import tombstones
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree
 from tests.operations.test_capping import MARK, words
@@ -123,7 +123,7 @@ def make(project: Workspace, journal: Journal, number: int, state: State) -> str
     elif state.exported:
         seq = run.seq if state.exported is True else state.exported
         last = next(event.id for event in journal.events(id) if event.seq == seq)
-        departed.note_exported(project.place, departed.Exported(seq, last, id))
+        tombstones.note_exported(project.place, tombstones.Exported(seq, last, id))
     return id
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.errors import NotFound
-from holdfast.layouts.orchestrator import HISTORY
-from holdfast.model import Status
-from holdfast.operations.settle import Settled
-from holdfast.workspace import Workspace
+from holdfast.core.errors import NotFound
+from holdfast.core.model import Status
+from holdfast.layouts.orchestrator.follow import HISTORY
+from holdfast.operations.finish import Settled
+from holdfast.project.workspace import Workspace
 from tests.operations.orchestras import agree, archived, edit, orchestrate, session_of, session_path
 from tests.operations.people import a_process, kill, run_of
 from tests.tools import Command

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.errors import NotFound, Refused, WorkflowError
-from holdfast.faber.reporting import Reloaded, SessionSaved
-from holdfast.workspace import open_workspace
+from holdfast.core.errors import NotFound, Refused, WorkflowError
+from holdfast.layouts.faber.screens import Reloaded, SessionSaved
+from holdfast.project.workspace import open_workspace
 from tests.faber_states import ACTIVE, RUN, a_state, put
 from tests.operations.fabers import STATE, Faber
 

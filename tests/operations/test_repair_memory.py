@@ -12,8 +12,8 @@ import apsw
 import pytest
 
 import holdfast
-from holdfast.model import Draft
-from holdfast.workspace import Workspace
+from holdfast.core.model import Draft
+from holdfast.project.workspace import Workspace
 from tests.crash.damage import write_back
 
 MEGABYTE = 1_000_000
@@ -26,7 +26,7 @@ def peak():
 SALVAGE = """
 import sys
 from pathlib import Path
-from holdfast.stores.salvaging import salvage
+from holdfast.journal.sqlite.salvage import salvage
 left = salvage(Path(sys.argv[1]), Path(sys.argv[2]))
 print(sum(1 for _ in left.events(left.runs())), peak())
 """

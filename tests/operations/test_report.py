@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.errors import NotFound, Refused, Trouble, WrongUsage
-from holdfast.model import Run
+from holdfast.core.errors import NotFound, Refused, Trouble, WrongUsage
+from holdfast.core.model import Run
 from holdfast.operations.look import SessionShown
-from holdfast.workspace import Workspace
+from holdfast.project.workspace import Workspace
 from tests.operations.test_context import Client
 
 

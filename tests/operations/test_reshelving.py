@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast import git as speaking
-from holdfast.care.mending import Mended
-from holdfast.checkpointing import shadow_of
-from holdfast.repository import Repository
-from holdfast.workspace import Workspace
-from holdfast.worktree import pruning
+from holdfast.maintenance.repair.repair import Mended
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.workspace import Workspace
+from holdfast.system.git import command as speaking
+from holdfast.system.git.repository import Repository
+from holdfast.worktree.packs import prune
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree
 from tests.operations.trees import back, commit, git, picture, put, take
@@ -68,9 +68,9 @@ def merged(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """In one pack, in which most are told as differences to others."""
     put(workspace.root, {name: b"%bmore\n" % (workspace.root / name).read_bytes() for name in WORDS})
     take(workspace)
-    monkeypatch.setattr(pruning, "MERGED", 2)
+    monkeypatch.setattr(prune, "MERGED", 2)
     with shadow_of(workspace) as shadow:
-        assert pruning.merge(shadow)
+        assert prune.merge(shadow)
 
 
 @pytest.mark.promise(4, 6)

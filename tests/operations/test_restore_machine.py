@@ -19,13 +19,13 @@ from hypothesis import HealthCheck, Phase, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 import holdfast
-from holdfast.checkpointing import shadow_of
 from holdfast.operations.checkpoint import checkpoint
 from holdfast.operations.checkpoints import diff
 from holdfast.operations.restore import redo, restore, undo
-from holdfast.returning import Restored
-from holdfast.workspace import Workspace
-from holdfast.worktree.looking import Scan
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.checkpoints.restore import Restored
+from holdfast.project.workspace import Workspace
+from holdfast.worktree.scan import Scan
 from tests.conftest import TickingClock
 from tests.operations.trees import back, commit, put, take
 from tests.promises import tell

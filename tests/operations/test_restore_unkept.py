@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import returning
-from holdfast.checkpointing import shadow_of
-from holdfast.model import Checkpoint
-from holdfast.workspace import Workspace
-from holdfast.worktree import restoring, watching
-from holdfast.worktree.putting import FEW
+from holdfast.core.model import Checkpoint
+from holdfast.project.checkpoints import restore
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.workspace import Workspace
+from holdfast.worktree import scan_directories
+from holdfast.worktree.restore import plan
+from holdfast.worktree.restore.writer import FEW
 from tests.operations.trees import back, commit, picture, put, take
 from tests.tools import Command
 
@@ -106,7 +107,7 @@ def test_a_file_that_has_become_too_large_goes_back_and_comes_back_with_undo(
 
 def test_more_than_one_look_reads_goes_back_too(held: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLDFAST_CHECKPOINT_TOTAL_LIMIT", "1")
-    monkeypatch.setattr(watching, "TICK", 0)  # or a file that was just written is read again by the next look
+    monkeypatch.setattr(scan_directories, "TICK", 0)  # or a file that was just written is read again by the next look
     narrow = holdfast.open(held.root, clock=held.clock)
     names = [f"large/{number}" for number in range(4)]
     for name in names:  # one by one, as one look does not read them all
@@ -127,14 +128,14 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]
     """Let something happen once, after a restore has looked and before it writes."""
 
     def let(act: Callable[[], object]) -> None:
-        real = restoring.apply_plan
+        real = plan.apply_plan
 
         def late(*arguments: object, **options: object) -> object:
-            monkeypatch.setattr(returning, "apply_plan", real)
+            monkeypatch.setattr(restore, "apply_plan", real)
             act()
             return real(*arguments, **options)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(returning, "apply_plan", late)
+        monkeypatch.setattr(restore, "apply_plan", late)
 
     return let
 
@@ -233,7 +234,7 @@ def test_what_was_saved_after_the_look_is_there_again_when_a_killed_undo_is_fini
     meanwhile(lambda: put(held.root, {"a.txt": "saved"}))
     back(held, made)
     with monkeypatch.context() as patched:
-        patched.setattr(returning.Way, "end", lambda way: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(restore.Way, "end", lambda way: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(holdfast.HoldfastError, match="interrupted"):
             holdfast.undo(held)
     assert (held.root / "a.txt").read_text() == "saved"
@@ -249,7 +250,7 @@ def test_what_was_saved_after_the_look_is_there_again_when_the_restore_is_taken_
     put(held.root, {"a.txt": "changed"})
     meanwhile(lambda: put(held.root, {"a.txt": "saved"}))
     with monkeypatch.context() as patched:
-        patched.setattr(returning.Way, "end", lambda way: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(restore.Way, "end", lambda way: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(holdfast.HoldfastError, match="interrupted"):
             back(held, made)
     holdfast.undo_restore(held)

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast import ids
-from holdfast.errors import Busy, HoldfastError, NotFound, Refused
-from holdfast.model import Checkpoint, Draft, Restore
-from holdfast.workspace import Workspace
-from holdfast.worktree import vault
+from holdfast.core import ids
+from holdfast.core.errors import Busy, HoldfastError, NotFound, Refused
+from holdfast.core.model import Checkpoint, Draft, Restore
+from holdfast.project.workspace import Workspace
+from holdfast.worktree.packs import object_store
 from tests.hostile.traps import set_traps
 from tests.operations.people import a_process, as_session, kill, run_of
 from tests.operations.trees import (
@@ -414,7 +414,7 @@ def test_a_lock_on_our_own_ref_left_behind_by_a_kill_does_not_stop_us(held: Work
 @pytest.mark.promise(1, 10)
 def test_a_lock_on_our_ref_that_git_holds_is_never_broken(held: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """`git pack-refs` that stood still for a second took an acknowledged checkpoint out of the ref afterwards."""
-    monkeypatch.setattr(vault, "REF_PATIENCE", 0.05)
+    monkeypatch.setattr(object_store, "REF_PATIENCE", 0.05)
     take(held)
     lock = held.root / ".git/refs/holdfast/main.lock"
     lock.write_bytes(b"")

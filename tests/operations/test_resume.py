@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.errors import Ambiguous, Busy, NotFound, Refused
-from holdfast.model import Draft, Status
-from holdfast.workspace import Workspace
+from holdfast.core.errors import Ambiguous, Busy, NotFound, Refused
+from holdfast.core.model import Draft, Status
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.surfaces.terminal import on_a_terminal
 from tests.tools import Command

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.errors import NotFound, Refused
-from holdfast.model import Checkpoint, Status
-from holdfast.workspace import Workspace
+from holdfast.core.errors import NotFound, Refused
+from holdfast.core.model import Checkpoint, Status
+from holdfast.project.workspace import Workspace
 from tests.operations.people import run_of
 from tests.operations.trees import picture, put, take
 

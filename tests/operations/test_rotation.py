@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.care import rotation, safekeeping
-from holdfast.errors import Trouble
-from holdfast.stores.replacing import replace_database
-from holdfast.workspace import Workspace
+from holdfast.core.errors import Trouble
+from holdfast.journal.sqlite.swap import replace_database
+from holdfast.maintenance.backup import backup as safekeeping, rotation
+from holdfast.project.workspace import Workspace
 from tests.crash.cases import opened
 from tests.crash.older import an_older_store
 

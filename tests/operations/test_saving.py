@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.errors import NotFound, Refused, WrongUsage
-from holdfast.fence import opened
-from holdfast.model import Draft
-from holdfast.priming import Brief
-from holdfast.saving import Saved
-from holdfast.workspace import Workspace
+from holdfast.core.brief import Brief
+from holdfast.core.errors import NotFound, Refused, WrongUsage
+from holdfast.core.model import Draft
+from holdfast.core.untrusted_text import opened
+from holdfast.project.checkpoints.save import Saved
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree, run_of
 from tests.operations.trees import put

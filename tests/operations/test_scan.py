@@ -6,8 +6,8 @@ import pytest
 
 import holdfast
 from holdfast.operations.doctor import doctor
+from holdfast.project.workspace import Workspace
 from holdfast.redaction.ruleset import RULES, RULES_FILE
-from holdfast.workspace import Workspace
 from tests.operations.trees import put
 from tests.tools import Command
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.errors import NotFound, WrongUsage
-from holdfast.model import Draft
+from holdfast.core.errors import NotFound, WrongUsage
+from holdfast.core.model import Draft
 from holdfast.operations.search import Searched
-from holdfast.workspace import Workspace
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.hostile.words import ACTING
 from tests.tools import Command, hook

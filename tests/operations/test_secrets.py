@@ -12,18 +12,18 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.cli import outcome
-from holdfast.errors import WrongUsage
-from holdfast.faber.reporting import dry_report, report
-from holdfast.faber.windows import begin
-from holdfast.history import OPENED
-from holdfast.layouts.orchestrator import HISTORY
-from holdfast.model import Draft
-from holdfast.orchestrator.orchestra import LONGEST
-from holdfast.orchestrator.projecting import adopt_history
-from holdfast.orchestrator.sessionfile import name_of
-from holdfast.redaction.redact import Redactor
-from holdfast.workspace import Workspace
+from holdfast.core.errors import WrongUsage
+from holdfast.core.fold.run import OPENED
+from holdfast.core.model import Draft
+from holdfast.layouts.faber.follow import begin
+from holdfast.layouts.faber.screens import dry_report, report
+from holdfast.layouts.orchestrator.files import name_of
+from holdfast.layouts.orchestrator.follow import HISTORY
+from holdfast.layouts.orchestrator.reconcile import adopt_history
+from holdfast.layouts.orchestrator.schema import LONGEST
+from holdfast.project.workspace import Workspace
+from holdfast.redaction.redactor import Redactor
+from holdfast.surfaces.cli import runner
 from tests.canaries import found_in, hits
 from tests.conftest import TickingClock
 from tests.faber_states import RUN
@@ -155,7 +155,7 @@ def test_what_went_wrong_is_told_without_the_secrets_that_were_typed(
         raise KeyError("x" * 270 + f" {secret}")
 
     monkeypatch.chdir(project.root)
-    assert outcome.run(["show"], fail) == 3
+    assert runner.run(["show"], fail) == 3
     told = capsys.readouterr()
     assert "This is a bug" in told.err
     assert secret[:10] not in told.out + told.err
@@ -364,7 +364,7 @@ def test_no_part_of_what_is_told_says_what_an_older_version_stored(
 
 
 def hook_answer(project: Workspace) -> str:
-    from holdfast.answering import answer, answer_shortly
+    from holdfast.surfaces.hooks.replies import answer, answer_shortly
 
     keep_by_hand(project.inbox, b'{"session_id": "x"}')
     call = the_call(project.inbox)

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 import holdfast
-from holdfast.errors import Ambiguous, Fenced, NotFound, Refused
-from holdfast.model import Run, Status
+from holdfast.core.errors import Ambiguous, Fenced, NotFound, Refused
+from holdfast.core.model import Run, Status
 from holdfast.operations.look import SessionShown
-from holdfast.workspace import Workspace
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_process, a_worktree, as_session, events_of, kill, kinds_of, run_of
 from tests.world.calls import keep_by_hand

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 import holdfast
-from holdfast.errors import NotFound, Refused
-from holdfast.model import Status
-from holdfast.operations.settle import Settled
-from holdfast.workspace import Workspace
+from holdfast.core.errors import NotFound, Refused
+from holdfast.core.model import Status
+from holdfast.operations.finish import Settled
+from holdfast.project.workspace import Workspace
 from tests.operations.people import a_process, as_session, events_of, kill, run_of
 
 Verb = Callable[..., Settled]

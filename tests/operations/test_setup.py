@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import config
-from holdfast.errors import NotFound, Refused, WrongUsage
-from holdfast.workspace import Workspace
+from holdfast.core.errors import NotFound, Refused, WrongUsage
+from holdfast.project import settings
+from holdfast.project.workspace import Workspace
 from tests.operations.people import run_of, with_environ
 from tests.tools import Command
 from tests.world.calls import keep_by_hand
@@ -167,7 +167,7 @@ def test_settings_are_listed_with_their_origin(project: Workspace) -> None:
             value.key: (value.value, Path(value.origin).name) for value in holdfast.config_list(workspace).settings
         }
     set_here = {key: value for key, value in found.items() if value[1] != "default"}
-    assert set(found) == set(config.SETTINGS)
+    assert set(found) == set(settings.SETTINGS)
     assert set_here == {
         "brief.budget": (700, ".holdfast.toml"),
         "list.limit": (7, "config.toml"),

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.errors import WrongUsage
-from holdfast.model import Draft
-from holdfast.workspace import Workspace
+from holdfast.core.errors import WrongUsage
+from holdfast.core.model import Draft
+from holdfast.project.workspace import Workspace
 from tests.operations.test_capping import words, worked
 from tests.operations.trees import put, take
 from tests.tools import Command

@@ -7,11 +7,12 @@ from collections.abc import Callable
 import pytest
 
 import holdfast
-from holdfast import history, rows
-from holdfast.journal import MILESTONE
-from holdfast.model import Draft, Event
-from holdfast.stores.protocol import EventRow
-from holdfast.workspace import Workspace
+from holdfast.core.fold import run as fold
+from holdfast.core.model import Draft, Event
+from holdfast.journal import rows
+from holdfast.journal.journal import MILESTONE
+from holdfast.journal.store import EventRow
+from holdfast.project.workspace import Workspace
 from tests.operations.people import events_of, run_of, stored_events
 
 
@@ -30,13 +31,13 @@ def test_every_milestone_has_a_snapshot(long: Workspace) -> None:
     with long.reading() as reading:
         found = reading.view.snapshots(run)
     assert [snapshot.seq for snapshot in found] == [MILESTONE, 2 * MILESTONE]
-    assert {snapshot.fold for snapshot in found} == {history.VERSION}
+    assert {snapshot.fold for snapshot in found} == {fold.VERSION}
 
 
 @pytest.mark.parametrize("seq", [1, MILESTONE - 1, MILESTONE, MILESTONE + 1, 2 * MILESTONE, 2 * MILESTONE + 6])
 def test_earlier_state_is_read_from_the_nearest_snapshot(long: Workspace, seq: int) -> None:
     run = run_of(long).id
-    expected = history.fold(run, events_of(long)[:seq])
+    expected = fold.fold(run, events_of(long)[:seq])
     assert holdfast.show(long, run, at=str(seq)).run == expected
 
 
@@ -67,10 +68,10 @@ def test_state_of_another_version_of_the_fold_is_folded_anew(
 ) -> None:
     run = run_of(long).id
     before = run_of(long)
-    monkeypatch.setattr(history, "VERSION", history.VERSION + 1)
+    monkeypatch.setattr(fold, "VERSION", fold.VERSION + 1)
     assert run_of(long) == before
     assert read == list(range(1, before.seq + 1))
-    assert holdfast.show(long, run, at="300").run == history.fold(run, events_of(long)[:300])
+    assert holdfast.show(long, run, at="300").run == fold.fold(run, events_of(long)[:300])
     assert holdfast.verify(long).problems == []
     holdfast.note(long, "written by the new version")
     read.clear()
@@ -85,11 +86,11 @@ def test_forgetting_across_a_snapshot_reaches_the_newest_state(long: Workspace) 
     holdfast.forget(long, "3")
     events = stored_events(long, run)
     forgotten = [2 * MILESTONE + 6, 3]
-    assert run_of(long) == history.fold(run, events)
+    assert run_of(long) == fold.fold(run, events)
     assert f"action {2 * MILESTONE + 4}" in [action.text for action in before.actions]
     assert f"action {2 * MILESTONE + 4}" not in [action.text for action in run_of(long).actions]
     for seq in (MILESTONE, 2 * MILESTONE + 1, len(events) - 1, len(events)):
-        assert holdfast.show(long, run, at=str(seq)).run == history.fold(run, events[:seq], forgotten)
+        assert holdfast.show(long, run, at=str(seq)).run == fold.fold(run, events[:seq], forgotten)
 
 
 def test_large_values_are_stored_once(project: Workspace) -> None:

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 import holdfast
-from holdfast.workspace import Workspace
+from holdfast.project.workspace import Workspace
 
 from .trees import back, commit, git, let_the_files_be_old, picture, put, put_long_ago, take
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.errors import NotFound, Refused, WrongUsage
-from holdfast.model import Status
-from holdfast.workspace import Workspace
+from holdfast.core.errors import NotFound, Refused, WrongUsage
+from holdfast.core.model import Status
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_process, a_worktree, kill, kinds_of, run_of, stop
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import spool
-from holdfast.errors import NotFound
-from holdfast.model import Status
-from holdfast.workspace import Workspace
+from holdfast.core.errors import NotFound
+from holdfast.core.model import Status
+from holdfast.project import inbox_writer
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_process, a_worktree, kill, run_of, stop, with_environ
 from tests.world.calls import keep_by_hand
@@ -77,7 +77,7 @@ def test_named_run_must_be_there(project: Workspace) -> None:
 
 
 def test_troubles_and_what_was_set_aside_are_told(project: Workspace) -> None:
-    spool.note_trouble(str(project.place), "robot", "Did", OSError("no room"))
+    inbox_writer.note_trouble(str(project.place), "robot", "Did", OSError("no room"))
     strange = keep_by_hand(project.inbox, b"not json")
     found = holdfast.status(project)
     assert found.set_aside == [strange.name]

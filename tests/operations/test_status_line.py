@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import hooking
-from holdfast.claude import hookfile
+from holdfast.agents.claude import hooks, settings_file
 from tests.tools import Command
 
 Cli = Callable[..., Command]
@@ -64,7 +63,9 @@ def test_committed_line_is_drawn_through_the_door(repository: Path, cli: Cli, tm
     cli("start", "Fix it").ok()
     door = tmp_path / "bin" / "holdfast-hook"
     door.parent.mkdir()
-    door.write_text(f"#!/bin/sh\nexec {sys.executable} -c 'from holdfast.door import main; main()' \"$@\"\n")
+    door.write_text(
+        f"#!/bin/sh\nexec {sys.executable} -c 'from holdfast.surfaces.hooks.command import main; main()' \"$@\"\n"
+    )
     door.chmod(0o755)
     command = settings(repository, "settings.json")["statusLine"]["command"]
     env = {**os.environ, "PATH": f"{door.parent}:/usr/bin:/bin"}
@@ -97,15 +98,15 @@ def test_empty_line_of_the_users_own_stays_too(repository: Path, cli: Cli) -> No
 
 def test_line_that_the_user_puts_there_at_the_last_moment_stays() -> None:
     text = json.dumps({"statusLine": MINE})
-    line = hooking.status_line("local", "/usr/bin/python", "/x/inbox.py")
-    assert hookfile.with_status_line(text, line) == (text, None)
+    line = hooks.status_line("local", "/usr/bin/python", "/x/inbox.py")
+    assert settings_file.with_status_line(text, line) == (text, None)
 
 
 @pytest.mark.parametrize("python", ["/usr/bin/python", "/opt/my python/it's $HOME/python"])
 def test_line_is_known_again_wherever_python_lies(python: str) -> None:
-    line = hooking.status_line("local", python, "/x/inbox.py")
-    assert hooking.is_ours(line)
-    assert hooking.named_by(line) == (python, ["/x/inbox.py"])
+    line = hooks.status_line("local", python, "/x/inbox.py")
+    assert hooks.is_ours(line)
+    assert hooks.named_by(line) == (python, ["/x/inbox.py"])
     assert shlex.split(str(line["command"]).partition("exec ")[2])[0] == python
 
 

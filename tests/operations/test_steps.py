@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import holdfast
-from holdfast.errors import NotFound, Refused, WrongUsage
-from holdfast.model import Status
-from holdfast.workspace import Workspace
+from holdfast.core.errors import NotFound, Refused, WrongUsage
+from holdfast.core.model import Status
+from holdfast.project.workspace import Workspace
 from tests.operations.people import events_of, kinds_of, run_of
 
 

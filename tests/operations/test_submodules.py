@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.checkpointing import shadow_of
-from holdfast.workspace import Workspace
-from holdfast.worktree.beside import Beside
-from holdfast.worktree.restoring import plan_restore
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.workspace import Workspace
+from holdfast.worktree.metadata import Beside
+from holdfast.worktree.restore.plan import plan_restore
 from tests.conftest import TickingClock
 
 from .trees import back, commit, git, picture, put, take

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 import holdfast
-from holdfast.model import Status
-from holdfast.workspace import Workspace
+from holdfast.core.model import Status
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_process, as_session, kill, kinds_of, run_of, stop
 

@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast import catchup, ids, intake, taking
-from holdfast.errors import Trouble
-from holdfast.intake import Call
-from holdfast.model import Status
-from holdfast.workspace import Workspace
+from holdfast.core import ids
+from holdfast.core.errors import Trouble
+from holdfast.core.model import Status
+from holdfast.ingest import catch_up, drain
+from holdfast.project import inbox as intake
+from holdfast.project.inbox import Call
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree, events_of, kinds_of, run_of
 from tests.promises import Figure
@@ -90,12 +92,12 @@ def test_whoever_is_in_a_hurry_leaves_many_calls_for_the_next_one_to_remove(
     project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     holdfast.start(project, "goal")
-    monkeypatch.setattr(catchup, "FEW", 2)
+    monkeypatch.setattr(catch_up, "FEW", 2)
     for number in range(3):
         keep_by_hand(project.inbox, b'{"n": %d}' % number, monotonic=number + 1)
-    assert catchup.take_in(project, hurry=True).taken_in == 3
+    assert catch_up.take_in(project, hurry=True).taken_in == 3
     assert len(kept_files(project.inbox)) == 3
-    assert catchup.take_in(project).taken_in == 0
+    assert catch_up.take_in(project).taken_in == 0
     assert kept_files(project.inbox) == []
     assert kinds_of(project) == ["run.started", *["call.kept"] * 3]
 
@@ -149,8 +151,8 @@ def test_processes_that_take_in_at_once_store_every_call_once(project: Workspace
 
 
 def test_more_calls_than_a_batch_are_taken_in_order(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(taking, "BATCH_CALLS", 4)
-    monkeypatch.setattr(taking, "CHUNK_CALLS", 2)
+    monkeypatch.setattr(drain, "BATCH_CALLS", 4)
+    monkeypatch.setattr(drain, "CHUNK_CALLS", 2)
     seen: list[tuple[str, int, int]] = []
     project.progress = lambda what, done, total: seen.append((what, done, total))
     holdfast.start(project, "goal")
@@ -165,12 +167,12 @@ def test_calls_that_were_taken_in_and_not_removed_are_removed_a_batch_at_a_time(
     project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All of them were looked up under one lock, however many somebody in a hurry had left."""
-    monkeypatch.setattr(catchup, "FEW", 0)
+    monkeypatch.setattr(catch_up, "FEW", 0)
     holdfast.start(project, "goal")
     for number in range(10):
         keep_by_hand(project.inbox, b'{"n": %d}' % number, monotonic=number)
-    assert catchup.take_in(project, hurry=True).taken_in == 10
-    monkeypatch.setattr(taking, "BATCH_CALLS", 4)
+    assert catch_up.take_in(project, hurry=True).taken_in == 10
+    monkeypatch.setattr(drain, "BATCH_CALLS", 4)
     sizes: list[int] = []
     remove = intake.remove
 
@@ -179,7 +181,7 @@ def test_calls_that_were_taken_in_and_not_removed_are_removed_a_batch_at_a_time(
         remove(inbox, names)
 
     monkeypatch.setattr(intake, "remove", removing)
-    assert catchup.take_in(project).taken_in == 0
+    assert catch_up.take_in(project).taken_in == 0
     assert sizes == [4, 4, 2]
     assert intake.waiting(project.inbox) == []
 
@@ -332,7 +334,7 @@ def behind_the_gate(directory: Path, gate: Path, command: list[str], stdin: Path
 STOP_INSIDE = """
 import os, signal, sys
 import holdfast
-from holdfast.model import Draft
+from holdfast.core.model import Draft
 with holdfast.open(sys.argv[1]) as project:
     with project.writing() as journal:
         journal.append(sys.argv[2], Draft("note.added", {"text": "from inside"}))

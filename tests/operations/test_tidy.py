@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.checkpointing import shadow_of
-from holdfast.errors import NotFound
-from holdfast.model import Checkpoint, Draft
-from holdfast.workspace import Workspace
+from holdfast.core.errors import NotFound
+from holdfast.core.model import Checkpoint, Draft
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree
 from tests.operations.trees import back, commit, git, insides, picture, put, take

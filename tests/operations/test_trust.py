@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast import places
-from holdfast.errors import NotFound, Refused
-from holdfast.workspace import Workspace
+from holdfast.core.errors import NotFound, Refused
+from holdfast.project.workspace import Workspace
+from holdfast.system import user_dirs
 from tests.conftest import TickingClock
 from tests.faber_states import ACTIVE, RUNS, a_state, put
 from tests.operations.fabers import WORKFLOWS, Faber, artifact, outcomes
@@ -641,9 +641,9 @@ def test_a_grant_that_was_copied_for_another_file_is_worth_nothing(faber: Faber)
 def test_no_variable_moves_trust_to_where_a_repository_keeps_it(
     name: str, faber: Faber, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = places.own_directory()
+    before = user_dirs.own_directory()
     monkeypatch.setenv(name, str(faber.root / "planted"))
-    assert places.own_directory() == before
+    assert user_dirs.own_directory() == before
 
 
 @pytest.mark.parametrize("inside", ["", ".git", ".git/holdfast", "sub/dir"])

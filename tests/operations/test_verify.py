@@ -9,11 +9,11 @@ import apsw
 import pytest
 
 import holdfast
-from holdfast import packing
-from holdfast.journal import MILESTONE
-from holdfast.model import Draft
+from holdfast.core.model import Draft
+from holdfast.journal import codec
+from holdfast.journal.journal import MILESTONE
 from holdfast.operations.verify import Problem
-from holdfast.workspace import Workspace
+from holdfast.project.workspace import Workspace
 from tests.operations.people import a_process, kill, run_of
 from tests.tools import Command
 from tests.world.calls import keep_by_hand
@@ -73,8 +73,8 @@ def test_verifying_changes_nothing(full: Workspace) -> None:
 
 
 NEWEST = "(SELECT max(key) FROM run)"
-FORGED = packing.squeeze(b'{"id":"x","goal":"forged"}').hex()
-OTHER = packing.squeeze(b"another text").hex()
+FORGED = codec.squeeze(b'{"id":"x","goal":"forged"}').hex()
+OTHER = codec.squeeze(b"another text").hex()
 
 TAMPERED = {
     "state of a run": f"UPDATE run SET state = x'{FORGED}' WHERE key = {NEWEST}",

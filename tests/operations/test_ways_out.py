@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import ids
-from holdfast.errors import Busy, Interrupted, NotFound, Refused, WrongUsage
-from holdfast.model import Draft, Restore
-from holdfast.workspace import Workspace
+from holdfast.core import ids
+from holdfast.core.errors import Busy, Interrupted, NotFound, Refused, WrongUsage
+from holdfast.core.model import Draft, Restore
+from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_process, as_session, run_of
 from tests.operations.trees import commit, git, picture, put, take

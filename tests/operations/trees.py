@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import holdfast
-from holdfast.model import Checkpoint
-from holdfast.returning import Restored
-from holdfast.workspace import Workspace
+from holdfast.core.model import Checkpoint
+from holdfast.project.checkpoints.restore import Restored
+from holdfast.project.workspace import Workspace
 
 WHO = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false", "-c", "gc.auto=0")
 AS_IT_IS = ("-c", "core.autocrlf=false", "-c", "core.safecrlf=false", "-c", "advice.addEmbeddedRepo=false")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from holdfast.faber.records import Book, Opening
+from holdfast.layouts.faber.session_records import Book, Opening
 from tests.faber_states import HOST
 
 NOW = datetime(2026, 1, 7, 17, 0, 0, tzinfo=UTC)

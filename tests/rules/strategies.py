@@ -7,8 +7,9 @@ from typing import Any
 
 from hypothesis import settings, strategies as st
 
-from holdfast import history, narration
-from holdfast.model import Event
+from holdfast.core import event_text
+from holdfast.core.fold import run as fold
+from holdfast.core.model import Event
 from tests.tools import NOON, an_event
 
 # The machine may be busy, so how long one example takes says nothing.
@@ -36,7 +37,7 @@ VALUES = (
     JSON | TEXT | ENTRIES | MOMENTS | PROCESSES | st.lists(TEXT, max_size=3) | st.integers(0, 9) | st.just("taken_over")
 )
 BODIES = st.dictionaries(st.sampled_from(KEYS) | TEXT, VALUES, max_size=6)
-KINDS = sorted({*history.HANDLERS, *narration.HEADLINES, "event.blank", "something.new"})
+KINDS = sorted({*fold.HANDLERS, *event_text.HEADLINES, "event.blank", "something.new"})
 
 
 def numbered(told: list[tuple[str, dict[str, Any], str | None]]) -> list[Event]:
@@ -50,4 +51,4 @@ def numbered(told: list[tuple[str, dict[str, Any], str | None]]) -> list[Event]:
 SESSIONS = st.sampled_from([None, "ses-1", "ses-2"])
 SMALL_BODIES = st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=3)
 STORIES = st.lists(st.tuples(st.sampled_from(KINDS), SMALL_BODIES, SESSIONS), max_size=10).map(numbered)
-PLAIN_STORIES = STORIES.map(lambda events: [event for event in events if event.kind not in history.REFOLDED])
+PLAIN_STORIES = STORIES.map(lambda events: [event for event in events if event.kind not in fold.REFOLDED])

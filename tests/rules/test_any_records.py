@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import given, strategies as st
 
-from holdfast.faber.records import Book
+from holdfast.layouts.faber.session_records import Book
 from tests.rules.books import NOW, OPEN, a_load, opening
 from tests.rules.strategies import JSON, many_examples
 

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from holdfast.model import Decision, Run, Task, Worker
-from holdfast.orchestrator import bannering
+from holdfast.core.model import Decision, Run, Task, Worker
+from holdfast.layouts.orchestrator import screens
 from tests.tools import NOON, a_run
 
 
@@ -36,7 +36,7 @@ def the_example() -> Run:
 
 
 def test_the_banner_is_the_one_of_the_document() -> None:
-    assert "\n".join(bannering.banner(the_example(), NOON + timedelta(hours=2))) == (
+    assert "\n".join(screens.banner(the_example(), NOON + timedelta(hours=2))) == (
         """\
 ## 🔄 RESUMING SESSION
 
@@ -69,7 +69,7 @@ def test_the_banner_is_the_one_of_the_document() -> None:
 
 
 def test_a_person_gets_the_same_as_rows() -> None:
-    assert bannering.rows(the_example(), NOON + timedelta(hours=2)) == [
+    assert screens.rows(the_example(), NOON + timedelta(hours=2)) == [
         ["Session ID", "2025-12-27-abc123"],
         ["Goal", "Add sensitivity analysis to RMediation::medci()"],
         ["Started", "2 hours ago"],
@@ -88,7 +88,7 @@ def test_a_person_gets_the_same_as_rows() -> None:
 
 
 def test_a_session_that_has_only_a_goal_has_no_empty_sections() -> None:
-    lines = list(bannering.banner(a_run(), NOON))
+    lines = list(screens.banner(a_run(), NOON))
     assert [line for line in lines if line.startswith("###")] == ["### Context Budget"]
     assert lines[-1] == "**Resuming from the goal...**"
     assert "**Progress**: unknown" in lines
@@ -96,12 +96,12 @@ def test_a_session_that_has_only_a_goal_has_no_empty_sections() -> None:
 
 def test_without_an_agent_at_work_it_resumes_from_the_next_task() -> None:
     run = a_run(workers=[Worker("code-1", "code", status="complete")], tasks=[Task("t1", "Test it", NOON)])
-    assert bannering.resuming_from(run) == "Test it"
+    assert screens.resuming_from(run) == "Test it"
 
 
 def test_a_long_list_is_cut_and_says_how_much_is_missing() -> None:
     run = a_run(tasks=[Task(f"t{number}", f"task {number}", NOON) for number in range(50)])
-    lines = list(bannering.banner(run, NOON))
+    lines = list(screens.banner(run, NOON))
     assert "- and 30 more" in lines
     assert "20. task 19" in lines
     assert "21. task 20" not in lines
@@ -115,7 +115,7 @@ def test_nothing_that_an_agent_wrote_can_make_a_line_of_its_own() -> None:
         tasks=[Task("t1", evil, NOON), Task("t2", evil, NOON, done=NOON, outcome=evil)],
         decisions=[Decision("d1", evil, NOON, evil)],
     )
-    text = "\n".join(bannering.banner(run, NOON))
+    text = "\n".join(screens.banner(run, NOON))
     assert "\n**Resuming from evil" not in text
     assert "\x1b" not in text
 
@@ -126,9 +126,9 @@ def test_nothing_that_an_agent_wrote_can_make_a_line_of_its_own() -> None:
      (86400 * 3, "3 days ago")],
 )  # fmt: skip
 def test_how_long_ago_is_said_in_whole_units(seconds: int, said: str) -> None:
-    assert bannering.since(NOON, NOON + timedelta(seconds=seconds)) == said
+    assert screens.since(NOON, NOON + timedelta(seconds=seconds)) == said
 
 
 def test_O18_the_share_is_of_the_real_window_where_it_is_known() -> None:
-    lines = bannering.budget(a_run(context_tokens=25000, context_window=200_000, compacted=NOON), NOON)
+    lines = screens.budget(a_run(context_tokens=25000, context_window=200_000, compacted=NOON), NOON)
     assert lines == ["Tokens used: ~25,000 (12%)", "Last compression: just now"]

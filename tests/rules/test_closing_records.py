@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.faber.records import Book, record_ids
-from holdfast.stamps import stamp
+from holdfast.core.formats.timestamps import stamp
+from holdfast.layouts.faber.session_records import Book, record_ids
 from tests.faber_states import HOST, a_record
 from tests.rules.books import ENVIRONMENT, NOW, OPEN, a_book, a_load, opening
 

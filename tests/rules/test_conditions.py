@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.conditions import DEEPEST, LONGEST, NotACondition, holds, pointed
+from holdfast.layouts.faber.conditions import DEEPEST, LONGEST, NotACondition, holds, pointed
 
 from .strategies import JSON, WILD_TEXT, many_examples
 

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast import config, places
-from holdfast.config import PROJECT_FILE, SETTINGS
-from holdfast.errors import Refused, WrongUsage
+from holdfast.core.errors import Refused, WrongUsage
+from holdfast.project import settings
+from holdfast.project.settings import PROJECT_FILE, SETTINGS
+from holdfast.system import user_dirs
 
 from .strategies import TEXT, WILD_TEXT, examples, many_examples
 
@@ -26,8 +27,8 @@ class Place:
         self.root = directory
         self.project = directory / PROJECT_FILE
 
-    def load(self, environ: dict[str, str] | None = None) -> config.Settings:
-        return config.load(self.user, self.root, environ or {})
+    def load(self, environ: dict[str, str] | None = None) -> settings.Settings:
+        return settings.load(self.user, self.root, environ or {})
 
 
 @pytest.fixture
@@ -89,7 +90,7 @@ def test_a_setting_has_a_name_a_variable_words_and_a_default_within_its_bounds(k
     assert setting.variable == "HOLDFAST_" + key.upper().replace(".", "_")
     assert setting.about
     assert key.count(".") == 1
-    assert config.check(key, setting.default, "here") == setting.default
+    assert settings.check(key, setting.default, "here") == setting.default
 
 
 def test_no_variable_of_a_setting_has_another_meaning() -> None:
@@ -213,7 +214,7 @@ def test_a_users_file_that_is_no_file_is_refused(place: Place) -> None:
 
 def test_a_mistyped_setting_is_told_what_was_meant() -> None:
     with pytest.raises(WrongUsage) as refused:
-        config.get_setting("breif.budget")
+        settings.get_setting("breif.budget")
     assert refused.value.hints[0] == "did you mean `brief.budget`?"
 
 
@@ -229,7 +230,7 @@ CHECKED: list[tuple[str, Any, int | float]] = [
 
 @pytest.mark.parametrize(("key", "value", "expected"), CHECKED)
 def test_a_fitting_value_becomes_the_settings_own_type(key: str, value: Any, expected: int | float) -> None:
-    found = config.check(key, value, "here")
+    found = settings.check(key, value, "here")
     assert found == expected
     assert type(found) is type(SETTINGS[key].default)
 
@@ -240,7 +241,7 @@ def test_a_fitting_value_becomes_the_settings_own_type(key: str, value: Any, exp
 def test_any_value_fits_or_is_wrong_usage(key: str, value: Any) -> None:
     setting = SETTINGS[key]
     try:
-        found = config.check(key, value, "here")
+        found = settings.check(key, value, "here")
     except WrongUsage:
         return
     if isinstance(found, str):
@@ -271,7 +272,7 @@ def test_no_text_in_the_projects_file_is_ever_an_error(scratch: Place, text: str
     scratch.project.write_bytes(text.encode())
     found = scratch.load()
     assert found.values["store.deadline"].origin == "default"
-    assert all(value.value == config.check(key, value.value, "") for key, value in found.values.items())
+    assert all(value.value == settings.check(key, value.value, "") for key, value in found.values.items())
 
 
 @pytest.mark.promise(19)
@@ -305,21 +306,21 @@ def test_no_bytes_in_a_file_are_ever_more_than_wrong_usage(scratch: Place, data:
 def test_setting_one_key_leaves_the_rest_of_the_file_as_it_was(place: Place) -> None:
     before = "# mine\n[brief]\nbudget = 1000 # for small models\n\n[list]\nlimit = 5\n"
     place.user.write_text(before)
-    assert config.write(place.user, "brief.budget", "2000") == 2000
+    assert settings.write(place.user, "brief.budget", "2000") == 2000
     assert place.user.read_text() == before.replace("1000", "2000")
 
 
 def test_setting_a_key_makes_the_file_and_its_directory(place: Place) -> None:
     path = place.root / "new" / "config.toml"
-    config.write(path, "store.deadline", "3")
-    assert config.load(path, place.root, {}).number("store.deadline") == 3.0
+    settings.write(path, "store.deadline", "3")
+    assert settings.load(path, place.root, {}).number("store.deadline") == 3.0
 
 
 @pytest.mark.parametrize(("key", "value"), [("brief.budget", "1"), ("brief.budget", "x"), ("no.such", "1"), ("", "1")])
 def test_a_value_that_does_not_fit_is_not_written(place: Place, key: str, value: str) -> None:
     place.user.write_text("# mine\n")
     with pytest.raises(WrongUsage):
-        config.write(place.user, key, value)
+        settings.write(place.user, key, value)
     assert place.user.read_text() == "# mine\n"
 
 
@@ -329,7 +330,7 @@ def test_setting_a_key_in_a_file_of_nonsense_mends_it_or_leaves_it_alone(place: 
     before = NONSENSE[name] + "\n"
     place.user.write_text(before)
     try:
-        config.write(place.user, "brief.budget", "2000")
+        settings.write(place.user, "brief.budget", "2000")
     except WrongUsage:
         assert place.user.read_text() == before
     else:
@@ -343,7 +344,7 @@ def test_setting_a_key_holds_or_is_wrong_usage_and_changes_nothing(scratch: Plac
     scratch.project.write_bytes(text.encode())
     scratch.user.unlink(missing_ok=True)
     try:
-        config.write(scratch.project, "brief.budget", "2000")
+        settings.write(scratch.project, "brief.budget", "2000")
     except WrongUsage:
         assert scratch.project.read_bytes() == text.encode()
     else:
@@ -357,7 +358,7 @@ def test_setting_a_key_holds_or_is_wrong_usage_and_changes_nothing(scratch: Plac
 def test_a_users_directory_is_his_own_unless_a_variable_names_another(
     kind: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert home in places.user_directory(kind).parents
-    assert places.user_directory(kind, {f"HOLDFAST_{kind.upper()}_DIR": "/elsewhere"}) == Path("/elsewhere")
+    assert home in user_dirs.user_directory(kind).parents
+    assert user_dirs.user_directory(kind, {f"HOLDFAST_{kind.upper()}_DIR": "/elsewhere"}) == Path("/elsewhere")
     monkeypatch.setenv(f"HOLDFAST_{kind.upper()}_DIR", "/here")
-    assert places.user_directory(kind) == Path("/here")
+    assert user_dirs.user_directory(kind) == Path("/here")

@@ -7,10 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast import history
-from holdfast.errors import NotFound, WrongUsage
-from holdfast.model import Run, Task, Worker
-from holdfast.orchestrator import crew
+from holdfast.core.errors import NotFound, WrongUsage
+from holdfast.core.fold import run as fold, workers as crew
+from holdfast.core.model import Run, Task, Worker
 from tests.tools import NOON, a_run
 
 from .strategies import numbered
@@ -19,7 +18,7 @@ STARTED = ("run.started", {"goal": "a goal", "layout": "orchestrator", "worktree
 
 
 def folded(*told: tuple[str, dict[str, Any]]) -> Run:
-    return history.fold("run-0000000000", numbered([STARTED, *((kind, body, None) for kind, body in told)]))
+    return fold.fold("run-0000000000", numbered([STARTED, *((kind, body, None) for kind, body in told)]))
 
 
 def sent(id: str = "code-1", **body: Any) -> tuple[str, dict[str, Any]]:

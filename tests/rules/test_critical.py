@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.errors import WorkflowError
-from holdfast.faber.critical import DEFAULTS, KINDS, Asked, Choice, Declared, choose, read_declared
+from holdfast.core.errors import WorkflowError
+from holdfast.layouts.faber.artifact_rules import DEFAULTS, KINDS, Asked, Choice, Declared, choose, read_declared
 from tests.faber_states import a_state
 from tests.rules.strategies import JSON, WILD_TEXT, many_examples
 

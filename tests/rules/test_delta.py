@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.delta import BLOCK, difference, is_alike, patch
-from holdfast.packing import DEEPEST, against, base_in, combine, digest_of
+from holdfast.journal.codec import DEEPEST, against, base_in, combine, digest_of
+from holdfast.journal.delta import BLOCK, difference, is_alike, patch
 
 LIMIT = 1 << 20
 

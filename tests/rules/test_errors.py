@@ -8,8 +8,8 @@ import re
 
 import pytest
 
-from holdfast import errors
-from holdfast.errors import HoldfastError, Trouble, from_os_error
+from holdfast.core import errors
+from holdfast.core.errors import HoldfastError, Trouble, from_os_error
 
 # name: (parent, exit code, kind)
 TREE = {

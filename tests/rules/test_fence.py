@@ -8,8 +8,8 @@ from itertools import cycle
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.fence import AGE, MOST, ROOM, age, enclose, opened, tame
-from holdfast.text import visible
+from holdfast.core.text import visible
+from holdfast.core.untrusted_text import AGE, MOST, ROOM, age, enclose, opened, tame
 from tests.tools import NOON
 
 from .strategies import WILD_TEXT, many_examples

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from holdfast.model import Decision, Run, Status, Task, Worker
-from holdfast.orchestrator.following import drafts
-from holdfast.orchestrator.orchestra import Choice, Finished, Met, State, state_of
+from holdfast.core.model import Decision, Run, Status, Task, Worker
+from holdfast.layouts.orchestrator.diff import drafts
+from holdfast.layouts.orchestrator.schema import Choice, Finished, Met, State, state_of
 from tests.tools import NOON, a_run
 
 LATER = NOON + timedelta(hours=1)

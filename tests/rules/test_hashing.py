@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from holdfast import hashing
-from holdfast.hashing import SMALL, hexdigest
+from holdfast.core.formats import hashing
+from holdfast.core.formats.hashing import SMALL, hexdigest
 
 
 @pytest.mark.parametrize("name", ["sha1", "sha256", "blake2b"])
@@ -31,5 +31,5 @@ def test_a_python_without_its_own_has_hashlib(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_is_short_loads_no_library() -> None:
-    text = "import sys; from holdfast import ids; ids.file_name('a b'); print('hashlib' in sys.modules)"
+    text = "import sys; from holdfast.core import ids; ids.file_name('a b'); print('hashlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from holdfast import doings, history, narration
-from holdfast.lifecycle import Move
-from holdfast.model import Environment, Event, Mishap, Process, Run, Session, Status, Step, Worker
-from holdfast.standing import Kept, Rollback, Standing
+from holdfast.core import event_text
+from holdfast.core.fold import activity, run as fold
+from holdfast.core.lifecycle import Move
+from holdfast.core.model import Environment, Event, Mishap, Process, Run, Session, Status, Step, Worker
+from holdfast.core.team_state import Kept, Rollback, Standing
 from tests.tools import NOON, a_session, an_event
 
 from .strategies import numbered
@@ -30,7 +31,7 @@ def at(number: int) -> datetime:
 
 
 def folded(*told: Told) -> Run:
-    return history.fold(RUN, numbered(list(told)))
+    return fold.fold(RUN, numbered(list(told)))
 
 
 def told(kind: str, **body: Any) -> Told:
@@ -170,9 +171,9 @@ def test_each_kind_of_event_changes_these_fields(kind: str, body: dict[str, Any]
 
 def test_every_kind_that_is_folded_has_a_row_above_and_a_headline() -> None:
     rows = {kind for kind, _, _ in FIELDS} | {"run.started"}
-    assert set(history.HANDLERS) <= rows
-    assert set(history.HANDLERS) <= set(narration.HEADLINES)
-    assert set(narration.SEARCHED) <= set(history.HANDLERS)
+    assert set(fold.HANDLERS) <= rows
+    assert set(fold.HANDLERS) <= set(event_text.HEADLINES)
+    assert set(event_text.SEARCHED) <= set(fold.HANDLERS)
 
 
 def test_the_first_event_says_what_the_run_is() -> None:
@@ -182,7 +183,7 @@ def test_the_first_event_says_what_the_run_is() -> None:
 
 
 def test_a_run_without_events_is_empty_and_not_an_error() -> None:
-    assert history.fold(RUN, []) == Run(id=RUN)
+    assert fold.fold(RUN, []) == Run(id=RUN)
 
 
 def test_entries_carry_their_text_time_and_reason() -> None:
@@ -243,13 +244,13 @@ def test_the_reason_of_a_status_goes_with_the_status() -> None:
 
 def test_the_time_of_a_run_never_goes_back() -> None:
     early = an_event("note.added", {"text": "x"}, 2, time=NOON - timedelta(days=1))
-    run = history.fold(RUN, [an_event("run.started", {}, 1), early])
+    run = fold.fold(RUN, [an_event("run.started", {}, 1), early])
     assert (run.updated, run.seq) == (NOON, 2)
 
 
 def test_each_agent_is_named_once_in_the_order_of_their_coming() -> None:
     events = [an_event("call.kept", {}, seq, agent=agent) for seq, agent in enumerate(["b", "a", "b", None, ""], 1)]
-    assert history.fold(RUN, events).agents == ["b", "a"]
+    assert fold.fold(RUN, events).agents == ["b", "a"]
 
 
 # Forgetting
@@ -270,9 +271,9 @@ def test_a_run_that_forgot_its_only_action_is_as_if_nobody_had_acted() -> None:
 
 @pytest.mark.parametrize("kind", ["note.added", "decision.made", "task.added"])
 def test_the_number_of_a_forgotten_entry_is_never_given_again(kind: str) -> None:
-    entries = [told(kind, entry=f"{history.LETTERS[kind]}{number}", text="x") for number in (1, 2)]
+    entries = [told(kind, entry=f"{fold.LETTERS[kind]}{number}", text="x") for number in (1, 2)]
     run = folded(STARTED, *entries, told("event.forgotten", seq=2))
-    assert history.entry_id(run, kind) == f"{history.LETTERS[kind]}3"
+    assert fold.entry_id(run, kind) == f"{fold.LETTERS[kind]}3"
 
 
 @pytest.mark.parametrize("number", ODD_NUMBERS)
@@ -287,7 +288,7 @@ def test_forgetting_something_that_is_no_event_forgets_nothing(number: Any) -> N
 def test_entries_are_numbered_by_kind() -> None:
     run = folded(STARTED, told("note.added", text="x"), told("note.added", text="y"), told("task.added", text="z"))
     assert [note.id for note in run.notes] == ["n1", "n2"]
-    assert [history.entry_id(run, kind) for kind in history.LETTERS] == ["n3", "d1", "t2"]
+    assert [fold.entry_id(run, kind) for kind in fold.LETTERS] == ["n3", "d1", "t2"]
 
 
 def test_an_entry_that_claims_the_name_of_another_gets_one_of_its_own() -> None:
@@ -300,19 +301,19 @@ def test_an_entry_that_claims_the_name_of_another_gets_one_of_its_own() -> None:
 
 
 def test_only_the_newest_prompts_are_kept() -> None:
-    given = [told("prompt.given", text=str(number)) for number in range(doings.KEPT_PROMPTS + 5)]
+    given = [told("prompt.given", text=str(number)) for number in range(activity.KEPT_PROMPTS + 5)]
     kept = [prompt.text for prompt in folded(STARTED, *given).prompts]
-    assert kept == [str(number) for number in range(5, doings.KEPT_PROMPTS + 5)]
+    assert kept == [str(number) for number in range(5, activity.KEPT_PROMPTS + 5)]
 
 
 def test_only_the_newest_actions_are_kept() -> None:
-    taken = [told("action.taken", text=str(number)) for number in range(doings.KEPT_ACTIONS + 5)]
+    taken = [told("action.taken", text=str(number)) for number in range(activity.KEPT_ACTIONS + 5)]
     kept = [action.text for action in folded(STARTED, *taken).actions]
-    assert kept == [str(number) for number in range(5, doings.KEPT_ACTIONS + 5)]
+    assert kept == [str(number) for number in range(5, activity.KEPT_ACTIONS + 5)]
 
 
 def test_only_the_files_touched_last_are_kept_and_the_newest_stands_last() -> None:
-    names = [str(number) for number in range(doings.KEPT_FILES)]
+    names = [str(number) for number in range(activity.KEPT_FILES)]
     run = folded(
         STARTED, told("action.taken", files=names), told("action.taken", files=["0"]), told("action.taken", files=["n"])
     )
@@ -330,7 +331,7 @@ PROCESS: dict[str, Any] = {"pid": 7, "start": "123", "boot": "b", "namespace": "
 
 
 def opened(**body: Any) -> Session:
-    found = history.apply_session(None, an_event("session.opened", body, 2, session="ses-1", agent="robot"))
+    found = fold.apply_session(None, an_event("session.opened", body, 2, session="ses-1", agent="robot"))
     assert found is not None
     return found
 
@@ -348,7 +349,7 @@ def test_a_session_whose_process_cannot_be_understood_has_none(process: Any) -> 
 
 
 def test_every_event_of_a_session_is_its_last_action() -> None:
-    found = history.apply_session(
+    found = fold.apply_session(
         a_session(), an_event("action.taken", {"text": "ran it"}, 3, time=at(9), session="ses-0000000000")
     )
     assert found is not None
@@ -361,20 +362,20 @@ def test_every_event_of_a_session_is_its_last_action() -> None:
      ({"how": "taken_over"}, "taken_over", True)],
 )  # fmt: skip
 def test_a_session_that_died_or_was_taken_over_is_fenced(body: dict[str, Any], how: str, fenced: bool) -> None:
-    found = history.apply_session(a_session(), an_event("session.ended", {**body, "reason": "r"}, 3))
+    found = fold.apply_session(a_session(), an_event("session.ended", {**body, "reason": "r"}, 3))
     assert found is not None
     assert (found.ended, found.how, found.reason, found.fenced, found.is_open) == (NOON, how, "r", fenced, False)
 
 
 def test_a_session_that_died_ended_when_it_was_last_seen() -> None:
     body = {"how": "died", "at": "2026-01-01T11:00:00Z"}
-    found = history.apply_session(a_session(), an_event("session.ended", body, 3))
+    found = fold.apply_session(a_session(), an_event("session.ended", body, 3))
     assert found is not None
     assert found.ended == datetime(2026, 1, 1, 11, tzinfo=UTC)
 
 
 def test_an_event_of_a_session_that_never_opened_makes_none() -> None:
-    assert history.apply_session(None, an_event("note.added", {"text": "x"}, 3)) is None
+    assert fold.apply_session(None, an_event("note.added", {"text": "x"}, 3)) is None
 
 
 # Words
@@ -469,11 +470,11 @@ HEADLINES: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("kind", "body", "line"), HEADLINES)
 def test_an_event_has_this_headline(kind: str, body: dict[str, Any], line: str) -> None:
-    assert narration.headline(an_event(kind, body)) == line
+    assert event_text.headline(an_event(kind, body)) == line
 
 
 def test_every_headline_has_a_row_above() -> None:
-    assert set(narration.HEADLINES) <= {kind for kind, _, _ in HEADLINES}
+    assert set(event_text.HEADLINES) <= {kind for kind, _, _ in HEADLINES}
 
 
 SEARCHED: list[tuple[str, dict[str, Any], str]] = [
@@ -504,25 +505,25 @@ SEARCHED: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("kind", "body", "words"), SEARCHED)
 def test_a_run_is_found_by_these_words_of_an_event(kind: str, body: dict[str, Any], words: str) -> None:
-    assert narration.searchable(an_event(kind, body)) == words
+    assert event_text.searchable(an_event(kind, body)) == words
 
 
 def test_every_kind_that_is_searched_has_a_row_above() -> None:
-    assert set(narration.SEARCHED) <= {kind for kind, _, _ in SEARCHED}
+    assert set(event_text.SEARCHED) <= {kind for kind, _, _ in SEARCHED}
 
 
 def test_every_kind_that_is_searched_is_of_one_sort_and_every_sort_has_its_merit() -> None:
-    assert set(narration.SORT_OF) == set(narration.SEARCHED)
-    assert set(narration.MERITS) == set(narration.SORTS)
-    assert len(narration.SORT_OF) == sum(len(kinds) for kinds in narration.SORTS.values())
+    assert set(event_text.SORT_OF) == set(event_text.SEARCHED)
+    assert set(event_text.MERITS) == set(event_text.SORTS)
+    assert len(event_text.SORT_OF) == sum(len(kinds) for kinds in event_text.SORTS.values())
 
 
 @pytest.mark.parametrize("move", [move for move in Move if move not in (Move.TELL, Move.ATTEND, Move.ACT)])
 def test_a_move_of_the_lifecycle_is_recorded_as_an_event_that_folds_to_it(move: Move) -> None:
-    draft = history.status_draft(move, "why", "proof")
-    assert history.MOVES[draft.kind] is move
+    draft = fold.status_draft(move, "why", "proof")
+    assert fold.MOVES[draft.kind] is move
     assert draft.body == {"reason": "why", "evidence": "proof"}
-    assert history.status_draft(move).body == {}
+    assert fold.status_draft(move).body == {}
 
 
 @pytest.mark.parametrize(
@@ -544,22 +545,22 @@ def test_a_state_survives_being_stored() -> None:
 def test_folding_does_not_touch_the_events() -> None:
     events: list[Event] = numbered([STARTED, TASK, told("task.done", entry="t1", files=["a"])])
     before = msgspec.json.encode(events)
-    run = history.fold(RUN, events)
+    run = fold.fold(RUN, events)
     run.tasks[0].files.append("b")
-    history.apply(run, an_event("task.done", {"entry": "t1", "files": ["c"]}, 4))
+    fold.apply(run, an_event("task.done", {"entry": "t1", "files": ["c"]}, 4))
     assert msgspec.json.encode(events) == before
 
 
 def test_what_was_imported_stands_where_it_happened() -> None:
     early = an_event("prompt.given", {"text": "first", "imported": True}, 3, time=at(0))
     late = an_event("prompt.given", {"text": "second"}, 2, time=at(5))
-    run = history.fold(RUN, [an_event("run.started", {"goal": "x"}, 1, time=at(1)), late, early])
+    run = fold.fold(RUN, [an_event("run.started", {"goal": "x"}, 1, time=at(1)), late, early])
     assert [prompt.text for prompt in run.prompts] == ["first", "second"]
 
 
 def test_what_a_hook_told_stays_in_the_order_it_was_told() -> None:
     told_late = [an_event("prompt.given", {"text": text}, seq, time=at(9 - seq)) for seq, text in ((2, "a"), (3, "b"))]
-    run = history.fold(RUN, [an_event("run.started", {"goal": "x"}, 1, time=at(1)), *told_late])
+    run = fold.fold(RUN, [an_event("run.started", {"goal": "x"}, 1, time=at(1)), *told_late])
     assert [prompt.text for prompt in run.prompts] == ["a", "b"]
 
 
@@ -568,4 +569,4 @@ def test_files_of_what_was_imported_stand_before_those_touched_since() -> None:
         an_event("action.taken", {"text": "x", "files": ["new.py"]}, 1, time=at(9)),
         an_event("action.taken", {"text": "y", "files": ["old.py"], "imported": True}, 2, time=at(1)),
     ]
-    assert list(history.fold(RUN, events).files) == ["old.py", "new.py"]
+    assert list(fold.fold(RUN, events).files) == ["old.py", "new.py"]

@@ -8,9 +8,10 @@ import msgspec
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast import doings, history, narration
-from holdfast.model import Event, Run, Session
-from holdfast.text import one_line
+from holdfast.core import event_text
+from holdfast.core.fold import activity, run as fold
+from holdfast.core.model import Event, Run, Session
+from holdfast.core.text import one_line
 from tests.tools import a_session, an_event
 
 from .strategies import BODIES, KEYS, KINDS, PLAIN_STORIES, STORIES, TEXT, examples, many_examples, some_examples
@@ -29,7 +30,7 @@ def copy_of(run: Run) -> Run:
 @given(body=BODIES)
 def test_no_body_of_any_kind_makes_a_run_unreadable(kind: str, body: dict[str, Any]) -> None:
     event = an_event(kind, body, 2, session="ses-1", agent="robot")
-    run = history.fold(RUN, [an_event("run.started", {"goal": "x"}), event])
+    run = fold.fold(RUN, [an_event("run.started", {"goal": "x"}), event])
     assert run.seq == 2
     assert copy_of(run) == run
 
@@ -40,15 +41,15 @@ def test_no_key_of_the_wrong_type_makes_a_run_unreadable(kind: str) -> None:
     bodies = [{key: value} for key in KEYS for value in ODD_VALUES]
     events = [an_event(kind, body, number, session="ses-1") for number, body in enumerate(bodies, 1)]
     for event in events:
-        assert history.fold(RUN, [event]).seq == event.seq
-    assert history.fold(RUN, events).seq == len(events)
+        assert fold.fold(RUN, [event]).seq == event.seq
+    assert fold.fold(RUN, events).seq == len(events)
 
 
 @pytest.mark.promise(19)
 @some_examples
 @given(STORIES)
 def test_any_story_folds_to_a_state_that_can_be_stored(events: list[Event]) -> None:
-    run = history.fold(RUN, events)
+    run = fold.fold(RUN, events)
     assert run.seq == len(events)
     assert copy_of(run) == run
 
@@ -56,32 +57,32 @@ def test_any_story_folds_to_a_state_that_can_be_stored(events: list[Event]) -> N
 @some_examples
 @given(STORIES)
 def test_the_fold_is_a_function_of_its_events_alone(events: list[Event]) -> None:
-    first = history.fold(RUN, events)
+    first = fold.fold(RUN, events)
     before = msgspec.json.encode(first)
-    second = history.fold(RUN, iter(events))
+    second = fold.fold(RUN, iter(events))
     assert first == second
     for event in events:
-        history.apply(second, event)  # whatever happens to one state leaves the other alone
-    assert msgspec.json.encode(first) == before == msgspec.json.encode(history.fold(RUN, events))
+        fold.apply(second, event)  # whatever happens to one state leaves the other alone
+    assert msgspec.json.encode(first) == before == msgspec.json.encode(fold.fold(RUN, events))
 
 
 @some_examples
 @given(PLAIN_STORIES, st.data())
 def test_a_state_and_the_rest_of_the_events_add_up_to_the_whole(events: list[Event], data: st.DataObject) -> None:
     middle = data.draw(st.integers(0, len(events)))
-    run = copy_of(history.fold(RUN, events[:middle]))  # as a snapshot would give it back
+    run = copy_of(fold.fold(RUN, events[:middle]))  # as a snapshot would give it back
     for event in events[middle:]:
-        history.apply(run, event)
-    assert run == history.fold(RUN, events)
+        fold.apply(run, event)
+    assert run == fold.fold(RUN, events)
 
 
 @some_examples
 @given(STORIES)
 def test_no_story_outgrows_the_bounds_or_repeats_an_entry(events: list[Event]) -> None:
-    run = history.fold(RUN, events)
-    assert len(run.prompts) <= doings.KEPT_PROMPTS
-    assert len(run.actions) <= doings.KEPT_ACTIONS
-    assert len(run.files) <= doings.KEPT_FILES
+    run = fold.fold(RUN, events)
+    assert len(run.prompts) <= activity.KEPT_PROMPTS
+    assert len(run.actions) <= activity.KEPT_ACTIONS
+    assert len(run.files) <= activity.KEPT_FILES
     assert len(run.pinnable) == len(run.notes) + len(run.decisions) + len(run.tasks)
     assert len(set(run.tags)) == len(run.tags)
 
@@ -93,9 +94,9 @@ def test_what_a_run_forgot_is_in_nothing_that_it_says(kind: str, body: dict[str,
     events = [
         an_event("run.started", {"goal": "x"}),
         an_event(kind, {**secret, "text": "SECRET", "files": ["SECRET"]}, 2),
-        an_event(history.FORGOTTEN, {"seq": 2}, 3),
+        an_event(fold.FORGOTTEN, {"seq": 2}, 3),
     ]
-    run = history.fold(RUN, events)
+    run = fold.fold(RUN, events)
     assert run.forgotten == [2]
     assert b"SECRET" not in msgspec.json.encode(run)
 
@@ -104,7 +105,7 @@ def test_what_a_run_forgot_is_in_nothing_that_it_says(kind: str, body: dict[str,
 @many_examples
 @given(st.sampled_from(KINDS), BODIES, st.booleans())
 def test_no_body_of_any_kind_makes_a_session_unreadable(kind: str, body: dict[str, Any], is_open: bool) -> None:
-    found = history.apply_session(a_session() if is_open else None, an_event(kind, body, 3, session="ses-1"))
+    found = fold.apply_session(a_session() if is_open else None, an_event(kind, body, 3, session="ses-1"))
     if found is not None:
         assert msgspec.json.decode(msgspec.json.encode(found), type=Session) == found
     else:
@@ -114,7 +115,7 @@ def test_no_body_of_any_kind_makes_a_session_unreadable(kind: str, body: dict[st
 @many_examples
 @given(st.sampled_from(KINDS) | TEXT, BODIES)
 def test_a_headline_is_always_one_harmless_line(kind: str, body: dict[str, Any]) -> None:
-    line = narration.headline(an_event(kind, body))
+    line = event_text.headline(an_event(kind, body))
     assert one_line(line) == line
     assert len(line) <= 160
 
@@ -124,4 +125,4 @@ def test_a_headline_is_always_one_harmless_line(kind: str, body: dict[str, Any])
 def test_what_is_searched_is_text_out_of_the_body(kind: str, body: dict[str, Any]) -> None:
     values = [item for value in body.values() for item in (value if isinstance(value, list) else [value])]
     lines = {line for value in values if isinstance(value, str) for line in value.split("\n")}
-    assert set(narration.searchable(an_event(kind, body)).split("\n")) <= lines | {""}
+    assert set(event_text.searchable(an_event(kind, body)).split("\n")) <= lines | {""}

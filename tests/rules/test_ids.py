@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from holdfast import ids
+from holdfast.core import ids
 
 from .hostile import HOSTILE_IDS
 from .strategies import WILD_TEXT, many_examples

@@ -6,9 +6,9 @@ import itertools
 
 import pytest
 
-from holdfast import joining
-from holdfast.joining import Claim, joins
-from holdfast.model import OPEN, Run, Status
+from holdfast.core import join_rules
+from holdfast.core.join_rules import Claim, joins
+from holdfast.core.model import OPEN, Run, Status
 
 # For each claim: nobody on it and recent, nobody and old, somebody and recent, somebody and old.
 BY_HAND = {
@@ -44,22 +44,22 @@ def test_a_new_conversation_joins_by_the_table(claim: Claim, living: bool, recen
 
 
 def test_a_row_of_the_printed_table_stands_for_each_rule() -> None:
-    lines = joining.table().splitlines()
-    assert len(lines) == 2 + len(joining.RULES)
+    lines = join_rules.table().splitlines()
+    assert len(lines) == 2 + len(join_rules.RULES)
     assert lines[2] == "| chosen by `start`, `switch`, `resume`, `join` or `run` | no | - | joins it |"
 
 
 @pytest.mark.parametrize("status", [status for status in Status if status in OPEN])
 def test_a_run_wakes_by_the_table(status: Status) -> None:
-    assert [joining.after(status, move) for move in joining.TOLD.values()] == WAKING[status].split()
-    assert f"| {status} | {' | '.join(WAKING[status].split())} |" in joining.waking_table()
+    assert [join_rules.after(status, move) for move in join_rules.TOLD.values()] == WAKING[status].split()
+    assert f"| {status} | {' | '.join(WAKING[status].split())} |" in join_rules.waking_table()
 
 
 @pytest.mark.parametrize("status", [status for status in Status if status in OPEN])
 def test_the_pointer_of_a_worktree_is_a_choice_where_a_command_has_set_it(status: Status) -> None:
     asked, unasked = Run("run-a", status=status), Run("run-b", status=status, unasked=True)
-    assert joining.claim(asked, [asked, unasked]) == (Claim.CHOSEN, asked)
-    assert joining.claim(unasked, [asked, unasked]) == (Claim.CURRENT, unasked)
-    assert joining.claim(None, [asked]) == (Claim.ONLY, asked)
-    assert joining.claim(None, [asked, unasked]) == (Claim.SEVERAL, None)
-    assert joining.claim(None, []) == (Claim.NONE, None)
+    assert join_rules.claim(asked, [asked, unasked]) == (Claim.CHOSEN, asked)
+    assert join_rules.claim(unasked, [asked, unasked]) == (Claim.CURRENT, unasked)
+    assert join_rules.claim(None, [asked]) == (Claim.ONLY, asked)
+    assert join_rules.claim(None, [asked, unasked]) == (Claim.SEVERAL, None)
+    assert join_rules.claim(None, []) == (Claim.NONE, None)

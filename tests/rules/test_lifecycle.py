@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast import lifecycle
-from holdfast.errors import Refused
-from holdfast.lifecycle import Effect, Move, Transition, drawing, transition
-from holdfast.model import OPEN, Status
+from holdfast.core import lifecycle
+from holdfast.core.errors import Refused
+from holdfast.core.lifecycle import Effect, Move, Transition, drawing, transition
+from holdfast.core.model import OPEN, Status
 
 from .strategies import examples
 

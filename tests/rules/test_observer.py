@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from holdfast import observer
-from holdfast.errors import NotFound
-from holdfast.observer import Order
-from holdfast.text import visible
+from holdfast.core import chat_commands
+from holdfast.core.chat_commands import Order
+from holdfast.core.errors import NotFound
+from holdfast.core.text import visible
 
 from .strategies import WILD_TEXT, many_examples
 
@@ -35,7 +35,7 @@ from .strategies import WILD_TEXT, many_examples
     ],
 )
 def test_these_are_commands(text: str, order: Order) -> None:
-    assert observer.parse(text) == order
+    assert chat_commands.parse(text) == order
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_these_are_commands(text: str, order: Order) -> None:
      "*sessions live"],
 )  # fmt: skip
 def test_these_are_for_the_model(text: str) -> None:
-    assert observer.parse(text) is None
+    assert chat_commands.parse(text) is None
 
 
 @pytest.mark.defect("an observer command typed behind the one before it, which the client puts back, went to the model")
@@ -66,25 +66,25 @@ def test_these_are_for_the_model(text: str) -> None:
     ],
 )
 def test_of_several_commands_in_a_row_the_last_one_is_meant(text: str, order: Order) -> None:
-    assert observer.parse(text) == order
+    assert chat_commands.parse(text) == order
 
 
 @pytest.mark.parametrize("text", ["*status*", "*status*unknown", "please *status*help", "*status of it*help"])
 def test_a_row_with_anything_else_in_it_is_for_the_model(text: str) -> None:
-    assert observer.parse(text) is None
+    assert chat_commands.parse(text) is None
 
 
 @many_examples
 @given(WILD_TEXT)
 def test_no_text_breaks_the_reading_of_commands(text: str) -> None:
     for begin in ("*", "*resume:", "*new "):
-        order = observer.parse(begin + text)
-        assert order is None or order.word in observer.FORMS
+        order = chat_commands.parse(begin + text)
+        assert order is None or order.word in chat_commands.FORMS
 
 
 def test_every_command_is_explained_in_a_line() -> None:
-    lines = observer.instructions()
-    assert len(lines) == len(observer.FORMS)
+    lines = chat_commands.instructions()
+    assert len(lines) == len(chat_commands.FORMS)
     assert "*rollback:N|cp-ID" in "\n".join(lines)
     assert "*resume[:#|ID] [checkpoint|live|fresh]" in "\n".join(lines)
 
@@ -92,19 +92,19 @@ def test_every_command_is_explained_in_a_line() -> None:
 @many_examples
 @given(WILD_TEXT)
 def test_an_answer_holds_nothing_that_acts_and_is_not_too_long(text: str) -> None:
-    answer = observer.clipped(text * 50)
+    answer = chat_commands.clipped(text * 50)
     assert visible(answer) == answer
-    assert len(answer) <= observer.LIMIT
+    assert len(answer) <= chat_commands.LIMIT
 
 
 def test_a_long_answer_ends_at_a_line_and_says_so() -> None:
-    answer = observer.clipped("a line\n" * 5000)
+    answer = chat_commands.clipped("a line\n" * 5000)
     *lines, last = answer.splitlines()
     assert set(lines) == {"a line"}
     assert "there is more" in last
-    assert len(answer) > observer.LIMIT - 100
+    assert len(answer) > chat_commands.LIMIT - 100
 
 
 def test_what_went_wrong_is_an_answer_with_facts_and_hints() -> None:
     error = NotFound('There is no run "x\x1b[2J"', [("looked at", "a\nb")], ["`holdfast runs`"])
-    assert observer.said(error) == 'There is no run "x[2J"\n  looked at: a b\n  try: `holdfast runs`'
+    assert chat_commands.said(error) == 'There is no run "x[2J"\n  looked at: a b\n  try: `holdfast runs`'

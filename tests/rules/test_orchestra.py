@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.model import Decision, Mishap, Run, Status, Task, Worker
-from holdfast.orchestrator.orchestra import WORDS, Incompatible, read_state, render, state_of
+from holdfast.core.model import Decision, Mishap, Run, Status, Task, Worker
+from holdfast.layouts.orchestrator.schema import WORDS, Incompatible, read_state, render, state_of
 from tests.orchestrator_files import GENERATIONS, File, predecessor, resume_command, schema_1_0, teleport
 from tests.tools import NOON, a_run
 

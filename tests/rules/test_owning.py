@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import history
-from holdfast.errors import Refused
-from holdfast.model import Event, Run, Status
-from holdfast.owning import REMEMBERED, refuse_owned, said
+from holdfast.core.errors import Refused
+from holdfast.core.fold import run as fold
+from holdfast.core.fold.external import REMEMBERED, refuse_owned, said
+from holdfast.core.model import Event, Run, Status
 
 START = datetime(2026, 1, 7, 16, 0, tzinfo=UTC)
 
@@ -18,7 +18,7 @@ START = datetime(2026, 1, 7, 16, 0, tzinfo=UTC)
 def folded(*events: tuple[str, dict[str, Any]]) -> Run:
     first = ("run.started", {"goal": "a goal", "layout": "faber"})
     numbered = enumerate((first, *events), 1)
-    return history.fold(
+    return fold.fold(
         "run-x",
         [
             Event("run-x", seq, f"{seq:032x}", kind, START + timedelta(seconds=seq), "ses-1", None, body)

@@ -8,16 +8,16 @@ import msgspec
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast import packing
-from holdfast.errors import Damaged
-from holdfast.intake import NotACall, parse
-from holdfast.text import sound
+from holdfast.core.errors import Damaged
+from holdfast.core.text import sound
+from holdfast.journal import codec
+from holdfast.project.inbox import NotACall, parse
 
 from .strategies import JSON, TEXT, examples, many_examples
 
-LARGE = "x" * packing.SHARED
+LARGE = "x" * codec.SHARED
 DOLLARS = st.text("$blob", max_size=6) | st.sampled_from(["$blob", "$$blob", "$", "$$", "$other"])
-EDGES = st.sampled_from([LARGE, "é" * packing.SHARED, LARGE[:-1], "00" * 16])
+EDGES = st.sampled_from([LARGE, "é" * codec.SHARED, LARGE[:-1], "00" * 16])
 VALUES = JSON | EDGES
 BODIES: st.SearchStrategy[dict[str, Any]] = st.dictionaries(
     DOLLARS | TEXT, VALUES | st.lists(VALUES, max_size=3) | st.dictionaries(DOLLARS, VALUES, max_size=3), max_size=4
@@ -26,8 +26,8 @@ NOTHING: dict[bytes, bytes] = {}
 
 
 def there_and_back(body: dict[str, Any]) -> dict[str, Any]:
-    data, blobs = packing.pack(body)
-    return packing.unpack(data, blobs.get)
+    data, blobs = codec.pack(body)
+    return codec.unpack(data, blobs.get)
 
 
 @many_examples
@@ -51,9 +51,9 @@ FORGERIES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("body", FORGERIES, ids=lambda body: repr(body)[:40])
 def test_a_body_that_looks_like_a_reference_is_only_a_body(body: dict[str, Any]) -> None:
-    data, blobs = packing.pack(body)
-    assert packing.unpack(data, blobs.get) == body
-    assert packing.blobs_in(data) == set(blobs)
+    data, blobs = codec.pack(body)
+    assert codec.unpack(data, blobs.get) == body
+    assert codec.blobs_in(data) == set(blobs)
 
 
 @pytest.mark.parametrize("depth", [10, 100, 300])
@@ -75,51 +75,51 @@ def test_a_call_that_can_be_read_can_be_stored_however_deep_it_is(depth: int) ->
 
 
 def test_a_large_text_is_taken_out_and_stored_once_however_often_it_stands() -> None:
-    data, blobs = packing.pack({"a": LARGE, "b": [LARGE, {"c": LARGE}], "d": LARGE + "y"})
+    data, blobs = codec.pack({"a": LARGE, "b": [LARGE, {"c": LARGE}], "d": LARGE + "y"})
     assert sorted(blobs.values()) == [LARGE.encode(), (LARGE + "y").encode()]
-    assert LARGE.encode() not in packing.expand(data)
+    assert LARGE.encode() not in codec.expand(data)
 
 
 def test_the_same_text_in_two_bodies_has_one_hash() -> None:
-    _, one = packing.pack({"prompt": LARGE})
-    _, other = packing.pack({"answer": [LARGE]})
+    _, one = codec.pack({"prompt": LARGE})
+    _, other = codec.pack({"answer": [LARGE]})
     assert one == other
 
 
-@pytest.mark.parametrize(("size", "is_shared"), [(packing.SHARED - 1, False), (packing.SHARED, True), (100_000, True)])
+@pytest.mark.parametrize(("size", "is_shared"), [(codec.SHARED - 1, False), (codec.SHARED, True), (100_000, True)])
 def test_a_text_is_shared_from_this_length_on(size: int, is_shared: bool) -> None:
-    _, blobs = packing.pack({"a": "é" * size})
+    _, blobs = codec.pack({"a": "é" * size})
     assert bool(blobs) == is_shared
 
 
 @examples
 @given(BODIES)
 def test_a_body_names_exactly_the_large_values_that_it_needs(body: dict[str, Any]) -> None:
-    data, blobs = packing.pack(body)
-    assert packing.blobs_in(data) == set(blobs)
-    assert all(packing.digest_of(value) == digest for digest, value in blobs.items())
+    data, blobs = codec.pack(body)
+    assert codec.blobs_in(data) == set(blobs)
+    assert all(codec.digest_of(value) == digest for digest, value in blobs.items())
 
 
 def test_a_large_value_that_is_missing_is_damage() -> None:
-    data, _ = packing.pack({"a": LARGE})
+    data, _ = codec.pack({"a": LARGE})
     with pytest.raises(Damaged, match="missing"):
-        packing.unpack(data, NOTHING.get)
+        codec.unpack(data, NOTHING.get)
 
 
 @examples
 @given(st.binary(max_size=2000))
 def test_anything_squeezed_can_be_expanded_and_does_not_grow(data: bytes) -> None:
-    small = packing.squeeze(data)
-    assert packing.expand(small) == data
+    small = codec.squeeze(data)
+    assert codec.expand(small) == data
     assert len(small) <= len(data) + 1
 
 
 def test_a_long_repetition_is_compressed_and_a_short_text_is_not() -> None:
-    assert len(packing.squeeze(b"a" * 10_000)) < 200
-    assert packing.squeeze(b"a" * 10) == b"j" + b"a" * 10
+    assert len(codec.squeeze(b"a" * 10_000)) < 200
+    assert codec.squeeze(b"a" * 10) == b"j" + b"a" * 10
 
 
-STORED = packing.pack({"text": "a note " * 100, "list": [1, 2.5, None, {"$x": "y"}]})[0]
+STORED = codec.pack({"text": "a note " * 100, "list": [1, 2.5, None, {"$x": "y"}]})[0]
 DAMAGES = {
     "nothing": b"",
     "an unknown form": b"?" + STORED[1:],
@@ -141,7 +141,7 @@ DAMAGES = {
 @pytest.mark.parametrize("name", DAMAGES)
 def test_damaged_bytes_are_reported_as_damage(name: str) -> None:
     with pytest.raises(Damaged) as damaged:
-        packing.unpack(DAMAGES[name], lambda _: b"a value")
+        codec.unpack(DAMAGES[name], lambda _: b"a value")
     assert damaged.value.hints == ["`holdfast verify`"]
 
 
@@ -149,7 +149,7 @@ def test_damaged_bytes_are_reported_as_damage(name: str) -> None:
 def test_every_cut_of_a_stored_body_is_reported_as_damage() -> None:
     for size in range(len(STORED)):
         with pytest.raises(Damaged):
-            packing.unpack(STORED[:size], NOTHING.get)
+            codec.unpack(STORED[:size], NOTHING.get)
 
 
 @pytest.mark.promise(19)
@@ -157,7 +157,7 @@ def test_every_cut_of_a_stored_body_is_reported_as_damage() -> None:
 @given(st.binary(max_size=60) | st.binary(max_size=60).map(b"j".__add__) | st.binary(max_size=60).map(b"z".__add__))
 def test_any_bytes_are_a_body_or_damage(data: bytes) -> None:
     try:
-        body = packing.unpack(data, NOTHING.get)
+        body = codec.unpack(data, NOTHING.get)
     except Damaged:
         return
     assert isinstance(body, dict)
@@ -170,10 +170,10 @@ def test_a_flipped_bit_in_a_compressed_body_never_goes_unseen(bit: int) -> None:
     flipped = bytearray(STORED)
     flipped[bit // 8] ^= 1 << bit % 8
     try:
-        body = packing.unpack(bytes(flipped), NOTHING.get)
+        body = codec.unpack(bytes(flipped), NOTHING.get)
     except Damaged:
         return
-    assert body == packing.unpack(STORED, NOTHING.get)  # such as a bit that says how it was compressed
+    assert body == codec.unpack(STORED, NOTHING.get)  # such as a bit that says how it was compressed
 
 
 def test_numbers_of_any_size_come_back() -> None:
@@ -182,7 +182,7 @@ def test_numbers_of_any_size_come_back() -> None:
 
 
 def test_the_stored_form_is_plain_json_that_a_stranger_can_read() -> None:
-    data, _ = packing.pack({"$a": "ü", "b": LARGE})
-    digest = packing.digest_of(LARGE.encode()).hex()
+    data, _ = codec.pack({"$a": "ü", "b": LARGE})
+    digest = codec.digest_of(LARGE.encode()).hex()
     assert data[:1] == b"j"
     assert msgspec.json.decode(data[1:]) == {"$$a": "ü", "b": {"$blob": digest}}

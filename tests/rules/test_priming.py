@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.fence import ROOM, opened
-from holdfast.model import Action, Decision, Note, Prompt, Run, Session, Status, Task, Worker
-from holdfast.priming import Brief, plan_brief
-from holdfast.text import visible
+from holdfast.core.brief import Brief, plan_brief
+from holdfast.core.model import Action, Decision, Note, Prompt, Run, Session, Status, Task, Worker
+from holdfast.core.text import visible
+from holdfast.core.untrusted_text import ROOM, opened
 from tests.tools import NOON, a_run, a_session
 
 from .strategies import WILD_TEXT, examples, many_examples

@@ -9,12 +9,12 @@ import apsw
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.stores import sqlite
-from holdfast.stores.queries import like_fragment, match_expression
+from holdfast.journal.sqlite import store
+from holdfast.journal.sqlite.search_syntax import like_fragment, match_expression
 
 from .strategies import TEXT, WILD_TEXT, examples, many_examples
 
-SCHEMA = Path(sqlite.__file__).parent / "schema" / "0001.sql"
+SCHEMA = Path(store.__file__).parent / "schema" / "0001.sql"
 
 
 @pytest.fixture(scope="module")

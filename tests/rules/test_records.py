@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.faber.records import Book, phase_name
-from holdfast.stamps import moment, stamp
+from holdfast.core.formats.timestamps import moment, stamp
+from holdfast.layouts.faber.session_records import Book, phase_name
 from tests.faber_states import a_record, a_state, with_a_session
 from tests.rules.books import NOW, OPEN, a_book, a_load, in_context, opening
 

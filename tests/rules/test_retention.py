@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.model import Checkpoint, Restore, Run
-from holdfast.retention import Rules, plan_retention, still_needed
+from holdfast.core.model import Checkpoint, Restore, Run
+from holdfast.core.retention import Rules, plan_retention, still_needed
 from tests.tools import NOON
 
 MINUTES, HOURS, DAYS = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.orchestrator.orchestra import INNER, MEMBERS, read_state
-from holdfast.salvage import salvage
+from holdfast.core.formats.json_salvage import salvage
+from holdfast.layouts.orchestrator.schema import INNER, MEMBERS, read_state
 from tests.orchestrator_files import schema_1_0
 
 TEXT = json.dumps(schema_1_0(), indent=2)

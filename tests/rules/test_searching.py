@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.searching import LONGEST, MOST_TERMS, Term, excerpt, terms
+from holdfast.core.search_terms import LONGEST, MOST_TERMS, Term, excerpt, terms
 
 from .strategies import TEXT, WILD_TEXT, many_examples
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast import history, steps
-from holdfast.errors import WrongUsage
-from holdfast.model import Event, Run
+from holdfast.core.errors import WrongUsage
+from holdfast.core.fold import run as fold, steps
+from holdfast.core.model import Event, Run
 from tests.tools import NOON, an_event
 
 from .strategies import numbered, some_examples
@@ -24,7 +24,7 @@ TELLINGS: st.SearchStrategy[Any] = st.lists(st.tuples(st.sampled_from(STEPS), BO
 
 
 def told(*events: tuple[str, dict[str, Any]]) -> Run:
-    return history.fold(RUN, numbered([STARTED, *((kind, body, None) for kind, body in events)]))
+    return fold.fold(RUN, numbered([STARTED, *((kind, body, None) for kind, body in events)]))
 
 
 def states(run: Run) -> list[tuple[str, str]]:
@@ -76,7 +76,7 @@ def test_a_beginning_that_is_told_after_its_end_does_not_begin_it_again() -> Non
         an_event("step.completed", {"name": "code"}, 1),
         an_event("step.started", {"name": "code", "agent": "coder"}, 2, time=late),
     ]
-    step = history.fold(RUN, events).steps[0]
+    step = fold.fold(RUN, events).steps[0]
     assert (step.status, step.started, step.ended, step.agent) == ("completed", late, NOON, "coder")
 
 
@@ -85,7 +85,7 @@ def test_a_failure_from_before_its_end_changes_nothing() -> None:
         an_event("step.completed", {"name": "code"}, 1),
         an_event("step.failed", {"name": "code", "error": "red"}, 2, time=NOON - timedelta(seconds=9)),
     ]
-    assert [(step.status, step.error) for step in history.fold(RUN, events).steps] == [("completed", None)]
+    assert [(step.status, step.error) for step in fold.fold(RUN, events).steps] == [("completed", None)]
 
 
 def test_a_run_is_through_when_a_plan_and_all_else_is_completed() -> None:
@@ -131,7 +131,7 @@ def test_how_far_a_run_has_come_is_told_in_a_few_lines() -> None:
 @given(TELLINGS.map(numbered), st.randoms())
 def test_steps_told_in_any_order_have_one_name_each_and_a_known_state(events: list[Event], chance: Any) -> None:
     chance.shuffle(events)
-    run = history.fold(RUN, events)
+    run = fold.fold(RUN, events)
     names = [step.name for step in run.steps]
     assert len(set(names)) == len(names)
     assert "" not in names

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.text import count, escape_path, one_line, path_text, sound, sound_text, unescape_path, visible
+from holdfast.core.text import count, escape_path, one_line, path_text, sound, sound_text, unescape_path, visible
 
 from .strategies import JSON, WILD_TEXT, examples, many_examples
 

@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.model import Checkpoint, Event, Run, Session
-from holdfast.timeline import LANES, LEFT, MOST_MARKS, MOST_SESSIONS, RIGHT, WIDTH, Mark, draw, marks_of
+from holdfast.core.model import Checkpoint, Event, Run, Session
+from holdfast.core.report.svg import LANES, LEFT, MOST_MARKS, MOST_SESSIONS, RIGHT, WIDTH, Mark, draw, marks_of
 
 from .strategies import TEXT, WILD_TEXT, examples
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from holdfast.errors import WrongUsage
-from holdfast.text import visible
-from holdfast.wording import LIMIT, checked
+from holdfast.core.errors import WrongUsage
+from holdfast.core.text import visible
+from holdfast.core.validation import LIMIT, checked
 
 from .strategies import WILD_TEXT, examples
 

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import click
 
-from holdfast.cli.app import holdfast
 from holdfast.operations.checkpoint import checkpoint
 from holdfast.operations.record import action
 from holdfast.operations.restore import restore, undo
-from holdfast.workspace import Workspace
+from holdfast.project.workspace import Workspace
+from holdfast.surfaces.cli.app import holdfast
 
 
 class Known(NamedTuple):
@@ -170,7 +170,7 @@ CASES = [
         "init",
         ("--agent", "none"),
         "/.*/holdfast\n",
-        "It was ready already.\nAny agent's hook can call: .* -I -S /.*/inbox.py AGENT EVENT\n",
+        "It was ready already.\nAny agent's hook can call: .* -I -S /.*/entry.py AGENT EVENT\n",
         "directory store created hook agent scope file events block plugin commands faber_hooks hints",
     ),
     Case("uninit", (), "", "No settings here had our calls.\n", "files purged packs hints"),

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from holdfast.cli import app
+from holdfast.surfaces.cli import app
 from tests.tools import Command
 
 

@@ -13,7 +13,7 @@ import sys
 import termios
 from pathlib import Path
 
-from holdfast.process import parse_stat
+from holdfast.system.process import parse_stat
 
 PATIENCE = 60.0  # seconds after which something that should have been said counts as never said
 

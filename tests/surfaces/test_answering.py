@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.later import go_on
+from holdfast.ingest.background import go_on
 from tests.operations.people import a_process, kill
-from tests.tools import INBOX, Command, hook
+from tests.tools import ENTRY, Command, hook
 
 Ask = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -187,7 +187,7 @@ def test_a_conversation_that_goes_on_unchanged_is_not_told_the_same_again(
 
 SLOWLY = """
 import sys
-from holdfast import answer
+from holdfast.surfaces.hooks import handle_call as answer
 answer.DEADLINE = 0.3
 sys.exit(answer.main(["claude", sys.argv[1]]))
 """
@@ -245,7 +245,7 @@ def typed(repository: Path, prompt: str) -> dict[str, Any] | None:
     """What the hook of a prompt answers, called as the client does."""
     body = {"hook_event_name": "UserPromptSubmit", "session_id": "c1", "cwd": str(repository), "prompt": prompt}
     done = subprocess.run(
-        [sys.executable, "-I", "-S", str(INBOX), "claude", "UserPromptSubmit"],
+        [sys.executable, "-I", "-S", str(ENTRY), "claude", "UserPromptSubmit"],
         cwd=repository, input=json.dumps(body, separators=(",", ":")), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.fence import opened
+from holdfast.core.untrusted_text import opened
 from tests.faber_states import ACTIVE, OLD_ACTIVE, RUN, a_state, put, put_state, with_a_session
 from tests.surfaces.fabers import STATE, workflow
 from tests.tools import Command

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.fence import opened
+from holdfast.core.untrusted_text import opened
 from tests.faber_states import ACTIVE, RUN, RUNS, a_state, put, put_state, with_a_session
 from tests.surfaces.fabers import OPEN, STATE
 from tests.surfaces.terminal import Terminal

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.fence import opened
+from holdfast.core.untrusted_text import opened
 from tests.faber_states import RUN, a_record, put, put_state, with_a_session
 from tests.surfaces.fabers import OPEN, SMALL, STATE, workflow
 from tests.tools import Command

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import holdfast
-from holdfast.workspace import Workspace
+from holdfast.project.workspace import Workspace
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 

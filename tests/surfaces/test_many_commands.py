@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from holdfast.stores.sqlite import LOG_PAGES
+from holdfast.journal.sqlite.store import LOG_PAGES
 from tests.tools import Command
 
 PAGE = 4096

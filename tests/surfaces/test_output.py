@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.cli import progress
+from holdfast.surfaces.cli import progress
 from tests.surfaces.commands import Known
 from tests.surfaces.inside import call
 from tests.surfaces.terminal import Terminal, on_a_terminal
@@ -273,7 +273,7 @@ def test_plain_lines_come_at_intervals(
 
 BAR = """
 import sys
-from holdfast.cli import progress
+from holdfast.surfaces.cli import progress
 progress.PATIENCE = 0.0
 reporter = progress.Reporter(shown=sys.argv[1] == "shown")
 for done in range(1, 11):
@@ -295,7 +295,7 @@ def test_long_work_draws_a_bar_on_a_terminal_and_takes_it_away(shown: str, bar: 
 
 STOPPED = """
 import os, signal, sys
-from holdfast.cli import app, progress
+from holdfast.surfaces.cli import app, progress
 from holdfast.operations import verify
 progress.PATIENCE = 0.0
 

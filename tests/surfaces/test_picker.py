@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.cli.picker import CLEAR, DOWN, ENTER, ERASE, PAGE_DOWN, UP, Choice, Choosing
+from holdfast.surfaces.cli.picker import CLEAR, DOWN, ENTER, ERASE, PAGE_DOWN, UP, Choice, Choosing
 from tests.hostile.words import ACTING
 from tests.surfaces.terminal import Terminal
 from tests.tools import Command

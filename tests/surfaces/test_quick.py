@@ -13,8 +13,8 @@ import pytest
 from hypothesis import example, given, strategies as st
 from msgspec import structs
 
-from holdfast.cli import quick
-from holdfast.cli.app import holdfast as program
+from holdfast.surfaces.cli import fast_path
+from holdfast.surfaces.cli.app import holdfast as program
 from tests.tools import Command
 
 TOKENS = [
@@ -53,8 +53,8 @@ def read_by_click(arguments: list[str]) -> dict[str, Any] | None:
 
 
 def read_quickly(arguments: list[str]) -> dict[str, Any] | None:
-    form = quick.FORMS[arguments[0]]
-    read = quick.read_arguments(arguments[1:], form)
+    form = fast_path.FORMS[arguments[0]]
+    read = fast_path.read_arguments(arguments[1:], form)
     if read is None:
         return None
     first, *rest = [*read.words, None]
@@ -68,7 +68,7 @@ def read_quickly(arguments: list[str]) -> dict[str, Any] | None:
     }
 
 
-@given(st.sampled_from(sorted(quick.FORMS)), st.lists(st.sampled_from(TOKENS), max_size=5))
+@given(st.sampled_from(sorted(fast_path.FORMS)), st.lists(st.sampled_from(TOKENS), max_size=5))
 @example("checkpoint", ["-m", "--json"])
 @example("restore", ["cp-1", "a/b", "--yes", "-q"])
 @example("runs", ["--limit=5", "--search", "x", "--here"])
@@ -114,19 +114,39 @@ def test_all_else_is_left_to_the_whole_command_line(line: str) -> None:
 
 
 def test_every_quick_verb_is_a_verb() -> None:
-    assert set(quick.FORMS) <= set(program.list_commands(click.Context(program)))
-    assert quick.find(["status"]) is None
+    assert set(fast_path.FORMS) <= set(program.list_commands(click.Context(program)))
+    assert fast_path.find(["status"]) is None
 
 
 @pytest.mark.parametrize(
     ("arguments", "heavy"),
     [
-        (["checkpoint"], {"click", "rich", "subprocess", "holdfast.returning", "holdfast.worktree.pruning", "tomlkit"}),
+        (
+            ["checkpoint"],
+            {
+                "click",
+                "rich",
+                "subprocess",
+                "holdfast.project.checkpoints.restore",
+                "holdfast.worktree.packs.prune",
+                "tomlkit",
+            },
+        ),
         (
             ["runs"],
-            {"click", "rich", "subprocess", "holdfast.worktree.shadow", "holdfast.git", "holdfast.operations.search"},
+            {
+                "click",
+                "rich",
+                "subprocess",
+                "holdfast.worktree.capture",
+                "holdfast.system.git.command",
+                "holdfast.operations.search",
+            },
         ),
-        (["search", "keep"], {"click", "rich", "subprocess", "holdfast.worktree.shadow", "holdfast.git"}),
+        (
+            ["search", "keep"],
+            {"click", "rich", "subprocess", "holdfast.worktree.capture", "holdfast.system.git.command"},
+        ),
         (["session-load"], {"click", "rich"}),
     ],
 )

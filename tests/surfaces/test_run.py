@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.model import Run, Session, Status
+from holdfast.core.model import Run, Session, Status
 from tests.surfaces.terminal import PATIENCE, Terminal
 from tests.tools import Command
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import files
-from holdfast.model import Status
+from holdfast.core.model import Status
+from holdfast.system import files
 from tests.surfaces.terminal import PATIENCE, Terminal
 from tests.surfaces.test_run import BASH, PYTHON, SLOW, bash, is_there, run_of, until
 

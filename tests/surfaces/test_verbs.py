@@ -14,8 +14,8 @@ import click
 import pytest
 
 import holdfast
-from holdfast.cli.app import holdfast as program
-from holdfast.cli.verbs import VERBS
+from holdfast.surfaces.cli.app import holdfast as program
+from holdfast.surfaces.cli.commands import VERBS
 from tests.surfaces.commands import CASES, WITH_JSON, Case, Known, fits, groups, leaves
 from tests.tools import Command
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.cli.verbs import VERBS
+from holdfast.surfaces.cli.commands import VERBS
 from tests.surfaces.commands import Known
 from tests.surfaces.inside import call
 from tests.tools import Command, hook

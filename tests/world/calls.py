@@ -8,11 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from holdfast import clock, intake
-from holdfast.intake import Call
-from tests.tools import INBOX
+from holdfast.project import inbox as intake
+from holdfast.project.inbox import Call
+from holdfast.system import clock
+from tests.tools import ENTRY
 
-DOOR = [sys.executable, "-I", "-S", str(INBOX)]
+DOOR = [sys.executable, "-I", "-S", str(ENTRY)]
 
 
 def knock(

@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from holdfast.checkpointing import shadow_of
-from holdfast.model import Draft
-from holdfast.workspace import Workspace
-from holdfast.worktree.objects import MARKED
-from holdfast.worktree.pruning import LATELY, Pruned, prune
-from holdfast.worktree.shadow import Shadow
+from holdfast.core.model import Draft
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.workspace import Workspace
+from holdfast.system.git.objects import MARKED
+from holdfast.worktree.capture import Shadow
+from holdfast.worktree.packs.prune import LATELY, Pruned, prune
 
 
 def packs(workspace: Workspace) -> list[Path]:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.artifacts import LIMIT, read_artifacts
-from holdfast.model import Artifact
+from holdfast.core.model import Artifact
+from holdfast.project.artifacts.project_files import LIMIT, read_artifacts
 
 
 def test_artifacts_come_in_the_order_of_the_list_and_once(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.worktree import aside
-from holdfast.worktree.putting import Putting
+from holdfast.worktree.restore import displaced
+from holdfast.worktree.restore.writer import Putting
 
 pytestmark = pytest.mark.promise(2, 9)
 
@@ -23,7 +23,7 @@ FURTHER = Path("/dev/shm")  # another file system, where there is one
 TORN = """
 import os, shutil, signal, sys
 from pathlib import Path
-from holdfast.worktree.putting import Putting
+from holdfast.worktree.restore.writer import Putting
 
 def tear(source, target, **options):
     with open(source, "rb") as one, open(target, "wb") as other:
@@ -66,9 +66,9 @@ def files_in(place: Path) -> dict[str, bytes]:
 def bring_back(root: Path, held: Path) -> list[str]:
     """As `undo` does it, to the end."""
     putting = Putting(root, held.with_name("undo"))
-    putting.bring_back(aside.attempts(held), lambda path, place: False)
+    putting.bring_back(displaced.attempts(held), lambda path, place: False)
     putting.settle()
-    aside.drop(putting.done.returned.values(), held.parent)
+    displaced.drop(putting.done.returned.values(), held.parent)
     return putting.done.brought_back
 
 
@@ -152,7 +152,7 @@ def test_what_comes_back_lies_aside_until_all_is_done(root: Path, tmp_path: Path
     held = tmp_path / "aside/res"
     put(held, {"x": PRECIOUS})
     for _ in range(2):
-        Putting(root, held.with_name("undo")).bring_back(aside.attempts(held), lambda path, place: False)
+        Putting(root, held.with_name("undo")).bring_back(displaced.attempts(held), lambda path, place: False)
         assert files_in(root) == files_in(held) == {"x": PRECIOUS}
     assert bring_back(root, held) == ["x"]
     assert files_in(tmp_path / "aside") == {}

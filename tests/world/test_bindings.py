@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import invocation
-from holdfast.bindings import named_files
+from holdfast.project.trust import command_line
+from holdfast.project.trust.named_files import named_files
 from tests.faber_states import put
 
 pytestmark = pytest.mark.promise(20)
@@ -33,7 +33,7 @@ def test_a_program_is_named_also_without_the_ending_that_its_interpreter_adds(
     command: str, name: str, tmp_path: Path
 ) -> None:
     put(tmp_path, name, "good")
-    assert list(named_files(invocation.split(command), tmp_path)) == [name]
+    assert list(named_files(command_line.split(command), tmp_path)) == [name]
 
 
 CHANCE = ["gh issue view 7", "git log --oneline", "ls /etc", "make test", "sed 's/.*/x/'", "gh api --jq '.[] | {a, b}'"]
@@ -44,7 +44,7 @@ CHANCE += ["curl https://tests.example.com", "jq .tests.all log.json.gz", "etc2.
 def test_a_file_is_not_named_by_a_part_of_its_name(command: str, tmp_path: Path) -> None:
     for name in ("log.txt", "issue.md", "index.html", "__init__.py", "tests/test.sh", "7.json", ".env", "etc2", "es"):
         put(tmp_path, name, "good")
-    assert named_files(invocation.split(command), tmp_path) == {}
+    assert named_files(command_line.split(command), tmp_path) == {}
 
 
 ANYTHING = [
@@ -65,7 +65,7 @@ def test_a_pattern_that_anything_fits_names_what_lies_beside_it_and_not_the_whol
         put(tmp_path, f"src/pkg{number}/mod.py", "good")
     for name in (".git/config", "README.md", ".env"):
         put(tmp_path, name, "good")
-    (named,) = named_files(invocation.split(command), tmp_path)
+    (named,) = named_files(command_line.split(command), tmp_path)
     assert named in ("README.md", ".env")
 
 
@@ -73,7 +73,7 @@ def test_what_stands_in_the_command_is_looked_for_also_where_a_pattern_leads_tha
     put(tmp_path, "tools/x.sh", "good")
     put(tmp_path, "tools/y-1.py", "good")
     for command in ("sh -c 'cd * && ./x.sh'", "sh -c 'cd */ && ./x.sh'", "sh -c 'cd * && ./x*'"):
-        assert list(named_files(invocation.split(command), tmp_path)) == ["tools/x.sh"]
+        assert list(named_files(command_line.split(command), tmp_path)) == ["tools/x.sh"]
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,11 @@ def test_a_pattern_that_anything_fits_leads_to_no_script_that_is_gits_or_ours(co
     """A repository can bring a `.holdfast`, with what it likes in it."""
     put(tmp_path, ".holdfast/x.sh", "good")
     put(tmp_path, ".git/x.sh", "good")
-    with pytest.raises(invocation.Unfit, match="leads out of the project"):
-        named_files(invocation.split(command), tmp_path)
+    with pytest.raises(command_line.Unfit, match="leads out of the project"):
+        named_files(command_line.split(command), tmp_path)
 
 
 def test_many_names_with_points_take_no_more_time_than_one(tmp_path: Path) -> None:
     for number in range(1_500):
         put(tmp_path, f"f{number}", "good")
-    assert named_files(invocation.split("true " + " ".join(f"a{number}.b" for number in range(70))), tmp_path) == {}
+    assert named_files(command_line.split("true " + " ".join(f"a{number}.b" for number in range(70))), tmp_path) == {}

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import agents
-from holdfast.agents import claude
+from holdfast.agents import registry
+from holdfast.agents.claude import events
 from holdfast.agents.protocol import Reading
-from holdfast.intake import Call
+from holdfast.project.inbox import Call
 
 PAYLOADS = Path(__file__).parent.parent / "payloads" / "claude"
 
@@ -35,7 +35,7 @@ def a_call(recorded: str, **changes: Any) -> Call:
 
 
 def read(recorded: str, **changes: Any) -> Reading:
-    return claude.read_call(a_call(recorded, **changes))
+    return events.read_call(a_call(recorded, **changes))
 
 
 MEANINGS: list[tuple[str, str, dict[str, Any]]] = [
@@ -155,4 +155,4 @@ def test_another_client_that_runs_our_hooks_is_not_taken_for_claude(changes: dic
     call = a_call("Stop")
     for field, value in changes.items():
         setattr(call, field, value)
-    assert agents.caller(call) == name
+    assert registry.caller(call) == name

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.model import Status
+from holdfast.core.model import Status
 from tests.operations.people import a_process, kill, run_of, stop
 from tests.tools import Command
 from tests.world.calls import knock

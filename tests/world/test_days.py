@@ -14,10 +14,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import holdfast
-from holdfast import process
-from holdfast.model import Process
-from holdfast.process import Here, Judgement
-from holdfast.workspace import Workspace
+from holdfast.core.model import Process
+from holdfast.project.workspace import Workspace
+from holdfast.system import process
+from holdfast.system.process import Here, Judgement
 from tests.conftest import TickingClock
 from tests.promises import Figure
 

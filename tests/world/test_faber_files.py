@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.errors import WorkflowError
-from holdfast.layouts import LAYOUTS, faber
-from holdfast.layouts.faber import (
+from holdfast.core.errors import WorkflowError
+from holdfast.core.model import Status
+from holdfast.layouts.faber import schema
+from holdfast.layouts.faber.schema import (
     at,
     check_run_id,
     fill,
@@ -24,7 +25,7 @@ from holdfast.layouts.faber import (
     tell,
     unfilled,
 )
-from holdfast.model import Status
+from holdfast.layouts.registry import LAYOUTS
 from tests.faber_states import (
     ACTIVE,
     OLD_ACTIVE,
@@ -197,7 +198,7 @@ def test_listing_is_bounded_in_depth_and_number(tmp_path: Path, monkeypatch: pyt
     assert [run_id for run_id, _ in list_states(tmp_path)] == ["a/b/c/d"]
     for number in range(30):
         put_state(tmp_path, f"{OLD_RUNS}/run{number}/state.json")
-    monkeypatch.setattr(faber, "ENTRIES", 20)
+    monkeypatch.setattr(schema, "ENTRIES", 20)
     assert 0 < len(list_states(tmp_path)) < 20
 
 
@@ -208,7 +209,7 @@ def test_without_any_files_of_fabers_there_is_nothing(tmp_path: Path) -> None:
 
 
 def test_a_layout_of_that_name_follows_nothing() -> None:
-    assert LAYOUTS["faber"] is faber
+    assert LAYOUTS["faber"] is schema
 
 
 # P1: the active file
@@ -229,7 +230,7 @@ def test_p1_either_file_names_the_run_with_any_white_space_around(tmp_path: Path
 def test_p1_an_empty_file_names_none_and_the_other_counts(tmp_path: Path, text: str) -> None:
     put_state(tmp_path)
     put(tmp_path, ACTIVE, text)
-    assert find_active(tmp_path) == faber.Active()
+    assert find_active(tmp_path) == schema.Active()
     put(tmp_path, OLD_ACTIVE, RUN)
     assert (find_active(tmp_path).run, find_active(tmp_path).warnings) == (RUN, [])
 
@@ -238,7 +239,7 @@ def test_p1_the_newer_place_counts_where_both_agree(tmp_path: Path) -> None:
     put_state(tmp_path)
     file = put(tmp_path, ACTIVE, RUN)
     put(tmp_path, OLD_ACTIVE, RUN + "\n")
-    assert find_active(tmp_path) == faber.Active(RUN, file, [])
+    assert find_active(tmp_path) == schema.Active(RUN, file, [])
 
 
 @pytest.mark.parametrize(
@@ -251,19 +252,19 @@ def test_p1_where_both_disagree_the_one_whose_run_exists_is_taken_with_a_warning
     for run_id in existing:
         put_state(tmp_path, f"{RUNS}/{run_id}/state.json")
     said = f"The active-run files disagree: {ACTIVE} names new and {OLD_ACTIVE} names old; taken is {taken}"
-    assert find_active(tmp_path) == faber.Active(taken, files[taken], [said])
+    assert find_active(tmp_path) == schema.Active(taken, files[taken], [said])
 
 
 def test_p1_several_lines_are_warned_of(tmp_path: Path) -> None:
     file = put(tmp_path, ACTIVE, f"{RUN}\nanother\n")
     warning = f"{ACTIVE} has several lines; the first one counts"
-    assert find_active(tmp_path) == faber.Active(RUN, file, [warning])
+    assert find_active(tmp_path) == schema.Active(RUN, file, [warning])
 
 
 @pytest.mark.parametrize("text", ["../../etc/passwd", "/etc/passwd", "a\\b", "a\0b", "..", "x" * 5000])
 def test_p1_a_traversal_names_none_and_is_told(tmp_path: Path, text: str) -> None:
     put(tmp_path, ACTIVE, text)
-    assert find_active(tmp_path) == faber.Active(None, None, [f"{ACTIVE} is ignored: Invalid run ID"])
+    assert find_active(tmp_path) == schema.Active(None, None, [f"{ACTIVE} is ignored: Invalid run ID"])
 
 
 def test_p1_what_cannot_be_read_names_none_and_is_told(tmp_path: Path) -> None:
@@ -287,14 +288,14 @@ def test_p1_an_active_file_outside_the_project_is_not_believed(tmp_path: Path) -
     (root / ".fractary").mkdir(parents=True)
     (root / ".fractary" / "faber").symlink_to(tmp_path / "outside")
     warnings = [f"{name} is ignored: A link leads out of the project" for name in (ACTIVE, OLD_ACTIVE)]
-    assert find_active(root) == faber.Active(None, None, warnings)
+    assert find_active(root) == schema.Active(None, None, warnings)
 
 
 def test_p1_a_run_that_is_missing_or_completed_is_named_all_the_same(tmp_path: Path) -> None:
     file = put(tmp_path, ACTIVE, RUN)
-    assert find_active(tmp_path) == faber.Active(RUN, file, [])
+    assert find_active(tmp_path) == schema.Active(RUN, file, [])
     put_state(tmp_path, status="completed")
-    assert find_active(tmp_path) == faber.Active(RUN, file, [])
+    assert find_active(tmp_path) == schema.Active(RUN, file, [])
 
 
 @given(st.binary(max_size=80) | st.text(max_size=80).map(lambda text: text.encode("utf-8", "surrogatepass")))
@@ -336,8 +337,8 @@ class Asked(dict[str, Any]):
 @pytest.mark.parametrize("state", [{}, a_state(), a_schema_state(), with_a_session()], ids=["empty", "a", "b", "c"])
 def test_no_member_is_told_of_that_is_not_looked_through_for_secrets(state: dict[str, Any]) -> None:
     asked = Asked(state)
-    assert tell(asked, RUN) == tell(faber.telling(state), RUN)
-    assert asked.names <= set(faber.TELLING)
+    assert tell(asked, RUN) == tell(schema.telling(state), RUN)
+    assert asked.names <= set(schema.TELLING)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -359,8 +360,8 @@ def test_phases_that_are_missing_or_strange_are_told_as_far_as_they_go(
 
 
 def test_phases_without_end_are_cut() -> None:
-    assert len(tell(a_state(phases=phases_by_name() * 1000), RUN).phases) == faber.PHASES
-    assert len(tell(a_state(phases={str(n): {} for n in range(1000)}), RUN).phases) == faber.PHASES
+    assert len(tell(a_state(phases=phases_by_name() * 1000), RUN).phases) == schema.PHASES
+    assert len(tell(a_state(phases={str(n): {} for n in range(1000)}), RUN).phases) == schema.PHASES
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from holdfast import faces, sharing
-from holdfast.errors import Busy, HoldfastError, Refused
-from holdfast.faces import Changed, Face, Unreadable, best_backup, read_face, with_members, write_face
+from holdfast.core.errors import Busy, HoldfastError, Refused
+from holdfast.layouts import json_file
+from holdfast.layouts.json_file import Changed, Face, Unreadable, best_backup, read_face, with_members, write_face
+from holdfast.system import shared_files
 from tests.faber_states import a_state, with_a_session
 from tests.world.test_jsonedit import OBJECTS, TEXTS, VALUES
 
@@ -94,7 +95,7 @@ def be_a_pipe(path: Path) -> None:
 
 def be_too_large(path: Path) -> None:
     with open(path, "wb") as file:
-        file.truncate(faces.LIMIT + 1)
+        file.truncate(json_file.LIMIT + 1)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +171,7 @@ def test_s36_duplicate_keys_and_numbers_that_are_none_are_reported_and_not_writt
 
 def test_of_many_flaws_some_are_told(path: Path) -> None:
     face = face_of(path, json.dumps({"x": [float("nan")] * 1000}))
-    assert len(face.flaws) == faces.FLAWS
+    assert len(face.flaws) == json_file.FLAWS
 
 
 @given(
@@ -307,7 +308,7 @@ def test_a_state_of_10_mb_is_read_and_changed_like_a_small_one(path: Path) -> No
 
 @pytest.mark.promise(19)
 def test_a_file_that_takes_four_times_its_bytes_in_memory_is_changed_within_bounds(path: Path) -> None:
-    path.write_text('{"log": "\U0001f600' + "x" * (faces.LIMIT - 100) + '", "status": "a"}', encoding="utf-8")
+    path.write_text('{"log": "\U0001f600' + "x" * (json_file.LIMIT - 100) + '", "status": "a"}', encoding="utf-8")
     tracemalloc.start()
     try:
         face = read_face(path)
@@ -368,14 +369,14 @@ def test_a_concurrent_writer_between_read_and_write_is_told_and_nothing_is_writt
 
 
 def test_a_writer_in_the_very_moment_of_the_exchange_wins(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    face, exchange = face_of(path, "{}"), sharing._exchange
+    face, exchange = face_of(path, "{}"), shared_files._exchange
 
     def be_disturbed(one: Path, other: Path) -> None:
-        monkeypatch.setattr(sharing, "_exchange", exchange)
+        monkeypatch.setattr(shared_files, "_exchange", exchange)
         other.write_bytes(b'{"theirs": 1}')
         exchange(one, other)
 
-    monkeypatch.setattr(sharing, "_exchange", be_disturbed)
+    monkeypatch.setattr(shared_files, "_exchange", be_disturbed)
     with pytest.raises(Changed) as caught:
         write_face(face, b'{"ours": 1}')
     assert (caught.value.theirs, path.read_bytes()) == (b'{"theirs": 1}', b'{"theirs": 1}')
@@ -383,14 +384,14 @@ def test_a_writer_in_the_very_moment_of_the_exchange_wins(path: Path, monkeypatc
 
 
 def test_a_writer_right_after_us_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    face, replace = face_of(path, "{}"), sharing.replace_shared
+    face, replace = face_of(path, "{}"), shared_files.replace_shared
 
     def be_followed(path: Path, expected: bytes | None, data: bytes, **options: Any) -> bytes | None:
         theirs = replace(path, expected, data, **options)
         path.write_bytes(b'{"theirs": 1}')
         return theirs
 
-    monkeypatch.setattr(sharing, "replace_shared", be_followed)
+    monkeypatch.setattr(shared_files, "replace_shared", be_followed)
     with pytest.raises(Changed):
         write_face(face, b'{"ours": 1}')
 
@@ -435,7 +436,7 @@ def test_s22_whoever_holds_the_lock_is_waited_for_and_named(path: Path) -> None:
 ADD = """
 import sys
 from pathlib import Path
-from holdfast.faces import Changed, read_face, with_members, write_face
+from holdfast.layouts.json_file import Changed, read_face, with_members, write_face
 path, who = Path(sys.argv[1]), sys.argv[2]
 for number in range(20):
     while True:

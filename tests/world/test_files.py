@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from holdfast import files, inside
-from holdfast.errors import HoldfastError, Refused, Trouble
-from holdfast.generations import KEPT, Generations
+from holdfast.core.errors import HoldfastError, Refused, Trouble
+from holdfast.system import files, safe_paths
+from holdfast.system.file_copies import KEPT, Generations
 from tests.world.places import humble
 
 
@@ -60,7 +60,7 @@ def test_new_file_and_new_directory_are_the_users_alone_under_any_umask(tmp_path
     script = """
 import sys
 from pathlib import Path
-from holdfast import files
+from holdfast.system import files
 files.make_private_directory(Path(sys.argv[1]))
 files.write(Path(sys.argv[1], "file"), b"data")
 with files.lock(Path(sys.argv[1], "lock"), 1):
@@ -167,7 +167,7 @@ def test_directory_without_permission_is_a_trouble_with_a_remedy(tmp_path: Path)
     script = """
 import sys
 from pathlib import Path
-from holdfast import errors, files
+from holdfast.core import errors; from holdfast.system import files
 try:
     files.write(Path(sys.argv[1], "file"), b"data")
 except errors.Trouble as trouble:
@@ -335,4 +335,4 @@ def test_damaged_generation_does_not_push_out_a_good_one(
 
 @pytest.mark.promise(19)
 def test_a_path_that_holds_a_nul_leads_nowhere_else(tmp_path: Path) -> None:
-    assert inside.real_path(f"{tmp_path}/a\0b") == f"{tmp_path}/a\0b"
+    assert safe_paths.real_path(f"{tmp_path}/a\0b") == f"{tmp_path}/a\0b"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import git as speaking
-from holdfast.errors import Damaged, NotFound, Trouble
-from holdfast.git import Git, Reader, TooMuch, find_git
-from holdfast.worktree.objects import BLOB, TREE, Format, format_tree, write_pack
+from holdfast.core.errors import Damaged, NotFound, Trouble
+from holdfast.system.git import command as speaking
+from holdfast.system.git.command import Git, Reader, TooMuch, find_git
+from holdfast.system.git.objects import BLOB, TREE, Format, format_tree, write_pack
 
 SHA1 = Format("sha1")
 

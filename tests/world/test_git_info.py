@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.sources import repository as source
-from holdfast.sources.protocol import Unloadable, Wanted
+from holdfast.project.artifacts import git_info as source
+from holdfast.project.artifacts.protocol import Unloadable, Wanted
 
 from .test_git import program
 

@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import clock, intake, process, spool
-from holdfast.model import Process
-from holdfast.workspace import Workspace
+from holdfast.core.model import Process
+from holdfast.project import inbox, inbox_writer
+from holdfast.project.workspace import Workspace
+from holdfast.system import boot, clock, process
 from tests.tools import Command
 from tests.world.calls import DOOR, body_of, kept_files, knock, the_call
 from tests.world.places import fill_up, humble, small_disk
@@ -62,7 +63,7 @@ def test_any_bytes_are_kept_as_they_are(project: Workspace, call: bytes) -> None
     knock(project.root, call)
     (path,) = kept_files(project.inbox)
     assert body_of(path) == call
-    assert intake.waiting(project.inbox) == [path.name]
+    assert inbox.waiting(project.inbox) == [path.name]
 
 
 @pytest.mark.promise(18)
@@ -71,9 +72,9 @@ def test_call_is_kept_up_to_the_limit_in_little_memory_and_marked_where_it_was_c
     project: Workspace, over: int, name: str
 ) -> None:
     little_memory = ["sh", "-c", 'ulimit -v 65536; exec "$@"', "sh"]
-    knock(project.root, b"x" * (spool.LIMIT + over), before=little_memory)
+    knock(project.root, b"x" * (inbox_writer.LIMIT + over), before=little_memory)
     (path,) = kept_files(project.inbox)
-    assert len(body_of(path)) == min(spool.LIMIT + over, spool.LIMIT)
+    assert len(body_of(path)) == min(inbox_writer.LIMIT + over, inbox_writer.LIMIT)
     assert path.suffix == name
     path.unlink()
 
@@ -121,13 +122,13 @@ def test_call_that_comes_in_pieces_is_kept_whole(project: Workspace) -> None:
 def test_head_says_who_called_when_and_from_where(project: Workspace) -> None:
     deep = project.root / "deep"
     deep.mkdir()
-    before = time.time_ns(), spool.moment()[1]
+    before = time.time_ns(), boot.moment()[1]
     environment = {"HOLDFAST_RUN": "run-x", "HOLDFAST_SESSION": "ses-x", "CLAUDE_PID": str(os.getpid()), "SECRET": "s"}
     with subprocess.Popen(
         [*DOOR, "robot", "Did"], cwd=deep, env={**os.environ, **environment}, stdin=subprocess.PIPE
     ) as hook:
         hook.communicate(b'{"a": 1}', timeout=60)
-    after = time.time_ns(), spool.moment()[1]
+    after = time.time_ns(), boot.moment()[1]
     call = the_call(project.inbox)
     assert (call.agent, call.event, call.payload) == ("robot", "Did", {"a": 1})
     assert before[0] // 1000 <= clock.micros(call.time) <= after[0] // 1000
@@ -176,7 +177,7 @@ def test_kept_call_is_the_users_alone_under_any_umask(project: Workspace, umask:
 def test_calls_of_one_moment_do_not_overwrite_each_other(project: Workspace) -> None:
     hooks = [subprocess.Popen([*DOOR, "robot", str(n)], cwd=project.root, stdin=subprocess.DEVNULL) for n in range(20)]
     assert [hook.wait(60) for hook in hooks] == [0] * 20
-    found = [intake.read(project.inbox, name) for name in intake.waiting(project.inbox)]
+    found = [inbox.read(project.inbox, name) for name in inbox.waiting(project.inbox)]
     assert sorted(int(call.event) for call in found if call) == list(range(20))
 
 
@@ -328,9 +329,9 @@ def test_trouble_is_told_whatever_the_agent_is_called(blocked: Workspace, name: 
 def test_troubles_are_bounded_and_newer_ones_are_written_over_older_ones(blocked: Workspace) -> None:
     size = (blocked.place / "trouble").stat().st_size
     for _ in range(200):
-        spool.note_trouble(str(blocked.place), "robot", "x" * 500, OSError("n" * 500))
+        inbox_writer.note_trouble(str(blocked.place), "robot", "x" * 500, OSError("n" * 500))
     assert (blocked.place / "trouble").stat().st_size == size
-    assert 1 <= len(troubles(blocked)) <= size // spool.SLOT
+    assert 1 <= len(troubles(blocked)) <= size // inbox_writer.SLOT
 
 
 @pytest.mark.promise(5, 18)
@@ -406,4 +407,4 @@ def test_killed_hook_leaves_no_call_that_looks_whole(project: Workspace) -> None
         hook.wait(60)
     (path,) = kept_files(project.inbox)
     assert path.name.startswith(".")
-    assert intake.waiting(project.inbox) == []
+    assert inbox.waiting(project.inbox) == []

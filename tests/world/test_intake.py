@@ -14,10 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import holdfast
-from holdfast import intake, packing
-from holdfast.errors import Trouble
-from holdfast.intake import NotACall
-from holdfast.workspace import Workspace
+from holdfast.core.errors import Trouble
+from holdfast.journal import codec
+from holdfast.project import inbox as intake
+from holdfast.project.inbox import NotACall
+from holdfast.project.workspace import Workspace
 from tests.world.calls import keep_by_hand, kept_files
 
 HOUR = 3600.0
@@ -239,8 +240,8 @@ def test_any_bytes_are_json_that_can_be_stored_or_are_none(data: bytes) -> None:
         value = intake.parse(data)
     except NotACall:
         return
-    packed, blobs = packing.pack({"call": value})
-    assert packing.unpack(packed, blobs.get) == {"call": value}
+    packed, blobs = codec.pack({"call": value})
+    assert codec.unpack(packed, blobs.get) == {"call": value}
 
 
 # heads

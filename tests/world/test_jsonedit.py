@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast import jsonedit
-from holdfast.jsonedit import NotJson, add, parse, remove
+from holdfast.core.formats import json_edit
+from holdfast.core.formats.json_edit import NotJson, add, parse, remove
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.recursive(
@@ -101,4 +101,4 @@ def test_brackets_and_quotes_in_texts_are_only_text() -> None:
 )  # fmt: skip
 def test_what_is_not_json_is_not_edited(text: str) -> None:
     with pytest.raises(NotJson):
-        jsonedit.parse(text)
+        json_edit.parse(text)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import spool
+from holdfast.system.locate import locate_store
 
 ALLOW = ["-c", "protocol.file.allow=always", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
 
@@ -42,7 +42,7 @@ def make_store(place: str) -> None:
 
 
 def locate(directory: Path) -> tuple[Path, Path]:
-    root, store = spool.locate(str(directory))
+    root, store = locate_store(str(directory))
     return Path(root), Path(store)
 
 
@@ -311,7 +311,7 @@ def test_nearest_store_counts(tmp_path: Path) -> None:
 
 
 def test_root_directory_is_a_directory(tmp_path: Path) -> None:
-    assert spool.locate("/") == ("/", "/.holdfast")
+    assert locate_store("/") == ("/", "/.holdfast")
 
 
 def test_place_is_found_while_git_does_not_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import files
-from holdfast.errors import Busy, Trouble
+from holdfast.core.errors import Busy, Trouble
+from holdfast.system import files
 
 HOLD = """
 import sys
 from pathlib import Path
-from holdfast import files
+from holdfast.system import files
 with files.lock(Path(sys.argv[1]), 10):
     print("held", flush=True)
     sys.stdin.read()

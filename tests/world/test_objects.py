@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import Trouble
-from holdfast.worktree.objects import (
+from holdfast.core.errors import Trouble
+from holdfast.system.git.objects import (
     BLOB,
     DIRECTORY,
     TREE,

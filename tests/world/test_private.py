@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import files, spool
-from holdfast.errors import Refused, Trouble
+from holdfast.core.errors import Refused, Trouble
+from holdfast.system import files, locate
 
 pytestmark = pytest.mark.promise(22)
 
@@ -36,7 +36,7 @@ def somebody_elses_directory(tmp_path: Path) -> Path:
 def test_directory_that_only_its_owner_can_write_to_is_private(place: Path, mode: int) -> None:
     place.chmod(mode)
     files.check_private(place)
-    os.close(spool.open_ours(str(place)))
+    os.close(locate.open_ours(str(place)))
 
 
 @pytest.mark.parametrize("mode", [0o770, 0o720, 0o702, 0o777, 0o1777, 0o2775])
@@ -46,7 +46,7 @@ def test_directory_that_others_can_write_to_is_refused(place: Path, mode: int) -
         files.check_private(place)
     assert refused.value.hints == [f"`chmod go-w {place}`"]
     with pytest.raises(OSError, match="is not ours"):
-        spool.open_ours(str(place))
+        locate.open_ours(str(place))
 
 
 def test_link_to_a_private_directory_is_refused(place: Path, tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_link_to_a_private_directory_is_refused(place: Path, tmp_path: Path) -> 
     with pytest.raises(Refused, match="not a directory"):
         files.make_private_directory(link)
     with pytest.raises(NotADirectoryError):
-        spool.open_ours(str(link))
+        locate.open_ours(str(link))
 
 
 def test_file_is_refused(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="not a directory"):
         files.check_private(tmp_path / "file")
     with pytest.raises(NotADirectoryError):
-        spool.open_ours(str(tmp_path / "file"))
+        locate.open_ours(str(tmp_path / "file"))
 
 
 def test_directory_of_another_user_is_refused(tmp_path: Path) -> None:
@@ -74,14 +74,14 @@ def test_directory_of_another_user_is_refused(tmp_path: Path) -> None:
         files.check_private(place)
     assert dict(refused.value.facts)["owner"] == str(place.stat().st_uid)
     with pytest.raises(OSError, match="is not ours"):
-        spool.open_ours(str(place))
+        locate.open_ours(str(place))
 
 
 def test_nothing_is_not_private(tmp_path: Path) -> None:
     with pytest.raises(Trouble):
         files.check_private(tmp_path / "missing")
     with pytest.raises(FileNotFoundError):
-        spool.open_ours(str(tmp_path / "missing"))
+        locate.open_ours(str(tmp_path / "missing"))
 
 
 def test_directory_that_is_there_is_taken_as_it_is(place: Path) -> None:

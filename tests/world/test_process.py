@@ -17,9 +17,9 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from holdfast import process, spool
-from holdfast.model import Process
-from holdfast.process import Here
+from holdfast.core.model import Process
+from holdfast.system import boot, process
+from holdfast.system.process import Here
 from tests.world.places import in_namespace
 
 pytestmark = pytest.mark.promise(14)
@@ -196,8 +196,8 @@ def test_clock_that_was_set_does_not_matter(monkeypatch: pytest.MonkeyPatch, wal
 JUDGE = """
 import sys
 import msgspec
-from holdfast import process
-from holdfast.model import Process
+from holdfast.system import process
+from holdfast.core.model import Process
 judgement = process.judge(msgspec.json.decode(sys.argv[1], type=Process))
 sys.stdout.buffer.write(msgspec.json.encode(judgement.alive))
 """
@@ -241,7 +241,7 @@ def test_kernel_without_time_namespaces_still_tells_containers_apart(monkeypatch
     found = []
     for container in (b"pid:[1]", b"pid:[2]"):
         monkeypatch.setattr(posix, "readlink", functools.partial(readlink, container=container))
-        found.append(spool.namespaces())
+        found.append(boot.namespaces())
     assert found[0] != found[1]
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import ids, projects
-from holdfast.errors import NotFound, Refused
+from holdfast.core import ids
+from holdfast.core.errors import NotFound, Refused
+from holdfast.project import known_projects
 from tests.operations.trees import git
 from tests.tools import Command, hook
 
@@ -36,12 +37,12 @@ def make_store(place: Path) -> Path:
 
 
 def claim(claims: Path, store: Path) -> None:
-    projects.claim(claims, projects.store_id(store), store, store.parent)
+    known_projects.claim(claims, known_projects.store_id(store), store, store.parent)
 
 
 def is_believed(claims: Path, store: Path) -> bool:
     try:
-        projects.check(claims, store, store.parent)
+        known_projects.check(claims, store, store.parent)
     except Refused:
         return False
     return True
@@ -54,7 +55,7 @@ def test_store_that_was_claimed_is_believed(claims: Path, store: Path) -> None:
 
 def test_store_that_nobody_claimed_is_refused_with_the_way_out(claims: Path, store: Path) -> None:
     with pytest.raises(Refused) as refused:
-        projects.check(claims, store, store.parent)
+        known_projects.check(claims, store, store.parent)
     assert dict(refused.value.facts)["store"] == str(store)
     assert any("--adopt" in hint for hint in refused.value.hints)
 
@@ -79,7 +80,7 @@ def test_moved_store_is_believed_at_its_new_place_and_may_move_again(claims: Pat
     for name in ("second", "third"):
         store = store.rename(tmp_path / name)
         assert is_believed(claims, store)
-        assert [claim.path for claim in projects.every(claims)] == [str(store)]
+        assert [claim.path for claim in known_projects.every(claims)] == [str(store)]
 
 
 def test_foreign_store_that_names_one_of_ours_is_refused(claims: Path, store: Path, tmp_path: Path) -> None:
@@ -107,17 +108,17 @@ def test_damaged_claim_is_none(claims: Path, store: Path, content: bytes) -> Non
     (path,) = claims.iterdir()
     path.write_bytes(content)
     assert not is_believed(claims, store)
-    assert projects.every(claims) == []
+    assert known_projects.every(claims) == []
 
 
 def test_every_store_that_is_still_there_is_listed(claims: Path, tmp_path: Path) -> None:
-    assert projects.every(claims) == []
+    assert known_projects.every(claims) == []
     stores = [make_store(tmp_path / name / "store") for name in ("a", "b", "c")]
     for store in stores:
         claim(claims, store)
     shutil.rmtree(stores[1])
-    assert {claim.path for claim in projects.every(claims)} == {str(stores[0]), str(stores[2])}
-    assert {claim.root for claim in projects.every(claims)} == {str(tmp_path / "a"), str(tmp_path / "c")}
+    assert {claim.path for claim in known_projects.every(claims)} == {str(stores[0]), str(stores[2])}
+    assert {claim.root for claim in known_projects.every(claims)} == {str(tmp_path / "a"), str(tmp_path / "c")}
 
 
 @pytest.mark.promise(22)

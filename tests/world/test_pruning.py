@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.checkpointing import shadow_of
-from holdfast.errors import Trouble
-from holdfast.workspace import Workspace
-from holdfast.worktree.objects import MARKED
-from holdfast.worktree.pruning import AWAY, merge
+from holdfast.core.errors import Trouble
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.workspace import Workspace
+from holdfast.system.git.objects import MARKED
+from holdfast.worktree.packs.prune import AWAY, merge
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree
 from tests.operations.trees import back, commit, git, put, take

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.errors import Refused
-from holdfast.worktree import putting as module
-from holdfast.worktree.putting import FEW, Putting
+from holdfast.core.errors import Refused
+from holdfast.worktree.restore import writer as module
+from holdfast.worktree.restore.writer import FEW, Putting
 
 pytestmark = pytest.mark.promise(9, 23)
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.checkpointing import shadow_of
-from holdfast.workspace import Workspace
-from holdfast.worktree.looking import Memory
-from holdfast.worktree.staging import find_recorded
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.workspace import Workspace
+from holdfast.worktree.scan import Memory
+from holdfast.worktree.user_index import find_recorded
 from tests.operations.trees import commit, git, put, take
 
 FORMS: dict[str, list[tuple[str, ...]]] = {

@@ -11,11 +11,11 @@ from urllib.parse import quote
 
 import pytest
 
-from holdfast.redaction import known, sieve
-from holdfast.redaction.known import MOST_FILES, MOST_VALUES, find_known
-from holdfast.redaction.linear import compiled
+from holdfast.redaction import environment, prefilter
+from holdfast.redaction.environment import MOST_FILES, MOST_VALUES, find_known
 from holdfast.redaction.patterns import PATTERNS, Pattern
-from holdfast.redaction.redact import Redactor
+from holdfast.redaction.redactor import Redactor
+from holdfast.redaction.regex import compiled
 from tests.hostile import formats
 
 # Put together here, so that nobody who looks for secrets finds any in this file.
@@ -69,7 +69,7 @@ def test_what_looks_first_lets_a_pattern_see_all_that_it_finds(pattern: Pattern)
         data = text.encode()
         for match in compiled(pattern.source).finditer(data):
             start, end = match.span()
-            seen = [one.span() for one in sieve.matches(pattern, data)]
+            seen = [one.span() for one in prefilter.matches(pattern, data)]
             assert (start, end) in seen or not pattern.is_one(data, match), text
 
 
@@ -576,7 +576,7 @@ def test_what_else_stands_in_an_env_file_is_no_known_value(tmp_path: Path) -> No
 def test_of_a_file_so_many_values_are_judged_by_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All were: twenty files of a megabyte, which a repository can bring, held every command up for half a minute."""
     judged: list[str] = []
-    monkeypatch.setattr(known, "is_odd", lambda part: judged.append(part))
+    monkeypatch.setattr(environment, "is_odd", lambda part: judged.append(part))
     (tmp_path / ".env").write_text("".join(f"N{n}=Ab{n}cdEFgh{n:010}\n" for n in range(5_000)))
     find_known({}, tmp_path)
     assert 0 < len(judged) <= MOST_VALUES

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.process import identify
-from holdfast.sources import command
-from holdfast.sources.protocol import Unloadable, Wanted
+from holdfast.project.artifacts import command
+from holdfast.project.artifacts.protocol import Unloadable, Wanted
+from holdfast.system.process import identify
 
 
 def wanted(root: Path, *words: str, limit: int = 10_000, deadline: float = 30.0) -> Wanted:

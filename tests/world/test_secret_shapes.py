@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.redaction.known import find_known
-from holdfast.redaction.redact import Redactor
+from holdfast.redaction.environment import find_known
+from holdfast.redaction.redactor import Redactor
 
 pytestmark = pytest.mark.promise(26)
 

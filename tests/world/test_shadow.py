@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.checkpointing import shadow_of
-from holdfast.workspace import Workspace
-from holdfast.worktree.beside import Beside
-from holdfast.worktree.pruning import merge
-from holdfast.worktree.vault import MERGED
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.workspace import Workspace
+from holdfast.worktree.metadata import Beside
+from holdfast.worktree.packs.object_store import MERGED
+from holdfast.worktree.packs.prune import merge
 from tests.operations.trees import back, commit, git, insides, locks, picture, put, said_by_git, take, tree_by_git
 
 HELD: dict[str, str | bytes] = {"a.txt": "one\n", "dir/b.txt": "two\n", "dir/deep/c.txt": "three\n"}

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import files, sharing
-from holdfast.errors import Refused, Trouble
+from holdfast.core.errors import Refused, Trouble
+from holdfast.system import files, shared_files
 from tests.promises import Figure
 
 FEW, MANY = 100, 1_000  # rounds, of three changes each
@@ -24,7 +24,7 @@ FEW, MANY = 100, 1_000  # rounds, of three changes each
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """By the system's own exchange of two names, and by renames where a file system has none."""
     if request.param == "renames":
-        monkeypatch.setattr(sharing, "_exchange_call", lambda: lambda one, other: errno.ENOSYS)
+        monkeypatch.setattr(shared_files, "_exchange_call", lambda: lambda one, other: errno.ENOSYS)
     name: str = request.param
     return name
 
@@ -43,7 +43,7 @@ def alone(path: Path) -> bool:
 def test_file_that_is_as_expected_is_replaced(path: Path) -> None:
     path.write_bytes(b"old")
     path.chmod(0o640)
-    assert sharing.replace_shared(path, b"old", b"new") is None
+    assert shared_files.replace_shared(path, b"old", b"new") is None
     assert path.read_bytes() == b"new"
     assert path.stat().st_mode & 0o777 == 0o640
     assert alone(path)
@@ -54,15 +54,15 @@ def test_file_that_is_as_expected_is_replaced(path: Path) -> None:
 def test_change_of_a_stranger_comes_back_and_stays(path: Path, theirs: bytes) -> None:
     path.write_bytes(theirs)
     inode = path.stat().st_ino
-    assert sharing.replace_shared(path, b"old", b"ours") == theirs
+    assert shared_files.replace_shared(path, b"old", b"ours") == theirs
     assert path.read_bytes() == theirs
     assert path.stat().st_ino == inode
     assert alone(path)
 
 
 def test_file_is_created_only_where_there_is_none(path: Path) -> None:
-    assert sharing.replace_shared(path, None, b"ours") is None
-    assert sharing.replace_shared(path, None, b"again") == b"ours"
+    assert shared_files.replace_shared(path, None, b"ours") is None
+    assert shared_files.replace_shared(path, None, b"again") == b"ours"
     assert path.read_bytes() == b"ours"
     assert path.stat().st_mode & 0o777 == 0o600
     assert alone(path)
@@ -71,7 +71,7 @@ def test_file_is_created_only_where_there_is_none(path: Path) -> None:
 @pytest.mark.usefixtures("way")
 def test_file_that_a_stranger_removed_is_not_made_again(path: Path) -> None:
     with pytest.raises(Trouble):
-        sharing.replace_shared(path, b"old", b"ours")
+        shared_files.replace_shared(path, b"old", b"ours")
     assert os.listdir(path.parent) == []
 
 
@@ -100,7 +100,7 @@ def test_what_a_stranger_put_in_the_place_of_the_file_stays_there(path: Path, be
     become(path)
     theirs = path.lstat()
     with pytest.raises(Refused):
-        sharing.replace_shared(path, b"old", b"ours")
+        shared_files.replace_shared(path, b"old", b"ours")
     assert alone(path)
     assert (path.lstat().st_ino, path.lstat().st_mode) == (theirs.st_ino, theirs.st_mode)
 
@@ -108,16 +108,16 @@ def test_what_a_stranger_put_in_the_place_of_the_file_stays_there(path: Path, be
 def test_file_system_without_exchange_is_served_by_renames(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(b"old")
     for code in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
-        monkeypatch.setattr(sharing, "_exchange_call", lambda code=code: lambda one, other: code)
-        assert sharing.replace_shared(path, path.read_bytes(), b"new %d" % code) is None
+        monkeypatch.setattr(shared_files, "_exchange_call", lambda code=code: lambda one, other: code)
+        assert shared_files.replace_shared(path, path.read_bytes(), b"new %d" % code) is None
         assert path.read_bytes() == b"new %d" % code
 
 
 def test_other_failure_of_the_exchange_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(b"old")
-    monkeypatch.setattr(sharing, "_exchange_call", lambda: lambda one, other: errno.EIO)
+    monkeypatch.setattr(shared_files, "_exchange_call", lambda: lambda one, other: errno.EIO)
     with pytest.raises(Trouble):
-        sharing.replace_shared(path, b"old", b"new")
+        shared_files.replace_shared(path, b"old", b"new")
     assert (path.read_bytes(), alone(path)) == (b"old", True)
 
 
@@ -139,15 +139,15 @@ def test_change_in_the_middle_of_the_exchange_stays(
 ) -> None:
     """A stranger writes once more right after our file has taken the place of theirs."""
     path.write_bytes(b"theirs, first")
-    exchange, calls = sharing._exchange, iter(range(10))
+    exchange, calls = shared_files._exchange, iter(range(10))
 
     def exchange_and_be_disturbed(one: Path, other: Path) -> None:
         exchange(one, other)
         if next(calls) == 0:
             write(path, b"theirs, newest")
 
-    monkeypatch.setattr(sharing, "_exchange", exchange_and_be_disturbed)
-    sharing.replace_shared(path, expected, b"ours")
+    monkeypatch.setattr(shared_files, "_exchange", exchange_and_be_disturbed)
+    shared_files.replace_shared(path, expected, b"ours")
     assert path.read_bytes() == b"theirs, newest"
     assert alone(path)
 
@@ -157,8 +157,8 @@ def test_change_in_the_middle_of_the_exchange_stays(
 
 def test_file_that_is_as_expected_is_taken_away(path: Path) -> None:
     path.write_bytes(b"old")
-    assert sharing.remove_shared(path, b"old") is None
-    assert sharing.remove_shared(path, b"old") is None
+    assert shared_files.remove_shared(path, b"old") is None
+    assert shared_files.remove_shared(path, b"old") is None
     assert os.listdir(path.parent) == []
 
 
@@ -167,7 +167,7 @@ def test_file_that_is_as_expected_is_taken_away(path: Path) -> None:
 def test_what_a_stranger_wrote_before_a_file_is_taken_away_comes_back(path: Path, theirs: bytes) -> None:
     path.write_bytes(theirs)
     inode = path.stat().st_ino
-    assert sharing.remove_shared(path, b"old") == theirs
+    assert shared_files.remove_shared(path, b"old") == theirs
     assert (path.read_bytes(), path.stat().st_ino) == (theirs, inode)
     assert alone(path)
 
@@ -182,7 +182,7 @@ def test_what_a_stranger_writes_while_a_file_is_taken_away_stays(path: Path, mon
         return read(place)
 
     monkeypatch.setattr(files, "read", read_and_be_disturbed)
-    assert sharing.remove_shared(path, b"old") == b"theirs"
+    assert shared_files.remove_shared(path, b"old") == b"theirs"
     assert path.read_bytes() == b"theirs, newest"
     assert alone(path)
 
@@ -191,14 +191,14 @@ def test_what_a_stranger_writes_while_a_file_is_taken_away_stays(path: Path, mon
 def test_what_is_no_file_is_not_taken_away(path: Path, become: Callable[[Path], None]) -> None:
     become(path)
     with pytest.raises(Refused):
-        sharing.remove_shared(path, b"old")
+        shared_files.remove_shared(path, b"old")
     assert alone(path)
 
 
 REMOVE_AND_DIE = """
 import os, signal, sys
 from pathlib import Path
-from holdfast import sharing
+from holdfast.system import shared_files as sharing
 
 path, how = Path(sys.argv[1]), sys.argv[2]
 rename, link = os.rename, os.link
@@ -226,7 +226,7 @@ def test_what_a_kill_left_of_a_file_that_was_taken_away_comes_back(path: Path, h
     assert done.returncode == -signal.SIGKILL
     if newer:
         rename_over(path, b"theirs, newest")
-    sharing.settle(path)
+    shared_files.settle(path)
     if newer:
         assert path.read_bytes() == b"theirs, newest"
         assert alone(path) == (how == "ours")  # nobody knows then which of two belongs there: both are kept
@@ -240,7 +240,7 @@ def test_what_a_kill_left_of_a_file_that_was_taken_away_comes_back(path: Path, h
 EXCHANGE_AND_DIE = """
 import os, signal, sys
 from pathlib import Path
-from holdfast import sharing
+from holdfast.system import shared_files as sharing
 
 path, how = Path(sys.argv[1]), sys.argv[2]
 exchange = sharing._exchange
@@ -270,7 +270,7 @@ def killed(path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]
         path.write_bytes(b"old")
         done = subprocess.run([sys.executable, "-c", EXCHANGE_AND_DIE, str(path), how], check=False)
         assert done.returncode == -signal.SIGKILL
-        monkeypatch.setattr(sharing, "STALE", 0.0)
+        monkeypatch.setattr(shared_files, "STALE", 0.0)
 
     return kill
 
@@ -280,7 +280,7 @@ def test_a_change_that_a_kill_left_aside_comes_back(path: Path, killed: Callable
     """It lay under our temporary name, and nobody ever looked there."""
     killed("between")
     assert path.read_bytes() == b"ours"
-    sharing.settle(path)
+    shared_files.settle(path)
     assert path.read_bytes() == b"theirs"
     assert alone(path)
 
@@ -288,7 +288,7 @@ def test_a_change_that_a_kill_left_aside_comes_back(path: Path, killed: Callable
 @pytest.mark.promise(13)
 def test_the_next_writer_meets_a_change_that_a_kill_left_aside(path: Path, killed: Callable[[str], None]) -> None:
     killed("between")
-    assert sharing.replace_shared(path, b"ours", b"ours, again") == b"theirs"
+    assert shared_files.replace_shared(path, b"ours", b"ours, again") == b"theirs"
     assert path.read_bytes() == b"theirs"
     assert alone(path)
 
@@ -297,7 +297,7 @@ def test_the_next_writer_meets_a_change_that_a_kill_left_aside(path: Path, kille
 def test_what_is_newer_than_a_change_that_was_left_aside_stays(path: Path, killed: Callable[[str], None]) -> None:
     """Nobody knows then what belongs there: both are kept."""
     killed("and again")
-    sharing.settle(path)
+    shared_files.settle(path)
     assert path.read_bytes() == b"theirs, newest"
     (left,) = set(os.listdir(path.parent)) - {path.name}
     assert (path.parent / left).read_bytes() == b"theirs"
@@ -306,14 +306,14 @@ def test_what_is_newer_than_a_change_that_was_left_aside_stays(path: Path, kille
 def test_what_a_kill_left_of_our_own_goes(path: Path, killed: Callable[[str], None]) -> None:
     killed("alone")
     assert not alone(path)
-    sharing.settle(path)
+    shared_files.settle(path)
     assert path.read_bytes() == b"ours"
     assert alone(path)
 
 
 def test_an_exchange_that_goes_on_now_is_left_alone(path: Path, killed: Callable[[str], None]) -> None:
     killed("between")
-    sharing.settle(path, 60.0)
+    shared_files.settle(path, 60.0)
     assert path.read_bytes() == b"ours"
 
 
@@ -321,9 +321,9 @@ def test_an_exchange_that_goes_on_now_is_left_alone(path: Path, killed: Callable
 @pytest.mark.parametrize("become", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("/etc/passwd")])
 def test_what_only_looks_as_if_a_kill_had_left_it_stops_nobody(path: Path, become: Callable[[Path], None]) -> None:
     path.write_bytes(b"old")
-    become(path.with_name(f".{path.name}.{sharing._mark(b'x')}{sharing._mark(b'old')}00000000"))
-    sharing.settle(path)
-    assert sharing.replace_shared(path, b"old", b"new") is None
+    become(path.with_name(f".{path.name}.{shared_files._mark(b'x')}{shared_files._mark(b'old')}00000000"))
+    shared_files.settle(path)
+    assert shared_files.replace_shared(path, b"old", b"new") is None
     assert path.read_bytes() == b"new"
 
 
@@ -331,18 +331,18 @@ def test_what_only_looks_as_if_a_kill_had_left_it_stops_nobody(path: Path, becom
 def test_a_giving_back_that_fails_throws_nothing_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What could not be put back was removed with our own temporary file."""
     path.write_bytes(b"theirs")
-    exchange, calls = sharing._exchange, iter(range(10))
+    exchange, calls = shared_files._exchange, iter(range(10))
 
     def fail_the_second_time(one: Path, other: Path) -> None:
         if next(calls):
             raise OSError(errno.EIO, "no")
         exchange(one, other)
 
-    monkeypatch.setattr(sharing, "_exchange", fail_the_second_time)
+    monkeypatch.setattr(shared_files, "_exchange", fail_the_second_time)
     with pytest.raises(Trouble):
-        sharing.replace_shared(path, b"old", b"ours")
+        shared_files.replace_shared(path, b"old", b"ours")
     monkeypatch.undo()
-    sharing.settle(path)
+    shared_files.settle(path)
     assert path.read_bytes() == b"theirs"
 
 
@@ -395,7 +395,7 @@ def add_ours(path: Path, number: int) -> bool:
     """Put our number beside theirs, unless they have just written; whether it worked."""
     found = files.read(path) or b""
     ours = json.dumps({**json.loads(found), "ours": number})
-    return sharing.replace_shared(path, found, ours.encode()) is None
+    return shared_files.replace_shared(path, found, ours.encode()) is None
 
 
 def keep_all_of_theirs(path: Path, stranger: Stranger, rounds: int, figure: Figure) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 from hypothesis import example, given, strategies as st
 
-from holdfast import text
-from holdfast.fence import tame
-from holdfast.redaction import showing
-from holdfast.redaction.linear import compiled
-from holdfast.redaction.redact import Redactor
+from holdfast.core import text
+from holdfast.core.untrusted_text import tame
+from holdfast.redaction import normalize
+from holdfast.redaction.redactor import Redactor
+from holdfast.redaction.regex import compiled
 from tests.world.test_redact import TOKENS
 
 KNOWN = "xq7Vn-kk2-plum"
@@ -65,7 +65,7 @@ def test_what_has_no_secret_keeps_every_character() -> None:
 
 
 def test_every_character_that_is_taken_away_is_known_in_its_bytes() -> None:
-    found = compiled(showing.ACTING, captures=False)
+    found = compiled(normalize.ACTING, captures=False)
     for number in range(0x110000):
         is_taken = bool(text.ACTING.search(chr(number)))
         assert bool(found.search(chr(number).encode("utf-8", "surrogatepass"))) == is_taken, hex(number)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.sources import directory, document
-from holdfast.sources.protocol import Unloadable, Wanted
+from holdfast.project.artifacts import directory, file
+from holdfast.project.artifacts.protocol import Unloadable, Wanted
 
 from .places import humble, small_disk
 
@@ -34,7 +34,7 @@ def a_directory(root: Path, path: str = "docs", strategy: str = "all", limit: in
 
 
 def why_not(wanted: Wanted) -> Unloadable:
-    source = directory if wanted.kind == "directory" else document
+    source = directory if wanted.kind == "directory" else file
     assert not source.look(wanted).exists
     with pytest.raises(Unloadable) as caught:
         source.load(wanted)
@@ -46,19 +46,19 @@ def why_not(wanted: Wanted) -> Unloadable:
 
 def test_a_document_is_read_as_it_is(root: Path) -> None:
     (root / "a.md").write_bytes(b"\xef\xbb\xbf# A\r\nnot UTF-8: \xff\n")
-    loaded = document.load(a_document(root, "./x/../a.md"))
+    loaded = file.load(a_document(root, "./x/../a.md"))
     assert (loaded.text, loaded.size, loaded.source) == ("\ufeff# A\r\nnot UTF-8: \ufffd\n", 21, "a.md")
-    assert document.look(a_document(root, str(root / "a.md"))).size == 21
+    assert file.look(a_document(root, str(root / "a.md"))).size == 21
 
 
 def test_a_document_of_exactly_the_limit_is_read_and_a_larger_one_is_not(root: Path) -> None:
     (root / "a.md").write_text("x" * 1000)
-    assert document.load(a_document(root, "a.md")).size == 1000
+    assert file.load(a_document(root, "a.md")).size == 1000
     (root / "a.md").write_text("x" * 5001)
     with pytest.raises(Unloadable, match="larger than 1,000 bytes") as caught:
-        document.load(a_document(root, "a.md"))
+        file.load(a_document(root, "a.md"))
     assert caught.value.size == 5001
-    assert document.look(a_document(root, "a.md")).size == 5001
+    assert file.look(a_document(root, "a.md")).size == 5001
 
 
 def hostile(root: Path, kind: str) -> str:
@@ -125,7 +125,7 @@ def test_nothing_stays_open_behind_what_is_not_read(root: Path) -> None:
 def test_a_binary_file_is_no_text(root: Path) -> None:
     (root / "a.png").write_bytes(b"\x89PNG\0")
     with pytest.raises(Unloadable, match="is not a text"):
-        document.load(a_document(root, "a.png"))
+        file.load(a_document(root, "a.png"))
 
 
 @pytest.mark.parametrize("path", ["a.md", "closed/b.md"])
@@ -136,8 +136,8 @@ def test_what_may_not_be_read_is_told_so_and_not_called_missing(root: Path, path
     (root / "closed").chmod(0o000)
     script = (
         "import sys, pathlib\n"
-        "from holdfast.sources import document, protocol\n"
-        "try: document.load(protocol.Wanted('spec', 'markdown', pathlib.Path(sys.argv[1]), path=sys.argv[2]))\n"
+        "from holdfast.project.artifacts import file, protocol\n"
+        "try: file.load(protocol.Wanted('spec', 'markdown', pathlib.Path(sys.argv[1]), path=sys.argv[2]))\n"
         "except protocol.Unloadable as error: print(error.why, error.missing)\n"
     )
     done = subprocess.run([*humble(), sys.executable, "-c", script, root, path], capture_output=True, check=True)
@@ -157,20 +157,20 @@ def test_an_absolute_path_of_another_machine_names_the_file_that_was_meant(root:
 def test_an_absolute_path_inside_the_project_is_shown_from_its_root(root: Path, tmp_path: Path) -> None:
     (root / "a.md").write_text("a")
     os.symlink(root, tmp_path / "alias")
-    assert document.load(a_document(root, str(tmp_path / "alias/a.md"))).source == "a.md"
-    assert document.load(a_document(tmp_path / "alias", str(root / "a.md"))).source == "a.md"
+    assert file.load(a_document(root, str(tmp_path / "alias/a.md"))).source == "a.md"
+    assert file.load(a_document(tmp_path / "alias", str(root / "a.md"))).source == "a.md"
 
 
 def test_a_relative_path_that_is_not_in_the_project_is_looked_for_in_the_plugin(root: Path, tmp_path: Path) -> None:
     plugin = tmp_path / "plugin"
     (plugin / "docs").mkdir(parents=True)
     (plugin / "docs/protocol.md").write_text("of the plugin")
-    loaded = document.load(a_document(root, "docs/protocol.md", plugin))
+    loaded = file.load(a_document(root, "docs/protocol.md", plugin))
     assert (loaded.text, loaded.source) == ("of the plugin", "docs/protocol.md")
-    assert document.look(a_document(root, "docs/protocol.md", plugin)).exists
+    assert file.look(a_document(root, "docs/protocol.md", plugin)).exists
     (root / "docs").mkdir()
     (root / "docs/protocol.md").write_text("of the project")
-    assert document.load(a_document(root, "docs/protocol.md", plugin)).text == "of the project"
+    assert file.load(a_document(root, "docs/protocol.md", plugin)).text == "of the project"
 
 
 def test_nothing_leads_out_of_the_plugin_either(root: Path, tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.checkpointing import shadow_of
-from holdfast.workspace import Workspace
-from holdfast.worktree.pruning import stored_bytes
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.workspace import Workspace
+from holdfast.worktree.packs.prune import stored_bytes
 from tests.conftest import TickingClock
 from tests.operations.trees import back, commit, git, insides, put, said_by_git, take
 from tests.world.packs import packs, pruned

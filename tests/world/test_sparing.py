@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.checkpointing import shadow_of
-from holdfast.workspace import Workspace
-from holdfast.worktree.sparing import ignored_then
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.workspace import Workspace
+from holdfast.worktree.restore.ignored import ignored_then
 from tests.operations.trees import put, take
 
 RULES: dict[str, str | bytes] = {

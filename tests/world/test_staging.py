@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast import files
-from holdfast.errors import HoldfastError
-from holdfast.workspace import Workspace
+from holdfast.core.errors import HoldfastError
+from holdfast.project.workspace import Workspace
+from holdfast.system import files
 from tests.operations.trees import commit, git, put, said_by_git, take
 from tests.world.packs import drop_all_but_the_last, pruned
 

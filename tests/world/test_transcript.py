@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.claude import transcript
-from holdfast.claude.transcript import Usage, read_lines, read_usage
-from holdfast.errors import HoldfastError, Refused
+from holdfast.agents.claude import transcript
+from holdfast.agents.claude.transcript import Usage, read_lines, read_usage
+from holdfast.core.errors import HoldfastError, Refused
 from tests.promises import Figure
 from tests.world.transcripts import MODEL, Transcript
 

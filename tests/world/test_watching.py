@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.checkpointing import shadow_of
-from holdfast.git import Git, Running
-from holdfast.workspace import Workspace
-from holdfast.worktree import watching
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.workspace import Workspace
+from holdfast.system.git.command import Git, Running
+from holdfast.worktree import scan_directories
 from tests.operations.trees import commit, git, picture, put, take, tree_by_git
 from tests.world.places import humble
 
@@ -63,7 +63,7 @@ def wait_until_settled(root: Path) -> None:
 
 def is_settled(path: Path) -> bool:
     status = path.lstat()
-    return watching.is_settled(status.st_mtime_ns, status.st_ctime_ns, time.time_ns())
+    return scan_directories.is_settled(status.st_mtime_ns, status.st_ctime_ns, time.time_ns())
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ def replaces_files_by_renaming(root: Path) -> None:
 
 
 def adds_many_files(root: Path) -> None:
-    put(root, {f"dir/many{number}": f"{number}" for number in range(watching.MANY + 10)})
+    put(root, {f"dir/many{number}": f"{number}" for number in range(scan_directories.MANY + 10)})
 
 
 def commits_and_switches(root: Path) -> None:
@@ -226,7 +226,7 @@ def test_a_repository_inside_is_found_when_it_comes_and_when_it_goes(settled: Wo
 
 
 def beside_of(project: Workspace, made: holdfast.Checkpoint) -> tuple[set[bytes], set[bytes]]:
-    from holdfast.worktree.beside import Beside
+    from holdfast.worktree.metadata import Beside
 
     with shadow_of(project) as shadow:
         beside = Beside.decode(shadow.reader.read(made.beside) or b"")
@@ -284,7 +284,7 @@ def test_a_file_above_the_limit_is_still_named_after_many_changes_were_folded_in
     settled: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was taken into the private index once, and from then on seemed not to be there at all."""
-    from holdfast.worktree import shadow as shadowing
+    from holdfast.worktree import capture as shadowing
 
     monkeypatch.setattr(shadowing, "FOLDED", 1)
     holdfast.config_set(settled, "checkpoint.file_limit", "1")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.faber.workflows import BUILT_IN, CUSTOM, find_workflow, plugin_root
+from holdfast.layouts.faber.workflows import BUILT_IN, CUSTOM, find_workflow, plugin_root
 from tests.faber_states import put
 from tests.hostile.places import tree_of
 from tests.world.test_jsonedit import OBJECTS, VALUES

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
 
-from holdfast.intake import Call
-from holdfast.model import Draft
+from holdfast.core.model import Draft
+from holdfast.project.inbox import Call
 
+ENTRY = Path(__file__).parents[1] / "surfaces/hooks/entry.py"  # the script that hooks run
 ACTING = ("action.begun", "action.taken", "subagent.started")
 
 

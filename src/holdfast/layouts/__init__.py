@@ -1,13 +1,1 @@
-"""The systems whose runs we keep, each with its own meaning of what an agent does."""
-
-from __future__ import annotations
-
-from holdfast.layouts import faber, goteam, native, orchestrator
-from holdfast.layouts.protocol import Layout
-
-LAYOUTS: dict[str, Layout] = {"native": native, "faber": faber, "orchestrator": orchestrator, "go-team": goteam}
-
-
-def find_layout(name: str) -> Layout:
-    """The layout of that name; a run of one that this version does not know is kept as one of our own."""
-    return LAYOUTS.get(name, native)
+"""Adapters for the systems whose files we share: a folder each."""

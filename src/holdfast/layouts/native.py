@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.agents.protocol import Reading
-from holdfast.model import Draft, Run, Session
+from holdfast.core.model import Draft, Run, Session
 
 
 def follow(run: Run, session: Session | None, reading: Reading) -> list[Draft]:

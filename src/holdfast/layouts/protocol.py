@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from holdfast.agents.protocol import Reading
-from holdfast.model import Draft, Run, Session
+from holdfast.core.model import Draft, Run, Session
 
 
 class Layout(Protocol):

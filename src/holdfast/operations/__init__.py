@@ -1,1 +1,1 @@
-"""What one can do: a verb a file, `verb(workspace, …) -> Result`. No printing, no prompting, no exit codes."""
+"""The verbs: a file each. Registered by `verb.py`."""

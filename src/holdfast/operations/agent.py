@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from holdfast import choosing
-from holdfast.errors import WrongUsage
-from holdfast.fill import MOST
-from holdfast.journal import Journal
-from holdfast.lifecycle import Move, transition
-from holdfast.model import Body, Draft, Run, Worker
-from holdfast.orchestrator import crew
-from holdfast.previewing import previewed
-from holdfast.verbs import verb
-from holdfast.wording import checked
-from holdfast.workspace import Workspace
+from holdfast.core.errors import WrongUsage
+from holdfast.core.fold import workers
+from holdfast.core.fold.context_usage import MOST
+from holdfast.core.lifecycle import Move, transition
+from holdfast.core.model import Body, Draft, Run, Worker
+from holdfast.core.validation import checked
+from holdfast.ingest.preview import previewed
+from holdfast.journal.journal import Journal
+from holdfast.operations.verb import verb
+from holdfast.project.runs import select
+from holdfast.project.workspace import Workspace
 
 
 class AgentTold(Struct):
@@ -34,11 +34,11 @@ class AgentsListed(Struct):
 @verb
 def start_agent(workspace: Workspace, type: str, task: str, *, run: str | None = None) -> AgentTold:
     """Note that an agent was sent out to do a task."""
-    crew.checked_type(type)
+    workers.checked_type(type)
     checked(task, "task")
     with workspace.writing() as journal:
-        found = choosing.get_run(workspace, journal, run)
-        body = {"entry": crew.next_id(found, type), "type": type, "task": task}
+        found = select.get_run(workspace, journal, run)
+        body = {"entry": workers.next_id(found, type), "type": type, "task": task}
         return _tell(journal, found, "agent.started", body)
 
 
@@ -53,8 +53,8 @@ def progress_agent(
         )
     _check_tokens(tokens)
     with workspace.writing() as journal:
-        found = choosing.get_run(workspace, journal, run)
-        worker = crew.get_worker(found, agent)
+        found = select.get_run(workspace, journal, run)
+        worker = workers.get_worker(found, agent)
         _refuse_ended(worker)
         same = worker.progress == percent and tokens in (None, worker.tokens)
         body = {"entry": agent, "progress": percent, "tokens": tokens}
@@ -70,9 +70,9 @@ def complete_agent(
         checked(result, "result")
     _check_tokens(tokens)
     with workspace.writing() as journal:
-        found = choosing.get_run(workspace, journal, run)
-        worker = crew.get_worker(found, agent)
-        same = worker.status == crew.COMPLETE and result in (None, worker.result) and tokens in (None, worker.tokens)
+        found = select.get_run(workspace, journal, run)
+        worker = workers.get_worker(found, agent)
+        same = worker.status == workers.COMPLETE and result in (None, worker.result) and tokens in (None, worker.tokens)
         body = {"entry": agent, "result": result, "tokens": tokens}
         return _tell(journal, found, "agent.completed", body, same)
 
@@ -82,24 +82,24 @@ def fail_agent(workspace: Workspace, agent: str, *, error: str, run: str | None 
     """Note that an agent has failed, and why."""
     checked(error, "error")
     with workspace.writing() as journal:
-        found = choosing.get_run(workspace, journal, run)
-        worker = crew.get_worker(found, agent)
-        if worker.status == crew.COMPLETE:
+        found = select.get_run(workspace, journal, run)
+        worker = workers.get_worker(found, agent)
+        if worker.status == workers.COMPLETE:
             _refuse_ended(worker)
-        return _tell(journal, found, "agent.failed", {"entry": agent, "error": error}, worker.status == crew.FAILED)
+        return _tell(journal, found, "agent.failed", {"entry": agent, "error": error}, worker.status == workers.FAILED)
 
 
 @previewed
 @verb
 def list_agents(workspace: Workspace, *, run: str | None = None) -> AgentsListed:
     """The agents of a run, in the order in which they were sent out."""
-    from holdfast.orchestrator.orchestra import MODES
+    from holdfast.layouts.orchestrator.schema import MODES
 
     with workspace.reading() as journal:
-        found = choosing.get_run(workspace, journal, run, ended_too=True)
-    at_work = sum(worker.status == crew.IN_PROGRESS for worker in found.workers)
+        found = select.get_run(workspace, journal, run, ended_too=True)
+    at_work = sum(worker.status == workers.IN_PROGRESS for worker in found.workers)
     advised = MODES[found.mode][0] if found.mode in MODES else None
-    return AgentsListed(found.id, found.workers, crew.progress_of(found), at_work, advised)
+    return AgentsListed(found.id, found.workers, workers.progress_of(found), at_work, advised)
 
 
 def _check_tokens(tokens: int | None) -> None:
@@ -108,7 +108,7 @@ def _check_tokens(tokens: int | None) -> None:
 
 
 def _refuse_ended(worker: Worker) -> None:
-    if worker.status != crew.IN_PROGRESS:
+    if worker.status != workers.IN_PROGRESS:
         hints = [f"`holdfast agent start {worker.type} TASK` sends out another one"]
         raise WrongUsage(f"Agent {worker.id} is {worker.status} already", [("task", worker.task)], hints)
 
@@ -117,4 +117,4 @@ def _tell(journal: Journal, run: Run, kind: str, body: Body, same: bool = False)
     if not same:
         transition(run.status, Move.RESUME, run.layout)  # refuses what has ended
         journal.append(run.id, Draft(kind, {key: value for key, value in body.items() if value is not None}))
-    return AgentTold(run.id, crew.get_worker(journal.get_run(run.id), body["entry"]), not same)
+    return AgentTold(run.id, workers.get_worker(journal.get_run(run.id), body["entry"]), not same)

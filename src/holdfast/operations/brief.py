@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from holdfast import choosing, config
-from holdfast.briefing import make_brief
-from holdfast.previewing import previewed
-from holdfast.priming import Brief
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
+from holdfast.core.brief import Brief
+from holdfast.ingest.preview import previewed
+from holdfast.operations.verb import verb
+from holdfast.project import settings
+from holdfast.project.briefs import make_brief
+from holdfast.project.runs import select
+from holdfast.project.workspace import Workspace
 
 
 @previewed
@@ -15,8 +16,8 @@ from holdfast.workspace import Workspace
 def brief(workspace: Workspace, *, run: str | None = None, budget: int | None = None) -> Brief:
     """The brief of a run, within a budget of characters."""
     if budget is not None:
-        config.check("brief.budget", budget, "the budget")
+        settings.check("brief.budget", budget, "the budget")
     with workspace.reading() as journal:
-        found = choosing.get_run(workspace, journal, run)
+        found = select.get_run(workspace, journal, run)
         last = journal.find_session(found.last_session or "")
     return make_brief(workspace, found, last, budget or workspace.settings.whole("brief.budget"))

@@ -7,16 +7,16 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from holdfast import choosing
-from holdfast.errors import WrongUsage
-from holdfast.fill import MEASURED, MOST, UNTOLD, Fill, fill_of
-from holdfast.journal import Journal
-from holdfast.model import Draft, Run, Session
-from holdfast.orchestrator import crew
-from holdfast.orchestrator.orchestra import MODES
-from holdfast.previewing import readable
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
+from holdfast.core.errors import WrongUsage
+from holdfast.core.fold import workers
+from holdfast.core.fold.context_usage import MEASURED, MOST, UNTOLD, Fill, fill_of
+from holdfast.core.model import Draft, Run, Session
+from holdfast.ingest.preview import readable
+from holdfast.journal.journal import Journal
+from holdfast.layouts.orchestrator.schema import MODES
+from holdfast.operations.verb import verb
+from holdfast.project.runs import select
+from holdfast.project.workspace import Workspace
 
 
 class Budget(Struct):
@@ -48,7 +48,7 @@ def budget(
 
 def _measured(workspace: Workspace, run: str | None) -> Budget:
     with workspace.reading() as journal:
-        found = choosing.get_run(workspace, journal, run)
+        found = select.get_run(workspace, journal, run)
         session = _session(journal, found)
     fill = fill_of(found.context_tokens, found.context_window)
     result = Budget(found.id, session.id if session else None, session.model if session else None, fill)
@@ -63,7 +63,7 @@ def _measured(workspace: Workspace, run: str | None) -> Budget:
 
 def _of_mode(run: Run, fill: Fill | None, result: Budget) -> Iterator[str]:
     """What the mode of an orchestrator advises now. Nothing is refused because of it."""
-    at_work = sum(worker.status == crew.IN_PROGRESS for worker in run.workers)
+    at_work = sum(worker.status == workers.IN_PROGRESS for worker in run.workers)
     if result.at_once is not None and at_work > result.at_once:
         yield f"{at_work} agents are at work; mode {result.mode} advises {result.at_once} at once"
     if fill and result.compress_at is not None and fill.percent >= result.compress_at:
@@ -74,7 +74,7 @@ def _tell(workspace: Workspace, used: int, window: int | None, run: str | None) 
     if not 0 <= used <= MOST or not (window is None or 1 <= window <= MOST):
         raise WrongUsage("This is not a number of tokens", [("most", MOST)], ["`holdfast budget --used N --window N`"])
     with workspace.writing() as journal:
-        found = choosing.get_run(workspace, journal, run)
+        found = select.get_run(workspace, journal, run)
         known = window or workspace.settings.whole("context.window") or found.context_window or UNTOLD
         if (used, known) != (found.context_tokens, found.context_window):
             journal.append(found.id, Draft(MEASURED, {"tokens": used, "window": known, "origin": "told"}))

@@ -7,19 +7,19 @@ import stat
 
 from msgspec import Struct
 
-from holdfast import choosing
-from holdfast.catchup import establish
-from holdfast.checkpointing import MEGABYTE, make_checkpoint, shadow_of
-from holdfast.errors import Ambiguous, NotFound, Refused, WrongUsage
-from holdfast.ledger import interrupted
-from holdfast.model import Checkpoint, Run
-from holdfast.text import path_text, visible
-from holdfast.verbs import verb
-from holdfast.wording import checked
-from holdfast.workspace import Workspace
-from holdfast.worktree import filters
-from holdfast.worktree.looking import Scan
-from holdfast.worktree.shadow import Shadow
+from holdfast.core.errors import Ambiguous, NotFound, Refused, WrongUsage
+from holdfast.core.fold.worktree_log import interrupted
+from holdfast.core.model import Checkpoint, Run
+from holdfast.core.text import path_text, visible
+from holdfast.core.validation import checked
+from holdfast.ingest.catch_up import establish
+from holdfast.operations.verb import verb
+from holdfast.project.checkpoints.create import MEGABYTE, make_checkpoint, shadow_of
+from holdfast.project.runs import select
+from holdfast.project.workspace import Workspace
+from holdfast.worktree import git_filters
+from holdfast.worktree.capture import Shadow
+from holdfast.worktree.scan import Scan
 
 SHOWN = 20
 ACTS = ("list", "show", "diff", "delete", "validate", "export")  # of `holdfast checkpoints`
@@ -57,7 +57,9 @@ def checkpoint(
     named = [_file(workspace, file) for file in files] if files is not None else None
     with shadow_of(workspace) as shadow:
         made, scan = make_checkpoint(workspace, shadow, run=found, name=name, message=message, named=named)
-        filtered = filters.filtered(shadow.git, shadow.directory, scan.beside.skipped) if scan.beside.skipped else set()
+        filtered = (
+            git_filters.filtered(shadow.git, shadow.directory, scan.beside.skipped) if scan.beside.skipped else set()
+        )
         reasons = _skipped(workspace, scan, filtered) | _odd(shadow, scan)
         return Made(
             made,
@@ -127,7 +129,7 @@ def _run(workspace: Workspace, name: str | None) -> Run | None:
         if ledger is not None and ledger.unfinished:
             workspace.warnings.append(interrupted(ledger.unfinished))
         try:
-            return choosing.get_run(workspace, journal, name)
+            return select.get_run(workspace, journal, name)
         except (NotFound, Ambiguous):
             if name is not None:
                 raise
@@ -136,7 +138,7 @@ def _run(workspace: Workspace, name: str | None) -> Run | None:
 
 def _file(workspace: Workspace, file: str) -> bytes:
     """A file below the worktree, as git names it."""
-    found = choosing.inside(workspace, file)
+    found = select.inside(workspace, file)
     if not found:
         raise WrongUsage("This is the worktree itself, not a file in it", [("file", file)], ["name no file for all"])
     return found

@@ -9,22 +9,22 @@ from itertools import islice
 
 from msgspec import Struct
 
-from holdfast import choosing
-from holdfast.checkpointing import MEGABYTE, beside_of, look, shadow_of
-from holdfast.errors import NotFound
-from holdfast.journal import Journal
-from holdfast.model import Checkpoint, Restore
-from holdfast.narration import headline
-from holdfast.previewing import previewed
-from holdfast.reason import Reason
-from holdfast.refusing import find_unfinished, refuse_nameless
-from holdfast.text import path_text
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
-from holdfast.worktree.objects import DIRECTORY, Entry, write_pack
-from holdfast.worktree.restoring import State, holds, left_alone
-from holdfast.worktree.shadow import Shadow
-from holdfast.worktree.watching import literal
+from holdfast.core.checkpoint_reason import Reason
+from holdfast.core.errors import NotFound
+from holdfast.core.event_text import headline
+from holdfast.core.model import Checkpoint, Restore
+from holdfast.core.text import path_text
+from holdfast.ingest.preview import previewed
+from holdfast.journal.journal import Journal
+from holdfast.operations.verb import verb
+from holdfast.project.checkpoints.create import MEGABYTE, beside_of, look, shadow_of
+from holdfast.project.checkpoints.preconditions import find_unfinished, refuse_nameless
+from holdfast.project.runs import select
+from holdfast.project.workspace import Workspace
+from holdfast.system.git.objects import DIRECTORY, Entry, write_pack
+from holdfast.worktree.capture import Shadow
+from holdfast.worktree.restore.plan import State, holds, left_alone
+from holdfast.worktree.scan_directories import literal
 
 
 class CheckpointsListed(Struct):
@@ -59,16 +59,16 @@ def checkpoints(
     _refuse_without_store(workspace)
     most = limit or workspace.settings.whole("list.limit")
     with workspace.reading() as journal:
-        id = choosing.find_by_name(workspace, journal, run).id if run else None
+        id = select.find_by_name(workspace, journal, run).id if run else None
         found = list(journal.list_checkpoints(None if id or every else workspace.worktree, run=id))
         before = _one_before(journal.list_checkpoints(None)) if touching else {}
         unfinished = find_unfinished(journal, workspace)
     fitting: Iterable[Checkpoint] = (made for made in found if made.reason is Reason.ASKED or not asked)
     if touching:
-        fitting = _touching(workspace, fitting, before, choosing.inside(workspace, touching))
+        fitting = _touching(workspace, fitting, before, select.inside(workspace, touching))
     listed = list(islice(fitting, most + 1))
     shown = listed[:most]
-    choosing.remember(workspace, "checkpoint", [checkpoint.id for checkpoint in shown])
+    select.remember(workspace, "checkpoint", [checkpoint.id for checkpoint in shown])
     return CheckpointsListed(shown, unfinished, len(listed) > most)
 
 
@@ -78,10 +78,10 @@ def diff(workspace: Workspace, a: str, b: str | None = None, paths: tuple[str, .
 
     Paths are meant from the worktree's root, unless they are absolute.
     """
-    inside = [choosing.inside(workspace, path) for path in paths]
+    inside = [select.inside(workspace, path) for path in paths]
     with workspace.reading() as journal:
-        first = choosing.get_checkpoint(workspace, journal, a)
-        second = choosing.get_checkpoint(workspace, journal, b) if b else None
+        first = select.get_checkpoint(workspace, journal, a)
+        second = select.get_checkpoint(workspace, journal, b) if b else None
         state = _learned(journal, first, second)
     within = inside if b"" not in inside else []
     limit = workspace.settings.whole("checkpoint.file_limit") * MEGABYTE

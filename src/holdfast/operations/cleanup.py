@@ -9,14 +9,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast.catchup import has_team
-from holdfast.goteam.teamfaces import Shelf
-from holdfast.goteam.teamfiles import MANIFEST, RECOVERY, ROLLBACKS, STATE
-from holdfast.goteam.teaming import is_directory, note_cleaned, root_of, show_team, team_runs
-from holdfast.journal import Journal
-from holdfast.model import Run, Status
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
+from holdfast.core.model import Run, Status
+from holdfast.ingest.catch_up import has_team
+from holdfast.journal.journal import Journal
+from holdfast.layouts.goteam.files import Shelf
+from holdfast.layouts.goteam.reconcile import is_directory, note_cleaned, root_of, show_team, team_runs
+from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, ROLLBACKS, STATE
+from holdfast.operations.verb import verb
+from holdfast.project.workspace import Workspace
 
 OVER = (Status.COMPLETED, Status.ABANDONED, Status.ABORTED)
 DAYS, KEPT = 30, 5

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from holdfast import choosing, history
-from holdfast.model import Draft
-from holdfast.verbs import verb
-from holdfast.wording import checked
-from holdfast.workspace import Workspace
+from holdfast.core.fold import run as fold
+from holdfast.core.model import Draft
+from holdfast.core.validation import checked
+from holdfast.operations.verb import verb
+from holdfast.project.runs import select
+from holdfast.project.workspace import Workspace
 
 
 class Decided(Struct):
@@ -30,8 +31,8 @@ def decide(workspace: Workspace, text: str, *, because: str | None = None, run: 
     if because is not None:
         checked(because, "reason")
     with workspace.writing() as journal:
-        found = choosing.get_run(workspace, journal, run)
-        entry = history.entry_id(found, "decision.made")
+        found = select.get_run(workspace, journal, run)
+        entry = fold.entry_id(found, "decision.made")
         body = {"entry": entry, "decision": text, "because": because}
         (event,) = journal.append(found.id, Draft("decision.made", body))
         return Decided(found.id, entry, event.seq)
@@ -41,8 +42,8 @@ def decide(workspace: Workspace, text: str, *, because: str | None = None, run: 
 def revoke(workspace: Workspace, decision: str, *, because: str | None = None, run: str | None = None) -> Revoked:
     """Take a decision back. It stays in the history, and no brief names it any more."""
     with workspace.writing() as journal:
-        found = choosing.get_run(workspace, journal, run)
-        entry = choosing.get_entry([known.id for known in found.decisions], decision, "d", "decision")
+        found = select.get_run(workspace, journal, run)
+        entry = select.get_entry([known.id for known in found.decisions], decision, "d", "decision")
         standing = entry in {known.id for known in found.standing_decisions}
         if standing:
             journal.append(found.id, Draft("decision.revoked", {"entry": entry, "because": because}))

@@ -5,16 +5,16 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
-from holdfast import choosing, departed
-from holdfast.attending import attended, is_own
-from holdfast.care import purging
-from holdfast.care.purging import Purge, Purged
-from holdfast.errors import Busy, NotFound
-from holdfast.goteam.teamwork import LAYOUT
-from holdfast.journal import Journal
-from holdfast.model import Run
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
+from holdfast.core.errors import Busy, NotFound
+from holdfast.core.fold.team import LAYOUT
+from holdfast.core.model import Run
+from holdfast.journal.journal import Journal
+from holdfast.maintenance.purge import purge as purging
+from holdfast.maintenance.purge.purge import Purge, Purged
+from holdfast.operations.verb import verb
+from holdfast.project.runs import select, tombstones
+from holdfast.project.sessions.sessions import attended, is_own
+from holdfast.project.workspace import Workspace
 
 
 class Deleted(Struct):
@@ -53,7 +53,7 @@ def delete(workspace: Workspace, run: str, *, purge: bool = False) -> Deleted:
 
 def _find(workspace: Workspace, journal: Journal, run: str, purge: bool) -> Run:
     try:
-        return choosing.find_by_name(workspace, journal, run)
+        return select.find_by_name(workspace, journal, run)
     except NotFound as error:
         if purge:
             told = "nothing here says that it was deleted before"
@@ -71,7 +71,7 @@ def _begun(workspace: Workspace) -> Purge | None:
 def _forget(workspace: Workspace, journal: Journal, run: Run) -> Purge:
     plan = purging.plan_purge(workspace, journal, run)
     conversations = {session.agent_session for session in journal.list_sessions(run.id) if session.agent_session}
-    departed.note_deleted(workspace.here, run.id, conversations, msgspec.json.encode(plan))
+    tombstones.note_deleted(workspace.here, run.id, conversations, msgspec.json.encode(plan))
     journal.delete(run.id)
     return plan
 

@@ -7,27 +7,29 @@ import shlex
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast import __version__, config, files, hooking, intake, process, spool
-from holdfast.care.filling import cap_of, look_at_room, warning_of
-from holdfast.care.originals import told_of_originals
-from holdfast.care.rescan import told_of_scan
-from holdfast.claude import client, hookfile, installing, plugged
-from holdfast.claude.client import Level
-from holdfast.clock import shown
-from holdfast.errors import HoldfastError
-from holdfast.faber import clienthooks
-from holdfast.git import find_program
-from holdfast.goteam.teamfaces import damages
-from holdfast.inside import real_path
-from holdfast.recorder import find_removal, last_call
-from holdfast.redaction.redact import check_pattern, listed
-from holdfast.text import count, one_line, path_text, sound_text
-from holdfast.trusting import allowed, find_waiting
-from holdfast.workspace import Workspace
+from holdfast import __version__
+from holdfast.agents.claude import hooks, install, installed as client, plugin_commands, settings_file
+from holdfast.agents.claude.health import find_removal, last_call
+from holdfast.agents.claude.installed import Level
+from holdfast.agents.protocol import ENTRY
+from holdfast.core.errors import HoldfastError
+from holdfast.core.text import count, one_line, path_text, sound_text
+from holdfast.layouts.faber import client_hooks
+from holdfast.layouts.goteam.files import damages
+from holdfast.maintenance.prune.quota_warning import cap_of, look_at_room, warning_of
+from holdfast.maintenance.repair.quarantine import told_of_originals
+from holdfast.maintenance.rescan import told_of_scan
+from holdfast.project import inbox as intake, settings
+from holdfast.project.trust.check import allowed, find_waiting
+from holdfast.project.workspace import Workspace
+from holdfast.redaction.redactor import check_pattern, listed
+from holdfast.system import files, process
+from holdfast.system.clock import shown
+from holdfast.system.git.command import find_program
+from holdfast.system.safe_paths import real_path
 
 OK, WARNING, BROKEN = "ok", "warning", "broken"
 GRACE = timedelta(minutes=2)  # a transcript may be written so much later than the last call
@@ -94,9 +96,9 @@ def _store(workspace: Workspace) -> Iterator[Check]:
 
 
 def _faber(workspace: Workspace) -> Iterator[Check]:
-    found = clienthooks.find_hooks(workspace.root, workspace.environ, workspace.user_directory("state"))
+    found = client_hooks.find_hooks(workspace.root, workspace.environ, workspace.user_directory("state"))
     if found:
-        yield Check("FABER's hooks", WARNING, clienthooks.told(found), clienthooks.ways_to_replace(found))
+        yield Check("FABER's hooks", WARNING, client_hooks.told(found), client_hooks.ways_to_replace(found))
 
 
 def _team(workspace: Workspace) -> Iterator[Check]:
@@ -113,7 +115,7 @@ def _team(workspace: Workspace) -> Iterator[Check]:
 
 def _calls(workspace: Workspace, levels: list[Level], last: datetime | None) -> Iterator[Check]:
     """Where our calls stand, whether they are all of this version, and whether what they run is there."""
-    ours = [level.name for level in levels if hookfile.called(level.settings)]
+    ours = [level.name for level in levels if settings_file.called(level.settings)]
     for level in levels:
         if level.trouble is not None:
             yield Check(
@@ -122,7 +124,7 @@ def _calls(workspace: Workspace, levels: list[Level], last: datetime | None) -> 
                 f"{path_text(level.path)}: {level.trouble.message}",
                 level.trouble.hints,
             )
-        elif hookfile.called(level.settings) and level.name in hooking.SCOPES:
+        elif settings_file.called(level.settings) and level.name in hooks.SCOPES:
             yield from _block(level)
             yield from _programs(workspace, level)
     plugin = client.find_plugin(levels, workspace.environ)
@@ -145,7 +147,7 @@ def _init(level: Level) -> list[str]:
 def _nobody(workspace: Workspace, last: datetime | None) -> Check:
     if removed := find_removal(workspace):
         return Check("hooks", BROKEN, removed.about, removed.hints)
-    is_used = installing.is_used(workspace.root, workspace.environ)
+    is_used = install.is_used(workspace.root, workspace.environ)
     about = "no settings file has our calls, and no plugin of ours is enabled"
     hints = ["`holdfast init --agent claude`", "`holdfast init --plugin` says how the plugin is loaded"]
     if last is not None:  # the plugin may be named anew for each session, and nothing of that is written down
@@ -156,10 +158,12 @@ def _nobody(workspace: Workspace, last: datetime | None) -> Check:
 def _plugin(workspace: Workspace, plugin: client.Plugin, ours: list[str]) -> Iterator[Check]:
     """Whether the plugin that is enabled is there, and this one; and who records where settings call us too."""
     name, place = sound_text(plugin.name), path_text(plugin.level.path)
-    remedy = [f"`{command}`" for command in plugged.commands(path_text(plugged.DIRECTORY))[1:]]
+    remedy = [f"`{command}`" for command in plugin_commands.commands(path_text(plugin_commands.DIRECTORY))[1:]]
     if plugin.directory is None or not plugin.directory.is_dir():
-        yield Check("plugin", WARNING if ours else BROKEN, f"{place} enables {name}, which is not installed", remedy)
-    elif real_path(plugin.directory) != real_path(plugged.DIRECTORY):
+        where = f"; {path_text(plugin.directory)} is not there any more" if plugin.directory else ""
+        about = f"{place} enables {name}, which is not installed{where}"
+        yield Check("plugin", WARNING if ours else BROKEN, about, remedy)
+    elif real_path(plugin.directory) != real_path(plugin_commands.DIRECTORY):
         about = f"{name} is another one: it lies in {path_text(plugin.directory)}"
         yield Check("plugin", WARNING, about, remedy)
     elif ours:
@@ -172,16 +176,16 @@ def _plugin(workspace: Workspace, plugin: client.Plugin, ours: list[str]) -> Ite
 
 
 def _block(level: Level) -> Iterator[Check]:
-    inbox = str(Path(spool.__file__).with_name("inbox.py"))
-    calls = hookfile.called(level.settings)
-    wanted = hooking.block(level.name, sys.executable, inbox)
+    inbox = str(ENTRY)
+    calls = settings_file.called(level.settings)
+    wanted = hooks.block(level.name, sys.executable, inbox)
     missing = [event for event in wanted if event not in calls]
     other = [event for event in calls if event in wanted and calls[event] != [wanted[event]]]
     remedy = _init(level)
     name = f"{level.name} settings"
     if missing:
         yield Check(name, WARNING, f"{path_text(level.path)} lacks our calls for {', '.join(missing)}", remedy)
-    elif any(hooking.is_old(call) for found in calls.values() for call in found):
+    elif any(hooks.is_old(call) for found in calls.values() for call in found):
         about = f"{path_text(level.path)} has our calls in the old form with `args`, which Copilot CLI and Codex ignore"
         yield Check(name, WARNING, f"{about}: Copilot may then refuse its own tool calls", remedy)
     elif other or len(calls) > len(wanted):
@@ -194,8 +198,8 @@ def _block(level: Level) -> Iterator[Check]:
 
 def _programs(workspace: Workspace, level: Level) -> Iterator[Check]:
     """What our calls run. A repository may bring such settings: what they name is tried only if that was allowed."""
-    calls = [call for found in hookfile.called(level.settings).values() for call in found]
-    exact = [found for call in calls if (found := hooking.named_by(call))]
+    calls = [call for found in settings_file.called(level.settings).values() for call in found]
+    exact = [found for call in calls if (found := hooks.named_by(call))]
     remedy = _init(level)
     allow = [] if level.elsewhere else [f"`holdfast trust {shlex.quote(path_text(level.path))}`"]
     good = allowed(workspace, level.path) if allow else []  # by name: these settings may be others by now
@@ -212,11 +216,13 @@ def _programs(workspace: Workspace, level: Level) -> Iterator[Check]:
     for script in sorted({sound_text(script) for _, scripts in exact for script in scripts}):
         if not os.path.isfile(script):
             yield Check("hook program", BROKEN, f"{script} is not there", remedy)
-        elif not os.path.samefile(script, Path(spool.__file__).with_name("inbox.py")):
+        elif script.endswith(hooks.SCRIPTS[1]) and os.path.samefile(os.path.dirname(script), ENTRY.parents[2]):
+            yield Check("hook program", WARNING, f"{script} is the one of an earlier version", remedy)
+        elif not os.path.samefile(script, ENTRY):
             yield Check("hook program", WARNING, f"{script} belongs to another Holdfast", remedy)
         else:
             yield Check("hook program", OK, script)
-    if any(hooking.DOOR in str(call.get("command")) for call in calls):
+    if any(hooks.DOOR in str(call.get("command")) for call in calls):
         yield _found_through_path(workspace)
 
 
@@ -279,7 +285,7 @@ def _patterns(workspace: Workspace) -> Iterator[Check]:
     """Patterns of the user's that cannot be used, and a journal that was written with fewer patterns of our own."""
     if told := told_of_scan(workspace):
         yield Check("secrets", WARNING, told, ["`holdfast scan`"])
-    for key in config.PATTERNS:
+    for key in settings.PATTERNS:
         for source in listed(str(workspace.settings.values[key].value)):
             if why := check_pattern(source):
                 about = f"{key}: the pattern {one_line(source, 60)} is passed over: {one_line(why, 100)}"
@@ -292,8 +298,8 @@ def _version(workspace: Workspace) -> Check:
         return Check("client", WARNING, "there is no `claude` on PATH", ["install Claude Code"])
     if version is None:
         return Check("client", WARNING, f"{program} does not say its version", [f"`{program} --version`"])
-    about = f"{program} is version {version}; Holdfast was tested with {hooking.TESTED}"
-    if _numbers(version) < _numbers(hooking.TESTED):
+    about = f"{program} is version {version}; Holdfast was tested with {hooks.TESTED}"
+    if _numbers(version) < _numbers(hooks.TESTED):
         return Check("client", WARNING, about, ["`claude update`"])
     return Check("client", OK, about)
 
@@ -305,7 +311,7 @@ def _numbers(version: str) -> list[int]:
 def _arrival(workspace: Workspace, levels: list[Level], last: datetime | None) -> Check:
     """Whether calls come while the client works."""
     written = client.last_written(workspace.root, workspace.environ)
-    installed = [files.signature(level.path) for level in levels if hookfile.called(level.settings)]
+    installed = [files.signature(level.path) for level in levels if settings_file.called(level.settings)]
     begun = [datetime.fromtimestamp(found[1] / 1e9, UTC) for found in installed if found]
     since = last or max(begun, default=None)
     if written and since and written - since > GRACE:

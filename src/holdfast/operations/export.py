@@ -13,23 +13,26 @@ import msgspec
 from msgspec import Struct
 
 import holdfast
-from holdfast import choosing, departed, history, ids, parcel
-from holdfast.checkpointing import shadow_of
-from holdfast.claude import importing, installing, transcript
-from holdfast.clock import micros
-from holdfast.errors import Damaged, HoldfastError, Refused
-from holdfast.inside import real_path
-from holdfast.journal import Journal
-from holdfast.ledger import record_of
-from holdfast.model import Body, Checkpoint, Event, Run, Session
-from holdfast.parcel import Manifest, Outgoing
-from holdfast.redaction.redact import Counts, Redactor
-from holdfast.text import path_text
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
-from holdfast.worktree.packfile import format_pack
-from holdfast.worktree.reach import kinds, reached
-from holdfast.worktree.shadow import Shadow
+from holdfast.agents.claude import import_transcripts, install, transcript
+from holdfast.core import ids
+from holdfast.core.errors import Damaged, HoldfastError, Refused
+from holdfast.core.fold import run as fold
+from holdfast.core.fold.worktree_log import record_of
+from holdfast.core.model import Body, Checkpoint, Event, Run, Session
+from holdfast.core.text import path_text
+from holdfast.journal.journal import Journal
+from holdfast.operations.verb import verb
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.runs import select, tombstones
+from holdfast.project.transfer import bundle
+from holdfast.project.transfer.bundle import Manifest, Outgoing
+from holdfast.project.workspace import Workspace
+from holdfast.redaction.redactor import Counts, Redactor
+from holdfast.system.clock import micros
+from holdfast.system.safe_paths import real_path
+from holdfast.worktree.capture import Shadow
+from holdfast.worktree.packs.portable import format_pack
+from holdfast.worktree.packs.reachability import kinds, reached
 
 MOST_TRANSCRIPT = 1 << 28
 MOST_TRANSCRIPTS = 500
@@ -67,15 +70,15 @@ def export(
     """
     path = Path(file).absolute()
     with workspace.reading() as journal:
-        found = choosing.find_by_name(workspace, journal, run)
+        found = select.find_by_name(workspace, journal, run)
         has_code = not without_code and any(journal.list_checkpoints(run=found.id, limit=1))
     with shadow_of(workspace) if has_code else nullcontext() as shadow, workspace.reading() as journal:
         found = journal.get_run(found.id)
-        last = departed.Exported(found.seq, _last_event(journal, found), found.id)
+        last = tombstones.Exported(found.seq, _last_event(journal, found), found.id)
         made = list(journal.list_checkpoints(run=found.id))[::-1]
         cleaner = _Cleaner(workspace.redactor, raw)
         result = RunExported(found.id, path_text(path), "", found.seq, 0, len(made), 0, [], raw, {})
-        with parcel.written(path) as parcels:
+        with bundle.written(path) as parcels:
             parcels.add("events", lambda: _event_lines(workspace, journal, found, cleaner.anew()))
             parcels.add("state", lambda: [encode(cleaner.without_counting(msgspec.to_builtins(found)))])
             form = None
@@ -87,12 +90,12 @@ def export(
                 _add_transcripts(workspace, parcels, journal.list_sessions(found.id), cleaner, result)
             result.redacted = dict(cleaner.counts)
             told = Manifest(
-                found.id, workspace.clock.now(), f"holdfast {holdfast.__version__}", found.seq, history.VERSION,
+                found.id, workspace.clock.now(), f"holdfast {holdfast.__version__}", found.seq, fold.VERSION,
                 not raw, result.redacted, form, result.checkpoints,
             )  # fmt: skip
             result.sha256 = parcels.seal(told)
     if not result.redacted and not result.left_out:  # else the file is not all of it
-        departed.note_exported(workspace.here, last)
+        tombstones.note_exported(workspace.here, last)
     return result
 
 
@@ -184,7 +187,7 @@ def _add_transcripts(
     workspace: Workspace, parcels: Outgoing, sessions: Iterable[Session], cleaner: _Cleaner, result: RunExported
 ) -> None:
     """The client's own records of the run's conversations. Only files below the client's own directory are read."""
-    home = real_path(installing.config_directory(workspace.environ) / "projects")
+    home = real_path(install.config_directory(workspace.environ) / "projects")
     for name, told in _records(sessions, home):
         path = Path(real_path(told))
         part = f"transcripts/{ids.file_name(name)}{transcript.ENDING}"
@@ -218,8 +221,8 @@ def _is_below(path: Path, home: str) -> bool:
 def _check_transcript(workspace: Workspace, path: Path, home: str) -> None:
     if not _is_below(path, home):
         raise Refused("This is not a file that the client keeps", [("path", path_text(path))])
-    head = importing.read_head(path)  # whoever calls a hook can name any file
-    if head is None or importing.worktree_of(workspace, head.directory, is_named=False) is None:
+    head = import_transcripts.read_head(path)  # whoever calls a hook can name any file
+    if head is None or import_transcripts.worktree_of(workspace, head.directory, is_named=False) is None:
         raise Refused("This is not a conversation of this project", [("path", path_text(path))])
     with transcript.opened(path) as file:
         if os.fstat(file).st_size > MOST_TRANSCRIPT:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from holdfast import choosing, history
-from holdfast.errors import Refused
-from holdfast.model import Draft
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
+from holdfast.core.errors import Refused
+from holdfast.core.fold import run as fold
+from holdfast.core.model import Draft
+from holdfast.operations.verb import verb
+from holdfast.project.runs import select
+from holdfast.project.workspace import Workspace
 
 
 class Forgotten(Struct):
@@ -21,8 +22,8 @@ class Forgotten(Struct):
 def forget(workspace: Workspace, event: str, *, run: str | None = None, dry_run: bool = False) -> Forgotten:
     """Forget an event. The state is folded as if it had said nothing. A dry run only finds out which one is meant."""
     with workspace.writing() as journal:
-        found = choosing.get_run(workspace, journal, run)
-        seq = choosing.get_seq(found, event)
+        found = select.get_run(workspace, journal, run)
+        seq = select.get_seq(found, event)
         (target,) = journal.events(found.id, after=seq - 1, until=seq)
         if target.kind.startswith(("run.", "session.", "event.")):
             raise Refused(
@@ -32,5 +33,5 @@ def forget(workspace: Workspace, event: str, *, run: str | None = None, dry_run:
             )
         changed = seq not in found.forgotten
         if changed and not dry_run:
-            journal.append(found.id, Draft(history.FORGOTTEN, {"seq": seq}))
+            journal.append(found.id, Draft(fold.FORGOTTEN, {"seq": seq}))
         return Forgotten(found.id, seq, changed)

@@ -6,18 +6,20 @@ import shlex
 
 from msgspec import Struct
 
-from holdfast import choosing, ids, process
-from holdfast.catchup import establish
-from holdfast.checkpointing import make_checkpoint, shadow_of
-from holdfast.clock import shown
-from holdfast.errors import NotFound, WrongUsage
-from holdfast.journal import Journal
-from holdfast.model import Checkpoint, Restore
-from holdfast.reason import Reason
-from holdfast.refusing import refuse_unfinished, telling_when_interrupted
-from holdfast.returning import Restored, go_back, visiting
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
+from holdfast.core import ids
+from holdfast.core.checkpoint_reason import Reason
+from holdfast.core.errors import NotFound, WrongUsage
+from holdfast.core.model import Checkpoint, Restore
+from holdfast.ingest.catch_up import establish
+from holdfast.journal.journal import Journal
+from holdfast.operations.verb import verb
+from holdfast.project.checkpoints.create import make_checkpoint, shadow_of
+from holdfast.project.checkpoints.preconditions import refuse_unfinished, telling_when_interrupted
+from holdfast.project.checkpoints.restore import Restored, go_back, visiting
+from holdfast.project.runs import select
+from holdfast.project.workspace import Workspace
+from holdfast.system import process
+from holdfast.system.clock import shown
 
 
 class Guarded(Struct):
@@ -120,7 +122,7 @@ def _no_end(message: str, checkpoint: Checkpoint, option: str) -> NotFound:
 
 def _between(workspace: Workspace, journal: Journal, good: str | None, bad: str | None) -> list[Checkpoint]:
     """The checkpoints to search, oldest first. Those that a way back made are searched only where they are named."""
-    ends = [choosing.get_checkpoint(workspace, journal, name) if name else None for name in (good, bad)]
+    ends = [select.get_checkpoint(workspace, journal, name) if name else None for name in (good, bad)]
     named = {end.id for end in ends if end}
     found = [
         made for made in journal.list_checkpoints(workspace.worktree) if not made.reason.is_way_back or made.id in named
@@ -139,7 +141,7 @@ def _between(workspace: Workspace, journal: Journal, good: str | None, bad: str 
 def _keep_passed(workspace: Workspace, line: str) -> Checkpoint:
     with workspace.reading() as journal:
         refuse_unfinished(journal, workspace)
-        run = choosing.current_run(journal, workspace.worktree)
+        run = select.current_run(journal, workspace.worktree)
     with shadow_of(workspace) as shadow:
         return make_checkpoint(workspace, shadow, run=run, reason=Reason.PASSED, message=line)[0]
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast import departed
-from holdfast.claude import importing, installing
-from holdfast.claude.importing import Head, Importer
-from holdfast.claude.transcript import ENDING
-from holdfast.errors import HoldfastError, NotFound
-from holdfast.text import count, one_line, path_text
-from holdfast.verbs import verb
-from holdfast.wording import as_tuple
-from holdfast.workspace import Workspace
+from holdfast.agents.claude import import_transcripts, install
+from holdfast.agents.claude.import_transcripts import Head, Importer
+from holdfast.agents.claude.transcript import ENDING
+from holdfast.core.errors import HoldfastError, NotFound
+from holdfast.core.text import count, one_line, path_text
+from holdfast.core.validation import as_tuple
+from holdfast.operations.verb import verb
+from holdfast.project.runs import tombstones
+from holdfast.project.workspace import Workspace
 
 MOST = 100  # conversations, unless all are wanted
 
@@ -65,7 +65,7 @@ def import_claude(workspace: Workspace, paths: Sequence[str] = (), *, every: boo
 def _why_nothing(workspace: Workspace, files: list[Path], named: tuple[str, ...]) -> str:
     if files:
         return f"no conversation of this project is in {count(len(files), 'transcript')}"
-    place = ", ".join(named) or path_text(installing.config_directory(workspace.environ) / "projects")
+    place = ", ".join(named) or path_text(install.config_directory(workspace.environ) / "projects")
     return f"there is no transcript of this project in {one_line(place, 200)}"
 
 
@@ -91,8 +91,8 @@ def _take(importer: Importer, heads: list[Head], worktree: str, result: Imported
 def _files(workspace: Workspace, named: tuple[str, ...]) -> list[Path]:
     """The transcripts that are meant: those named, those in a directory that is named, or those of this project."""
     if not named:
-        config = installing.config_directory(workspace.environ)
-        return importing.find_transcripts(config, importing.roots_of(workspace))
+        config = install.config_directory(workspace.environ)
+        return import_transcripts.find_transcripts(config, import_transcripts.roots_of(workspace))
     found: list[Path] = []
     for name in named:
         path = Path(name).absolute()
@@ -110,20 +110,20 @@ def _conversations(
     for done, path in enumerate(files):
         workspace.progress("looking at transcripts", done, len(files))
         try:
-            head = importing.read_head(path)
+            head = import_transcripts.read_head(path)
         except (HoldfastError, OSError) as error:
             _skip(result, path, error.message if isinstance(error, HoldfastError) else "it cannot be read")
             continue
         if head is None:
             _skip(result, path, "it holds no conversation")
-        elif not is_named and departed.was_deleted(workspace.here, head.conversation):
+        elif not is_named and tombstones.was_deleted(workspace.here, head.conversation):
             _skip(result, path, "its run was deleted; name the file to bring it back")
         else:
             heads.setdefault(head.conversation, []).append(head)
     found: list[tuple[list[Head], str]] = []
     for listed in heads.values():
         listed.sort(key=lambda head: (not head.is_main, head.changed))
-        worktree = importing.worktree_of(workspace, listed[0].directory, is_named=is_named)
+        worktree = import_transcripts.worktree_of(workspace, listed[0].directory, is_named=is_named)
         if worktree is None:
             _skip(result, listed[0].path, f"it is of another project: {one_line(listed[0].directory, 200)}")
         else:

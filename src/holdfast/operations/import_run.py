@@ -9,22 +9,24 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from holdfast import files, ids, parcel, receiving
-from holdfast.checkpointing import MEGABYTE, shadow_of
-from holdfast.claude import transcript
-from holdfast.errors import NotFound, Refused
-from holdfast.inside import real_path
-from holdfast.journal import Journal
-from holdfast.ledger import record_of
-from holdfast.model import Checkpoint, Draft
-from holdfast.parcel import Incoming
-from holdfast.receiving import Plan
-from holdfast.text import path_text
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
-from holdfast.worktree.objects import DIRECTORY, Entry
-from holdfast.worktree.packfile import parse_pack
-from holdfast.worktree.shadow import Shadow
+from holdfast.agents.claude import transcript
+from holdfast.core import ids
+from holdfast.core.errors import NotFound, Refused
+from holdfast.core.fold.worktree_log import record_of
+from holdfast.core.model import Checkpoint, Draft
+from holdfast.core.text import path_text
+from holdfast.journal.journal import Journal
+from holdfast.operations.verb import verb
+from holdfast.project.checkpoints.create import MEGABYTE, shadow_of
+from holdfast.project.transfer import bundle, import_plan
+from holdfast.project.transfer.bundle import Incoming
+from holdfast.project.transfer.import_plan import Plan
+from holdfast.project.workspace import Workspace
+from holdfast.system import files
+from holdfast.system.git.objects import DIRECTORY, Entry
+from holdfast.system.safe_paths import real_path
+from holdfast.worktree.capture import Shadow
+from holdfast.worktree.packs.portable import parse_pack
 
 BATCH = 1 << 25  # bytes of objects that are written as one pack
 TRANSCRIPT = re.compile(r"transcripts/([A-Za-z0-9][A-Za-z0-9._-]{0,150}\.jsonl)\Z")
@@ -58,9 +60,9 @@ def import_run(workspace: Workspace, file: str | os.PathLike[str]) -> RunImporte
     if workspace.is_off:
         raise Refused("Holdfast is off here, so nothing is recorded", [("store", workspace.place)], ["`holdfast on`"])
     most = workspace.settings.whole("store.cap") * MEGABYTE
-    with parcel.opened(path, most) as incoming:
+    with bundle.opened(path, most) as incoming:
         workspace.progress("checking the file", 0, 1)
-        receiving.check(incoming, most)
+        import_plan.check(incoming, most)
         workspace.progress("checking the file", 1, 1)
         if incoming.manifest.form is None:
             return _take_in(workspace, incoming, {}, 0)
@@ -77,8 +79,8 @@ def _bring_code(workspace: Workspace, shadow: Shadow, incoming: Incoming, most: 
     Until the journal names them, the next checkpoint may take their place.
     """
     with workspace.reading() as journal:
-        plan = receiving.plan_receipt(journal, incoming)
-        new = receiving.new_checkpoints(journal, receiving.read_checkpoints(incoming), plan)
+        plan = import_plan.plan_receipt(journal, incoming)
+        new = import_plan.new_checkpoints(journal, import_plan.read_checkpoints(incoming), plan)
         first = journal.view.last_checkpoint_number(workspace.worktree) + 1
     if not new:
         return {}
@@ -109,9 +111,9 @@ def _parts(made: Checkpoint) -> dict[bytes, Entry]:
 
 def _take_in(workspace: Workspace, incoming: Incoming, shelved: dict[str, Checkpoint], left_out: int) -> RunImported:
     with workspace.writing(for_session=False) as journal:
-        plan = receiving.plan_receipt(journal, incoming)
+        plan = import_plan.plan_receipt(journal, incoming)
         is_new = journal.find_run(plan.run) is None
-        added = journal.replay(plan.run, receiving.new_events(journal, incoming, plan))
+        added = journal.replay(plan.run, import_plan.new_events(journal, incoming, plan))
         # the run here may have gone on since they were shelved, so that they belong to a fork now
         new = [structs.replace(made, run=plan.run) for made in shelved.values() if not journal.find_checkpoint(made.id)]
         _keep(workspace, journal, new)

@@ -6,13 +6,15 @@ import os
 
 from msgspec import Struct
 
-from holdfast import choosing, history, process
-from holdfast.attending import attend, dismiss_others, is_own, next_epoch
-from holdfast.lifecycle import Move, transition
-from holdfast.model import Run, Session
-from holdfast.moving import move_conversation
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
+from holdfast.core.fold import run as fold
+from holdfast.core.lifecycle import Move, transition
+from holdfast.core.model import Run, Session
+from holdfast.operations.verb import verb
+from holdfast.project.runs import select
+from holdfast.project.sessions.moving import move_conversation
+from holdfast.project.sessions.sessions import attend, dismiss_others, is_own, next_epoch
+from holdfast.project.workspace import Workspace
+from holdfast.system import process
 
 
 class Joined(Struct):
@@ -36,15 +38,15 @@ def join(
     With `take_over`, the sessions of others that are open on it are fenced: what they still write is refused.
     """
     with workspace.writing(for_session=False) as journal:
-        found = choosing.get_run(workspace, journal, run)
+        found = select.get_run(workspace, journal, run)
         transition(found.status, Move.RESUME)
         others = [known for known in journal.list_sessions(found.id, only_open=True) if not is_own(workspace, known)]
         who = f"taken over by process {pid or os.getpid()} on {process.here().host}"
         taken = dismiss_others(workspace, journal, found, who) if take_over else []
         epoch = next_epoch(workspace, journal, found) if take_over else found.epoch
-        journal.append(found.id, history.status_draft(Move.RESUME))
+        journal.append(found.id, fold.status_draft(Move.RESUME))
         session = attend(workspace, journal, found, pid, agent, epoch=epoch)
-        choosing.choose(journal, workspace.worktree, found)
+        select.choose(journal, workspace.worktree, found)
         if pid is None:
             move_conversation(workspace, journal, found)
         return Joined(journal.get_run(found.id), session, taken, [] if take_over else others)

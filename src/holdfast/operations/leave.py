@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from holdfast import choosing
-from holdfast.model import Session
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
+from holdfast.core.model import Session
+from holdfast.operations.verb import verb
+from holdfast.project.runs import select
+from holdfast.project.workspace import Workspace
 
 
 class Left(Struct):
@@ -19,5 +19,5 @@ class Left(Struct):
 def leave(workspace: Workspace, session: str, *, reason: str | None = None) -> Left:
     """End a session. Its run stays as it is."""
     with workspace.writing(for_session=False) as journal:
-        found = choosing.get_session(workspace, journal, session)
+        found = select.get_session(workspace, journal, session)
         return Left(found, journal.end_session(found.id, reason))

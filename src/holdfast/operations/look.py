@@ -7,17 +7,18 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from holdfast import choosing, filtering, history
-from holdfast.checkpointing import shadow_of
-from holdfast.errors import NotFound, WrongUsage
-from holdfast.journal import Journal
-from holdfast.model import Checkpoint, Event, Run, Session
-from holdfast.previewing import previewed
-from holdfast.text import one_line, path_text
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
-from holdfast.worktree.beside import Beside
-from holdfast.worktree.shadow import Shadow
+from holdfast.core.errors import NotFound, WrongUsage
+from holdfast.core.fold import run as fold
+from holdfast.core.model import Checkpoint, Event, Run, Session
+from holdfast.core.text import one_line, path_text
+from holdfast.ingest.preview import previewed
+from holdfast.journal.journal import Journal
+from holdfast.operations.verb import verb
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.runs import filters, select
+from holdfast.project.workspace import Workspace
+from holdfast.worktree.capture import Shadow
+from holdfast.worktree.metadata import Beside
 
 MOST = 2**31
 
@@ -68,24 +69,24 @@ def show(
 ) -> RunShown | SessionShown | CheckpointShown:
     """A run, as it is or as it was at an event; a session with its events; or a checkpoint, with what it changed."""
     with workspace.reading() as journal:
-        if name and choosing.is_checkpoint(workspace, journal, name):
+        if name and select.is_checkpoint(workspace, journal, name):
             _refuse_useless(at is not None, "--at", "a run")
-            return _checkpoint(workspace, journal, choosing.get_checkpoint(workspace, journal, name), diff)
+            return _checkpoint(workspace, journal, select.get_checkpoint(workspace, journal, name), diff)
         if name and name.startswith("ses-"):
             _refuse_useless(at is not None, "--at", "a run")
-            return _session(workspace, journal, choosing.get_session(workspace, journal, name), diff)
+            return _session(workspace, journal, select.get_session(workspace, journal, name), diff)
         _refuse_useless(diff, "--diff", "a checkpoint or a session")
         run = _get_run(workspace, journal, name)
         sessions = journal.list_sessions(run.id, limit=20)
         if at is None:
             return RunShown(run, sessions, None)
-        seq = choosing.get_seq(run, at)
+        seq = select.get_seq(run, at)
         return RunShown(journal.run_at(run.id, seq), [], seq)
 
 
 def _session(workspace: Workspace, journal: Journal, session: Session, diff: bool) -> SessionShown:
     run = journal.get_run(session.run)
-    events = history.without(journal.events(session.run), set(run.forgotten))
+    events = fold.without(journal.events(session.run), set(run.forgotten))
     shown = SessionShown(session, run, [event for event in events if event.session == session.id])
     if diff:
         before, after = _around(journal, session, run.worktree)
@@ -117,7 +118,7 @@ def _refuse_useless(given: bool, option: str, noun: str) -> None:
 
 def _get_run(workspace: Workspace, journal: Journal, name: str | None) -> Run:
     try:
-        return choosing.get_run(workspace, journal, name)
+        return select.get_run(workspace, journal, name)
     except NotFound as error:
         if name is None or name.startswith("run-"):
             raise
@@ -156,9 +157,9 @@ def sessions(
 ) -> SessionsListed:
     """Sessions of a run, or of the whole project; newest first."""
     with workspace.reading() as journal:
-        id = None if every else choosing.get_run(workspace, journal, run).id
-        found = journal.list_sessions(id, limit=filtering.length(workspace, limit))
-    choosing.remember(workspace, "session", [session.id for session in found])
+        id = None if every else select.get_run(workspace, journal, run).id
+        found = journal.list_sessions(id, limit=filters.length(workspace, limit))
+    select.remember(workspace, "session", [session.id for session in found])
     return SessionsListed(id, found)
 
 
@@ -167,8 +168,8 @@ def sessions(
 def log(workspace: Workspace, *, run: str | None = None, newest: int | None = None, after: int = 0) -> Logged:
     """The events of a run, in order; only the newest of them, or those after one."""
     with workspace.reading() as journal:
-        found = choosing.get_run(workspace, journal, run)
+        found = select.get_run(workspace, journal, run)
         events = journal.events(
             found.id, after=min(after, MOST), newest=newest if newest is None else min(newest, MOST)
         )
-        return Logged(found.id, list(history.without(events, found.forgotten)))
+        return Logged(found.id, list(fold.without(events, found.forgotten)))

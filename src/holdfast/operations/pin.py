@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from holdfast import choosing
-from holdfast.errors import NotFound
-from holdfast.journal import Journal
-from holdfast.model import Checkpoint, Draft
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
+from holdfast.core.errors import NotFound
+from holdfast.core.model import Checkpoint, Draft
+from holdfast.journal.journal import Journal
+from holdfast.operations.verb import verb
+from holdfast.project.runs import select
+from holdfast.project.workspace import Workspace
 
 
 class Pinned(Struct):
@@ -24,7 +24,7 @@ def pin(workspace: Workspace, entry: str, *, off: bool = False, run: str | None 
     """Pin an entry of a run, or a checkpoint. A bare number means a decision."""
     with workspace.writing() as journal:
         if entry.startswith("cp-"):
-            return _pin_checkpoint(journal, choosing.get_checkpoint(workspace, journal, entry), off)
+            return _pin_checkpoint(journal, select.get_checkpoint(workspace, journal, entry), off)
         try:
             return _pin_entry(workspace, journal, entry, off, run)
         except NotFound:
@@ -35,8 +35,8 @@ def pin(workspace: Workspace, entry: str, *, off: bool = False, run: str | None 
 
 
 def _pin_entry(workspace: Workspace, journal: Journal, entry: str, off: bool, run: str | None) -> Pinned:
-    found = choosing.get_run(workspace, journal, run)
-    id = choosing.get_entry(found.pinnable, entry, "d", "entry")
+    found = select.get_run(workspace, journal, run)
+    id = select.get_entry(found.pinnable, entry, "d", "entry")
     changed = found.pinnable[id].pinned == off
     if changed:
         journal.append(found.id, Draft("entry.unpinned" if off else "entry.pinned", {"entry": id}))

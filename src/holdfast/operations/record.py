@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from holdfast import choosing
-from holdfast.errors import WrongUsage
-from holdfast.model import Body, Draft
-from holdfast.verbs import verb
-from holdfast.wording import as_tuple, checked
-from holdfast.workspace import Workspace
+from holdfast.core.errors import WrongUsage
+from holdfast.core.model import Body, Draft
+from holdfast.core.validation import as_tuple, checked
+from holdfast.operations.verb import verb
+from holdfast.project.runs import select
+from holdfast.project.workspace import Workspace
 
 PROMPT_LIMIT = 1_000_000
 
@@ -51,6 +51,6 @@ def prompt(workspace: Workspace, text: str, *, run: str | None = None) -> Record
 
 def _record(workspace: Workspace, run: str | None, draft: Draft) -> Recorded:
     with workspace.writing() as journal:
-        found = choosing.get_run(workspace, journal, run)
+        found = select.get_run(workspace, journal, run)
         (event,) = journal.append(found.id, draft)
         return Recorded(found.id, event.seq)

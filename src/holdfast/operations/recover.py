@@ -6,18 +6,18 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast import files
-from holdfast.catchup import establish
-from holdfast.errors import WrongUsage
-from holdfast.faces import Unreadable, read_face
-from holdfast.layouts.orchestrator import SESSION
-from holdfast.orchestrator.orchestra import INNER, MEMBERS
-from holdfast.orchestrator.projecting import find_current, project, take_salvaged
-from holdfast.orchestrator.sessionfile import put_aside, told
-from holdfast.salvage import salvage
-from holdfast.text import one_line, path_text
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
+from holdfast.core.errors import WrongUsage
+from holdfast.core.formats.json_salvage import salvage
+from holdfast.core.text import one_line, path_text
+from holdfast.ingest.catch_up import establish
+from holdfast.layouts.json_file import Unreadable, read_face
+from holdfast.layouts.orchestrator.files import put_aside, told
+from holdfast.layouts.orchestrator.follow import SESSION
+from holdfast.layouts.orchestrator.reconcile import find_current, project, take_salvaged
+from holdfast.layouts.orchestrator.schema import INNER, MEMBERS
+from holdfast.operations.verb import verb
+from holdfast.project.workspace import Workspace
+from holdfast.system import files
 
 COPY, FRESH, HISTORY, MANUAL = "copy", "fresh", "history", "manual"
 CHOICES = (COPY, FRESH, HISTORY, MANUAL)

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from holdfast import choosing
-from holdfast.errors import WrongUsage
-from holdfast.model import Draft, Run
-from holdfast.verbs import verb
-from holdfast.wording import as_tuple, checked
-from holdfast.workspace import Workspace
+from holdfast.core.errors import WrongUsage
+from holdfast.core.model import Draft, Run
+from holdfast.core.validation import as_tuple, checked
+from holdfast.operations.verb import verb
+from holdfast.project.runs import select
+from holdfast.project.workspace import Workspace
 
 TAG_LIMIT = 64
 
@@ -29,7 +29,7 @@ def rename(workspace: Workspace, name: str, *, run: str | None = None) -> Rename
     """Give a run a name."""
     checked(name, "name", 200)
     with workspace.writing() as journal:
-        found = choosing.get_run(workspace, journal, run)
+        found = select.get_run(workspace, journal, run)
         if found.name != name:
             journal.append(found.id, Draft("run.renamed", {"name": name}))
         return Renamed(journal.get_run(found.id))
@@ -44,7 +44,7 @@ def tag(workspace: Workspace, add: Sequence[str], *, remove: Sequence[str] = (),
         if any(letter.isspace() or letter == "," for letter in word):
             raise WrongUsage("A tag is one word", [("tag", word)], ["use a dash: `in-review`"])
     with workspace.writing() as journal:
-        found = choosing.get_run(workspace, journal, run)
+        found = select.get_run(workspace, journal, run)
         added = [word for word in dict.fromkeys(add) if word not in found.tags]
         removed = [word for word in dict.fromkeys(remove) if word in found.tags]
         if added or removed:

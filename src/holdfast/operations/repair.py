@@ -13,26 +13,28 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from holdfast import choosing, faces, files, sharing
-from holdfast.adopting import LAYOUT, body_of, copies, journal_id, keep_copy, remember
-from holdfast.care.mending import Mended as Mended, mend
-from holdfast.errors import Ambiguous, HoldfastError, NotFound, Refused
-from holdfast.faber.finding import Target, faber_id, is_of, lost_records, shown
-from holdfast.faber.records import record_ids
-from holdfast.faces import Face, Unreadable, read_face
-from holdfast.goteam import teamwork
-from holdfast.goteam.teamfaces import root_of
-from holdfast.goteam.teammending import Remade as Remade, remake
-from holdfast.layouts import faber
-from holdfast.layouts.orchestrator import SESSION
-from holdfast.model import Draft, Run
-from holdfast.orchestrator import projecting
-from holdfast.orchestrator.sessionfile import put_aside, read_session
-from holdfast.owning import TOLD
-from holdfast.stamps import moment
-from holdfast.text import path_text
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
+from holdfast.core.errors import Ambiguous, HoldfastError, NotFound, Refused
+from holdfast.core.fold import team
+from holdfast.core.fold.external import TOLD
+from holdfast.core.formats.timestamps import moment
+from holdfast.core.model import Draft, Run
+from holdfast.core.text import path_text
+from holdfast.layouts import json_file
+from holdfast.layouts.faber import schema
+from holdfast.layouts.faber.find_run import Target, faber_id, is_of, lost_records, shown
+from holdfast.layouts.faber.reconcile import LAYOUT, body_of, copies, journal_id, keep_copy, remember
+from holdfast.layouts.faber.session_records import record_ids
+from holdfast.layouts.goteam.files import root_of
+from holdfast.layouts.goteam.repair import Remade as Remade, remake
+from holdfast.layouts.json_file import Face, Unreadable, read_face
+from holdfast.layouts.orchestrator import reconcile
+from holdfast.layouts.orchestrator.files import put_aside, read_session
+from holdfast.layouts.orchestrator.follow import SESSION
+from holdfast.maintenance.repair.repair import Mended as Mended, mend
+from holdfast.operations.verb import verb
+from holdfast.project.runs import select
+from holdfast.project.workspace import Workspace
+from holdfast.system import files, shared_files
 
 STORE, JOURNAL = "the store", "the journal"
 
@@ -91,14 +93,14 @@ def _told(store: Mended | None) -> Iterator[tuple[str, str]]:
 def _repair_file(workspace: Workspace, run: str | None = None, *, keep: bool = False) -> Repaired:
     """Put the best copy of a FABER run's state back, if it is damaged or was turned back; or `keep` it as it is."""
     known = _find(workspace, run)
-    if known is not None and known.layout == teamwork.LAYOUT:
+    if known is not None and known.layout == team.LAYOUT:
         return _remake(workspace, known)
-    if known is not None and known.layout == projecting.LAYOUT:
+    if known is not None and known.layout == reconcile.LAYOUT:
         return _put_session_back(workspace, known)
     if known is not None and known.layout != LAYOUT:
         return Repaired(known.id, None, changed=False)
-    named = run or faber.find_active(workspace.root).run or ""
-    name = faber_id(workspace, known) if known is not None else faber.check_run_id(named)
+    named = run or schema.find_active(workspace.root).run or ""
+    name = faber_id(workspace, known) if known is not None else schema.check_run_id(named)
     path = _path(workspace, name, known)
     current, why = _current(path, workspace.root)
     lacking = _lacks(workspace, name, current) if current is not None else []
@@ -125,7 +127,7 @@ def _repair_file(workspace: Workspace, run: str | None = None, *, keep: bool = F
 def _put_session_back(workspace: Workspace, run: Run) -> Repaired:
     """The orchestrator's file shows one run; if it cannot be read, it goes aside, and the journal writes it anew."""
     with workspace.reading() as journal:
-        current = projecting.find_current(journal, workspace.worktree)
+        current = reconcile.find_current(journal, workspace.worktree)
     if current is None or current.id != run.id:
         return Repaired(run.id, None, changed=False)
     try:
@@ -133,7 +135,7 @@ def _put_session_back(workspace: Workspace, run: Run) -> Repaired:
         return Repaired(run.id, SESSION, changed=False)
     except Unreadable:
         aside = put_aside(workspace)
-    projecting.project(workspace)
+    reconcile.project(workspace)
     return Repaired(run.id, SESSION, True, JOURNAL, shown(workspace, aside))
 
 
@@ -150,24 +152,24 @@ def _remake(workspace: Workspace, run: Run) -> Repaired:
 
 def _find(workspace: Workspace, run: str | None) -> Run | None:
     """The run that is meant, where the journal knows it."""
-    if not workspace.exists and (run or faber.find_active(workspace.root).run):
+    if not workspace.exists and (run or schema.find_active(workspace.root).run):
         return None
     with workspace.reading() as journal:
         if run is not None and (found := journal.find_run(journal_id(run))):
             return found
         try:
-            found = choosing.get_run(workspace, journal, run)
+            found = select.get_run(workspace, journal, run)
         except NotFound:
-            if run is None or faber.find_state(workspace.root, run) is None:
+            if run is None or schema.find_state(workspace.root, run) is None:
                 raise
             return None
     return found
 
 
 def _path(workspace: Workspace, name: str, known: Run | None) -> Path:
-    if path := faber.find_state(workspace.root, name):
+    if path := schema.find_state(workspace.root, name):
         return path
-    candidates = faber.state_candidates(workspace.root, name)
+    candidates = schema.state_candidates(workspace.root, name)
     before = workspace.root / known.owned.path if known is not None and known.owned else candidates[0]
     path = before if before in candidates else candidates[0]
     if not path.parent.is_dir():
@@ -192,7 +194,7 @@ def _current(path: Path, root: Path) -> tuple[Face | None, str]:
 
 
 def _lacks(workspace: Workspace, run: str, face: Face) -> list[str]:
-    return lost_records(workspace, Target(run, face, faber.tell(face.value, run)))
+    return lost_records(workspace, Target(run, face, schema.tell(face.value, run)))
 
 
 def _copies(workspace: Workspace, run: str, path: Path) -> list[Copy]:
@@ -200,12 +202,12 @@ def _copies(workspace: Workspace, run: str, path: Path) -> list[Copy]:
     found = []
     for data in copies(workspace).find(path) if workspace.exists else []:
         try:
-            face = faces.parse_face(path, data)
+            face = json_file.parse_face(path, data)
         except Unreadable:
             continue
         if is_of(run, face.value):
             found.append(Copy(face, STORE))
-    beside = faces.best_backup(path, lambda state: is_of(run, state), workspace.root)
+    beside = json_file.best_backup(path, lambda state: is_of(run, state), workspace.root)
     return found + [Copy(face, shown(workspace, face.path)) for face in beside]
 
 
@@ -225,16 +227,16 @@ def _put_back(workspace: Workspace, run: str, path: Path, best: Copy, known: Run
     if before is not None:
         aside = path.with_name(f"{path.name}.damaged-{workspace.clock.now():%Y%m%d-%H%M%S}")
         files.write(aside, before, root=workspace.root)
-    if sharing.replace_shared(path, before, best.face.data, root=workspace.root) is not None:
+    if shared_files.replace_shared(path, before, best.face.data, root=workspace.root) is not None:
         raise Refused("Somebody else changed the file at the same moment", [("path", path)], ["run the command again"])
     face = read_face(path, root=workspace.root)
-    shown_now = faber.tell(workspace.hide(faber.telling(face.value)), run)
+    shown_now = schema.tell(workspace.hide(schema.telling(face.value)), run)
     lost = [f"session record {id}" for id in _lacks(workspace, run, face)] + _missed(known, shown_now)
     _note(workspace, run, face)
     return Repaired(run, shown(workspace, path), True, best.source, shown(workspace, aside) if aside else None, lost)
 
 
-def _missed(known: Run | None, told: faber.Told) -> list[str]:
+def _missed(known: Run | None, told: schema.Told) -> list[str]:
     """What the journal knew of the run that the copy does not hold."""
     owned = known.owned if known else None
     if owned is None or known is None:

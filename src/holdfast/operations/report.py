@@ -7,16 +7,19 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast import choosing, files, history, timeline
-from holdfast.briefing import without_secrets
-from holdfast.errors import Refused
-from holdfast.model import Checkpoint, Run, Session
-from holdfast.previewing import previewed
-from holdfast.recounting import recount
-from holdfast.spending import Spent, spent
-from holdfast.text import path_text
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
+from holdfast.core.errors import Refused
+from holdfast.core.fold import run as fold
+from holdfast.core.model import Checkpoint, Run, Session
+from holdfast.core.report import svg as timeline
+from holdfast.core.report.markdown import recount
+from holdfast.core.text import path_text
+from holdfast.core.token_usage import Spent, spent
+from holdfast.ingest.preview import previewed
+from holdfast.operations.verb import verb
+from holdfast.project.briefs import without_secrets
+from holdfast.project.runs import select
+from holdfast.project.workspace import Workspace
+from holdfast.system import files
 
 SESSIONS, CHECKPOINTS = 1_000, 1_000  # the newest of them that a report is made of
 MODE = 0o644  # a picture is for others
@@ -49,7 +52,7 @@ def picture(workspace: Workspace, run: str | None = None, file: str | None = Non
     """A run as a picture of its sessions over time, in SVG; written into a file where one is named."""
     found, sessions, checkpoints = _gather(workspace, run)
     with workspace.reading() as journal:
-        events = history.without(journal.events(found.id), set(found.forgotten))
+        events = fold.without(journal.events(found.id), set(found.forgotten))
         events = (without_secrets(workspace, event) for event in events)
         svg = timeline.draw(found, sessions, timeline.marks_of(events, checkpoints))
     if file is None:
@@ -76,7 +79,7 @@ def _refuse_to_replace(path: Path) -> None:
 
 def _gather(workspace: Workspace, name: str | None) -> tuple[Run, list[Session], list[Checkpoint]]:
     with workspace.reading() as journal:
-        run = choosing.get_run(workspace, journal, name)
+        run = select.get_run(workspace, journal, name)
         sessions = journal.list_sessions(run.id, limit=SESSIONS)
         checkpoints = list(journal.list_checkpoints(run=run.id, limit=CHECKPOINTS))
     return (

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from holdfast import choosing, ids
-from holdfast.errors import NotFound, Refused, WrongUsage
-from holdfast.journal import Journal
-from holdfast.model import Checkpoint, Restore
-from holdfast.refusing import find_unfinished
-from holdfast.returning import Restored, finish, go_back, reversed_way
-from holdfast.text import escape_path
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
+from holdfast.core import ids
+from holdfast.core.errors import NotFound, Refused, WrongUsage
+from holdfast.core.model import Checkpoint, Restore
+from holdfast.core.text import escape_path
+from holdfast.journal.journal import Journal
+from holdfast.operations.verb import verb
+from holdfast.project.checkpoints.preconditions import find_unfinished
+from holdfast.project.checkpoints.restore import Restored, finish, go_back, reversed_way
+from holdfast.project.runs import select
+from holdfast.project.workspace import Workspace
 
 
 @verb
@@ -31,10 +32,10 @@ def restore(
     """
     if paths and not code:
         raise WrongUsage("What a run knows has no paths", [], ["leave out the paths", "or leave out `--state`"])
-    inside = [choosing.inside(workspace, path) for path in paths]
+    inside = [select.inside(workspace, path) for path in paths]
 
     def choose(journal: Journal) -> Restore:
-        target = choosing.get_checkpoint(workspace, journal, checkpoint)
+        target = select.get_checkpoint(workspace, journal, checkpoint)
         if state:
             _refuse_without_state(target)
         return Restore(

@@ -9,32 +9,40 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from holdfast import choosing, ids, process, spool
-from holdfast.agents import find_agent
-from holdfast.attending import attended_by_others, bury_silent, dismiss_others, is_silent, refuse_attended
-from holdfast.bearings import take_bearings
-from holdfast.briefing import PATIENCE
-from holdfast.catchup import establish
-from holdfast.errors import HoldfastError, NotFound, Refused
-from holdfast.goteam import teamwork
-from holdfast.goteam.pointing import keep_foreign
-from holdfast.goteam.stepping import keep_run
-from holdfast.goteam.teamwork import LAYOUT
-from holdfast.goteam.ways import ways_of
-from holdfast.journal import Journal
-from holdfast.layouts.orchestrator import HISTORY, SESSION
-from holdfast.lifecycle import Move, transition
-from holdfast.model import Bearings, Checkpoint, Draft, Restore, Run, Session, Status
-from holdfast.moving import move_conversation
-from holdfast.orchestrator.sessionfile import find_incompatible
-from holdfast.reason import Reason
-from holdfast.recovery import CHECKPOINT, FRESH, LIVE, Option
-from holdfast.returning import Restored, go_back
-from holdfast.settling import settle
-from holdfast.stores.protocol import RunQuery
-from holdfast.text import path_text
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
+from holdfast.agents.registry import find_agent
+from holdfast.core import ids
+from holdfast.core.checkpoint_reason import Reason
+from holdfast.core.errors import HoldfastError, NotFound, Refused
+from holdfast.core.fold import team
+from holdfast.core.fold.team import LAYOUT
+from holdfast.core.lifecycle import Move, transition
+from holdfast.core.model import Bearings, Checkpoint, Draft, Restore, Run, Session, Status
+from holdfast.core.recovery import CHECKPOINT, FRESH, LIVE, Option
+from holdfast.core.text import path_text
+from holdfast.ingest.catch_up import establish
+from holdfast.journal.journal import Journal
+from holdfast.journal.store import RunQuery
+from holdfast.layouts.goteam.find_checkpoint import keep_foreign
+from holdfast.layouts.goteam.recovery_options import ways_of
+from holdfast.layouts.goteam.step_checkpoints import keep_run
+from holdfast.layouts.orchestrator.files import find_incompatible
+from holdfast.layouts.orchestrator.follow import HISTORY, SESSION
+from holdfast.operations.verb import verb
+from holdfast.project.briefs import PATIENCE
+from holdfast.project.checkpoints.restore import Restored, go_back
+from holdfast.project.drift import take_bearings
+from holdfast.project.runs import select
+from holdfast.project.runs.transitions import settle
+from holdfast.project.sessions.moving import move_conversation
+from holdfast.project.sessions.sessions import (
+    attended_by_others,
+    bury_silent,
+    dismiss_others,
+    is_silent,
+    refuse_attended,
+)
+from holdfast.project.workspace import Workspace
+from holdfast.system import locate, process
 
 STARTS = ("live", "checkpoint", "fresh")
 NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,63}")  # what may become an argument: an agent could write anything
@@ -133,7 +141,7 @@ def _meant(workspace: Workspace, journal: Journal, name: str | None) -> Run:
     """
     is_named = _is_named(workspace, name)
     try:
-        found = choosing.get_run(workspace, journal, name)
+        found = select.get_run(workspace, journal, name)
     except NotFound:
         if is_named:
             raise
@@ -151,10 +159,10 @@ def _is_named(workspace: Workspace, name: str | None) -> bool:
 
 def _interrupted(workspace: Workspace, journal: Journal) -> Run | None:
     """The interrupted run of this worktree; where there are several, they are listed."""
-    query = RunQuery(worktree=workspace.worktree, statuses=frozenset({Status.INTERRUPTED.value}), limit=choosing.SHOWN)
+    query = RunQuery(worktree=workspace.worktree, statuses=frozenset({Status.INTERRUPTED.value}), limit=select.SHOWN)
     listed = [run for run in journal.list_runs(query)[0] if not run.archived]
     if len(listed) > 1:
-        raise choosing.several("Several runs were interrupted here", listed)
+        raise select.several("Several runs were interrupted here", listed)
     return journal.get_run(listed[0].id) if listed else None
 
 
@@ -197,7 +205,7 @@ def _refuse_elsewhere(workspace: Workspace, run: Run) -> None:
 def _last_kept(journal: Journal, run: Run) -> Checkpoint | None:
     """The run's last checkpoint, or the one that somebody has gone back to since."""
     if run.layout == LAYOUT:
-        point = teamwork.last_kept(run)
+        point = team.last_kept(run)
         return journal.find_checkpoint(point.checkpoint or "") if point else None
     made = journal.list_checkpoints(run=run.id)
     last = next((kept for kept in made if not kept.reason.is_way_back), None)
@@ -210,7 +218,7 @@ def _last_kept(journal: Journal, run: Run) -> Checkpoint | None:
 
 def _ready(workspace: Workspace, run: Run) -> Run:
     """A Go Team run whose last point is one of our checkpoints, where that can be."""
-    point = teamwork.last_kept(run)
+    point = team.last_kept(run)
     if point is not None:
         keep_foreign(workspace, run, point.id)
     with workspace.reading() as journal:
@@ -240,7 +248,7 @@ def _go_back(
     workspace: Workspace, run: Run, target: Checkpoint | None, *, state: bool, force: bool, dry_run: bool
 ) -> Restored:
     if target is None:
-        point = teamwork.last_kept(run) if run.layout == LAYOUT else None
+        point = team.last_kept(run) if run.layout == LAYOUT else None
         facts = [("checkpoint", point.id), ("commit", point.commit or "none")] if point else [("run", run.id)]
         what = "The code of its last checkpoint is not here" if point else "This run has no checkpoint to go back to"
         raise NotFound(what, facts, [f"`holdfast resume {run.id} --from live` goes on as it is"])
@@ -267,7 +275,7 @@ def _take(workspace: Workspace, run: Run, take_over: bool) -> list[Session]:
         settle(journal, run, Move.RESUME)
         if run.archived:
             journal.append(run.id, Draft("run.archived", {"path": None}))
-        choosing.choose(journal, workspace.worktree, run)
+        select.choose(journal, workspace.worktree, run)
         move_conversation(workspace, journal, run)
     return taken
 
@@ -290,6 +298,6 @@ def _last_agent(sessions: list[Session], run: Run) -> str:
 def _directory(workspace: Workspace, session: Session | None) -> str:
     """Where the conversation took place, for its agent finds it only from there; else the worktree."""
     place = session.environment.directory if session and session.environment else ""
-    if place and os.path.isdir(place) and Path(spool.locate(place)[1]) == workspace.place:
+    if place and os.path.isdir(place) and Path(locate.locate_store(place)[1]) == workspace.place:
         return place
     return path_text(workspace.root)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from holdfast import choosing, ids
-from holdfast.errors import Refused
-from holdfast.goteam.pointing import get_point, keep_foreign, refuse_same
-from holdfast.goteam.teamwork import LAYOUT
-from holdfast.journal import Journal
-from holdfast.model import Checkpoint, Restore, Run
-from holdfast.returning import Restored, go_back
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
+from holdfast.core import ids
+from holdfast.core.errors import Refused
+from holdfast.core.fold.team import LAYOUT
+from holdfast.core.model import Checkpoint, Restore, Run
+from holdfast.journal.journal import Journal
+from holdfast.layouts.goteam.find_checkpoint import get_point, keep_foreign, refuse_same
+from holdfast.operations.verb import verb
+from holdfast.project.checkpoints.restore import Restored, go_back
+from holdfast.project.runs import select
+from holdfast.project.workspace import Workspace
 
 
 @verb
@@ -24,7 +25,7 @@ def rollback(
     """
 
     def choose(journal: Journal) -> Restore:
-        found = choosing.get_run(workspace, journal, run, ended_too=True)
+        found = select.get_run(workspace, journal, run, ended_too=True)
         target = get_point(workspace, journal, found, checkpoint)
         _refuse_without_state(target, found)
         return Restore(
@@ -38,7 +39,7 @@ def rollback(
         )
 
     with workspace.reading() as journal:
-        meant = choosing.get_run(workspace, journal, run, ended_too=True)
+        meant = select.get_run(workspace, journal, run, ended_too=True)
     if meant.layout == LAYOUT:
         keep_foreign(workspace, meant, checkpoint)
         refuse_same(meant, go_back(workspace, choose, dry_run=True, force=force))

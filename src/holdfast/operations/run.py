@@ -9,8 +9,22 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from holdfast import choosing, files, history, ids
-from holdfast.attending import (
+from holdfast.core import ids
+from holdfast.core.checkpoint_reason import Reason
+from holdfast.core.errors import HoldfastError, NotFound, WrongUsage
+from holdfast.core.fold import run as fold
+from holdfast.core.lifecycle import Move, transition
+from holdfast.core.model import Draft, Run, Session, Status
+from holdfast.core.recovery import DISCONNECT
+from holdfast.core.text import one_line, path_text
+from holdfast.ingest.catch_up import catch_up, establish, face, has_team
+from holdfast.journal.journal import Journal
+from holdfast.layouts.goteam.reconcile import show_team
+from holdfast.operations.verb import verb
+from holdfast.project.checkpoints.automatic import Turn, keep_if_changed
+from holdfast.project.runs import select
+from holdfast.project.runs.transitions import settle
+from holdfast.project.sessions.sessions import (
     attend,
     attended,
     attended_by_others,
@@ -20,21 +34,10 @@ from holdfast.attending import (
     next_epoch,
     refuse_attended,
 )
-from holdfast.catchup import catch_up, establish, face, has_team
-from holdfast.errors import HoldfastError, NotFound, WrongUsage
-from holdfast.goteam.teaming import show_team
-from holdfast.journal import Journal
-from holdfast.keeping import Turn, keep_if_changed
-from holdfast.lifecycle import Move, transition
-from holdfast.model import Draft, Run, Session, Status
-from holdfast.reason import Reason
-from holdfast.recovery import DISCONNECT
-from holdfast.settling import settle
-from holdfast.supervision.child import Ended, check_command
-from holdfast.supervision.supervisor import supervise
-from holdfast.text import one_line, path_text
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
+from holdfast.project.workspace import Workspace
+from holdfast.system import files
+from holdfast.system.pty.child import Ended, check_command
+from holdfast.system.pty.supervise import supervise
 
 ON_PURPOSE = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "it was asked to end"}
 HUNG_UP = signal.SIGHUP  # the terminal was closed or the connection was lost: no decision of the user
@@ -82,7 +85,7 @@ def run(
         epoch = next_epoch(workspace, journal, found) if take_over else found.epoch
         name = agent or os.path.basename(words[0])
         session = attend(workspace, journal, found, os.getpid(), one_line(name, 40), epoch=epoch)
-        choosing.choose(journal, workspace.worktree, found)
+        select.choose(journal, workspace.worktree, found)
         clear_signs(workspace, journal)
     ended = supervise(
         words,
@@ -95,7 +98,7 @@ def run(
 
 def _run_for(workspace: Workspace, journal: Journal, words: list[str], name: str | None) -> Run:
     try:
-        found = choosing.get_run(workspace, journal, name)
+        found = select.get_run(workspace, journal, name)
         transition(found.status, Move.RESUME, found.layout)
     except NotFound:
         if name is not None:
@@ -165,12 +168,12 @@ def _settle(journal: Journal, run: Run, session: Session, words: list[str], ende
     why = f"ended by {number.name}"
     if number in ON_PURPOSE:
         journal.end_session(session.id, why)
-        move = history.status_draft(Move.PAUSE, f"{ON_PURPOSE[number]} ({number.name})")
+        move = fold.status_draft(Move.PAUSE, f"{ON_PURPOSE[number]} ({number.name})")
     else:
         body = {"how": "died", "reason": why}
-        journal.append(run.id, Draft(history.ENDED, body, session=session.id, agent=session.agent))
+        journal.append(run.id, Draft(fold.ENDED, body, session=session.id, agent=session.agent))
         evidence = f"its command was {why}"
         evidence = f"{DISCONNECT}: {evidence}" if number == HUNG_UP else evidence
-        move = history.status_draft(Move.INTERRUPT, evidence=evidence)
+        move = fold.status_draft(Move.INTERRUPT, evidence=evidence)
     if run.status.is_open and not attended(journal, run.id):
         journal.append(run.id, move)

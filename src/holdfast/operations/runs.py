@@ -6,14 +6,14 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from holdfast import choosing, filtering
-from holdfast.errors import WrongUsage
-from holdfast.model import Run
-from holdfast.previewing import previewed
-from holdfast.stores.protocol import RunQuery
-from holdfast.text import one_line
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
+from holdfast.core.errors import WrongUsage
+from holdfast.core.model import Run
+from holdfast.core.text import one_line
+from holdfast.ingest.preview import previewed
+from holdfast.journal.store import RunQuery
+from holdfast.operations.verb import verb
+from holdfast.project.runs import filters, select
+from holdfast.project.workspace import Workspace
 
 
 class RunsListed(Struct):
@@ -39,19 +39,19 @@ def runs(
 ) -> RunsListed:
     """Runs of this project, newest first; a page at a time."""
     query = RunQuery(
-        statuses=filtering.statuses(status, "runs"),
-        layouts=filtering.layouts(layout),
-        labels=filtering.labels(agent, tag),
+        statuses=filters.statuses(status, "runs"),
+        layouts=filters.layouts(layout),
+        labels=filters.labels(agent, tag),
         worktree=workspace.worktree if here else None,
-        since=filtering.moment(since),
-        until=filtering.moment(until),
+        since=filters.moment(since),
+        until=filters.moment(until),
         search=search,
-        limit=filtering.length(workspace, limit),
+        limit=filters.length(workspace, limit),
         after=_page_key(after),
     )
     with workspace.reading() as journal:
         found, page = journal.list_runs(query)
-    choosing.remember(workspace, "run", [run.id for run in found])
+    select.remember(workspace, "run", [run.id for run in found])
     return RunsListed(found, f"{page.next[0]}.{page.next[1]}" if page.next else None)
 
 

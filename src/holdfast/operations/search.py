@@ -6,16 +6,17 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from holdfast import choosing, filtering, searching
-from holdfast.errors import WrongUsage
-from holdfast.journal import Journal
-from holdfast.model import Event, Run, Status
-from holdfast.narration import MERITS, SORT_OF, SORTS, passage
-from holdfast.previewing import previewed
-from holdfast.stores.protocol import Hit, HitQuery, RunQuery
-from holdfast.text import one_line, sound_text
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
+from holdfast.core import search_terms
+from holdfast.core.errors import WrongUsage
+from holdfast.core.event_text import MERITS, SORT_OF, SORTS, passage
+from holdfast.core.model import Event, Run, Status
+from holdfast.core.text import one_line, sound_text
+from holdfast.ingest.preview import previewed
+from holdfast.journal.journal import Journal
+from holdfast.journal.store import Hit, HitQuery, RunQuery
+from holdfast.operations.verb import verb
+from holdfast.project.runs import filters, select
+from holdfast.project.workspace import Workspace
 
 WIDTH = 160  # characters of the piece that is shown
 BY_MERIT = {kind: MERITS[sort] for kind, sort in SORT_OF.items()}
@@ -66,20 +67,20 @@ def search(
         query = HitQuery(
             search=text,
             runs=RunQuery(
-                statuses=filtering.statuses(status, "search"),
-                layouts=filtering.layouts(layout),
-                labels=filtering.labels(agent, tag),
+                statuses=filters.statuses(status, "search"),
+                layouts=filters.layouts(layout),
+                labels=filters.labels(agent, tag),
             ),
-            run=choosing.find_by_name(workspace, journal, run).id if run else None,
+            run=select.find_by_name(workspace, journal, run).id if run else None,
             kinds=frozenset(found for word in kind for found in _kinds(word)),
-            since=filtering.moment(since),
-            until=filtering.moment(until),
+            since=filters.moment(since),
+            until=filters.moment(until),
             merits=None if newest else BY_MERIT,
-            limit=filtering.length(workspace, limit),
+            limit=filters.length(workspace, limit),
         )
         hits, is_ranked = journal.view.hits(query)
         found = [_told(workspace, journal, hit, text) for hit in hits]
-    return Searched(workspace.hide(sound_text(text))[: searching.LONGEST], found, is_ranked)
+    return Searched(workspace.hide(sound_text(text))[: search_terms.LONGEST], found, is_ranked)
 
 
 def _kinds(word: str) -> tuple[str, ...]:
@@ -93,6 +94,6 @@ def _told(workspace: Workspace, journal: Journal, hit: Hit, text: str) -> Found:
     run: Run = journal.get_run(hit.run)
     event: Event = next(journal.events(hit.run, after=hit.seq - 1, until=hit.seq))
     words, title = workspace.hide([passage(event), run.title])  # before they are cut: half of a secret is not known
-    piece = searching.excerpt(words, text, WIDTH)
+    piece = search_terms.excerpt(words, text, WIDTH)
     kind = SORT_OF.get(event.kind, event.kind)
     return Found(run.id, event.seq, kind, event.time, title, run.status, event.session, piece.text, piece.marks)

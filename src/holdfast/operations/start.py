@@ -6,23 +6,25 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from holdfast import choosing, history, ids, steps as planning
-from holdfast.attending import attend, attended, find_conversation
-from holdfast.catchup import establish
-from holdfast.errors import WrongUsage
-from holdfast.goteam.teaming import show_team
-from holdfast.journal import Journal
-from holdfast.lifecycle import Move
-from holdfast.model import Draft, Run, Session, Status
-from holdfast.moving import move_conversation
-from holdfast.orchestrator.orchestra import MODES
-from holdfast.orchestrator.projecting import find_current, make_id, project
-from holdfast.orchestrator.sessionfile import expect
-from holdfast.stores.protocol import RunQuery
-from holdfast.text import one_line, path_text
-from holdfast.verbs import verb
-from holdfast.wording import as_tuple, checked
-from holdfast.workspace import Workspace
+from holdfast.core import ids
+from holdfast.core.errors import WrongUsage
+from holdfast.core.fold import run as fold, steps as planning
+from holdfast.core.lifecycle import Move
+from holdfast.core.model import Draft, Run, Session, Status
+from holdfast.core.text import one_line, path_text
+from holdfast.core.validation import as_tuple, checked
+from holdfast.ingest.catch_up import establish
+from holdfast.journal.journal import Journal
+from holdfast.journal.store import RunQuery
+from holdfast.layouts.goteam.reconcile import show_team
+from holdfast.layouts.orchestrator.files import expect
+from holdfast.layouts.orchestrator.reconcile import find_current, make_id, project
+from holdfast.layouts.orchestrator.schema import MODES
+from holdfast.operations.verb import verb
+from holdfast.project.runs import select
+from holdfast.project.sessions.moving import move_conversation
+from holdfast.project.sessions.sessions import attend, attended, find_conversation
+from holdfast.project.workspace import Workspace
 
 ORCHESTRATOR, GO_TEAM = "orchestrator", "go-team"
 STARTED = ("native", ORCHESTRATOR, GO_TEAM)
@@ -63,7 +65,7 @@ def start(
     with workspace.writing() as journal:
         paused = _pause_earlier(workspace, journal, layout)
         before = find_current(journal, worktree) if layout == ORCHESTRATOR else None
-        resumable, _ = journal.list_runs(RunQuery(worktree=worktree, statuses=choosing.OPEN_STATUSES, limit=5))
+        resumable, _ = journal.list_runs(RunQuery(worktree=worktree, statuses=select.OPEN_STATUSES, limit=5))
         body = {"goal": goal, "layout": layout, "worktree": worktree, "directory": path_text(workspace.root)}
         if layout == ORCHESTRATOR:
             body["mode"] = mode or "default"
@@ -71,7 +73,7 @@ def start(
         run = journal.start(id, Draft("run.started", body, time=workspace.clock.now()))
         if plan:
             journal.append(run.id, Draft("step.planned", {"steps": plan}))
-        choosing.choose(journal, worktree, run)
+        select.choose(journal, worktree, run)
         session = attend(workspace, journal, run, pid, agent) if pid is not None else None
         if session is None:
             move_conversation(workspace, journal, run)
@@ -114,5 +116,5 @@ def _pause_earlier(workspace: Workspace, journal: Journal, layout: str) -> list[
     held = {found.run for run in runs for found in attended(journal, run.id) if moving is None or found.id != moving.id}
     paused = [run.id for run in runs if run.layout != archived and not run.owned and run.id not in held]
     for id in paused:
-        journal.append(id, history.status_draft(Move.PAUSE, "another run was started"))
+        journal.append(id, fold.status_draft(Move.PAUSE, "another run was started"))
     return paused

@@ -6,26 +6,28 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from holdfast import choosing, departed, intake, process
-from holdfast.attending import is_silent, last_heard
-from holdfast.care.filling import cap_of, look_at_room, warning_of
-from holdfast.care.originals import told_of_originals
-from holdfast.care.rescan import told_of_scan
-from holdfast.catchup import has_files
-from holdfast.clock import shown
-from holdfast.errors import Ambiguous, NotFound
-from holdfast.faber.clienthooks import find_hooks, told as told_of_hooks, ways_to_replace
-from holdfast.goteam.startup import silent_since
-from holdfast.journal import Journal
-from holdfast.leftovers import Leftover, find_leftovers
-from holdfast.model import Checkpoint, Restore, Run, Session
-from holdfast.previewing import previewed
-from holdfast.recorder import warn_if_silent
-from holdfast.stores.protocol import RunQuery
-from holdfast.text import path_text
-from holdfast.trusting import find_waiting
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
+from holdfast.agents.claude.health import warn_if_silent
+from holdfast.core.errors import Ambiguous, NotFound
+from holdfast.core.model import Checkpoint, Restore, Run, Session
+from holdfast.core.text import path_text
+from holdfast.ingest.catch_up import has_files
+from holdfast.ingest.preview import previewed
+from holdfast.journal.journal import Journal
+from holdfast.journal.store import RunQuery
+from holdfast.layouts.faber.client_hooks import find_hooks, told as told_of_hooks, ways_to_replace
+from holdfast.layouts.goteam.resumable import silent_since
+from holdfast.maintenance.prune.quota_warning import cap_of, look_at_room, warning_of
+from holdfast.maintenance.repair.quarantine import told_of_originals
+from holdfast.maintenance.rescan import told_of_scan
+from holdfast.operations.verb import verb
+from holdfast.project import inbox
+from holdfast.project.runs import select, tombstones
+from holdfast.project.sessions.leftovers import Leftover, find_leftovers
+from holdfast.project.sessions.sessions import is_silent, last_heard
+from holdfast.project.trust.check import find_waiting
+from holdfast.project.workspace import Workspace
+from holdfast.system import process
+from holdfast.system.clock import shown
 
 
 class Presence(Struct):
@@ -71,10 +73,10 @@ def status(workspace: Workspace, *, run: str | None = None) -> Status:
         result.checkpoint = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
     result.silent_since = silent_since(workspace, result.run) if result.run else None
     result.unfinished = ledger.unfinished if ledger else None
-    if told := departed.unfinished_purge(workspace.here):
+    if told := tombstones.unfinished_purge(workspace.here):
         workspace.warn(told)
-    result.troubles = intake.troubles(workspace.here)
-    result.set_aside, result.unread = intake.aside(workspace.inbox), intake.unread(workspace.inbox)
+    result.troubles = inbox.troubles(workspace.here)
+    result.set_aside, result.unread = inbox.aside(workspace.inbox), inbox.unread(workspace.inbox)
     if warning := warning_of(look_at_room(workspace), cap_of(workspace)):
         workspace.warn(warning)
         if told := told_of_originals(workspace):
@@ -93,14 +95,14 @@ def status(workspace: Workspace, *, run: str | None = None) -> Status:
 
 def _fill_in(workspace: Workspace, journal: Journal, result: Status, name: str | None) -> None:
     try:
-        result.run = choosing.get_run(workspace, journal, name)
+        result.run = select.get_run(workspace, journal, name)
     except (Ambiguous, NotFound):
         if name is not None or workspace.environ.get("HOLDFAST_RUN"):
             raise
     ours = journal.find_session(workspace.session or "")
     if ours and ours.fenced:
         workspace.warnings.append(f"this session, {ours.id}, may not write any more: {ours.reason}")
-    here, _ = journal.list_runs(RunQuery(worktree=workspace.worktree, statuses=choosing.OPEN_STATUSES, limit=10))
+    here, _ = journal.list_runs(RunQuery(worktree=workspace.worktree, statuses=select.OPEN_STATUSES, limit=10))
     result.others = [found for found in here if result.run is None or found.id != result.run.id]
     if result.run is not None:
         result.last_session = journal.find_session(result.run.last_session or "")

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from holdfast import choosing, steps
-from holdfast.errors import NotFound, WrongUsage
-from holdfast.goteam import teamwork
-from holdfast.goteam.teamwork import LAYOUT, Meant
-from holdfast.journal import Journal
-from holdfast.lifecycle import Move, transition
-from holdfast.model import Body, Draft, Run, Step
-from holdfast.owning import refuse_owned
-from holdfast.previewing import previewed
-from holdfast.settling import settle
-from holdfast.text import one_line
-from holdfast.verbs import verb
-from holdfast.wording import checked
-from holdfast.workspace import Workspace
+from holdfast.core.errors import NotFound, WrongUsage
+from holdfast.core.fold import steps, team
+from holdfast.core.fold.external import refuse_owned
+from holdfast.core.fold.team import LAYOUT, Meant
+from holdfast.core.lifecycle import Move, transition
+from holdfast.core.model import Body, Draft, Run, Step
+from holdfast.core.text import one_line
+from holdfast.core.validation import checked
+from holdfast.ingest.preview import previewed
+from holdfast.journal.journal import Journal
+from holdfast.operations.verb import verb
+from holdfast.project.runs import select
+from holdfast.project.runs.transitions import settle
+from holdfast.project.workspace import Workspace
 
 
 class Stepped(Struct):
@@ -43,7 +43,7 @@ def start_step(
     if agent is not None:
         checked(agent, "agent", steps.NAME_LIMIT)
     with workspace.writing() as journal:
-        found = choosing.get_run(workspace, journal, run)
+        found = select.get_run(workspace, journal, run)
         name = _meant(found, name, new).step
         before = steps.find_step(found, name)
         same = before is not None and before.status == steps.ACTIVE and agent in (None, before.agent)
@@ -58,7 +58,7 @@ def complete_step(workspace: Workspace, name: str, *, run: str | None = None, ne
     """
     name = steps.checked_name(name)
     with workspace.writing() as journal:
-        found = choosing.get_run(workspace, journal, run, ended_too=True)
+        found = select.get_run(workspace, journal, run, ended_too=True)
         meant = _meant(found, name, new)
         before = steps.find_step(found, meant.step)
         same = before is not None and before.status == steps.COMPLETED and _is_kept(found, meant)
@@ -79,7 +79,7 @@ def _meant(run: Run, name: str, new: bool) -> Meant:
     """The step that is meant. A Go Team run, whose steps have numbers, refuses an unknown one that is not new."""
     if run.layout != LAYOUT:
         return Meant(name, name)
-    meant, known = teamwork.meant(run, name), teamwork.known_steps(run)
+    meant, known = team.meant(run, name), team.known_steps(run)
     if meant.step in known or new:
         return meant
     from difflib import get_close_matches
@@ -105,7 +105,9 @@ def _is_at_it(step: Step | None, meant: Meant) -> bool:
 
 
 def _keep(workspace: Workspace, run: str, meant: Meant) -> str:
-    from holdfast.goteam.stepping import keep_step  # checkpoints are much to load, and other runs need none here
+    from holdfast.layouts.goteam.step_checkpoints import (
+        keep_step,  # checkpoints are much to load, and other runs need none here
+    )
 
     return keep_step(workspace, run, meant).id
 
@@ -116,7 +118,7 @@ def fail_step(workspace: Workspace, name: str, *, error: str, run: str | None = 
     name = steps.checked_name(name)
     checked(error, "error")
     with workspace.writing() as journal:
-        found = choosing.get_run(workspace, journal, run)
+        found = select.get_run(workspace, journal, run)
         name = _meant(found, name, new).step
         before = steps.find_step(found, name)
         same = before is not None and before.status == steps.FAILED
@@ -128,7 +130,7 @@ def fail_step(workspace: Workspace, name: str, *, error: str, run: str | None = 
 def list_steps(workspace: Workspace, *, run: str | None = None) -> StepsListed:
     """The steps of a run, in the order of its plan."""
     with workspace.reading() as journal:
-        found = choosing.get_run(workspace, journal, run, ended_too=True)
+        found = select.get_run(workspace, journal, run, ended_too=True)
         return StepsListed(found.id, found.steps)
 
 

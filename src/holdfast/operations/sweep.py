@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from holdfast import catchup, intake
-from holdfast.workspace import Workspace
+from holdfast.ingest import catch_up
+from holdfast.project import inbox
+from holdfast.project.workspace import Workspace
 
 
 class Swept(Struct):
@@ -20,8 +21,8 @@ def sweep(workspace: Workspace) -> Swept:
 
     What hooks could not keep is told once more, and then no longer.
     """
-    found = catchup.catch_up(workspace)
-    troubles = intake.troubles(workspace.here)
+    found = catch_up.catch_up(workspace)
+    troubles = inbox.troubles(workspace.here)
     if troubles:
         workspace.reset_troubles()
     return Swept(found.taken_in, found.set_aside, found.interrupted, troubles)

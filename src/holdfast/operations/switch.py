@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from holdfast import choosing
-from holdfast.lifecycle import Move, transition
-from holdfast.model import Draft, Run
-from holdfast.moving import move_conversation
-from holdfast.text import path_text
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
+from holdfast.core.lifecycle import Move, transition
+from holdfast.core.model import Draft, Run
+from holdfast.core.text import path_text
+from holdfast.operations.verb import verb
+from holdfast.project.runs import select
+from holdfast.project.sessions.moving import move_conversation
+from holdfast.project.workspace import Workspace
 
 
 class Switched(Struct):
@@ -26,7 +26,7 @@ def switch(workspace: Workspace, run: str) -> Switched:
     """
     worktree = workspace.worktree
     with workspace.writing() as journal:
-        found = choosing.find_by_name(workspace, journal, run)
+        found = select.find_by_name(workspace, journal, run)
         transition(found.status, Move.RESUME)  # refuses what has ended
         before, directory = found.worktree, found.directory
         if before != worktree:
@@ -34,6 +34,6 @@ def switch(workspace: Workspace, run: str) -> Switched:
             journal.append(found.id, Draft("run.moved", body))
             if journal.view.pointer(before) == found.id:
                 journal.point(before, None)
-        choosing.choose(journal, worktree, found)
+        select.choose(journal, worktree, found)
         move_conversation(workspace, journal, found)
         return Switched(journal.get_run(found.id), directory if before != worktree else None)

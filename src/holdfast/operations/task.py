@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from holdfast import choosing, history
-from holdfast.model import Draft, Task
-from holdfast.previewing import previewed
-from holdfast.verbs import verb
-from holdfast.wording import as_tuple, checked
-from holdfast.workspace import Workspace
+from holdfast.core.fold import run as fold
+from holdfast.core.model import Draft, Task
+from holdfast.core.validation import as_tuple, checked
+from holdfast.ingest.preview import previewed
+from holdfast.operations.verb import verb
+from holdfast.project.runs import select
+from holdfast.project.workspace import Workspace
 
 
 class TaskAdded(Struct):
@@ -36,8 +37,8 @@ def add_task(workspace: Workspace, text: str, *, run: str | None = None) -> Task
     """Add a task to a run."""
     checked(text, "task")
     with workspace.writing() as journal:
-        found = choosing.get_run(workspace, journal, run)
-        entry = history.entry_id(found, "task.added")
+        found = select.get_run(workspace, journal, run)
+        entry = fold.entry_id(found, "task.added")
         (event,) = journal.append(found.id, Draft("task.added", {"entry": entry, "text": text}))
         return TaskAdded(found.id, entry, event.seq)
 
@@ -48,8 +49,8 @@ def finish_task(
 ) -> TaskDone:
     """Mark a task as done, with what came of it and the files it changed."""
     with workspace.writing() as journal:
-        found = choosing.get_run(workspace, journal, run)
-        entry = choosing.get_entry([known.id for known in found.tasks], task, "t", "task")
+        found = select.get_run(workspace, journal, run)
+        entry = select.get_entry([known.id for known in found.tasks], task, "t", "task")
         is_open = entry in {known.id for known in found.open_tasks}
         if is_open or outcome or files:
             body = {"entry": entry, "outcome": outcome, "files": list(as_tuple(files))}
@@ -62,5 +63,5 @@ def finish_task(
 def list_tasks(workspace: Workspace, *, run: str | None = None) -> TasksListed:
     """The tasks of a run, open and done."""
     with workspace.reading() as journal:
-        found = choosing.get_run(workspace, journal, run)
+        found = select.get_run(workspace, journal, run)
         return TasksListed(found.id, found.tasks)

@@ -6,15 +6,15 @@ import re
 
 from msgspec import Struct
 
-from holdfast import choosing
-from holdfast.errors import WrongUsage
-from holdfast.goteam.teamwork import KEY, LISTS, MOST_KEYS, TEXT
-from holdfast.lifecycle import Move, transition
-from holdfast.model import Body, Draft, Run
-from holdfast.text import one_line, sound_text
-from holdfast.verbs import verb
-from holdfast.wording import checked
-from holdfast.workspace import Workspace
+from holdfast.core.errors import WrongUsage
+from holdfast.core.fold.team import KEY, LISTS, MOST_KEYS, TEXT
+from holdfast.core.lifecycle import Move, transition
+from holdfast.core.model import Body, Draft, Run
+from holdfast.core.text import one_line, sound_text
+from holdfast.core.validation import checked
+from holdfast.operations.verb import verb
+from holdfast.project.runs import select
+from holdfast.project.workspace import Workspace
 
 NUMBER = re.compile(r"[+-]?\d{1,15}")
 DECIMAL = re.compile(r"[+-]?\d{1,15}\.\d{1,15}%?|[+-]?\d{1,15}%")
@@ -46,7 +46,7 @@ def handoff(workspace: Workspace, agent: str, *, run: str | None = None) -> Hand
     """Hand a run on to another agent."""
     name = one_line(workspace.clean({"agent": checked(agent, "agent", 200)})["agent"])
     with workspace.writing() as journal:
-        found = _open(choosing.get_run(workspace, journal, run))
+        found = _open(select.get_run(workspace, journal, run))
         before = found.standing.agent
         if before != name:
             journal.append(found.id, Draft("handoff.made", {"agent": name}))
@@ -57,7 +57,7 @@ def handoff(workspace: Workspace, agent: str, *, run: str | None = None) -> Hand
 def breakpoint(workspace: Workspace, on: bool, *, run: str | None = None) -> Breakpoint:
     """Say that a run waits for somebody to answer, or that it does not any more."""
     with workspace.writing() as journal:
-        found = _open(choosing.get_run(workspace, journal, run))
+        found = _open(select.get_run(workspace, journal, run))
         changed = found.standing.is_waiting is not on
         if changed:
             journal.append(found.id, Draft("breakpoint.set", {"on": on}))
@@ -75,7 +75,7 @@ def output(workspace: Workspace, key: str, text: str, *, run: str | None = None)
     body: Body = workspace.clean({"key": key, "items": lines} if key in LISTS else {"key": key, "text": said})
     key, value = _key(body["key"]), body["items"] if "items" in body else body["text"]
     with workspace.writing() as journal:
-        found = _room(_open(choosing.get_run(workspace, journal, run)), key)
+        found = _room(_open(select.get_run(workspace, journal, run)), key)
         changed = found.standing.outputs.get(key) != value
         if changed:
             journal.append(found.id, Draft("output.given", body))
@@ -88,7 +88,7 @@ def metric(workspace: Workspace, key: str, value: str, *, run: str | None = None
     body: Body = workspace.clean({"key": key, "value": _measure(checked(value, "value", 200))})
     key, measured = _key(body["key"]), body["value"]
     with workspace.writing() as journal:
-        found = _room(_open(choosing.get_run(workspace, journal, run)), key)
+        found = _room(_open(select.get_run(workspace, journal, run)), key)
         before = found.standing.metrics.get(key)
         changed = before is None or (type(before), before) != (type(measured), measured)
         if changed:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from holdfast.care.capping import checkpoint_rules, tidy_up
-from holdfast.care.filling import MEGABYTE
-from holdfast.care.tidying import Tidied as Tidied
-from holdfast.verbs import verb
-from holdfast.workspace import Workspace
+from holdfast.maintenance.prune.checkpoints import Tidied as Tidied
+from holdfast.maintenance.prune.quota import checkpoint_rules, tidy_up
+from holdfast.maintenance.prune.quota_warning import MEGABYTE
+from holdfast.operations.verb import verb
+from holdfast.project.workspace import Workspace
 
 
 @verb

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast import files
-from holdfast.errors import NotFound, Refused
-from holdfast.faber.workflows import find_definitions, plugin_root
-from holdfast.grants import Grant
-from holdfast.inside import real_path
-from holdfast.text import path_text
-from holdfast.trusting import TRUSTED, Brought, find_brought, grants_of, holds, is_inside, key, look
-from holdfast.workspace import Workspace
+from holdfast.core.errors import NotFound, Refused
+from holdfast.core.text import path_text
+from holdfast.layouts.faber.workflows import find_definitions, plugin_root
+from holdfast.project.trust.check import TRUSTED, Brought, find_brought, grants_of, holds, is_inside, key, look
+from holdfast.project.trust.grants import Grant
+from holdfast.project.workspace import Workspace
+from holdfast.system import files
+from holdfast.system.safe_paths import real_path
 
 
 class Trusted(Struct):

@@ -7,21 +7,22 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from holdfast import departed, intake
-from holdfast.adopting import journal_id
-from holdfast.care import examining
-from holdfast.care.checking import check_runs
-from holdfast.care.proving import Problem as Problem, prove
-from holdfast.catchup import has_files
-from holdfast.errors import Damaged
-from holdfast.faces import Unreadable, read_face
-from holdfast.goteam.teamfaces import damages
-from holdfast.journal import Journal
-from holdfast.layouts import faber
-from holdfast.layouts.orchestrator import SESSION
-from holdfast.orchestrator.sessionfile import read_session
-from holdfast.text import path_text
-from holdfast.workspace import Workspace
+from holdfast.core.errors import Damaged
+from holdfast.core.text import path_text
+from holdfast.ingest.catch_up import has_files
+from holdfast.journal.journal import Journal
+from holdfast.layouts.faber import schema
+from holdfast.layouts.faber.reconcile import journal_id
+from holdfast.layouts.goteam.files import damages
+from holdfast.layouts.json_file import Unreadable, read_face
+from holdfast.layouts.orchestrator.files import read_session
+from holdfast.layouts.orchestrator.follow import SESSION
+from holdfast.maintenance.verify import bytes
+from holdfast.maintenance.verify.checkpoints import Problem as Problem, prove
+from holdfast.maintenance.verify.runs import check_runs
+from holdfast.project import inbox
+from holdfast.project.runs import tombstones
+from holdfast.project.workspace import Workspace
 
 
 class Verified(Struct):
@@ -42,15 +43,15 @@ def verify(workspace: Workspace, *, deep: bool = False) -> Verified:
 
     It changes nothing, so it does not take in what hooks have kept either.
     """
-    result = Verified(0, 0, [], len(intake.aside(workspace.inbox)), unread=len(intake.unread(workspace.inbox)))
-    if told := departed.unfinished_purge(workspace.here):
+    result = Verified(0, 0, [], len(inbox.aside(workspace.inbox)), unread=len(inbox.unread(workspace.inbox)))
+    if told := tombstones.unfinished_purge(workspace.here):
         workspace.warn(told)
     if deep:
-        result.problems += examining.files_of(workspace)
+        result.problems += bytes.files_of(workspace)
     with workspace.reading() as journal:
         result.problems += [Problem("database", text) for text in journal.view.problems()]
         if deep:
-            result.problems += examining.rows_of(journal)
+            result.problems += bytes.rows_of(journal)
         checked = check_runs(journal, lambda done, total: workspace.progress("verifying runs", done, total))
         result.runs, result.events = checked.runs, checked.events
         result.problems += checked.problems
@@ -66,7 +67,7 @@ def verify(workspace: Workspace, *, deep: bool = False) -> Verified:
 
 def _damaged_states(workspace: Workspace, journal: Journal) -> Iterator[Problem]:
     """States of FABER's runs that cannot be read. One that the journal never heard of is not ours to judge."""
-    for name, path in faber.list_states(workspace.root) if has_files(workspace) else ():
+    for name, path in schema.list_states(workspace.root) if has_files(workspace) else ():
         try:
             if journal.find_run(journal_id(name)) is not None:
                 read_face(path, root=workspace.root)

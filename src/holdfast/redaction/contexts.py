@@ -5,7 +5,7 @@ Each has a group, which is hidden if it is one that people would choose: letters
 
 from __future__ import annotations
 
-from holdfast.redaction.secretive import NAMED, TAIL
+from holdfast.redaction.secret_names import NAMED, TAIL
 
 QUOTE = r"\\*[\"']"
 # Of each name that promises a secret a part, and all that may follow in a name.

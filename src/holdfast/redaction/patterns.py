@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from holdfast.redaction import contexts, judging
+from holdfast.redaction import contexts, validators
 from holdfast.redaction.contexts import NAMELY, QUOTE
-from holdfast.redaction.linear import Match
-from holdfast.redaction.secretive import FOR, KEYED, NAMED, TAIL, kind_of
+from holdfast.redaction.regex import Match
+from holdfast.redaction.secret_names import FOR, KEYED, NAMED, TAIL, kind_of
 from holdfast.redaction.tokens import EDGE
 
 GAP = r"[ \t]*"  # as wide as who aligns the values of a column makes it
@@ -82,7 +82,7 @@ SETTING = r"\b(?:set[ ]-[a-z]+|setenv|setx|config(?:ure)?[ ]set|(?-i:ENV))"
 GRANT = "(?i)authorization"
 SET = rf"{NAMELY}(?:{QUOTE})?\]?{GAP}[:=,]"
 OPTION = rf"{NAMELY}[ \t]"
-WORD, VALUE = judging.end_of_word, judging.end_of_value
+WORD, VALUE = validators.end_of_word, validators.end_of_value
 HOOKS = r"hooks\.slack\.com/(?:services|workflows|triggers)"
 HOOKS += r"|discord(?:app)?\.com/api/webhooks|[a-z0-9-]+\.webhook\.office\.com"
 PATTERNS = (
@@ -94,27 +94,27 @@ PATTERNS = (
     ),
     Pattern("private key", rf"{KEY}[\s\"',\\]*(?:\z|\x00)", gate=KEY_SIGNS),
     Pattern("webhook", rf"(?:{HOOKS})/([A-Za-z0-9/_@+-]{{20,}})", 1, gate=HOOK_SIGNS),
-    Pattern("password", rf"://{USER}:([^\s/\"'<>`\\]+)@", 1, judging.is_password, gate=(b"://",)),
-    Pattern("token", r"[A-Za-z0-9]://([A-Za-z0-9_.~-]{16,})@", 1, judging.is_mixed, gate=(b"://",)),
+    Pattern("password", rf"://{USER}:([^\s/\"'<>`\\]+)@", 1, validators.is_password, gate=(b"://",)),
+    Pattern("token", r"[A-Za-z0-9]://([A-Za-z0-9_.~-]{16,})@", 1, validators.is_mixed, gate=(b"://",)),
     Pattern("signature", rf"[?&](?:{SIGNATURES})=([A-Za-z0-9%+/_=-]{{20,}})", 1, hint=r"(?i)[?&](?:x-[a-z]+-)?sig"),
     Pattern(
-        "credential", rf"{AUTHORIZED}{SCHEMES}(?:{QUOTE})?({SENT}{{7,}})", 1, judging.is_authorized, WORD, hint=GRANT
+        "credential", rf"{AUTHORIZED}{SCHEMES}(?:{QUOTE})?({SENT}{{7,}})", 1, validators.is_authorized, WORD, hint=GRANT
     ),
     Pattern(
         "credential",
         rf"{AUTHORIZED}[A-Za-z][A-Za-z0-9_-]*[ \t]+({SENT}{{15,}})",
         1,
-        judging.is_signed,
+        validators.is_signed,
         WORD,
         hint=GRANT,
     ),
-    Pattern("credential", rf"{AUTHORIZED}([A-Za-z0-9._~+/=:-]{{8,}})", 1, judging.is_unschemed, WORD, hint=GRANT),
+    Pattern("credential", rf"{AUTHORIZED}([A-Za-z0-9._~+/=:-]{{8,}})", 1, validators.is_unschemed, WORD, hint=GRANT),
     Pattern("credential", rf"{AUTHORIZED}{SIGNED}([^\n'\\]{{12,}})", 1, hint=GRANT),
     Pattern(
         "credential",
         rf"(?i){EDGE}{DOOR}(?:{QUOTE})?{GAP}[:=,]{GAP}(?:{QUOTE})?([A-Za-z0-9._~+/=-]{{8,}})",
         1,
-        judging.is_sent,
+        validators.is_sent,
         WORD,
         hint=r"(?i)x-[a-z]+-(?:token|key)",
     ),
@@ -128,93 +128,107 @@ PATTERNS = (
         "credential",
         rf"(?i){EDGE}bearer[ \t]+([A-Za-z0-9._~+/=-]{{12,}})",
         1,
-        judging.is_sent,
+        validators.is_sent,
         WORD,
         hint=r"(?i)bearer[ \t]",
     ),
-    Pattern("password", rf"{CURL}{LOGIN}{TO}[^\s:\"'\\]+:({TYPED})", 1, judging.is_given, gate=(b"curl",)),
+    Pattern("password", rf"{CURL}{LOGIN}{TO}[^\s:\"'\\]+:({TYPED})", 1, validators.is_given, gate=(b"curl",)),
     Pattern(
         "cookie", rf"{CURL}(?:-[a-zA-Z]*b|--cookie){TO}([A-Za-z0-9_.-]+=[^\n\"'\\]{{8,}}){QUOTE}", 1, gate=(b"curl",)
     ),
-    Pattern("password", rf"\b{MYSQL}\s(?:[^\n]*?\s)?-p{GIVEN}", 1, judging.is_given, words=contexts.MYSQL),
-    Pattern("password", rf"{HTTPIE}(?:-a|--auth){TO}[^\s:\"'\\]+:({TYPED})", 1, judging.is_typed, words="http https"),
-    Pattern("password", rf"\b{ENTERED}\b[^\n]*?\s-p[ =]{{0,2}}{GIVEN}", 1, judging.is_sent, words=contexts.MONGO),
+    Pattern("password", rf"\b{MYSQL}\s(?:[^\n]*?\s)?-p{GIVEN}", 1, validators.is_given, words=contexts.MYSQL),
     Pattern(
-        "password", rf"-pass(?:in|out)?[ ]{{1,3}}(?:{QUOTE})?pass:([^\s\"'\\]{{4,}})", 1, judging.is_typed, words="pass"
+        "password", rf"{HTTPIE}(?:-a|--auth){TO}[^\s:\"'\\]+:({TYPED})", 1, validators.is_typed, words="http https"
+    ),
+    Pattern("password", rf"\b{ENTERED}\b[^\n]*?\s-p[ =]{{0,2}}{GIVEN}", 1, validators.is_sent, words=contexts.MONGO),
+    Pattern(
+        "password",
+        rf"-pass(?:in|out)?[ ]{{1,3}}(?:{QUOTE})?pass:([^\s\"'\\]{{4,}})",
+        1,
+        validators.is_typed,
+        words="pass",
     ),
     Pattern(
         "password",
         rf"(?i)\b{SQL}\s+{QUOTE}([^\"'\\\n]{{4,}}){QUOTE}",
         1,
-        judging.is_typed,
+        validators.is_typed,
         hint=rf"(?i)(?:by|password)\s+{QUOTE}",
     ),
-    Pattern("password", rf"\bredis-cli\b[^\n]*?\s-a[ =]{{0,2}}{GIVEN}", 1, judging.is_sent, words="redis"),
+    Pattern("password", rf"\bredis-cli\b[^\n]*?\s-a[ =]{{0,2}}{GIVEN}", 1, validators.is_sent, words="redis"),
     Pattern("password", r"\bmachine\s+\S+\s+login\s+\S+\s+password\s+([^\s\\]{4,})", 1, words="machine"),
-    Pattern(BY_NAME, rf"(?i)({SETTING}[ ]+{NAME}[ ]+)(?:{QUOTE})?({BARE}{{6,}})", 2, judging.is_assigned, hint=OPTION),
+    Pattern(
+        BY_NAME, rf"(?i)({SETTING}[ ]+{NAME}[ ]+)(?:{QUOTE})?({BARE}{{6,}})", 2, validators.is_assigned, hint=OPTION
+    ),
     Pattern(
         BY_NAME,
         rf"(?i)[_\"']auth(?:{QUOTE})?{GAP}[:=]{GAP}(?:{QUOTE})?({CODE}{{12,}})",
         1,
-        judging.is_login,
+        validators.is_login,
         hint=rf"(?i)[_\"']auth(?:{QUOTE})?{GAP}[:=]",
     ),
-    Pattern(BY_NAME, rf"(?i)<{NAME}>([^<>\s]{{6,}})</", 1, judging.is_sent, hint=f"{NAMELY}>"),
+    Pattern(BY_NAME, rf"(?i)<{NAME}>([^<>\s]{{6,}})</", 1, validators.is_sent, hint=f"{NAMELY}>"),
     Pattern(
         BY_NAME,
         rf"(?i)(?:name|key)={QUOTE}{NAME}{QUOTE}\s+value={QUOTE}([^\s\"'\\]{{6,}})",
         1,
-        judging.is_sent,
+        validators.is_sent,
         hint="(?i)value=",
     ),
     Pattern(
         BY_NAME,
         rf"(?i)(?:name|key):{GAP}(?:{QUOTE})?{NAME}(?:{QUOTE})?(?:\s|\\n)+value:{GAP}(?:{QUOTE})?([^\s\"'\\]{{6,}})",
         1,
-        judging.is_sent,
+        validators.is_sent,
         hint="(?i)value:",
     ),
     Pattern(
-        BY_NAME, rf"(?i){NAME}:[ ][|>][+-]?(?:\s|\\n)+([^\s\"'\\]{{6,}})", 1, judging.is_sent, hint=rf"{NAMELY}:[ ][|>]"
+        BY_NAME,
+        rf"(?i){NAME}:[ ][|>][+-]?(?:\s|\\n)+([^\s\"'\\]{{6,}})",
+        1,
+        validators.is_sent,
+        hint=rf"{NAMELY}:[ ][|>]",
     ),
     Pattern(
         BY_NAME,
         rf"(?im)^{GAP}(?:export )?(?-i:[A-Z])[A-Z0-9_]*?(?:{NAMED}){TAIL}=([^\s\"'`]{{6,}})",
         1,
-        judging.is_set,
+        validators.is_set,
         hint=SET,
     ),
     Pattern(
         BY_NAME,
         rf"(?i)({NAME}(?:{QUOTE})?(?:{GAP}(?:=>|:=|=|:|,)|\]{GAP}=){GAP}{QUOTE})((?:[^\s\"'\\]|\\[/u0-9]){{6,}})",
         2,
-        judging.is_assigned,
+        validators.is_assigned,
         hint=SET,
     ),
     Pattern(
         BY_NAME,
         rf"(?i)({NAME}(?:{QUOTE})?{GAP}(?:=>|:=|=|:){GAP})(\$?{BARE}{{6,}})",
         2,
-        judging.is_assigned,
+        validators.is_assigned,
         VALUE,
         hint=SET,
     ),
-    Pattern(BY_NAME, rf"(?i)(--?{NAME}[ \t]+)(?:{QUOTE})?({BARE}{{6,}})", 2, judging.is_assigned, VALUE, hint=OPTION),
+    Pattern(
+        BY_NAME, rf"(?i)(--?{NAME}[ \t]+)(?:{QUOTE})?({BARE}{{6,}})", 2, validators.is_assigned, VALUE, hint=OPTION
+    ),
     Pattern(
         BY_NAME,
         rf"(?i)({NAME}(?:(?:{QUOTE})?{GAP}(?:=>|:=|=|:){GAP}|[ \t]+))(\$?{BARE}{{1,5}}{SIGN}[^\s\"'`])",
         2,
-        judging.is_strange,
+        validators.is_strange,
         VALUE,
         hint=rf"{NAMELY}(?:{QUOTE})?{GAP}[:=]|{OPTION}",
     ),
-    Pattern(BY_NAME, rf"(?i){PHRASED}'((?:[^'\\\n]|\\.){{8,}})'", 2, judging.is_phrase, hint=SET),
-    Pattern(BY_NAME, rf"(?i){PHRASED}\"((?:[^\"\\\n]|\\.){{8,}})\"", 2, judging.is_phrase, hint=SET),
+    Pattern(BY_NAME, rf"(?i){PHRASED}'((?:[^'\\\n]|\\.){{8,}})'", 2, validators.is_phrase, hint=SET),
+    Pattern(BY_NAME, rf"(?i){PHRASED}\"((?:[^\"\\\n]|\\.){{8,}})\"", 2, validators.is_phrase, hint=SET),
     Pattern(
         BY_NAME,
         rf"\b({FOR})(?:{QUOTE})?{GAP}[:=]{GAP}(?:{QUOTE})?([^\s\"'`\\]{{8,}})",
         2,
-        judging.is_kept_for,
+        validators.is_kept_for,
         VALUE,
         hint=rf"(?:{FOR})(?:{QUOTE})?{GAP}[:=]",
     ),
@@ -222,17 +236,17 @@ PATTERNS = (
         "random text",
         rf"(?i)\b(?:{NAMED})s?\b[^\n]{{0,24}}?[\s\"'`=:(]([A-Za-z0-9+/_=-]{{24,}})",
         1,
-        judging.is_chance,
+        validators.is_chance,
     ),
     Pattern(
         BY_NAME,
         rf"\b({KEYED})(?:{QUOTE})?{GAP}[:=]{GAP}(?:{QUOTE})?([^\s\"'\\]{{14,}})",
         2,
-        judging.is_key,
+        validators.is_key,
         hint=rf"(?:KEY|SALT|PAT|PRIVATE|__COM)(?:{QUOTE})?{GAP}[:=]",
     ),
-    Pattern("password", contexts.INSERTED, place=judging.find_inserted, hint=r"(?i)insert\s+into"),
-    *(Pattern(BY_NAME, source, 1, judging.is_chosen, hint=hint) for hint, source in contexts.CHOSEN),
-    *(Pattern(BY_NAME, source, 1, judging.is_odd_choice, hint=hint) for hint, source in contexts.ODD),
-    *(Pattern("password", source, 1, judging.is_chosen, words=words) for words, source in contexts.COMMANDS),
+    Pattern("password", contexts.INSERTED, place=validators.find_inserted, hint=r"(?i)insert\s+into"),
+    *(Pattern(BY_NAME, source, 1, validators.is_chosen, hint=hint) for hint, source in contexts.CHOSEN),
+    *(Pattern(BY_NAME, source, 1, validators.is_odd_choice, hint=hint) for hint, source in contexts.ODD),
+    *(Pattern("password", source, 1, validators.is_chosen, words=words) for words, source in contexts.COMMANDS),
 )

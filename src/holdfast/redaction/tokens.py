@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from holdfast.redaction.harmless import DIGITS, HEX, LETTERS
-from holdfast.redaction.linear import Regex, compiled
+from holdfast.redaction.false_positives import DIGITS, HEX, LETTERS
+from holdfast.redaction.regex import Regex, compiled
 
 # Where a word may begin: a torn piece of JSON says `\n`, and a terminal is told its colours by a letter.
 EDGE = r"(?:\b|\\[abefnrtv]|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\[[0-9;]*m)"

@@ -1,1 +1,1 @@
-"""A worktree and its checkpoints: one look at it, git trees that nobody sees, packs of our own, and the way back."""
+"""The worktree as git trees that no git command shows."""

@@ -1,0 +1,55 @@
+"""What a status line was last told of contexts: their windows, which no transcript knows. A cache; it may be gone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.core.errors import HoldfastError
+from holdfast.journal.codec import UNREADABLE
+from holdfast.system import files
+
+NAME = "context.json"
+LIMIT = 64 * 1024
+CONVERSATIONS = 20  # that are remembered
+LONGEST = 200  # characters of a conversation's name
+
+
+class Gauge(Struct, frozen=True):
+    window: int | None = None
+    tokens: int | None = None
+    model: str | None = None
+
+
+def keep(store: Path, conversation: str, gauge: Gauge) -> None:
+    """Remember what holds for a conversation. It is written only where it has changed: a line is drawn often."""
+    known = _load(store)
+    if not conversation or len(conversation) > LONGEST or known.get(conversation) == gauge:
+        return
+    known.pop(conversation, None)
+    newest = dict([*known.items(), (conversation, gauge)][-CONVERSATIONS:])
+    files.put(store / NAME, msgspec.json.encode(newest), synced=False)
+
+
+def forget(store: Path, conversations: Collection[str]) -> None:
+    """Remember nothing of these conversations."""
+    known = _load(store)
+    if kept := {name: gauge for name, gauge in known.items() if name not in conversations}:
+        if len(kept) < len(known):
+            files.write(store / NAME, msgspec.json.encode(kept))
+    else:
+        files.remove(store / NAME)  # also what cannot be read: nobody knows whose names it has
+
+
+def find(store: Path, conversation: str) -> Gauge:
+    return _load(store).get(conversation) or Gauge()
+
+
+def _load(store: Path) -> dict[str, Gauge]:
+    try:
+        return msgspec.json.decode(files.read(store / NAME, LIMIT) or b"{}", type=dict[str, Gauge])
+    except (*UNREADABLE, HoldfastError):
+        return {}

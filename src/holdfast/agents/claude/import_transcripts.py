@@ -1,0 +1,275 @@
+"""Transcripts that were there before us: which of them are of this project, and taking one conversation in.
+
+A conversation that is recorded already stays with its run, and what its hooks have told is not told again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from holdfast.agents.claude import context_window, transcript
+from holdfast.agents.claude.transcript import IMPORTED
+from holdfast.agents.claude.transcript_events import AGENT, Retelling, goal_in
+from holdfast.core import ids
+from holdfast.core.errors import HoldfastError
+from holdfast.core.fold import run as fold
+from holdfast.core.fold.context_usage import COUNTED, MEASURED
+from holdfast.core.lifecycle import Move
+from holdfast.core.model import Body, Draft, Environment, Run, Session, Status
+from holdfast.core.text import path_text
+from holdfast.core.token_usage import Spent, share
+from holdfast.ingest.context_usage import counted, window_in
+from holdfast.journal.journal import Journal
+from holdfast.project.workspace import Workspace
+from holdfast.system import locate, process
+from holdfast.system.safe_paths import real_path
+
+BATCH = 2_000  # events in one commit
+NEAR = 10.0  # seconds between what a hook told and the line that says the same
+ENCODED = 180  # characters of a directory's name by which the client names its folder, before it shortens
+OF_RECORDED = ("prompt.given", "action.taken")  # what is added to a conversation that hooks have recorded
+
+
+class Head(Struct):
+    """What a transcript says of itself."""
+
+    path: Path
+    conversation: str
+    directory: str
+    is_main: bool  # not a subagent's
+    changed: float
+
+
+class Taken(Struct):
+    """What became of one conversation."""
+
+    run: str
+    started: bool
+    prompts: int = 0
+    actions: int = 0
+    events: int = 0
+    damaged: int = 0  # lines that cannot be read
+
+    def lose(self) -> None:
+        self.damaged += 1
+
+
+def find_transcripts(config: Path, roots: Iterable[Path]) -> list[Path]:
+    """The transcripts that the client may have written for these directories, or for some below them."""
+    wanted = tuple(re.sub(r"[^A-Za-z0-9]", "-", str(root))[:ENCODED] for root in roots)
+    folders = [folder for folder in _listed(config / "projects") if folder.name.startswith(wanted)]
+    main = [file for folder in folders for file in _listed(folder)]
+    beside = [file for folder in main for file in _listed(folder / transcript.SUBAGENTS)]
+    return sorted(file for file in [*main, *beside] if file.name.endswith(transcript.ENDING))
+
+
+def roots_of(workspace: Workspace) -> list[Path]:
+    """The directory of the project, and those of the other worktrees of its repository."""
+    linked = [_first_line(entry / "gitdir") for entry in _listed(workspace.place.parent / "worktrees")]
+    main = workspace.place.parent
+    roots = [workspace.root, *(Path(line).parent for line in linked if os.path.isabs(line))]
+    return [*roots, main.parent] if main.name == ".git" else roots
+
+
+def read_head(path: Path) -> Head | None:
+    """From the first line that names conversation and directory; None where there is none."""
+    for line in itertools.islice(transcript.read_lines(path), 1000):
+        conversation, directory = line.get("sessionId"), line.get("cwd")
+        if isinstance(conversation, str) and isinstance(directory, str) and conversation and directory:
+            is_main = line.get("isSidechain") is not True
+            return Head(path, conversation, directory, is_main, os.stat(path).st_mtime)
+    return None
+
+
+def worktree_of(workspace: Workspace, directory: str, *, is_named: bool) -> str | None:
+    """The worktree of this project that a directory lies in. One that is gone counts if somebody named the file."""
+    if os.path.isdir(directory):
+        root, place = locate.locate_store(real_path(directory))
+        return path_text(locate.worktree_name(root)) if place == str(workspace.place) else None
+    is_inside = f"{os.path.normpath(directory)}/".startswith(f"{workspace.root}/")
+    return workspace.worktree if is_inside or is_named else None
+
+
+class Importer:
+    """Takes conversations in, one after the other. A fork is known by the first prompt that it shares."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self._owners: dict[str, str] = {}  # the first prompt's line -> its run
+
+    def take(self, heads: list[Head], worktree: str) -> Taken | None:
+        """One conversation from its files; None where nobody ever asked anything in it."""
+        first, goal = _opening(self.workspace, heads)
+        if goal is None and not self.workspace.exists:
+            return None
+        self.workspace.create()
+        with self.workspace.reading() as journal:
+            known = journal.sessions_of(heads[0].conversation)
+        if goal is None and not known:
+            return None
+        run = known[-1].run if known else self._owners.get(first)
+        taken = Taken(run or ids.make("run"), started=run is None)
+        if first:
+            self._owners.setdefault(first, taken.run)
+        self._tell(heads, Destination(self.workspace, heads[0], worktree, goal or "", taken, known))
+        return taken
+
+    def _tell(self, heads: list[Head], destination: Destination) -> None:
+        retelling = Retelling(self.workspace.clock.now())
+        lose = destination.taken.lose
+        lines = itertools.chain.from_iterable(transcript.read_lines(head.path, lose) for head in heads)
+        drafts = (draft for line in lines for draft in retelling.tell(self.workspace.clean(line)))
+        destination.begin()
+        while batch := list(itertools.islice(drafts, BATCH)):
+            destination.add(batch, retelling)
+        destination.add(list(retelling.unfinished()), retelling)
+        destination.finish(retelling)
+
+
+class Destination:
+    """The run and the session to which the lines of one conversation go."""
+
+    def __init__(
+        self, workspace: Workspace, head: Head, worktree: str, goal: str, taken: Taken, known: list[Session]
+    ) -> None:
+        self.workspace, self.head, self.worktree, self.goal, self.taken = workspace, head, worktree, goal, taken
+        self.is_recorded = any(session.reason != IMPORTED and not _is_ours(session) for session in known)
+        self.session = next((session.id for session in reversed(known) if not session.fenced), None)
+        self.before: Status | None = None
+        self._has_session = bool(known)
+        self._prompts: dict[str, list[datetime]] = {}
+        self._actions: set[str] = set()
+
+    def begin(self) -> None:
+        """Remember how the run stands, and what hooks have told of it."""
+        if self.taken.started:
+            return
+        with self.workspace.reading() as journal:
+            self.before = journal.get_run(self.taken.run).status
+            if self.is_recorded:
+                for event in journal.events(self.taken.run):
+                    if event.kind == "prompt.given":
+                        self._prompts.setdefault(str(event.body.get("text")), []).append(event.time)
+                    elif event.kind == "action.taken":
+                        self._actions.add(str(event.body.get("key")))
+
+    def add(self, drafts: list[Draft], retelling: Retelling) -> None:
+        new = [draft for draft in drafts if self._is_new(draft)]
+        if not new:
+            return
+        with self.workspace.writing(for_session=False) as journal:
+            self._open(journal, retelling)
+            self._append(journal, new)
+
+    def finish(self, retelling: Retelling) -> None:
+        """What it adds up to; the session ends, and the run rests as it did before."""
+        with self.workspace.writing(for_session=False) as journal:
+            self._open(journal, retelling)
+            self._append(journal, list(self._sums(journal, retelling)))
+            run = journal.get_run(self.taken.run)
+            if self.taken.events and run.status is Status.ACTIVE and (step := self._rest(journal, run)):
+                rested = fold.status_draft(step, IMPORTED if step is Move.PAUSE else None)
+                journal.append(run.id, structs.replace(rested, time=retelling.time))
+
+    def _rest(self, journal: Journal, run: Run) -> Move | None:
+        if journal.list_sessions(run.id, only_open=True, limit=1):
+            return None
+        if self.before in (Status.INTERRUPTED, Status.PAUSED):
+            return Move.INTERRUPT if self.before is Status.INTERRUPTED else Move.PAUSE
+        return None if self.is_recorded else Move.PAUSE
+
+    def _is_new(self, draft: Draft) -> bool:
+        if not self.is_recorded:
+            return True
+        body = draft.body
+        if draft.kind == "prompt.given":
+            times = self._prompts.get(str(body.get("text")), [])
+            return all(abs((time - (draft.time or time)).total_seconds()) > NEAR for time in times)
+        return draft.kind in OF_RECORDED and str(body.get("key")) not in self._actions
+
+    def _open(self, journal: Journal, retelling: Retelling) -> None:
+        """Begin the run and the session, where they are not there yet."""
+        time = retelling.begun or retelling.time
+        if journal.find_run(self.taken.run) is None:
+            body = {"goal": self.goal, "layout": "native", "worktree": self.worktree, "directory": self.head.directory}
+            journal.start(self.taken.run, Draft("run.started", {**body, "unasked": True}, time=time))
+            self.taken.events += 1
+        if self._has_session:
+            return
+        self.session, self._has_session = ids.make("ses"), True
+        opened: Body = {
+            "agent_session": self.head.conversation,
+            "transcript": path_text(self.head.path),
+            "begun": "imported",
+            "environment": Environment(process.here().host, "", path_text(self.head.directory)),
+            "epoch": journal.get_run(self.taken.run).epoch,
+        }
+        self._append(journal, [Draft(fold.OPENED, opened, time=time)])
+
+    def _sums(self, journal: Journal, retelling: Retelling) -> Iterator[Draft]:
+        session = journal.find_session(self.session or "")
+        usage, conversation = retelling.usage, self.head.conversation
+        if session is None:
+            return
+        others = [other for other in journal.sessions_of(conversation) if other.id != session.id]
+        tally = retelling.tally
+        used = share(Spent(tally.read, tally.written, tally.cost), others)
+        if usage is not None and not self.is_recorded:
+            window = window_in(self.workspace, usage, context_window.find(self.workspace.here, conversation), [session])
+            body = {"tokens": usage.tokens, "window": window, "model": usage.model}
+            yield Draft(MEASURED, body, self._id(retelling, MEASURED), retelling.time)
+        if body := counted(session, used):
+            yield Draft(COUNTED, body, time=retelling.time)
+        if not self.is_recorded:
+            body = {"how": "ended", "reason": IMPORTED}
+            yield Draft(fold.ENDED, body, self._id(retelling, fold.ENDED), retelling.time)
+
+    def _id(self, retelling: Retelling, kind: str) -> str:
+        return ids.event_of_call(f"claude import {self.head.conversation} {retelling.last} {kind}")
+
+    def _append(self, journal: Journal, drafts: list[Draft]) -> None:
+        signed = (_signed(draft, self.session) for draft in drafts)
+        for event in journal.append(self.taken.run, *signed):
+            self.taken.events += 1
+            self.taken.prompts += event.kind == "prompt.given"
+            self.taken.actions += event.kind == "action.taken"
+
+
+def _signed(draft: Draft, session: str | None) -> Draft:
+    return Draft(draft.kind, draft.body, draft.id, draft.time, session, AGENT)
+
+
+def _is_ours(session: Session) -> bool:
+    """Whether an import opened it and was killed before its end."""
+    return session.is_open and session.process is None
+
+
+def _opening(workspace: Workspace, heads: list[Head]) -> tuple[str, str | None]:
+    """The first prompt of a conversation: its line's id, and the goal that it gives."""
+    for head in heads:
+        for line in transcript.read_lines(head.path):
+            if goal_in(line) and (goal := goal_in(workspace.hide(line))):  # hidden before it is cut to its length
+                return str(line.get("uuid") or ""), goal
+    return "", None
+
+
+def _first_line(path: Path) -> str:
+    try:
+        with transcript.opened(path) as file:
+            return os.fsdecode(os.read(file, 4096).partition(b"\n")[0])
+    except (HoldfastError, OSError):
+        return ""
+
+
+def _listed(directory: Path) -> list[Path]:
+    try:
+        return [directory / name for name in sorted(os.listdir(directory))]
+    except OSError:  # there is none, or it is a file
+        return []

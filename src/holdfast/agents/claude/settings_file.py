@@ -1,0 +1,147 @@
+"""A settings text of Claude Code: our calls put in and taken out, and everything else left as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from holdfast.agents.claude.hooks import Handler, is_ours
+from holdfast.core.formats import json_edit
+from holdfast.core.formats.json_edit import NotJson
+
+NEW = "{}\n"
+LARGEST = 4_000_000  # characters
+LINE = "statusLine"  # the settings' key for what draws the status line
+Place = tuple[str | int, ...]
+Wanted = Callable[[object], bool]  # of a handler
+
+
+class NotSettings(ValueError):
+    """The text is not what the agent takes for settings."""
+
+
+def parse(text: str) -> dict[str, Any]:
+    """The settings, whose hooks have the form that the agent knows. An empty file says nothing."""
+    if is_blank(text):
+        return {}
+    if len(text) > LARGEST:
+        raise NotSettings(f"it is longer than {LARGEST:,} characters")
+    try:
+        settings = json_edit.parse(text)
+    except NotJson as error:
+        raise NotSettings(str(error)) from error
+    if not isinstance(settings, dict):
+        raise NotSettings("it is not an object")
+    hooks = settings.get("hooks", {})
+    if not isinstance(hooks, dict):
+        raise NotSettings("`hooks` is not an object")
+    wrong = [event for event, groups in hooks.items() if not isinstance(groups, list)]
+    if wrong:
+        raise NotSettings(f"`hooks.{wrong[0]}` is not a list")
+    return settings
+
+
+def is_blank(text: str) -> bool:
+    return not text.strip(json_edit.MARK + " \t\r\n")
+
+
+def with_calls(text: str, calls: dict[str, Handler]) -> tuple[str, dict[str, str]]:
+    """The text with our calls in it, and for which events one was `added`, `replaced` or `removed`."""
+    done: dict[str, str] = {}
+    hooks = parse(text).get("hooks", {})
+    if is_blank(text):
+        text = NEW
+    for event in {**calls, **hooks}:
+        ours = [hooks[event][place[2]] for place in _ours(hooks, event)]
+        if event in calls and ours == [{"hooks": [calls[event]]}]:
+            continue
+        if ours:
+            text = _without(text, event, {("hooks",), ("hooks", event)} if event in calls else {("hooks",)})
+        if event in calls:
+            text = _added(text, event, calls[event])
+        if ours or event in calls:
+            done[event] = "added" if not ours else "replaced" if event in calls else "removed"
+    return text, done
+
+
+def without_calls(text: str, earlier: dict[str, Any]) -> str:
+    """The text without our calls. What they leave empty goes too, unless it stood in the earlier settings."""
+    kept: set[Place] = {("hooks",)} if "hooks" in earlier else set()
+    kept |= {("hooks", event) for event in earlier.get("hooks", {})}
+    for event in called(parse(text)):
+        text = _without(text, event, kept)
+    return json_edit.remove(text, (LINE,)) if is_ours(parse(text).get(LINE)) else text
+
+
+def with_status_line(text: str, line: Handler) -> tuple[str, str | None]:
+    """The text with our status line in it, and whether it was `added` or `replaced`. Somebody's own is left."""
+    settings = parse(text)
+    if LINE not in settings:
+        return json_edit.add(NEW if is_blank(text) else text, (), line, LINE), "added"
+    if settings[LINE] == line or not is_ours(settings[LINE]):
+        return text, None
+    return json_edit.add(json_edit.remove(text, (LINE,)), (), line, LINE), "replaced"
+
+
+def called(settings: dict[str, Any]) -> dict[str, list[Any]]:
+    """The events for which calls of ours stand in these settings, with those calls."""
+    return find_handlers(settings, is_ours)
+
+
+def find_handlers(settings: dict[str, Any], is_wanted: Wanted) -> dict[str, list[Any]]:
+    """The handlers of a kind in these settings, by event."""
+    hooks = settings.get("hooks", {})
+    found = {event: [_at(settings, place) for place in _places(hooks, event, is_wanted)] for event in hooks}
+    return {event: handlers for event, handlers in found.items() if handlers}
+
+
+def without_handlers(text: str, is_unwanted: Wanted) -> tuple[str, list[str]]:
+    """The text without the handlers of a kind, and the events that had one. Groups that they leave empty go too."""
+    events = list(find_handlers(parse(text), is_unwanted))
+    for event in events:
+        text = _without(text, event, set(), is_unwanted)
+    return text, events
+
+
+def found_in(settings: dict[str, Any]) -> list[str]:
+    """Everything of ours in these settings: the events that call us, and the status line if it is ours."""
+    return [*called(settings), *([LINE] if is_ours(settings.get(LINE)) else [])]
+
+
+def _ours(hooks: dict[str, Any], event: str) -> Iterator[tuple[str, str, int, str, int]]:
+    return _places(hooks, event, is_ours)
+
+
+def _places(hooks: dict[str, Any], event: str, is_wanted: Wanted) -> Iterator[tuple[str, str, int, str, int]]:
+    """Where each handler of a kind stands in the settings."""
+    for number, group in enumerate(hooks.get(event, [])):
+        handlers = group.get("hooks") if isinstance(group, dict) else None
+        for at, handler in enumerate(handlers if isinstance(handlers, list) else []):
+            if is_wanted(handler):
+                yield "hooks", event, number, "hooks", at
+
+
+def _added(text: str, event: str, call: Handler) -> str:
+    settings = json_edit.parse(text)
+    group = {"hooks": [call]}
+    if "hooks" not in settings:
+        return json_edit.add(text, (), {event: [group]}, "hooks")
+    if event not in settings["hooks"]:
+        return json_edit.add(text, ("hooks",), [group], event)
+    return json_edit.add(text, ("hooks", event), group)
+
+
+def _without(text: str, event: str, kept: set[Place], is_unwanted: Wanted = is_ours) -> str:
+    while place := next(_places(json_edit.parse(text)["hooks"], event, is_unwanted), None):
+        alone = len(_at(json_edit.parse(text), place[:4])) == 1
+        text = json_edit.remove(text, place[:3] if alone else place)
+    for at in (("hooks", event), ("hooks",)):
+        if at not in kept and not _at(json_edit.parse(text), at):
+            text = json_edit.remove(text, at)
+    return text
+
+
+def _at(settings: Any, place: Place) -> Any:
+    for step in place:
+        settings = settings[step]
+    return settings

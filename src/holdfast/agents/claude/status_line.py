@@ -1,0 +1,99 @@
+"""One line for the status line of Claude Code: the run, how full the context is, how old the last checkpoint is.
+
+It is drawn all the time, so it takes nothing in and never fails: what is not known, or not in time, is left out. What
+the client says of its context is kept for whoever takes in next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from typing import Any
+
+from holdfast.agents.claude import context_window
+from holdfast.agents.claude.context_window import Gauge
+from holdfast.agents.claude.transcript import COUNTS
+from holdfast.core.fold.context_usage import fill_of, number
+from holdfast.core.model import Body, Run, Session
+from holdfast.core.text import one_line, visible
+from holdfast.journal.journal import Journal
+from holdfast.project import inbox
+from holdfast.project.inbox import NotACall
+from holdfast.project.runs import select
+from holdfast.project.workspace import Workspace, open_workspace
+from holdfast.surfaces.cli.terminal import ago
+
+LIMIT = 1024 * 1024  # bytes of what the client tells
+TITLE = 40
+BETWEEN = " · "
+
+
+def drawn(payload: Body) -> str:
+    """The line for what the client tells, or nothing."""
+    with contextlib.suppress(Exception), open_workspace(_directory(payload)) as workspace:
+        return line(workspace, payload)
+    return ""
+
+
+def line(workspace: Workspace, payload: Body) -> str:
+    """The line for what the client tells; what it says of its context is kept."""
+    if not workspace.exists:
+        return ""
+    conversation = _text(payload.get("session_id"))
+    known = gauge_of(payload)
+    if workspace.is_off:
+        return BETWEEN.join(["holdfast is off", *_fullness(known, [])])
+    workspace.check_ours()
+    context_window.keep(workspace.here, conversation, known)
+    with workspace.reading() as journal:
+        sessions = journal.sessions_of(conversation) if conversation else []
+        run = _run(journal, sessions, workspace.worktree)
+        newest = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
+    parts = [one_line(run.title, TITLE) if run else "no run yet", *_fullness(known, sessions)]
+    if newest is not None:
+        parts.append(f"checkpoint {ago(newest.time, workspace.clock.now())}")
+    return visible(BETWEEN.join(parts))
+
+
+def gauge_of(payload: Body) -> Gauge:
+    """What the client says of its context; whatever it is, there is an answer."""
+    about, model = _object(payload.get("context_window")), _object(payload.get("model"))
+    usage = _object(about.get("current_usage"))
+    tokens = sum(number(usage.get(name)) or 0 for name in COUNTS)
+    return Gauge(number(about.get("context_window_size")), tokens or None, _text(model.get("id"))[:200] or None)
+
+
+def _fullness(known: Gauge, sessions: list[Session]) -> list[str]:
+    recorded = [fill_of(session.context_tokens, session.context_window) for session in sessions[:1]]
+    fill = next(filter(None, [fill_of(known.tokens, known.window), *recorded]), None)
+    return [f"context {fill.percent} %"] if fill else []
+
+
+def _run(journal: Journal, sessions: list[Session], worktree: str) -> Run | None:
+    return journal.find_run(sessions[0].run) if sessions else select.current_run(journal, worktree)
+
+
+def without_store(payload: Body) -> str:
+    return BETWEEN.join(_fullness(gauge_of(payload), []))
+
+
+def _directory(payload: Body) -> str:
+    named = os.environ.get("CLAUDE_PROJECT_DIR") or _text(_object(payload.get("workspace")).get("project_dir"))
+    return named or os.getcwd()
+
+
+def read() -> Body:
+    """What the client tells on standard input."""
+    try:
+        return _object(inbox.parse(sys.stdin.buffer.read(LIMIT)))
+    except (NotACall, OSError):
+        return {}
+
+
+def _object(value: Any) -> Body:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,178 @@
+"""A transcript of Claude Code told again, in the events that its hooks would have given.
+
+An event's id comes from its line's, which the client keeps when it copies lines into a forked conversation: told
+twice, it is one event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import Struct
+
+from holdfast.agents.claude import events
+from holdfast.agents.claude.transcript import Line, Tally, Usage, is_boundary, usage_of
+from holdfast.core import ids
+from holdfast.core.model import Body, Draft
+
+# How texts of the user's begin that he did not write as a prompt: commands and their output, remarks of the client.
+NOT_PROMPTS = (
+    "<command-", "<local-command-", "<bash-", "<system-reminder>", "<user-prompt-submit-hook>", "[Request interrupted",
+    "Caveat: The messages below",
+)  # fmt: skip
+AGENT = "claude"
+NOT_HIS = ("isSidechain", "isMeta", "isCompactSummary")  # marks of lines that the client wrote for him
+WAITING = 10_000  # tools without a result that are remembered
+SUMMARY = "Summary:\n"
+Told = Iterator[tuple[str, Body]]
+
+
+class Asked(Struct):
+    """A tool that was called, and the line that told it."""
+
+    line: Line
+    name: str
+    given: Any
+
+
+class Retelling:
+    """What the lines of one conversation say, in their order, and what they add up to."""
+
+    def __init__(self, now: datetime) -> None:
+        self.usage: Usage | None = None
+        self.tally = Tally()
+        self.last = ""  # the id of the last line
+        self.begun: datetime | None = None
+        self.time = self._now = now
+        self._asked: dict[str, Asked] = {}
+        self._trigger = ""
+
+    def tell(self, line: Line) -> Iterator[Draft]:
+        """The events of one line."""
+        self.tally.add(line)
+        if line.get("type") == "cost-state":
+            return
+        self.time = _time(line, self.time, self._now)
+        self.begun = self.begun or self.time
+        self.last = _text(line, "uuid") or self.last
+        self.usage = usage_of(line) or self.usage
+        for at, (kind, body) in enumerate(self._told(line)):
+            yield self._draft(line, at, kind, body)
+
+    def unfinished(self) -> Iterator[Draft]:
+        """What was begun and has no result."""
+        for key, asked in self._asked.items():
+            for kind, body in events.tell("PreToolUse", _call(asked, key)):
+                yield self._draft(asked.line, f"begun {key}", kind, body)
+
+    def _draft(self, line: Line, at: int | str, kind: str, body: Body) -> Draft:
+        id = ids.event_of_call(f"claude line {_text(line, 'uuid') or repr(line)} {at}")
+        body = {**body, "imported": True}
+        return Draft(kind, body, id, _time(line, self.time, self._now), agent=AGENT)
+
+    def _told(self, line: Line) -> Told:
+        if is_boundary(line):
+            about = line.get("compactMetadata")
+            self._trigger = _text(about, "trigger")
+        elif line.get("type") == "user" and line.get("isCompactSummary") is True:
+            yield from self._compacted(line)
+        elif line.get("type") == "user":
+            yield from self._results(line)
+            yield from self._prompt(line)
+        elif line.get("type") == "assistant":
+            yield from self._answer(line)
+
+    def _compacted(self, line: Line) -> Told:
+        text = "\n".join(_texts(line))
+        summary = text.partition(SUMMARY)[2].partition("\n\nIf you need specific details")[0] or text
+        yield from events.tell("PostCompact", {"trigger": self._trigger, "compact_summary": summary})
+
+    def _prompt(self, line: Line) -> Told:
+        if text := prompt_in(line):
+            yield from events.tell("UserPromptSubmit", {"prompt": text, "prompt_id": _text(line, "uuid")})
+
+    def _answer(self, line: Line) -> Told:
+        for block in _blocks(line, "tool_use"):
+            key = _text(block, "id")
+            if key and len(self._asked) < WAITING:
+                self._asked[key] = Asked(line, _text(block, "name"), block.get("input"))
+        message = line.get("message")
+        if _text(message, "stop_reason") == "end_turn" and line.get("isSidechain") is not True:
+            text = "\n".join(_texts(line))
+            if text:
+                yield from events.tell("Stop", {"last_assistant_message": text})
+
+    def _results(self, line: Line) -> Told:
+        for block in _blocks(line, "tool_result"):
+            key = _text(block, "tool_use_id")
+            asked = self._asked.pop(key, None)
+            if asked is None:
+                continue
+            said = _said(block.get("content"))
+            is_error = block.get("is_error") is True
+            answer = {"error": said or "failed"} if is_error else {"tool_response": said}
+            yield from events.tell("PostToolUseFailure" if is_error else "PostToolUse", {**_call(asked, key), **answer})
+
+
+def prompt_in(line: Line) -> str | None:
+    """What the user asked with this line; None where it is none of his prompts."""
+    if line.get("type") != "user" or any(line.get(mark) is True for mark in NOT_HIS):
+        return None
+    text = "\n".join(_texts(line)).strip()
+    return None if not text or text.startswith(NOT_PROMPTS) else text
+
+
+def goal_in(line: Line) -> str | None:
+    """What a run would be about that begins with this line."""
+    text = prompt_in(line)
+    return events.goal_of({"prompt": text}) if text else None
+
+
+def _call(asked: Asked, key: str) -> Body:
+    return {
+        "tool_name": asked.name,
+        "tool_input": asked.given,
+        "tool_use_id": key,
+        "cwd": _text(asked.line, "cwd"),
+        "agent_id": _text(asked.line, "agentId") if asked.line.get("isSidechain") is True else "",
+    }
+
+
+def _time(line: Line, before: datetime, now: datetime) -> datetime:
+    """When a line was written; never later than now, and where it does not say, when the one before it was."""
+    try:
+        found = datetime.fromisoformat(_text(line, "timestamp"))
+        return min(found.astimezone(UTC), now) if found.tzinfo else before
+    except (ValueError, OverflowError):
+        return before
+
+
+def _content(line: Line) -> Any:
+    message = line.get("message")
+    return message.get("content") if isinstance(message, dict) else None
+
+
+def _blocks(line: Line, kind: str) -> Iterator[Body]:
+    content = _content(line)
+    for block in content if isinstance(content, list) else []:
+        if isinstance(block, dict) and block.get("type") == kind:
+            yield block
+
+
+def _texts(line: Line) -> list[str]:
+    content = _content(line)
+    return [content] if isinstance(content, str) else [_text(block, "text") for block in _blocks(line, "text")]
+
+
+def _said(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    return "\n".join(_text(block, "text") for block in blocks if isinstance(block, dict))
+
+
+def _text(value: Any, key: str) -> str:
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""

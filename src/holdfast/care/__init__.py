@@ -1,1 +1,0 @@
-"""Looking after a store: its size, its soundness, backups, repairs, and what is removed for good."""

@@ -1,1 +1,0 @@
-"""Claude Code beside its calls: settings that we put them into, the plugin, the client as it is set up, transcripts."""

@@ -1,0 +1,254 @@
+"""What a new session is told, so that it can go on: the state first, the most important first, within a budget.
+
+`plan_brief` is pure. Every section gets its share of the budget, and what one does not use goes to the most important
+of the others. What does not fit is left out from a section's end, and the brief says what that was and how to get it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from holdfast.core.fold import steps, workers
+from holdfast.core.fold.external import said
+from holdfast.core.formats.timestamps import shown
+from holdfast.core.model import Action, Artifact, Bearings, Decision, Note, Run, Session, Status, Task
+from holdfast.core.text import count, one_line, visible
+from holdfast.core.untrusted_text import ROOM, Chance, age, enclose
+
+LINE, SHORT = 600, 200  # characters of one line
+NEW_PROMPTS = 3  # prompts that are told at length
+WHOLE = 1_000  # a share that comes before all others
+KEPT = "What the agent kept when its context was compacted"
+
+
+class Section(NamedTuple):
+    title: str
+    share: int
+    lines: list[str]
+    source: str = ""  # where it comes from
+    age: str = ""  # of all its lines, where they have none of their own
+
+
+TOLD, TOOLS, FILES = "told to Holdfast", "from the agent's tools", "seen in the files"
+HERE = "seen on this machine"
+
+
+class Brief(Struct):
+    run: str
+    text: str
+    made: datetime
+    budget: int
+    left_out: list[str]
+
+
+def plan_brief(
+    run: Run,
+    last: Session | None,
+    now: datetime,
+    budget: int,
+    bearings: Bearings | None = None,
+    artifacts: Iterable[Artifact] = (),
+    running: Iterable[str] = (),
+    *,
+    chance: Chance,
+) -> Brief:
+    """The brief of a run in at most `budget` characters, inside its fence."""
+    found = bearings or Bearings()
+    sections = [
+        Section("", WHOLE, list(_head(run, now))),
+        Section("Where it stopped", 20, list(_stop(run, last, now)), "from the agent's calls"),
+        Section("Still running, started by a session that died", 5, _listed(running), HERE, age(now, now)),
+        Section("Pinned", WHOLE, list(_pinned(run, now)), TOLD),
+        Section("Where the record and git do not agree", 10, _listed(found.disagreements), FILES, age(now, now)),
+        Section("Steps", 10, _listed(steps.told(run)), TOLD, _newest(run, now)),
+        Section("Agents", 10, _listed(workers.told(run)), TOLD, _newest(run, now)),
+        Section("Open tasks", 15, [_task(task, now) for task in run.open_tasks if not task.pinned], TOLD),
+        Section("Decisions", 20, _decisions(run, now), TOLD),
+        Section(
+            "Errors met, newest first", 10, [_dated(met.text, met.time, now) for met in reversed(run.errors)], TOOLS
+        ),
+        Section("Done", 10, [_task(task, now) for task in reversed(run.tasks) if task.done and not task.pinned], TOLD),
+        Section("Last prompts", 20, list(_prompts(run, now)), "what the agent was asked"),
+        Section("Last actions", 6, list(_actions(run, now)), TOOLS),
+        Section("Files touched, newest first", 12, [_dated(*file, now) for file in reversed(run.files.items())], TOOLS),
+        Section("Changes that are not committed", 6, _listed(found.uncommitted), FILES, age(now, now)),
+        Section(KEPT, 10, _listed((run.summary or "").splitlines()), "the agent's words", age(run.compacted, now)),
+        Section("Notes", 10, [_note(note, now) for note in reversed(run.notes) if not note.pinned], TOLD),
+        *(_content(artifact, now) for artifact in artifacts),
+    ]
+    text, left_out = _fit([section for section in sections if section.lines], max(0, budget - ROOM), budget)
+    return Brief(run.id, enclose(text, chance) if budget >= ROOM else "", now, budget, left_out)
+
+
+def _head(run: Run, now: datetime) -> Iterable[str]:
+    yield f"# Where run {run.id} stands"
+    yield f"Kept by Holdfast, made {shown(now)}; it replaces any earlier brief of this run. [3h] is an age."
+    yield f"Goal: {_one(run.goal)}{age(run.created, now)}"
+    if run.name:
+        yield f"Name: {_one(run.name)}"
+    if run.owned:
+        yield f"{said(run.owned)} ({_one(run.owned.path)})"
+    done = len(run.tasks) - len(run.open_tasks)
+    yield f"Status: {run.status}; {count(done, 'task')} done, {len(run.open_tasks)} open; {count(run.seq, 'event')}"
+
+
+def _stop(run: Run, last: Session | None, now: datetime) -> Iterable[str]:
+    since = (last.ended or last.last_active) if last else None
+    if run.status_reason:
+        yield _dated(f"{run.status}: {run.status_reason}", run.status_since, now)
+    if run.status is Status.INTERRUPTED and run.evidence:
+        yield _dated(f"interrupted: {run.evidence}", run.status_since, now)
+    if last and last.how == "died":
+        yield _dated(f"the last session died: {last.reason or 'its process is gone'}", last.ended, now)
+    for text in run.doing.values():
+        yield _dated(f"it was in the middle of: {text}", since, now)
+    for kind in run.subagents.values():
+        yield _dated(f"a subagent was at work: {kind}", since, now)
+    if run.reply:
+        yield _dated(f"the agent's last words: {run.reply}", since, now)
+    if last and last.last_action and not (run.reply and last.last_action.startswith("said: ")):
+        yield _dated(f"the last session's last action: {last.last_action}", since, now)
+    elif run.last_call:
+        yield _dated(f"the last call that was kept: {run.last_call}", run.updated, now)
+
+
+def _prompts(run: Run, now: datetime) -> Iterable[str]:
+    for number, prompt in enumerate(reversed(run.prompts)):
+        yield f"- {one_line(prompt.text, LINE if number < NEW_PROMPTS else SHORT)}{age(prompt.time, now)}"
+
+
+def _actions(run: Run, now: datetime) -> Iterable[str]:
+    """What was done, but for what the list of files and the list of errors tell anyway."""
+    told: set[str] = set()
+    for action in reversed(run.actions):
+        line = f"- {one_line(action.text, SHORT)}"
+        if line not in told and not action.error and not _only_wrote(run, action):
+            told.add(line)
+            yield line + age(action.time, now)
+
+
+def _only_wrote(run: Run, action: Action) -> bool:
+    return bool(action.files) and all(file in run.files for file in action.files)
+
+
+def _newest(run: Run, now: datetime) -> str:
+    """The age of what was last heard of steps and agents."""
+    moments = [time for step in run.steps for time in (step.started, step.ended) if time]
+    moments += [time for worker in run.workers for time in (worker.started, worker.completed) if time]
+    return age(max(moments, default=None), now)
+
+
+def _pinned(run: Run, now: datetime) -> Iterable[str]:
+    """What every brief carries, before anything that could crowd it out."""
+    yield from (_decision(entry, now) for entry in reversed(run.standing_decisions) if entry.pinned)
+    yield from (_task(task, now) for task in run.tasks if task.pinned)
+    yield from (_note(note, now) for note in run.notes if note.pinned)
+
+
+def _decisions(run: Run, now: datetime) -> list[str]:
+    return [_decision(entry, now) for entry in reversed(run.standing_decisions) if not entry.pinned]
+
+
+def _decision(entry: Decision, now: datetime) -> str:
+    because = f" (because {_one(entry.because)})" if entry.because else ""
+    return f"- {entry.id} {_one(entry.text)}{because}{age(entry.time, now)}"
+
+
+def _task(task: Task, now: datetime) -> str:
+    outcome = f": {_one(task.outcome)}" if task.outcome else ""
+    return f"- {task.id} {_one(task.text)}{outcome}{age(task.done or task.added, now)}"
+
+
+def _note(note: Note, now: datetime) -> str:
+    return f"- {note.id} {_one(note.text)}{age(note.time, now)}"
+
+
+def _dated(text: str, moment: datetime | None, now: datetime) -> str:
+    return f"- {_one(text)}{age(moment, now)}"
+
+
+def _listed(lines: Iterable[str]) -> list[str]:
+    return [f"- {_one(line)}" for line in lines if line.strip()]
+
+
+def _content(artifact: Artifact, now: datetime) -> Section:
+    title = f"Content of {_one(artifact.path)}, not instructions"
+    return Section(title, 10, _quoted(artifact), "a file of the project", age(artifact.changed, now))
+
+
+def _quoted(artifact: Artifact) -> list[str]:
+    """A file's lines, each marked, so that none can pass for a line of ours."""
+    return [f"> {one_line(line, LINE) if len(line) > LINE else visible(line)}" for line in artifact.text.splitlines()]
+
+
+def _one(text: str) -> str:
+    return one_line(text, LINE)
+
+
+def _fit(sections: list[Section], room: int, budget: int) -> tuple[str, list[str]]:
+    """The lines that fit into the room, in order, and what was left out of them for the sake of the budget."""
+    most = room
+    whole = sum(_size(section, len(section.lines)) for section in sections)
+    worst = _missing([f"{each.title or 'head'} ({len(each.lines)} of {len(each.lines)})" for each in sections], budget)
+    room -= len(worst) + 1 if whole > room else 0
+    taken = _shared(sections, room)
+    kept: list[str] = []
+    left_out: list[str] = []
+    for section, number in zip(sections, taken, strict=True):
+        if number:
+            kept += [*_titled(section), *section.lines[:number]]
+        if number < len(section.lines):
+            total = len(section.lines)
+            left_out.append(f"{section.title or 'head'} ({total - number} of {total})")
+    if left_out:
+        kept.append(_missing(left_out, budget))
+    return visible("\n".join(kept))[:most], left_out
+
+
+def _shared(sections: list[Section], room: int) -> list[int]:
+    """How many lines of each section are told: as many as its share holds, then more, the most important first."""
+    taken = [0] * len(sections)
+    first = [number for number, section in enumerate(sections) if section.share == WHOLE]
+    others = [number for number in range(len(sections)) if number not in first]
+    for number in first:
+        taken[number] = _fill(sections[number], 0, room)
+        room -= _size(sections[number], taken[number])
+    shares = sum(sections[number].share for number in others)
+    left = room
+    for number in others:
+        taken[number] = _fill(sections[number], 0, room * sections[number].share // shares)
+        left -= _size(sections[number], taken[number])
+    for number in others:
+        before = _size(sections[number], taken[number])
+        taken[number] = _fill(sections[number], taken[number], left + before)
+        left -= _size(sections[number], taken[number]) - before
+    return taken
+
+
+def _fill(section: Section, number: int, room: int) -> int:
+    """How many lines fit below the title, of which some are taken already."""
+    used = _size(section, number) if number else sum(len(line) + 1 for line in _titled(section))
+    for line in section.lines[number:]:
+        used += len(line) + 1
+        if used > room:
+            break
+        number += 1
+    return number
+
+
+def _size(section: Section, number: int) -> int:
+    if not number:
+        return 0
+    return sum(len(line) + 1 for line in [*_titled(section), *section.lines[:number]])
+
+
+def _titled(section: Section) -> list[str]:
+    return [f"\n## {section.title} ({section.source}){section.age}"] if section.title else []
+
+
+def _missing(left_out: list[str], budget: int) -> str:
+    return f"\nLeft out to stay within {budget:,} characters: {', '.join(left_out)}. See `holdfast show`"

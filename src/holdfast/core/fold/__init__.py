@@ -1,0 +1,1 @@
+"""Folding: the state of a run, computed from its events."""

@@ -1,0 +1,146 @@
+"""What an agent does, as its calls tell it: prompts, actions, turns, subagents, compactions.
+
+An agent may tell the same thing twice and in any order. Whatever has a name of the agent's own is counted once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from holdfast.core.model import Action, Body, Draft, Event, Mishap, Prompt, Run
+
+P = TypeVar("P", Prompt, Action)
+
+KEPT_PROMPTS, KEPT_ACTIONS, KEPT_FILES, KEPT_ERRORS = 50, 50, 500, 50
+REPORTED = frozenset({  # of a turn that a client works on; only a prompt begins one
+    "action.begun", "turn.ended", "error.met", "subagent.started", "subagent.ended", "subagent.told",
+    "context.compacting", "context.compacted",
+})  # fmt: skip
+PROMPT = 4_000  # characters of a prompt that the state holds; the event has all of it
+
+
+def is_reported(event: Event) -> bool:
+    """Whether a client reports it of its turn; an action that a program records itself has no key of a client's."""
+    return event.kind in REPORTED or (event.kind == "action.taken" and bool(event.body.get("key")))
+
+
+def touch(run: Run, event: Event, files: list[str]) -> None:
+    for file in files:
+        run.files.pop(file, None)  # so that the newest stands last
+        run.files[file] = event.time
+    if event.body.get("imported") is True and any(time > event.time for time in run.files.values()):
+        run.files = dict(sorted(run.files.items(), key=lambda found: found[1]))
+    while len(run.files) > KEPT_FILES:
+        del run.files[next(iter(run.files))]
+
+
+def _in_order(entries: list[P], body: Body) -> list[P]:
+    """What was imported may have happened before what is known already; all else is told in the order it happened."""
+    return sorted(entries, key=lambda entry: entry.time) if body.get("imported") is True else entries
+
+
+def _prompted(run: Run, event: Event, body: Body) -> None:
+    """It may be told twice; and one that comes while the agent works has the key of the one it works on."""
+    key, text = text_of(body.get("key")) or None, text_of(body.get("text"))[:PROMPT]
+    if key is None or all((prompt.key, prompt.text) != (key, text) for prompt in run.prompts):
+        run.prompts = _in_order([*run.prompts, Prompt(text, event.time, key)], body)[-KEPT_PROMPTS:]
+
+
+def _begun(run: Run, event: Event, body: Body) -> None:
+    """Something has begun of which the end may never be told."""
+    key = text_of(body.get("key"))
+    if key and all(action.key != key for action in run.actions):
+        run.doing[key] = text_of(body.get("text"))
+
+
+def _acted(run: Run, event: Event, body: Body) -> None:
+    files, key = texts_of(body.get("files")), text_of(body.get("key")) or None
+    error = text_of(body.get("error")) or None
+    earlier = next((action for action in run.actions if key and action.key == key), None)
+    if earlier is None:
+        action = Action(text_of(body.get("text")), event.time, files, key, error)
+        run.actions = _in_order([*run.actions, action], body)[-KEPT_ACTIONS:]
+        if body.get("refused") is not True:
+            _stand(run, body, files)
+    elif error and not earlier.error:
+        earlier.error = error
+    run.doing.pop(key or "", None)
+    touch(run, event, files)
+    if error and (earlier is None or earlier.error == error):
+        fail(run, event, f"{text_of(body.get('text'))}: {error}")
+
+
+def is_repeated(run: Run, draft: Draft) -> bool:
+    """Whether the run knows an action already: a client tells a failed one at its end and again with its batch."""
+    key = text_of(draft.body.get("key")) if draft.kind == "action.taken" else ""
+    earlier = next((action for action in run.actions if key and action.key == key), None)
+    return earlier is not None and (earlier.error is not None or not draft.body.get("error"))
+
+
+def _stand(run: Run, body: Body, files: list[str]) -> None:
+    """Count an action, or as many as somebody says it stands for; what it touched is where the work stands."""
+    told = body.get("actions")
+    run.standing.actions += told if isinstance(told, int) and not isinstance(told, bool) and told >= 0 else 1
+    run.standing.trigger = "action"
+    if files:
+        line = body.get("line")
+        run.standing.file = files[-1]
+        run.standing.line = line if isinstance(line, int) and not isinstance(line, bool) and line > 0 else None
+
+
+def fail(run: Run, event: Event, text: str, agent: str | None = None) -> None:
+    """Note an error that was met; the same one is noted once."""
+    if all((met.text, met.agent) != (text, agent) for met in run.errors):
+        run.errors = [*run.errors, Mishap(text, event.time, agent)][-KEPT_ERRORS:]
+
+
+def _met_error(run: Run, event: Event, body: Body) -> None:
+    fail(run, event, text_of(body.get("text")), text_of(body.get("by")) or None)
+
+
+def _turned(run: Run, event: Event, body: Body) -> None:
+    run.reply = text_of(body.get("text")) or run.reply
+    run.doing = {}
+
+
+def _subagent(run: Run, event: Event, body: Body) -> None:
+    if event.kind == "subagent.started":
+        run.subagents[text_of(body.get("key"))] = text_of(body.get("type"))
+    else:
+        run.subagents.pop(text_of(body.get("key")), None)
+        text = ": ".join(filter(None, [text_of(body.get("type")) or "subagent", text_of(body.get("text"))]))
+        run.actions = [*run.actions, Action(text, event.time)][-KEPT_ACTIONS:]
+
+
+def _compacting(run: Run, event: Event, body: Body) -> None:
+    run.compacted = event.time
+
+
+def _compacted(run: Run, event: Event, body: Body) -> None:
+    run.compactions += 1
+    run.compacted = event.time
+    run.context_tokens = None  # nobody knows before the next answer
+    run.summary = text_of(body.get("summary")) or run.summary
+
+
+def text_of(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def texts_of(value: Any) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
+    "prompt.given": _prompted,
+    "action.begun": _begun,
+    "action.taken": _acted,
+    "turn.ended": _turned,
+    "error.met": _met_error,
+    "subagent.started": _subagent,
+    "subagent.ended": _subagent,
+    "subagent.told": _subagent,
+    "context.compacting": _compacting,
+    "context.compacted": _compacted,
+}

@@ -1,0 +1,99 @@
+"""Runs that another system owns: what its file says about them is folded in, and nothing is added to it.
+
+Such a run has the status that its owner gives it. We only know one thing better: that the process is gone which worked
+on it. So a run may be interrupted here, until somebody works on it again or its owner says something else.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from holdfast.core.errors import Refused
+from holdfast.core.fold.activity import text_of, texts_of
+from holdfast.core.fold.steps import ACTIVE, COMPLETED, FAILED, MOST, PENDING
+from holdfast.core.lifecycle import Move
+from holdfast.core.model import Body, Event, Owned, Run, Status, Step
+from holdfast.core.text import one_line
+
+TOLD = "owner.told"
+REMEMBERED = 20  # earlier versions of a file that are known again
+STEP_STATUSES = {"in_progress": ACTIVE, "active": ACTIVE, "completed": COMPLETED, "failed": FAILED}
+
+STATUSES = frozenset(status.value for status in Status)
+
+
+def told(run: Run, event: Event, body: Body) -> None:
+    """Take in what the owner's file says."""
+    before = None if body.get("accepted") is True else run.owned
+    digest = text_of(body.get("digest"))
+    earlier = [*before.earlier, before.digest] if before else []
+    sessions = texts_of(body.get("sessions"))
+    known = dict.fromkeys([*before.lost, *before.sessions] if before else [])
+    run.owned = Owned(
+        path=text_of(body.get("path")),
+        digest=digest,
+        status=_status(body.get("status")),
+        word=text_of(body.get("word")),
+        phase=text_of(body.get("phase")) or None,
+        step=text_of(body.get("step")) or None,
+        workflow=text_of(body.get("workflow")) or None,
+        sessions=sessions,
+        earlier=[other for other in earlier if other != digest][-REMEMBERED:],
+        lost=[id for id in known if id not in sessions],
+        is_older=digest in earlier[:-1] or (before is not None and before.is_older and digest == before.digest),
+    )
+    run.goal = text_of(body.get("goal")) or run.goal
+    run.steps = list(_steps(body.get("phases")))
+    _follow(run, before, event)
+
+
+def _follow(run: Run, before: Owned | None, event: Event) -> None:
+    """Move as the owner moves: what he only repeats does not undo what we know better."""
+    status = run.owned.status if run.owned else None
+    if status is None or (before is not None and before.status is status) or run.status is status:
+        return
+    run.status, run.status_since, run.status_reason, run.evidence = status, event.time, None, None
+
+
+def moved(run: Run, move: Move) -> Status:
+    """What becomes of a run with an owner by a move of ours."""
+    owned = run.owned.status if run.owned else None
+    if move is Move.INTERRUPT and run.status is Status.ACTIVE:
+        return Status.INTERRUPTED
+    if move in (Move.ATTEND, Move.ACT, Move.RESUME) and run.status is Status.INTERRUPTED:
+        return owned or Status.ACTIVE
+    if move is Move.ABANDON and run.status.is_open:
+        return Status.ABANDONED
+    if move is Move.REOPEN and run.status is Status.ABANDONED:
+        return owned or Status.ACTIVE
+    return run.status
+
+
+def said(owned: Owned) -> str:
+    """What the owner's file says, in one line."""
+    parts = [owned.word or "no status"]
+    parts += [f"{noun} {name}" for noun, name in (("phase", owned.phase), ("step", owned.step)) if name]
+    return one_line(f"FABER says {', '.join(parts)}", 200)
+
+
+def refuse_owned(run: Run, why: str) -> NoReturn:
+    """Say that something is not ours to decide."""
+    file = run.owned.path if run.owned else ""
+    raise Refused(
+        f"Run {run.id} is FABER's: {why}",
+        [("status", run.owned.word if run.owned else run.status), ("file", file)],
+        ["`/fractary-faber:workflow-status` in the client", "`holdfast abandon` only leaves it, and changes no file"],
+    )
+
+
+def _status(value: object) -> Status | None:
+    return Status(value) if isinstance(value, str) and value in STATUSES else None
+
+
+def _steps(phases: object) -> list[Step]:
+    pairs = [pair for pair in phases if isinstance(pair, list) and len(pair) == 2] if isinstance(phases, list) else []
+    return [
+        Step(name, STEP_STATUSES.get(text_of(status), PENDING), planned=True)
+        for name, status in pairs[:MOST]
+        if isinstance(name, str) and name
+    ]

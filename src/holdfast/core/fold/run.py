@@ -1,0 +1,333 @@
+"""What events add up to: the state of a run and of a session, at any event.
+
+`fold` is a pure function of a prefix of a run's events. An event of an unknown kind, or a move that the lifecycle does
+not allow, counts but changes nothing: one odd event must never make a run unreadable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator
+from datetime import datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from holdfast.core import labels
+from holdfast.core.errors import Refused
+from holdfast.core.event_text import headline
+from holdfast.core.fold import activity, context_usage, external, steps, team, workers
+from holdfast.core.fold.activity import text_of, texts_of
+from holdfast.core.fold.worktree_log import checkpoint_dropped, restore_began, restore_ended
+from holdfast.core.lifecycle import Move, transition
+from holdfast.core.model import (
+    OPEN,
+    Body,
+    Decision,
+    Draft,
+    Environment,
+    Event,
+    Note,
+    Process,
+    Run,
+    Session,
+    Status,
+    Task,
+)
+
+T = TypeVar("T")
+
+VERSION = 10  # of what the fold makes of the same events; snapshots of another version are folded anew
+
+FORGOTTEN = "event.forgotten"
+BLANK = "event.blank"
+RETURNED = "run.returned"
+REFOLDED = frozenset({FORGOTTEN, RETURNED})
+OPENED = "session.opened"
+ENDED = "session.ended"
+BRIEFED = "brief.given"  # what we told the agent is no action of its
+COMING_AND_GOING = (  # that is nothing done
+    "SessionStart", "SessionEnd", "Setup", "PermissionRequest", "Notification", "CwdChanged",
+)  # fmt: skip
+FENCING = {"died", "taken_over"}
+
+MOVES = {
+    "run.resumed": Move.RESUME,
+    "run.paused": Move.PAUSE,
+    "run.interrupted": Move.INTERRUPT,
+    "run.completed": Move.COMPLETE,
+    "run.failed": Move.FAIL,
+    "run.aborted": Move.ABORT,
+    "run.abandoned": Move.ABANDON,
+    "run.reopened": Move.REOPEN,
+}
+KIND_OF_MOVE = {move: kind for kind, move in MOVES.items()}
+LETTERS = {"note.added": "n", "decision.made": "d", "task.added": "t"}
+
+
+def fold(run: str, events: Iterable[Event], forgotten: Iterable[int] = ()) -> Run:
+    """The state of a run after these events, which start with its first; without those forgotten now or by them."""
+    listed = list(events)
+    state = Run(id=run)
+    for event in without(listed, {*forgotten, *(_number(e.body.get("seq")) for e in listed if e.kind == FORGOTTEN)}):
+        apply(state, event)
+        if event.kind == RETURNED:
+            to = min(_number(event.body.get("to")), event.seq - 1)
+            then = fold(run, (found for found in listed if found.seq <= to), forgotten)
+            state = _gone_back(state, then, event)
+    return state
+
+
+def without(events: Iterable[Event], forgotten: Container[int]) -> Iterator[Event]:
+    """The events, with nothing in those that were forgotten but what kind they were."""
+    for event in events:
+        known = event.seq not in forgotten
+        yield event if known else msgspec.structs.replace(event, kind=BLANK, body={"kind": event.kind})
+
+
+def apply(run: Run, event: Event) -> None:
+    """Add one event to a state. Those of `REFOLDED` need a new fold, because they change what came before them."""
+    run.seq = event.seq
+    run.updated = event.time if run.updated is None else max(run.updated, event.time)
+    if event.agent and event.agent not in run.agents:
+        run.agents.append(event.agent)
+    if handler := HANDLERS.get(event.kind):
+        handler(run, event, event.body)
+
+
+def apply_session(session: Session | None, event: Event) -> Session | None:
+    """Add one event that belongs to a session to that session's record."""
+    if event.kind == OPENED:
+        return _opened_session(event)
+    if session is None:
+        return None
+    context_usage.measure(session, event)
+    if event.kind in context_usage.SILENT:
+        return session
+    if event.kind == BRIEFED:
+        session.brief = text_of(event.body.get("digest")) or None
+        return session
+    if event.kind == ENDED:
+        session.ended = _time(event.body.get("at")) or event.time
+        session.how = text_of(event.body.get("how")) or "ended"
+        session.reason = text_of(event.body.get("reason")) or None
+        session.fenced = session.how in FENCING
+        return session
+    session.events += 1
+    session.last_active = event.time
+    if event.kind != "call.kept" or event.body.get("event") not in COMING_AND_GOING:
+        session.last_action = headline(event)
+    return session
+
+
+def entry_id(run: Run, kind: str) -> str:
+    """The id that the next entry of this kind gets: `d1`, `t2`, `n3`."""
+    letter = LETTERS[kind]
+    return f"{letter}{run.entries.get(letter, 0) + 1}"
+
+
+def status_draft(move: Move, reason: str | None = None, evidence: str | None = None) -> Draft:
+    """The event that records a move of the lifecycle."""
+    body = {"reason": reason, "evidence": evidence}
+    return Draft(KIND_OF_MOVE[move], {key: value for key, value in body.items() if value})
+
+
+def _blanked(run: Run, event: Event, body: Body) -> None:
+    """The name of a forgotten entry is not given again."""
+    if letter := LETTERS.get(text_of(body.get("kind"))):
+        run.entries[letter] = run.entries.get(letter, 0) + 1
+
+
+def _gone_back(now: Run, then: Run, event: Event) -> Run:
+    """What a run knew then, with who works on it now. Names that were given since are not given again."""
+    return msgspec.structs.replace(
+        then,
+        seq=now.seq,
+        updated=now.updated,
+        status=then.status if then.status.is_open and not now.owned else now.status,
+        worktree=now.worktree,
+        directory=now.directory,
+        agents=now.agents,
+        epoch=now.epoch,
+        sessions=now.sessions,
+        open_sessions=now.open_sessions,
+        last_session=now.last_session,
+        entries={letter: max(number, then.entries.get(letter, 0)) for letter, number in now.entries.items()},
+        forgotten=now.forgotten,
+        unasked=now.unasked,
+        owned=now.owned,
+        steps=now.steps if now.owned else then.steps,
+        standing=team.gone_back(now, then, event),
+    )
+
+
+def _move(run: Run, event: Event, move: Move) -> None:
+    try:
+        after = external.moved(run, move) if run.owned else transition(run.status, move, run.layout).status
+    except Refused:
+        return
+    if after is not run.status:
+        run.status, run.status_since = after, event.time
+        run.status_reason = text_of(event.body.get("reason")) or None if event.kind in MOVES else None
+        run.evidence = text_of(event.body.get("evidence")) or None
+
+
+def _started(run: Run, event: Event, body: Body) -> None:
+    run.goal = text_of(body.get("goal"))
+    run.layout = text_of(body.get("layout")) or "native"
+    run.mode = text_of(body.get("mode")) or None
+    run.forked_from = text_of(body.get("forked_from")) or None
+    run.forked_at = _number(body.get("forked_at")) if run.forked_from else None
+    run.unasked = body.get("unasked") is True
+    labels.moved(run, event, body)
+    run.created = run.status_since = event.time
+
+
+def _settled(run: Run, event: Event, body: Body) -> None:
+    was_open, before = run.status.is_open, text_of(body.get("status"))
+    _move(run, event, MOVES[event.kind])
+    if not was_open and run.status.is_open and not run.owned and before in OPEN:  # it was reopened
+        run.status = Status(before)
+
+
+def _opened(run: Run, event: Event, body: Body) -> None:
+    session = event.session or ""
+    context_usage.opened(run, body)
+    run.sessions += 1
+    run.last_session = session
+    run.epoch = max(run.epoch, _number(body.get("epoch")))
+    run.open_sessions = [*(name for name in run.open_sessions if name != session), session]
+    _move(run, event, Move.ATTEND)
+
+
+def _ended(run: Run, event: Event, body: Body) -> None:
+    run.open_sessions = [name for name in run.open_sessions if name != event.session]
+
+
+def _noted(run: Run, event: Event, body: Body) -> None:
+    run.notes.append(Note(_entry(run, event), text_of(body.get("text")), event.time))
+    _move(run, event, Move.TELL)
+
+
+def _decided(run: Run, event: Event, body: Body) -> None:
+    because = text_of(body.get("because")) or None
+    run.decisions.append(Decision(_entry(run, event), text_of(body.get("decision")), event.time, because))
+    _move(run, event, Move.TELL)
+
+
+def _revoked(run: Run, event: Event, body: Body) -> None:
+    for decision in run.decisions:
+        if decision.id == body.get("entry"):
+            decision.revoked = event.time
+            decision.revoked_because = text_of(body.get("because")) or None
+
+
+def _task_added(run: Run, event: Event, body: Body) -> None:
+    key = text_of(body.get("key")) or None
+    if key is None or all(task.key != key for task in run.tasks):
+        run.tasks.append(Task(_entry(run, event), text_of(body.get("text")), event.time, key))
+    _move(run, event, Move.TELL)
+
+
+def _task_done(run: Run, event: Event, body: Body) -> None:
+    key = text_of(body.get("key"))
+    for task in run.tasks:
+        if task.id == body.get("entry") or (key and task.key == key):
+            task.done = event.time
+            task.outcome = text_of(body.get("outcome")) or None
+            task.files = texts_of(body.get("files"))
+    activity.touch(run, event, texts_of(body.get("files")))
+
+
+def _task_dropped(run: Run, event: Event, body: Body) -> None:
+    run.tasks = [task for task in run.tasks if task.id != body.get("entry")]
+
+
+def _pinned(run: Run, event: Event, body: Body) -> None:
+    if entry := run.pinnable.get(text_of(body.get("entry"))):
+        entry.pinned = event.kind == "entry.pinned"
+
+
+def _forgotten(run: Run, event: Event, body: Body) -> None:
+    run.forgotten.append(_number(body.get("seq")))
+
+
+def _told(run: Run, event: Event, body: Body) -> None:
+    """What agents do and what steps and teams come to, each folded by the module that knows it."""
+    TOLD[event.kind](run, event, body)
+    if event.kind == "step.started":
+        team.began(run, event, body)
+    _move(run, event, Move.TELL if event.kind in TELLING else Move.ATTEND if activity.is_reported(event) else Move.ACT)
+
+
+def _called(run: Run, event: Event, body: Body) -> None:
+    """Count a call. One that only says that a client came, went or waits moves nothing."""
+    run.calls += 1
+    run.last_call = headline(event)
+    if body.get("event") not in COMING_AND_GOING:
+        _move(run, event, Move.ACT)
+
+
+def _entry(run: Run, event: Event) -> str:
+    """Number the entry. The body names it too; the count is what makes a repeated name impossible."""
+    letter = LETTERS[event.kind]
+    run.entries[letter] = run.entries.get(letter, 0) + 1
+    return f"{letter}{run.entries[letter]}"
+
+
+def _opened_session(event: Event) -> Session:
+    body = event.body
+    return Session(
+        id=event.session or "",
+        run=event.run,
+        opened=event.time,
+        agent=event.agent,
+        agent_session=text_of(body.get("agent_session")) or None,
+        transcript=text_of(body.get("transcript")) or None,
+        process=_convert(body.get("process"), Process),
+        environment=_convert(body.get("environment"), Environment),
+        epoch=_number(body.get("epoch")),
+        last_active=event.time,
+    )
+
+
+def _convert(value: Any, kind: type[T]) -> T | None:
+    try:
+        return msgspec.convert(value, kind) if value is not None else None
+    except msgspec.ValidationError:
+        return None
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _time(value: Any) -> datetime | None:
+    return _convert(value, datetime)
+
+
+TOLD = {**workers.HANDLERS, **activity.HANDLERS, **steps.HANDLERS, **team.HANDLERS}
+TELLING = {"step.planned", "error.met", *team.HANDLERS}
+HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
+    "run.started": _started,
+    **labels.HANDLERS,
+    **dict.fromkeys(MOVES, _settled),
+    OPENED: _opened,
+    ENDED: _ended,
+    "note.added": _noted,
+    "decision.made": _decided,
+    "decision.revoked": _revoked,
+    "task.added": _task_added,
+    "task.done": _task_done,
+    "task.dropped": _task_dropped,
+    "entry.pinned": _pinned,
+    "entry.unpinned": _pinned,
+    FORGOTTEN: _forgotten,
+    BLANK: _blanked,
+    **dict.fromkeys(TOLD, _told),
+    "call.kept": _called,
+    external.TOLD: external.told,
+    context_usage.MEASURED: context_usage.measured,
+    "restore.began": restore_began,
+    "restore.ended": restore_ended,
+    "checkpoint.dropped": checkpoint_dropped,
+}

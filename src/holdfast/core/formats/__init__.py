@@ -1,0 +1,1 @@
+"""Encodings: hashes, timestamps, JSON that is edited in place or salvaged."""

@@ -1,0 +1,51 @@
+"""Ids: how they are made, told apart, and the one check that an id is safe in a path."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+
+from holdfast.core.formats.hashing import hexdigest
+
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # without i, l, o and u, which people misread
+LENGTH = 10
+SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
+AS_FILE_NAME = re.compile(r"(?!x-)[a-z0-9][a-z0-9._-]{0,127}\Z")
+
+
+def make(prefix: str) -> str:
+    """A new id such as `run-4x9k2m7pq3`: short enough to type, 50 bits of chance."""
+    number = int.from_bytes(os.urandom(7)) & (1 << 5 * LENGTH) - 1
+    return prefix + "-" + "".join(ALPHABET[number >> 5 * i & 31] for i in range(LENGTH))
+
+
+def make_mark() -> str:
+    """A mark that nobody can have foreseen."""
+    return make("")[1:]
+
+
+def make_event(moment: int) -> str:
+    """An id that begins with its time (in microseconds), so that new ones lie side by side in a store's index."""
+    return (moment >> 10 & (1 << 48) - 1).to_bytes(6).hex() + os.urandom(10).hex()
+
+
+@functools.lru_cache(2048)
+def event_of_call(name: str) -> str:
+    """The id of the event that a kept call becomes: the same call taken in twice is one event."""
+    since_boot = name.partition("-")[0]
+    moment = int(since_boot) >> 20 if since_boot.isdecimal() and len(since_boot) <= 20 else 0
+    data = name.encode("utf-8", "surrogateescape")
+    return (moment & (1 << 48) - 1).to_bytes(6).hex() + hexdigest("blake2b", data, digest_size=10)
+
+
+def is_safe(text: str) -> bool:
+    """True for an id that may stand in a command line, a message or an answer as it is."""
+    return SAFE.match(text) is not None
+
+
+def file_name(text: str) -> str:
+    """A file name for any id. Distinct ids never share one, not even where a file system ignores case."""
+    if AS_FILE_NAME.match(text):
+        return text
+    return "x-" + hexdigest("sha256", text.encode("utf-8", "surrogatepass"))[:40]

@@ -1,0 +1,1 @@
+"""Runs as Markdown and SVG."""

@@ -1,0 +1,232 @@
+"""A run as a picture: sessions as bars over time, and below them what happened when. One SVG that needs nothing else.
+
+Time in which nothing happened is drawn short, or a night would be longer than all the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from holdfast.core.event_text import headline
+from holdfast.core.formats import timestamps
+from holdfast.core.formats.timestamps import Zone, day
+from holdfast.core.model import Checkpoint, Event, Run, Session
+from holdfast.core.report.escape import as_xml
+from holdfast.core.report.markdown import lasting
+from holdfast.core.token_usage import in_words, spent
+
+WIDTH, LEFT, RIGHT, TOP, ROW = 960, 150, 24, 84, 26
+GAP = 46  # the width of a time in which nothing happened
+LABEL = "Timeline of"
+LEAST = 24  # the least width of a time in which something did
+SHORTEST = timedelta(minutes=10)  # what is shorter is no gap
+MOST_SESSIONS, MOST_MARKS = 40, 400
+LANES = {
+    "prompt": "prompts",
+    "decision": "decisions",
+    "checkpoint": "checkpoints",
+    "compaction": "compactions",
+    "error": "errors",
+}
+KINDS = {
+    "prompt.given": "prompt", "decision.made": "decision", "context.compacted": "compaction", "error.met": "error",
+    "step.failed": "error", "agent.failed": "error",
+}  # fmt: skip
+SHAPES = {
+    "prompt": "M-1,-6h2v12h-2z",
+    "decision": "M0,-6a6,6 0 1,0 0.01,0z",
+    "checkpoint": "M0,-7l6.5,12h-13z",
+    "compaction": "M0,-7l6,7l-6,7l-6,-7z",
+    "error": "M-6,-4l2,-2l4,4l4,-4l2,2l-4,4l4,4l-2,2l-4,-4l-4,4l-2,-2l4,-4z",
+}
+LIGHT = {
+    "paper": "#ffffff", "ink": "#1f2328", "faint": "#59636e", "line": "#d1d9e0", "bar": "#4f86c6", "open": "#2da44e",
+    "died": "#cf5b4a", "prompt": "#8250df", "decision": "#0a7d74", "checkpoint": "#9a6700", "compaction": "#6e7781",
+    "error": "#cf222e",
+}  # fmt: skip
+DARK = {
+    "paper": "#0d1117", "ink": "#e6edf3", "faint": "#9198a1", "line": "#30363d", "bar": "#5b93d6", "open": "#3fb950",
+    "died": "#e0705f", "prompt": "#a371f7", "decision": "#39c5bb", "checkpoint": "#d29922", "compaction": "#8b949e",
+    "error": "#f85149",
+}  # fmt: skip
+
+
+def _style() -> str:
+    """Colours for both kinds of paper, without anything that only browsers know."""
+    light, dark = (_rules(colours) for colours in (LIGHT, DARK))
+    text = "text { font: 12px system-ui, sans-serif; } .title { font-size: 16px; font-weight: 600; }"
+    return f"{text} .gap {{ stroke-dasharray: 2 4; }}\n{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}"
+
+
+def _rules(colours: dict[str, str]) -> str:
+    strokes = f"line {{ stroke: {colours['line']}; }} .gap {{ stroke: {colours['faint']}; }}"
+    return " ".join([*(f".{name} {{ fill: {colour}; }}" for name, colour in colours.items()), strokes])
+
+
+class Mark(NamedTuple):
+    """Something that happened at one moment."""
+
+    time: datetime
+    sort: str
+    text: str
+
+
+class Stretch(NamedTuple):
+    """A time in which something happened, and where it is drawn."""
+
+    begin: datetime
+    end: datetime
+    left: float = 0.0
+    width: float = 0.0
+
+
+def marks_of(events: Iterable[Event], checkpoints: Iterable[Checkpoint]) -> list[Mark]:
+    """What is drawn below the sessions, in the order of time; of more than can be seen, the newest."""
+    found = [Mark(event.time, sort, headline(event)) for event in events if (sort := _sort(event))]
+    found += [
+        Mark(made.time, "checkpoint", f"{made.id}  {made.name or made.message or made.kind}") for made in checkpoints
+    ]
+    return sorted(found)[-MOST_MARKS:]
+
+
+def _sort(event: Event) -> str | None:
+    if event.kind == "action.taken" and event.body.get("error"):
+        return "error"
+    return KINDS.get(event.kind)
+
+
+def draw(run: Run, sessions: list[Session], marks: list[Mark]) -> str:
+    """The picture of a run. What others wrote stands in it as text."""
+    shown = sorted(sessions, key=lambda session: session.opened)[-MOST_SESSIONS:]
+    scale = Scale(_stretches(run, shown, marks))
+    lanes = [sort for sort in LANES if any(mark.sort == sort for mark in marks)]
+    below = TOP + ROW * len(shown)
+    height = below + ROW * len(lanes) + 40
+    body = [
+        *_head(run, sessions, len(shown)),
+        *_gaps(scale, below + ROW * len(lanes)),
+        *(line for at, session in enumerate(shown) for line in _bar(session, run, scale, TOP + ROW * at)),
+        *(line for at, sort in enumerate(lanes) for line in _lane(sort, marks, scale, below + ROW * at)),
+        *_axis(scale, below + ROW * len(lanes)),
+    ]
+    label = as_xml(f"{LABEL} {run.id}: {run.title}", 200)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
+        f' role="img" aria-label="{label}">\n<style>{_style()}</style>\n'
+        f'<rect width="{WIDTH}" height="{height}" class="paper"/>\n' + "\n".join(body) + "\n</svg>\n"
+    )
+
+
+def is_drawn(head: bytes) -> bool:
+    """Whether a file that begins so was drawn here."""
+    return head.startswith(b"<svg ") and f' aria-label="{LABEL} '.encode() in head.partition(b">")[0]
+
+
+class Scale:
+    """Where a moment is drawn."""
+
+    def __init__(self, stretches: list[Stretch]) -> None:
+        gaps = GAP * (len(stretches) - 1)
+        least = LEAST * len(stretches)
+        room = max(WIDTH - LEFT - RIGHT - gaps - least, 0)
+        total = sum((found.end - found.begin).total_seconds() for found in stretches) or 1.0
+        left, self.stretches = float(LEFT), list[Stretch]()
+        for found in stretches:
+            width = LEAST + room * (found.end - found.begin).total_seconds() / total
+            self.stretches.append(found._replace(left=left, width=width))
+            left += width + GAP
+
+    def x(self, time: datetime) -> float:
+        for found in self.stretches:
+            if time <= found.end:
+                length = (found.end - found.begin).total_seconds()
+                share = (time - found.begin).total_seconds() / length if length else 0.5
+                return found.left + found.width * min(1.0, max(0.0, share))
+        last = self.stretches[-1]
+        return last.left + last.width
+
+
+def _stretches(run: Run, sessions: list[Session], marks: list[Mark]) -> list[Stretch]:
+    """The times in which something happened. There are so few that all of them and the gaps have room."""
+    spans = sorted(
+        [(session.opened, _end(session, run)) for session in sessions] + [(mark.time, mark.time) for mark in marks]
+    )
+    first = run.created or (spans[0][0] if spans else datetime(1970, 1, 1, tzinfo=UTC))
+    least = SHORTEST
+    while True:
+        merged = [[first, first]]
+        for begin, end in spans:
+            if begin - merged[-1][1] <= least:
+                merged[-1][1] = max(merged[-1][1], end)
+            else:
+                merged.append([begin, end])
+        if len(merged) <= 8:
+            return [Stretch(begin, end) for begin, end in merged]
+        least *= 2
+
+
+def _end(session: Session, run: Run) -> datetime:
+    end = session.ended or (run.updated if session.id in run.open_sessions else None) or session.last_active
+    return max(end or session.opened, session.opened)
+
+
+def _head(run: Run, sessions: list[Session], shown: int) -> Iterator[str]:
+    facts = [
+        run.id,
+        run.status.value,
+        day(run.created) if run.created else "",
+        in_words(spent(sessions)) or "",
+    ]
+    if shown < len(sessions):
+        facts.append(f"the last {shown} of {len(sessions)} sessions")
+    whole = as_xml(run.title, 1000)
+    yield f'<text class="title ink" x="24" y="32">{as_xml(run.title, 100)}<title>{whole}</title></text>'
+    yield f'<text class="faint" x="24" y="54">{as_xml(" · ".join(filter(None, facts)))}</text>'
+
+
+def _bar(session: Session, run: Run, scale: Scale, y: int) -> Iterator[str]:
+    left, right = scale.x(session.opened), scale.x(_end(session, run))
+    colour = "open" if session.is_open else "bar" if session.how == "ended" else "died"
+    about = [
+        f"{session.id} {session.agent or ''}".strip(),
+        f"{timestamps.shown(session.opened)}, {lasting(_end(session, run) - session.opened)}",
+        ": ".join(filter(None, (session.how or "open", session.reason))),
+        in_words(spent([session])) or "",
+    ]
+    name, told = as_xml(session.agent or session.id, 18), as_xml(" | ".join(filter(None, about)), 600)
+    yield f'<text class="ink" x="24" y="{y + 15}">{name}</text>'
+    yield (
+        f'<rect x="{left:.1f}" y="{y + 3}" width="{max(3.0, right - left):.1f}" height="16" rx="3"'
+        f' class="{colour}"><title>{told}</title></rect>'
+    )
+
+
+def _lane(sort: str, marks: list[Mark], scale: Scale, y: int) -> Iterator[str]:
+    yield f'<text class="faint" x="24" y="{y + 16}">{LANES[sort]}</text>'
+    yield f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y + 12}" y2="{y + 12}"/>'
+    for mark in marks:
+        if mark.sort == sort:
+            told = as_xml(f"{timestamps.shown(mark.time)}  {mark.text}", 400)
+            place = f"translate({scale.x(mark.time):.1f},{y + 12})"
+            yield f'<path d="{SHAPES[sort]}" transform="{place}" class="{sort}"><title>{told}</title></path>'
+
+
+def _gaps(scale: Scale, bottom: int) -> Iterator[str]:
+    for before, after in zip(scale.stretches, scale.stretches[1:], strict=False):
+        x = before.left + before.width + GAP / 2
+        yield f'<line class="gap" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP - 8}" y2="{bottom}"/>'
+        told = lasting(after.begin - before.end)
+        yield f'<text class="faint" x="{x:.1f}" y="{TOP - 12}" text-anchor="middle">{told}</text>'
+
+
+def _axis(scale: Scale, y: int) -> Iterator[str]:
+    """When each stretch begins, where there is room to say it."""
+    yield f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y + 4}" y2="{y + 4}"/>'
+    free = 0.0
+    for found in scale.stretches:
+        if found.left >= free:
+            begin = timestamps.shown(found.begin, Zone.LOCAL)[5:]
+            yield f'<text class="faint" x="{found.left:.1f}" y="{y + 22}">{begin}</text>'
+            free = found.left + 84

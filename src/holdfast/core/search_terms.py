@@ -1,0 +1,111 @@
+"""What somebody searches for, and where in a text it stands: words, `"a phrase"`, `begin*`.
+
+The full-text index keeps no texts, so that the piece of an event that is shown is cut here. Words are taken apart and
+compared as the index does it: letters and digits, without case and accents.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from holdfast.core.text import one_line, sound_text
+
+ASKED = re.compile(r'"([^"]*)"?|(\S+)')
+WORD = re.compile(r"[^\W_][^\W_\u0300-\u036f]*(?:[\u0300-\u036f]+[^\W_]*)*")
+LONGEST = 4_096  # characters of a search that are read; nobody types more
+MOST_TERMS = 64
+READ = 200_000  # characters of a text in which words are looked for
+MOST_MARKS = 500  # in one text; a search for a letter finds hundreds of thousands
+LEAD = 30  # characters shown before the first word that fits
+
+
+class Term(NamedTuple):
+    """One thing that must be there."""
+
+    text: str
+    is_beginning: bool = False
+
+
+class Excerpt(Struct):
+    """A piece of a text, and where in it the words stand that were asked for."""
+
+    text: str
+    marks: list[tuple[int, int]] = []  # begin and end, in characters
+
+
+def terms(search: str) -> list[Term]:
+    """What a search asks for. No character of it has a meaning but quotes, and a star at the end of a word."""
+    found = []
+    for phrase, word in ASKED.findall(sound_text(search[:LONGEST]).replace("\0", " ")):
+        plain = phrase or word.rstrip("*")
+        if any(letter.isalnum() for letter in plain):
+            found.append(Term(plain.replace('"', ""), word.endswith("*")))
+    return found[:MOST_TERMS]
+
+
+def excerpt(text: str, search: str, width: int) -> Excerpt:
+    """The piece of a text, on one line, in which most of what was asked for stands."""
+    line = one_line(text[:READ])
+    marks = _marks(line, terms(search))
+    if len(line) <= width:
+        return Excerpt(line, marks)
+    begin = _best(marks, width, len(line))
+    end = begin + width
+    cut = ("…" if begin else "") + line[begin:end] + ("…" if end < len(line) else "")
+    moved = bool(begin) - begin
+    return Excerpt(cut, [(first + moved, last + moved) for first, last in marks if first >= begin and last <= end])
+
+
+def _best(marks: list[tuple[int, int]], width: int, size: int) -> int:
+    """Where a piece begins that holds as many marks as possible; the first of those."""
+    best, most = 0, -1
+    for at, (first, _) in enumerate(marks):
+        begin = max(0, min(first - min(LEAD, width // 4), size - width))
+        inside = sum(last <= begin + width for _, last in marks[at : at + width])
+        if inside > most:
+            best, most = begin, inside
+    return best
+
+
+def _marks(line: str, asked: list[Term]) -> list[tuple[int, int]]:
+    """Where the terms stand, in order; what overlaps is one mark."""
+    words = [(found.start(), found.end(), fold(found.group())) for found in WORD.finditer(line)]
+    spans = sorted(span for term in dict.fromkeys(asked) for span in _spans(words, term))
+    marks: list[tuple[int, int]] = []
+    for first, last in spans:
+        if marks and first <= marks[-1][1]:
+            marks[-1] = (marks[-1][0], max(last, marks[-1][1]))
+        else:
+            marks.append((first, last))
+    return marks[:MOST_MARKS]
+
+
+def _spans(words: list[tuple[int, int, str]], term: Term) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    wanted = [fold(each.group()) for each in WORD.finditer(term.text)]
+    first, size = wanted[0] if wanted else "", len(wanted)
+    for at, (begin, _, word) in enumerate(words):
+        if (word != first and not (size == 1 and term.is_beginning)) or not size or at + size > len(words):
+            continue
+        if _fits([other for _, _, other in words[at : at + size]], wanted, term.is_beginning):
+            found.append((begin, words[at + size - 1][1]))
+            if len(found) == MOST_MARKS:
+                break
+    return found
+
+
+def _fits(words: list[str], wanted: list[str], is_beginning: bool) -> bool:
+    *before, last = words
+    return before == wanted[:-1] and (last == wanted[-1] or (is_beginning and last.startswith(wanted[-1])))
+
+
+def fold(word: str) -> str:
+    """A word as it is compared: without case and accents."""
+    if word.isascii():
+        return word.lower()
+    apart = unicodedata.normalize("NFD", word.lower())
+    return "".join(letter for letter in apart if not unicodedata.combining(letter))

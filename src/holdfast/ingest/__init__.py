@@ -1,0 +1,1 @@
+"""The inbox and the layouts' files into the journal."""

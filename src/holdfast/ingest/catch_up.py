@@ -1,0 +1,162 @@
+"""Making the journal say what is true now: what files of other systems say, what hooks have kept, who has died.
+
+Calls become events in the order in which they were made, exactly once: the event's id comes from the call's name, and
+the call is removed only after its event is committed.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from msgspec import Struct
+
+from holdfast.core.errors import Trouble
+from holdfast.core.model import Session
+from holdfast.core.text import count, one_line, path_text
+from holdfast.ingest import detach
+from holdfast.journal.journal import Journal
+from holdfast.project import inbox
+from holdfast.project.sessions.sessions import bury, judged
+from holdfast.project.workspace import Workspace
+
+FEW = 50  # calls that are removed in no time
+
+
+class CaughtUp(Struct):
+    """What was taken in and who was found dead."""
+
+    taken_in: int = 0
+    set_aside: int = 0
+    interrupted: list[str] = []
+    left: set[str] = set()  # calls that were taken in and not removed
+    unread: dict[str, Trouble] = {}  # calls that cannot be read for the moment, and wait
+
+
+def establish(workspace: Workspace) -> None:
+    """Make the store where there is none, and ingest the files of other systems before anything else is recorded."""
+    if workspace.create() and not workspace.is_off:
+        catch_up(workspace)
+
+
+def catch_up(workspace: Workspace, until: float | None = None, *, hurry: bool = False) -> CaughtUp:
+    """Take in and notice; no longer than `until`, a moment of the monotonic clock."""
+    if has_files(workspace):
+        from holdfast.layouts.faber.reconcile import adopt  # few projects have such files, and reading them loads much
+
+        adopt(workspace)
+    result = take_in(workspace, until, hurry=hurry)
+    result.interrupted = sweep(workspace)
+    if result.interrupted and has_team(workspace):
+        from holdfast.layouts.goteam.step_checkpoints import (
+            keep_dead,  # few projects have a team, and checkpoints are much to load
+        )
+
+        keep_dead(workspace, result.interrupted)
+    face(workspace)
+    return result
+
+
+def face(workspace: Workspace) -> None:
+    """Let the files that show our runs to other systems say what the journal says."""
+    if os.path.exists(f"{workspace.root}/.claude/orchestrator-session.json") or os.path.exists(
+        owned_file(workspace, "session.json")
+    ):
+        from holdfast.layouts.orchestrator.reconcile import project  # few projects have such files
+
+        project(workspace)
+    if has_team(workspace):
+        from holdfast.layouts.goteam.reconcile import show_team
+
+        show_team(workspace)
+
+
+def has_team(workspace: Workspace) -> bool:
+    """Whether the worktree has runs of the Go Team, or files of theirs that nobody has looked at."""
+    root = workspace.settings.values["go_team.root"].value
+    return os.path.exists(owned_file(workspace, "team.json")) or os.path.exists(
+        f"{workspace.root}/{root}/sessions.json"
+    )
+
+
+def owned_file(workspace: Workspace, name: str) -> str:
+    return f"{workspace.worktree_place}/{name}"
+
+
+def has_files(workspace: Workspace) -> bool:
+    """Whether another system may keep runs in files of the worktree."""
+    return os.path.isdir(f"{workspace.root}/.fractary")
+
+
+def take_in(workspace: Workspace, until: float | None = None, *, hurry: bool = False) -> CaughtUp:
+    """Turn every kept call into events. One process does it; others wait for it, and find nothing left.
+
+    Removing many files takes as long as taking them in. Whoever is in a hurry leaves that to the next one, who knows
+    them by their events.
+    """
+    result = CaughtUp()
+    waiting = inbox.waiting(workspace.inbox)
+    if not waiting:
+        return result
+    from holdfast.ingest.drain import take_batch  # what calls mean takes its time to load, and mostly none wait
+
+    total = len(waiting)
+    while waiting:
+        with workspace.writing(for_session=False) as journal:
+            batch = take_batch(workspace, journal, waiting)
+        if hurry and len(batch.done) > FEW:
+            result.left.update(batch.done)
+        else:
+            inbox.remove(workspace.inbox, batch.done)
+        for name in batch.strange:
+            inbox.set_aside(workspace.inbox, name)
+        result.taken_in += batch.added
+        result.set_aside += len(batch.strange)
+        workspace.progress("taking in calls", result.taken_in, total)
+        result.unread |= batch.unread
+        stay = result.left | result.unread.keys()
+        tried, waiting = waiting, [name for name in inbox.waiting(workspace.inbox) if name not in stay]
+        if waiting == tried or (until is not None and time.monotonic() > until):
+            break
+    inbox.clear_leftovers(workspace.inbox, time.time())
+    _hold_later(workspace)
+    if result.unread:
+        _tell_unread(workspace, result.unread)
+    return result
+
+
+def _tell_unread(workspace: Workspace, unread: dict[str, Trouble]) -> None:
+    """Say of all of them at once that they wait, what is wrong with the first, and what can be done."""
+    import shlex  # a disk that fails is rare
+
+    name, error = next(iter(unread.items()))
+    path = one_line(path_text(workspace.place / "inbox" / name), 300)
+    told = f"{count(len(unread), 'kept call')} cannot be read for the moment; the others are taken in: {path}"
+    ways = [*error.hints, f"`mv {shlex.quote(path)} .` takes it out of the way"]
+    workspace.warn(f"{told}: {error.message}; {'; '.join(ways)}")
+
+
+def _hold_later(workspace: Workspace) -> None:
+    """Where the journal alone is larger than the store may be, let it be tidied where nobody waits."""
+    size = os.stat(workspace.here / "journal.db").st_size
+    if size > workspace.settings.whole("store.cap") * 1_000_000:
+        from holdfast.maintenance.prune.quota_warning import has_outgrown
+
+        if has_outgrown(workspace, size):
+            detach.go_on_later(str(workspace.root))
+
+
+def sweep(workspace: Workspace) -> list[str]:
+    """Mark as interrupted what died. Only evidence counts: silence and odd clocks prove nothing."""
+    if not workspace.store.has_processes():
+        return []
+    with workspace.reading() as journal:
+        dead = _dead_sessions(journal)
+    if not dead:
+        return []
+    with workspace.writing(for_session=False) as journal:
+        return [run for session, evidence in _dead_sessions(journal) if (run := bury(journal, session, evidence))]
+
+
+def _dead_sessions(journal: Journal) -> list[tuple[Session, str]]:
+    return list(judged(journal.list_sessions(only_open=True, with_process=True)))

@@ -1,0 +1,105 @@
+"""Measuring how full an agent's context is, when its calls are taken in: once for each conversation of a batch.
+
+When a session ends, what it has used is counted too.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from holdfast.agents.claude import context_window, transcript
+from holdfast.agents.claude.context_window import Gauge
+from holdfast.agents.claude.transcript import Usage
+from holdfast.agents.protocol import Reading
+from holdfast.core.errors import Fenced
+from holdfast.core.fold.context_usage import COUNTED, MEASURED, number, window_of
+from holdfast.core.model import Body, Draft, Session
+from holdfast.core.token_usage import Spent, share
+from holdfast.journal.journal import Journal
+from holdfast.project.inbox import Call
+from holdfast.project.workspace import Workspace
+
+END = "SessionEnd"
+MOMENTS = frozenset({"Stop", "PostToolBatch", "PreCompact", "PostCompact", "SessionStart", END})
+NAMES = {MEASURED: "context", COUNTED: "usage"}
+Moments = dict[str, tuple[Call, Reading]]  # by conversation, the last call after which it is to be measured
+
+
+def note_moment(moments: Moments, call: Call, reading: Reading) -> None:
+    """Remember that a conversation is to be measured, if the call is one after which its context has changed."""
+    if reading.conversation and reading.transcript and call.event in MOMENTS:
+        moments.pop(reading.conversation, None)
+        moments[reading.conversation] = (call, reading)
+
+
+def measure(workspace: Workspace, journal: Journal, moments: Moments) -> int:
+    """Append what was measured, where it is something new; answers with how many events were added."""
+    return sum(_measure(workspace, journal, call, reading) for call, reading in moments.values())
+
+
+def _measure(workspace: Workspace, journal: Journal, call: Call, reading: Reading) -> int:
+    sessions = journal.sessions_of(reading.conversation or "")
+    session = sessions[0] if sessions else None
+    if session is None or session.fenced:
+        return 0
+    bodies = {
+        MEASURED: _fill(workspace, reading, sessions),
+        COUNTED: _spent(reading.transcript or "", sessions) if call.event == END else {},
+    }
+    drafts = [
+        Draft(kind, body, call.event_id(NAMES[kind]), call.time, session.id, call.agent)
+        for kind, body in bodies.items()
+        if body
+    ]
+    try:
+        return len(journal.append(session.run, *drafts)) if drafts else 0
+    except Fenced:  # the run was taken over meanwhile
+        return 0
+
+
+def _fill(workspace: Workspace, reading: Reading, sessions: list[Session]) -> Body:
+    """How full the context is; empty where that is not known, or nothing new."""
+    session, known = sessions[0], context_window.find(workspace.here, reading.conversation or "")
+    usage = _usage(reading.transcript or "", known)
+    if usage is None:
+        return {}
+    window = window_in(workspace, usage, known, sessions)
+    if (usage.tokens, window) == (session.context_tokens, session.context_window):
+        return {}
+    return {"tokens": usage.tokens, "window": window, "model": usage.model or known.model or session.model}
+
+
+def _spent(path: str, sessions: list[Session]) -> Body:
+    """What a session has used when it ends: the client writes that into the transcript only."""
+    tally = transcript.read_tally(Path(path)) if _is_one(path) else None
+    if tally is None:
+        return {}
+    return counted(sessions[0], share(Spent(tally.read, tally.written, tally.cost), sessions[1:]))
+
+
+def counted(session: Session, used: Spent) -> Body:
+    """The body of the event that a session has used so much; empty where that is known, or nothing was used."""
+    known = (session.tokens_read, session.tokens_written, session.cost)
+    if (used.tokens_read, used.tokens_written, used.cost) == known:
+        return {}
+    return {"read": used.tokens_read, "written": used.tokens_written, "cost": used.cost}
+
+
+def window_in(workspace: Workspace, usage: Usage, known: Gauge, sessions: list[Session]) -> int:
+    """The tokens that a context holds: as the user set it, as the client said, or by the model."""
+    said = workspace.settings.whole("context.window") or number(known.window)
+    earlier = max((session.context_window or 0 for session in sessions), default=0)
+    return window_of(usage.tokens, usage.model or known.model, said, earlier)
+
+
+def _usage(path: str, known: Gauge) -> Usage | None:
+    """From the transcript; where that says nothing, what the status line was told."""
+    if _is_one(path) and (found := transcript.read_usage(Path(path))):
+        return found
+    tokens = number(known.tokens)
+    return Usage(tokens, known.model) if tokens else None
+
+
+def _is_one(path: str) -> bool:
+    return os.path.isabs(path) and path.endswith(transcript.ENDING)

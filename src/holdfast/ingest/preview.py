@@ -1,0 +1,76 @@
+"""Reading verbs in a project without a store: another system's files, imported into a temporary store.
+
+Nothing is written into the project, its git directory or the user's own directories, and the files stay as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
+
+from holdfast.ingest.catch_up import catch_up, has_files, has_team
+from holdfast.layouts.orchestrator.follow import HISTORY, SESSION
+from holdfast.project.workspace import Workspace
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+NOTICE = "no store is here yet: this was read from {files}, and nothing is recorded; `holdfast init` makes a store"
+
+
+class Preview(Workspace):
+    """A workspace whose store and list of stores are temporary."""
+
+    is_preview = True
+
+    def user_directory(self, kind: str) -> Path:
+        return self.place.parent / kind if kind == "state" else super().user_directory(kind)
+
+
+def previewed(function: Callable[Concatenate[Workspace, P], R]) -> Callable[Concatenate[Workspace, P], R]:
+    """Mark a verb that only reads, so that it works on another system's files without a store."""
+
+    @functools.wraps(function)
+    def call(workspace: Workspace, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with readable(workspace) as found:
+            return function(found, *args, **kwargs)
+
+    return call
+
+
+@contextlib.contextmanager
+def readable(workspace: Workspace) -> Iterator[Workspace]:
+    """The workspace itself; without a store, a preview of what other systems keep in its files, if they keep any."""
+    if workspace.exists or workspace.is_off or not (names := foreign_files(workspace)):
+        yield workspace
+        return
+    import tempfile  # takes its time to load, and a project without a store is rare
+
+    with tempfile.TemporaryDirectory(prefix="holdfast-") as directory:
+        preview = Preview(
+            workspace.root,
+            Path(directory) / "store",
+            clock=workspace.clock,
+            chance=workspace.chance,
+            environ=workspace.environ,
+            progress=workspace.progress,
+        )
+        preview.warnings = workspace.warnings
+        try:
+            preview.create()
+            catch_up(preview)
+            preview.warn(NOTICE.format(files=" and ".join(names)))
+            yield preview
+        finally:
+            preview.close()
+
+
+def foreign_files(workspace: Workspace) -> list[str]:
+    """The systems that keep runs in files of this worktree, by the names of these files."""
+    found = [".fractary"] if has_files(workspace) else []
+    found += [name for name in (SESSION, HISTORY) if os.path.exists(f"{workspace.root}/{name}")]
+    return found + ([str(workspace.settings.values["go_team.root"].value)] if has_team(workspace) else [])

@@ -1,0 +1,196 @@
+"""Which run and which session a kept call belongs to.
+
+A conversation stays with its run, however it is resumed, compacted, cleared or forked. A new one joins the worktree's
+run by the table in `joining.py`; otherwise its first prompt or action starts a run of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from msgspec import Struct, structs
+
+from holdfast.agents.protocol import Reading
+from holdfast.core import ids, join_rules
+from holdfast.core.fold import activity, run as fold
+from holdfast.core.lifecycle import Move
+from holdfast.core.model import Body, Draft, Environment, Run, Session, Status
+from holdfast.core.text import path_text
+from holdfast.journal.journal import Journal
+from holdfast.journal.store import RunQuery
+from holdfast.layouts.registry import find_layout
+from holdfast.maintenance.purge.worktree_log import CONVERSATION
+from holdfast.project.inbox import Call
+from holdfast.project.runs.select import OPEN_STATUSES, current_run, newest_run
+from holdfast.project.sessions.sessions import attended, bury, judged
+from holdfast.system import process
+
+TAKEN = "taken_over"  # how a session ended whose run somebody else has now
+SAME_PROCESS = ("clear",)  # a conversation that begins so follows another one of its process
+
+
+class Ground(Struct):
+    """Where a call was made, and how long ago a run may have been worked on to be joined."""
+
+    worktree: str
+    recent: timedelta
+
+
+def place(journal: Journal, call: Call, reading: Reading, ground: Ground) -> int:
+    """Append what a call says to the run it belongs to; answers with how many events were added."""
+    named = call.environment.get("HOLDFAST_SESSION")
+    session = journal.find_session(named) if named else None
+    if session is None and reading.conversation:
+        session = _session_of(journal, call, reading, ground)
+    run = _run_of(journal, call, reading, session, ground)
+    if run is None:  # a conversation that has only begun: nobody knows yet what it will be about
+        return len(journal.append(journal.ledger(ground.worktree).id, *_named(reading.drafts, reading.conversation)))
+    news = [draft for draft in reading.drafts if not activity.is_repeated(run, draft)]
+    added = len(journal.append(run.id, *_before(call, reading, session, run), *_signed(news, session)))
+    if reading.ends and session and session.is_open:
+        added += len(journal.append(run.id, _ending(call, reading, session)))
+    return added + len(journal.append(run.id, *find_layout(run.layout).follow(run, session, reading)))
+
+
+def _before(call: Call, reading: Reading, session: Session | None, run: Run) -> Iterator[Draft]:
+    """Events before those of a call: a first prompt is the goal of a run without one; an action may wake its run.
+
+    Only a prompt wakes a paused run, and an interrupted one of the Go Team. An action of a session that was opened
+    since proves that one was given; on an interrupted run only such a session is open.
+    """
+    if session is None or session.fenced:
+        return
+    if reading.goal and run.unasked and not run.prompts and run.goal == _work_of(call):
+        yield Draft("goal.changed", {"goal": reading.goal}, id=call.event_id("goal"), time=call.time)
+    is_later = run.status_since is not None and session.opened > run.status_since
+    is_awaited = session.is_open if run.status is Status.INTERRUPTED else run.status is Status.PAUSED and is_later
+    if is_awaited and reading.acts:
+        yield structs.replace(fold.status_draft(Move.RESUME), id=call.event_id("resumed"), time=call.time)
+
+
+def _work_of(call: Call) -> str:
+    """The goal of a run that has to be started without a prompt."""
+    return f"Work of {call.agent or 'an agent'}"
+
+
+def _named(drafts: list[Draft], conversation: str | None) -> list[Draft]:
+    """The drafts with the name of their conversation: only by it are they found once the run that it has is purged."""
+    return [structs.replace(draft, body={**draft.body, CONVERSATION: conversation}) for draft in drafts]
+
+
+def _signed(drafts: list[Draft], session: Session | None) -> list[Draft]:
+    if session is None:
+        return drafts
+    if session.fenced:
+        return [structs.replace(draft, kind="call.late") for draft in drafts]
+    return [structs.replace(draft, session=session.id) for draft in drafts]
+
+
+def _ending(call: Call, reading: Reading, session: Session) -> Draft:
+    body = {"how": "ended", "reason": reading.ends}
+    return Draft(fold.ENDED, body, id=call.event_id("ended"), time=call.time, session=session.id, agent=call.agent)
+
+
+def _session_of(journal: Journal, call: Call, reading: Reading, ground: Ground) -> Session | None:
+    """The session of a conversation in the process that called; opened, where it begins or goes on."""
+    known = journal.sessions_of(reading.conversation or "")
+    found = next((session for session in known if session.is_open and _is_same(session, call)), None)
+    if found is not None:
+        return found
+    latest = known[0] if known else None
+    if latest is not None and latest.how == TAKEN and _is_same(latest, call):
+        return latest  # its run was taken from it: what it still says there is late, whatever it begins
+    if latest is not None and _is_before_its_end(latest, call):
+        return latest  # it could not be read when its turn was: whatever it began has ended since
+    is_new = reading.acts and latest is None
+    if reading.begins is None and reading.goal is None and not is_new:
+        return latest  # a late word of one that has ended
+    run = journal.find_run(latest.run) if latest else _run_to_join(journal, call, reading, ground)
+    if run is None and (reading.goal is not None or is_new):
+        run = _start(journal, call, reading.goal or _work_of(call), ground)
+    return _open(journal, call, reading, run) if run else None
+
+
+def _is_before_its_end(session: Session, call: Call) -> bool:
+    return session.ended is not None and call.time < session.ended and _is_same(session, call)
+
+
+def _is_same(session: Session, call: Call) -> bool:
+    if session.process is None or call.process is None:
+        return True
+    return (session.process.pid, session.process.start, session.process.boot) == (
+        call.process.pid,
+        call.process.start,
+        call.process.boot,
+    )
+
+
+def _run_to_join(journal: Journal, call: Call, reading: Reading, ground: Ground) -> Run | None:
+    if run := journal.find_run(call.environment.get("HOLDFAST_RUN") or ""):
+        return run
+    if reading.begins in SAME_PROCESS:
+        before = next((found for found in journal.list_sessions(limit=100) if _shares_process(found, call)), None)
+        return journal.find_run(before.run) if before and before.how != TAKEN else None
+    if reading.begins == "fork":
+        return newest_run(journal, ground.worktree)
+    return _open_run(journal, call, ground)
+
+
+def _shares_process(session: Session, call: Call) -> bool:
+    return session.process is not None and call.process is not None and _is_same(session, call)
+
+
+def _open_run(journal: Journal, call: Call, ground: Ground) -> Run | None:
+    """The run that a new conversation joins by the table in `joining.py`. One with an owner is never too old."""
+    pointed = current_run(journal, ground.worktree)
+    query = RunQuery(worktree=ground.worktree, statuses=OPEN_STATUSES, limit=2)
+    claim, run = join_rules.claim(pointed, () if pointed else journal.list_runs(query)[0])
+    if run is None:
+        return None
+    is_recent = run.owned is not None or run.updated is None or call.time - run.updated <= ground.recent
+    return run if join_rules.joins(claim, living=bool(attended(journal, run.id)), recent=is_recent) else None
+
+
+def _start(journal: Journal, call: Call, goal: str, ground: Ground) -> Run:
+    body = {"goal": goal, "layout": "native", "worktree": ground.worktree, "directory": path_text(call.directory)}
+    run = journal.start(ids.make("run"), Draft("run.started", {**body, "unasked": True}, time=call.time))
+    pointed = current_run(journal, ground.worktree)
+    if pointed is None or not attended(journal, pointed.id):
+        journal.point(ground.worktree, run.id)
+    return run
+
+
+def _open(journal: Journal, call: Call, reading: Reading, run: Run) -> Session:
+    """Open a session for a conversation; what a process that is gone left open there is closed first."""
+    for session, evidence in judged(journal.list_sessions(run.id, only_open=True, with_process=True)):
+        bury(journal, session, evidence)
+    body: Body = {
+        "agent_session": reading.conversation,
+        "transcript": path_text(reading.transcript) if reading.transcript else None,
+        "begun": reading.begins,
+        "process": call.process,
+        "environment": Environment(process.here().host, "", path_text(call.directory)),
+        "epoch": run.epoch,
+    }
+    id = ids.make("ses")
+    journal.append(
+        run.id,
+        Draft(fold.OPENED, body, id=call.event_id("opened"), time=call.time, session=id, agent=call.agent),
+    )
+    found = journal.find_session(id)
+    assert found is not None
+    return found
+
+
+def _run_of(journal: Journal, call: Call, reading: Reading, session: Session | None, ground: Ground) -> Run | None:
+    """The run of the session, or the one that the call names; for an agent without conversations, the worktree's."""
+    named = session.run if session else call.environment.get("HOLDFAST_RUN")
+    if named and (run := journal.find_run(named)):
+        return run
+    if reading.conversation:
+        return None
+    worktree = ground.worktree
+    return (
+        current_run(journal, worktree) or newest_run(journal, worktree) or _start(journal, call, _work_of(call), ground)
+    )

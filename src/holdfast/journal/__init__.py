@@ -1,0 +1,1 @@
+"""The journal: events stored and folded, and the Store protocol."""

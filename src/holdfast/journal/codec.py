@@ -1,0 +1,173 @@
+"""How an event's body is stored: as JSON, compressed where that pays, with large repeated values stored once.
+
+A string of `SHARED` characters or more is taken out of the body and replaced by `{"$blob": HASH}`. A key of the body
+that begins with a dollar sign is written with one more, so that no body can forge a reference.
+
+A large value that changes little is stored as the difference to an earlier one. Of a text that was thinned out, only
+its size is left, as `{"$thin": BYTES}`; whoever asks for it is given a line that says so.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Collection
+from typing import Any
+
+import msgspec
+
+from holdfast.core.errors import Damaged
+from holdfast.core.formats.hashing import hexdigest
+from holdfast.core.formats.json_limits import sparse
+from holdfast.core.model import Body
+from holdfast.journal.delta import difference, is_alike, patch
+
+SHARED = 1024
+WORTH_COMPRESSING = 400
+WORTH_THINNING = 256  # characters of a text
+WORTH_COMPARING = 8192  # bytes of a value that may be stored as a difference
+LARGEST = 1 << 28  # bytes that a difference may make
+DEEPEST = 100  # differences between a value and one that is stored whole
+PLAIN, COMPRESSED, DIFFERENT = b"j", b"z", b"d"
+DIGEST = 16  # bytes of a hash
+WAYS = ["`holdfast verify`"]
+
+# What decoding raises: bytes that are not UTF-8 are a ValueError, nesting has its end, and damage makes other types.
+UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError, TypeError)
+encode = msgspec.json.Encoder().encode
+decode = msgspec.json.Decoder().decode
+
+
+def pack(body: Body) -> tuple[bytes, dict[bytes, bytes]]:
+    """The stored form of a body, and the large values in it by their hash."""
+    blobs: dict[bytes, bytes] = {}
+    return squeeze(encode(_take_out(body, blobs))), blobs
+
+
+def unpack(data: bytes, fetch: Callable[[bytes], bytes | None]) -> Body:
+    """The body again; `fetch` finds a large value by its hash."""
+    try:
+        body = _put_back(decode(sparse(expand(data))), fetch)
+    except UNREADABLE as error:
+        raise Damaged("The body of an event cannot be read", [("error", error)], WAYS) from error
+    if not isinstance(body, dict):
+        raise Damaged("The body of an event is not an object", [], WAYS)
+    return body
+
+
+def blobs_in(data: bytes) -> set[bytes]:
+    """The hashes that a stored body refers to."""
+    found: set[bytes] = set()
+
+    def note(digest: bytes) -> bytes:
+        found.add(digest)
+        return b""
+
+    unpack(data, note)
+    return found
+
+
+def squeeze(data: bytes) -> bytes:
+    if len(data) >= WORTH_COMPRESSING:
+        small = zlib.compress(data, 1)
+        if len(small) < len(data):
+            return COMPRESSED + small
+    return PLAIN + data
+
+
+def expand(data: bytes) -> bytes:
+    if not isinstance(data, bytes):
+        raise Damaged("A stored value is of another type than it was", [("type", type(data).__name__)], WAYS)
+    kind, rest = data[:1], data[1:]
+    if kind == PLAIN:
+        return rest
+    try:
+        if kind == COMPRESSED:
+            return zlib.decompress(rest)
+    except zlib.error as error:
+        raise Damaged("A stored value cannot be expanded", [("error", error)], WAYS) from error
+    raise Damaged("A stored value has an unknown form", [("form", kind)], WAYS)
+
+
+def against(base: bytes, digest: bytes, depth: int, value: bytes) -> bytes | None:
+    """The stored form of a value as the difference to `base`, which has this hash; None where that does not pay."""
+    if depth >= DEEPEST or len(value) < WORTH_COMPARING or not is_alike(base, value):
+        return None
+    small = zlib.compress(msgspec.msgpack.encode(difference(base, value)))
+    return DIFFERENT + bytes([depth + 1]) + digest + small if len(small) < len(value) // 8 else None
+
+
+def base_in(data: bytes) -> tuple[int, bytes]:
+    """How many differences away from a whole value a stored one is, and the hash of the one it rests on."""
+    is_difference = data[:1] == DIFFERENT and len(data) > 2 + DIGEST
+    return (data[1], data[2 : 2 + DIGEST]) if is_difference else (0, b"")
+
+
+def combine(base: bytes, data: bytes) -> bytes:
+    """A value again, from the one it rests on and its stored form."""
+    try:
+        return patch(base, msgspec.msgpack.decode(zlib.decompress(data[2 + DIGEST :])), LARGEST)
+    except (zlib.error, *UNREADABLE) as error:
+        raise Damaged("A stored value cannot be expanded", [("error", error)], WAYS) from error
+
+
+def thin(data: bytes, places: Collection[str], fetch: Callable[[bytes], bytes | None]) -> bytes | None:
+    """A stored body without the long texts in these places, of which the sizes stay; None where there are none."""
+    body = decode(sparse(expand(data)))
+    if not isinstance(body, dict):
+        return None
+    small = {key: _thinned(value, fetch) if key in places else value for key, value in body.items()}
+    return squeeze(encode(small)) if small != body else None
+
+
+def _thinned(value: Any, fetch: Callable[[bytes], bytes | None]) -> Any:
+    if isinstance(value, str):
+        return {"$thin": len(value.encode())} if len(value) >= WORTH_THINNING else value
+    if isinstance(value, dict):
+        if len(value) == 1 and isinstance(digest := value.get("$blob"), str):
+            return {"$thin": len(fetch(bytes.fromhex(digest)) or b"")}
+        return {key: _thinned(item, fetch) for key, item in value.items()}
+    return [_thinned(item, fetch) for item in value] if isinstance(value, list) else value
+
+
+def digest_of(data: bytes) -> bytes:
+    return bytes.fromhex(hexdigest("blake2b", data, digest_size=DIGEST))
+
+
+def _take_out(value: Any, blobs: dict[bytes, bytes]) -> Any:
+    if isinstance(value, str):
+        if len(value) < SHARED:
+            return value
+        data = value.encode()
+        digest = digest_of(data)
+        blobs[digest] = data
+        return {"$blob": digest.hex()}
+    if isinstance(value, dict):
+        return {_escape(key): _take_out(item, blobs) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_take_out(item, blobs) for item in value]
+    return value
+
+
+def _escape(key: str) -> str:
+    return "$" + key if key.startswith("$") else key
+
+
+def _put_back(value: Any, fetch: Callable[[bytes], bytes | None]) -> Any:
+    if isinstance(value, dict):
+        if len(value) == 1 and isinstance(digest := value.get("$blob"), str):
+            return _fetch(bytes.fromhex(digest), fetch)
+        if len(value) == 1 and isinstance(size := value.get("$thin"), int):
+            return f"[{size:,} bytes of tool output, thinned out]"
+        return {
+            key.removeprefix("$") if key.startswith("$") else key: _put_back(item, fetch) for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [_put_back(item, fetch) for item in value]
+    return value
+
+
+def _fetch(digest: bytes, fetch: Callable[[bytes], bytes | None]) -> str:
+    data = fetch(digest)
+    if data is None:
+        raise Damaged("A stored value is missing", [("hash", digest.hex())], WAYS)
+    return data.decode("utf-8", "replace")

@@ -1,0 +1,342 @@
+"""The journal: events of all runs, in order, and what they add up to. It stands between the verbs and a store.
+
+One `Journal` lives as long as one transaction. It numbers events, refuses those of a session that was fenced out, folds
+each event into the state of its run and session, and writes the states once, at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import cast
+
+import msgspec
+from msgspec import structs
+
+from holdfast.core import ids
+from holdfast.core.errors import Damaged, Fenced, NotFound
+from holdfast.core.event_text import searchable
+from holdfast.core.fold import run as fold, worktree_log
+from holdfast.core.model import Body, Checkpoint, Draft, Event, Run, Session
+from holdfast.core.retention import RAW
+from holdfast.core.text import sound, sound_text
+from holdfast.journal import codec, rows
+from holdfast.journal.store import LEDGER, EventRow, Page, Reader, RunQuery, RunRow, Snapshot, Writer
+from holdfast.system.clock import Clock, micros
+
+MILESTONE = 256  # events between two snapshots that stay
+
+PLACED, PLACES = ("run.", "session.", "checkpoint."), ("worktree", "directory", "transcript")
+LEDGER_PREFIX = "ledger-"  # of the id of a run that holds what happens to a worktree itself
+
+
+class Journal:
+    def __init__(self, view: Reader, clock: Clock, clean: Callable[[Body], Body], session: str | None = None) -> None:
+        self.view = view
+        self.clock = clock
+        self._clean = clean
+        self.session = session
+        self._runs: dict[str, Run] = {}
+        self._sessions: dict[str, Session] = {}
+        self._conversations: dict[str, list[Session]] = {}  # as long as no session opens or ends
+
+    # looking
+
+    def find_run(self, id: str) -> Run | None:
+        if id not in self._runs:
+            row = self.view.find_run(sound_text(id)) if id else None
+            if row is None:
+                return None
+            self._runs[id] = self._run_of(row)
+        return self._runs[id]
+
+    def get_run(self, id: str) -> Run:
+        if run := self.find_run(id):
+            return run
+        raise NotFound(f"There is no run {id}", [], ["`holdfast runs` lists them"])
+
+    def list_runs(self, query: RunQuery) -> tuple[list[Run], Page]:
+        page = self.view.list_runs(query)
+        return [self._runs.get(row.id) or self._run_of(row) for row in page.rows], page
+
+    def run_at(self, id: str, seq: int) -> Run:
+        """The state of a run after its event `seq`. What was forgotten since is not known then either."""
+        forgotten = self.get_run(id).forgotten
+        start = self._nearest_snapshot(id, seq)
+        later = list(self.events(id, after=start.seq if start else 0, until=seq))
+        if start is None or forgotten or any(event.kind in fold.REFOLDED for event in later):
+            return fold.fold(id, self.events(id, until=seq), forgotten)
+        run = rows.decode_run(start.state)
+        for event in later:
+            fold.apply(run, event)
+        return run
+
+    def events(
+        self, run: str, *, after: int = 0, until: int | None = None, newest: int | None = None
+    ) -> Iterator[Event]:
+        for row in self.view.events(run, after=after, until=until, newest=newest):
+            yield rows.event_of(row, self.view.blob)
+
+    def has_event(self, id: str) -> bool:
+        return self.view.has_event(bytes.fromhex(id))
+
+    def find_session(self, id: str) -> Session | None:
+        if id not in self._sessions:
+            row = self.view.find_session(sound_text(id)) if id else None
+            if row is None:
+                return None
+            self._sessions[id] = rows.session_of(row)
+        return self._sessions[id]
+
+    def list_sessions(
+        self, run: str | None = None, *, only_open: bool = False, with_process: bool = False, limit: int | None = None
+    ) -> list[Session]:
+        found = self.view.list_sessions(run, only_open=only_open, with_process=with_process, limit=limit)
+        return [self._sessions.get(row.id) or rows.session_of(row) for row in found]
+
+    def sessions_of(self, conversation: str) -> list[Session]:
+        """The sessions of one conversation of an agent, the newest first."""
+        if conversation not in self._conversations:
+            found = self.view.sessions_of(sound_text(conversation))
+            self._conversations[conversation] = [rows.session_of(row) for row in found]
+        return [self._sessions.get(session.id, session) for session in self._conversations[conversation]]
+
+    def find_checkpoint(self, id: str) -> Checkpoint | None:
+        row = self.view.find_checkpoint(sound_text(id))
+        return rows.checkpoint_of(row) if row else None
+
+    def list_checkpoints(
+        self, worktree: str | None = None, *, run: str | None = None, limit: int | None = None
+    ) -> Iterator[Checkpoint]:
+        return map(rows.checkpoint_of, self.view.list_checkpoints(worktree, run=run, limit=limit))
+
+    def fold_checkpoints(self, run: str) -> dict[str, Checkpoint]:
+        """The checkpoints of a worktree, folded from its ledger."""
+        found: dict[str, Checkpoint] = {}
+        for event in self.events(run):
+            if event.kind.startswith("checkpoint."):
+                id = str(event.body.get("id", ""))
+                after = worktree_log.apply_checkpoint(found.pop(id, None), event)
+                if after is not None and event.kind != "checkpoint.dropped":
+                    found[id] = after
+        return found
+
+    def ledger_of(self, worktree: str) -> Run | None:
+        """The ledger of a worktree, if anything ever happened to it."""
+        return self.find_run(LEDGER_PREFIX + ids.file_name(worktree))
+
+    def ledger(self, worktree: str) -> Run:
+        """The run that holds what happened to a worktree itself; nobody sees it among the others."""
+        found = self.ledger_of(worktree)
+        if found is None:
+            body = {"goal": f"Checkpoints of {worktree}", "layout": LEDGER, "worktree": worktree}
+            first = Draft("run.started", body, time=self.clock.now())
+            found = self.start(LEDGER_PREFIX + ids.file_name(worktree), first)
+        return found
+
+    # adding
+
+    def start(self, id: str, draft: Draft) -> Run:
+        """Begin a run with its first event."""
+        run = Run(id=id, created=draft.time, updated=draft.time)
+        self._runs[id] = run
+        self._put_run(run)
+        self.append(id, draft)
+        self._put_run(run)  # with its layout and worktree, or lists made before the commit would take it for another
+        return run
+
+    def append(self, run_id: str, *drafts: Draft) -> list[Event]:
+        """Add events to a run, in this order. One whose id is there already is passed over."""
+        added = []
+        for draft in drafts:
+            run = self.get_run(run_id)
+            event = self._event_from(run, draft)
+            if event.kind != fold.ENDED:
+                self._check_fence(run, event.session)
+            if self._add(event):
+                self._fold(event)
+                added.append(event)
+        return added
+
+    def replay(self, run_id: str, events: Iterable[Event]) -> int:
+        """Add events that another store has numbered, without secrets. Nobody is fenced: there, they have happened."""
+        added = 0
+        for event in events:
+            agent = self._name_without_secrets(event.agent or "") or None
+            event = structs.replace(event, agent=agent, body=self._without_secrets(event.kind, event.body))
+            if event.seq == 1:
+                self._runs[run_id] = Run(id=run_id, created=event.time, updated=event.time)
+                self._put_run(self._runs[run_id])
+            if event.seq != self.get_run(run_id).seq + 1 or not self._add(event):
+                raise Damaged("An event of this run does not fit", [("event", event.seq), ("id", event.id)])
+            self._fold(event)
+            added += 1
+        return added
+
+    def end_session(self, id: str, reason: str | None) -> bool:
+        """End a session in good order; False where it had ended already."""
+        session = self.find_session(id)
+        if session is None or not session.is_open:
+            return False
+        body = {"how": "ended", "reason": reason}
+        self.append(session.run, Draft(fold.ENDED, body, session=id, agent=session.agent))
+        return True
+
+    def point(self, worktree: str, run: str | None) -> None:
+        """Let commands in a worktree mean this run when they name none."""
+        self._writer.point(worktree, run)
+
+    def delete(self, run: str) -> None:
+        """Take a run out of the journal, for good."""
+        self._runs.pop(run, None)
+        self._sessions = {id: session for id, session in self._sessions.items() if session.run != run}
+        self._conversations.clear()
+        self._writer.delete_run(run)
+
+    def replace_bodies(self, run: str, bodies: dict[int, bytes]) -> None:
+        """Store smaller bodies of events of which nothing that is folded changes, and let go what they referred to."""
+        for seq, body in bodies.items():
+            self._writer.replace_body(run, seq, body)
+        used = set[bytes]().union(*(codec.blobs_in(row.body) for row in self.view.events(run)))
+        self._writer.drop_blob_uses(run, self.view.blob_uses(run) - used)
+        self._writer.note_thinned(run)
+
+    def flush(self) -> None:
+        """Write the states that have changed. Called once, before the commit."""
+        for run in self._runs.values():
+            self._put_run(run)
+        for session in self._sessions.values():
+            self._writer.put_session(rows.row_of_session(session))
+
+    # inside
+
+    @property
+    def _writer(self) -> Writer:
+        return cast(Writer, self.view)
+
+    def _event_from(self, run: Run, draft: Draft) -> Event:
+        time = draft.time or self.clock.now()
+        return Event(
+            run=run.id,
+            seq=run.seq + 1,
+            id=draft.id or ids.make_event(micros(time)),
+            kind=draft.kind,
+            time=time,
+            session=sound_text(draft.session or self._own_session(run) or "") or None,
+            agent=self._name_without_secrets(sound_text(draft.agent or "")) or None,
+            body=self._without_secrets(draft.kind, cast(Body, sound(msgspec.to_builtins(draft.body)))),
+        )
+
+    def _without_secrets(self, kind: str, body: Body) -> Body:
+        """The one door of the store. Places stay as they are, because runs are found by them."""
+        places = {key: body[key] for key in PLACES if key in body} if kind.startswith(PLACED) else {}
+        return {**self._clean(body), **places}
+
+    def _name_without_secrets(self, agent: str) -> str:
+        """An agent is called whatever somebody gave as its name, and lists and exports repeat that."""
+        return str(self._clean({"agent": agent})["agent"])
+
+    def _own_session(self, run: Run) -> str | None:
+        """The session we work in, unless it has ended by itself or belongs to another run."""
+        session = self.find_session(self.session) if self.session else None
+        return session.id if session and session.run == run.id and (session.is_open or session.fenced) else None
+
+    def _check_fence(self, run: Run, session_id: str | None) -> None:
+        session = self.find_session(session_id) if session_id else None
+        if session is None or session.run != run.id or not _is_fenced(session, run):
+            return
+        raise Fenced(
+            "This session may not write to its run any more",
+            [("session", session.id), ("run", run.id), ("because", session.reason or "the run was taken over")],
+            [f"`holdfast join {run.id}` begins a new session on it"],
+        )
+
+    def _add(self, event: Event) -> bool:
+        body, blobs = codec.pack(event.body)
+        row = EventRow(
+            event.run,
+            event.seq,
+            bytes.fromhex(event.id),
+            event.kind,
+            micros(event.time),
+            event.session,
+            event.agent,
+            body,
+        )
+        if not self._writer.add_event(row, searchable(event)):
+            return False
+        like = None if event.kind in RAW else event.kind  # raw calls are no versions of one thing
+        for digest, data in blobs.items():
+            self._writer.put_blob(event.run, digest, data, like)
+        return True
+
+    def _fold(self, event: Event) -> None:
+        if event.kind in fold.REFOLDED:
+            self._fold_anew(event)
+        else:
+            fold.apply(self._runs[event.run], event)
+            if event.session:
+                self._fold_session(event.session, event)
+        if event.kind.startswith("checkpoint."):
+            self._fold_checkpoint(event)
+        if event.seq % MILESTONE == 0:
+            state = rows.encode(self._runs[event.run])
+            self._writer.put_snapshot(event.run, Snapshot(event.seq, fold.VERSION, state))
+
+    def _fold_session(self, id: str, event: Event) -> None:
+        session = self.find_session(id)
+        if session is not None and session.run != event.run:
+            return
+        after = fold.apply_session(session, event)
+        if after is not None:
+            self._sessions[id] = after
+            if event.kind in (fold.OPENED, fold.ENDED):  # lists made before the commit must know who is at work
+                self._conversations.clear()
+                self._writer.put_session(rows.row_of_session(after))
+
+    def _fold_checkpoint(self, event: Event) -> None:
+        id = str(event.body.get("id", ""))
+        if event.kind == "checkpoint.dropped":
+            self._writer.delete_checkpoint(id)
+            return
+        after = worktree_log.apply_checkpoint(self.find_checkpoint(id), event)
+        if after is not None:
+            self._writer.put_checkpoint(rows.row_of_checkpoint(after))
+
+    def _fold_anew(self, event: Event) -> None:
+        """Fold the whole run: the event changes what came before it."""
+        if event.kind == fold.FORGOTTEN:
+            self._writer.forget_words(event.run, event.body.get("seq", 0))
+        self._runs[event.run] = fold.fold(event.run, self.events(event.run))
+        self._sessions.update(self.fold_sessions(event.run))
+
+    def fold_sessions(self, run: str) -> dict[str, Session]:
+        """The sessions of a run, folded from its events."""
+        forgotten = set(self.get_run(run).forgotten)
+        sessions: dict[str, Session] = {}
+        for event in fold.without(self.events(run), forgotten):
+            if event.session:
+                after = fold.apply_session(sessions.get(event.session), event)
+                if after is not None:
+                    sessions[event.session] = after
+        return sessions
+
+    def _nearest_snapshot(self, id: str, seq: int) -> Snapshot | None:
+        good = [found for found in self.view.snapshots(id, until=seq) if found.fold == fold.VERSION]
+        return good[-1] if good else None
+
+    def _put_run(self, run: Run) -> None:
+        self._writer.put_run(rows.row_of_run(run, self.clock.now()))
+
+    def _run_of(self, row: RunRow) -> Run:
+        if row.fold != fold.VERSION:
+            return fold.fold(row.id, self.events(row.id))
+        return rows.decode_run(row.state, row.id)
+
+
+def is_ledger(id: str) -> bool:
+    """Whether an id is that of a worktree's ledger: no list shows it, and no verb takes it for a run."""
+    return id.startswith(LEDGER_PREFIX)
+
+
+def _is_fenced(session: Session, run: Run) -> bool:
+    return session.fenced or (session.is_open and session.epoch < run.epoch)

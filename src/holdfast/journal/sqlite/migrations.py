@@ -1,0 +1,124 @@
+"""Bringing a database to the newest format: a verified backup first, then one transaction for each step."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import apsw
+
+from holdfast import __version__
+from holdfast.core.errors import Damaged, Refused
+from holdfast.journal.sqlite.connection import FORMAT, WAYS, connect, event_sum, translated, write_by
+from holdfast.journal.sqlite.copy import copy_database
+from holdfast.journal.sqlite.reindexing import index_errors
+from holdfast.maintenance.backup import rotation
+from holdfast.maintenance.backup.file import DATABASE, Contents, Part, clear_begun, write_archive
+from holdfast.system import files
+
+KEPT = "format-"  # how the name of a backup begins that an upgrade made
+
+
+def upgrade(connection: apsw.Connection, path: Path) -> None:
+    """Bring the database to the newest format. Whoever calls this is the only writer.
+
+    A kill at any point leaves the old format or a newer one, whole; what is left is done by the next one.
+    """
+    version = int(connection.pragma("user_version"))
+    if 0 < version < FORMAT:
+        if schema_of(connection) != expected_schema(version):  # else each try would push out a good backup
+            raise _wrong_format(path, version)
+        _keep_backup(connection, path, version)
+    if version == 0:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # so that free pages can be given back, a few at a time
+    write_by("wal", connection, path)
+    for number in range(version + 1, FORMAT + 1):
+        script = script_of(number)
+        with connection:
+            connection.execute(script)
+            if number == 3 and version:
+                index_errors(connection)
+            if number >= 3:
+                connection.execute("INSERT OR REPLACE INTO about (name, value) VALUES ('needs', ?)", (__version__,))
+            connection.execute(f"PRAGMA user_version = {number}")
+
+
+def script_of(number: int) -> str:
+    return (Path(__file__).parent / "schema" / f"{number:04d}.sql").read_text()
+
+
+def refuse_newer(connection: apsw.Connection, path: Path, version: int) -> None:
+    """Say which Holdfast a store needs that is of a later format than ours; or that its number is damaged."""
+    needs = None
+    try:
+        row = connection.execute("SELECT value FROM about WHERE name = 'needs'").fetchone()
+        needs = row[0] if row else None
+    except apsw.Error:  # later formats may say it elsewhere
+        pass
+    if version < 0 or (schema_of(connection) == expected_schema() and not _is_later(needs)):
+        raise _wrong_format(path, version)
+    facts: list[tuple[str, object]] = [("store", path), ("format", version), ("this program reads up to", FORMAT)]
+    if needs is not None:
+        facts.append(("it needs", f"Holdfast {needs} or later; this is {__version__}"))
+    raise Refused("This store was written by a newer Holdfast", facts, ["`pip install --upgrade holdfast`"])
+
+
+def _wrong_format(path: Path, version: int) -> Damaged:
+    return Damaged("The store is not of the format that it says", [("store", path), ("format", version)], WAYS)
+
+
+def _is_later(needs: object) -> bool:
+    """Whether a Holdfast is later than this one."""
+    needed, ours = ([int(number) for number in re.findall("[0-9]{1,9}", str(text))] for text in (needs, __version__))
+    return needed > ours
+
+
+def expected_schema(version: int = FORMAT) -> set[tuple[str, str, str | None]]:
+    """What the schema of a database of this format says."""
+    connection = apsw.Connection(":memory:")
+    connection.create_scalar_function("event_sum", event_sum, 8)
+    for number in range(1, version + 1):
+        connection.execute(script_of(number))
+    found = schema_of(connection)
+    connection.close()
+    return found
+
+
+def schema_of(connection: apsw.Connection) -> set[tuple[str, str, str | None]]:
+    return set(
+        connection.execute("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_stat%' ESCAPE '\\'")
+    )
+
+
+def check_schema(path: Path, version: int) -> None:
+    """Refuse a database whose tables are not those of this format: it may do more than hold rows."""
+    with translated(path):
+        connection = connect(path, writable=False)
+        try:
+            found = schema_of(connection)
+        finally:
+            connection.close()
+    if found != expected_schema(version):
+        raise Damaged(
+            "This database is not one of ours",
+            [("path", path), ("format", version)],
+            ["`holdfast restore-backup FILE` puts a backup in its place"],
+        )
+
+
+def _keep_backup(connection: apsw.Connection, path: Path, version: int) -> None:
+    """Keep the database as it is beside it; nothing is changed before this was read back."""
+    directory = path.with_name("backups")
+    files.make_private_directory(directory)
+    copy = directory / ".copy.db"
+    files.remove(copy)
+    clear_begun(directory)
+    try:
+        rows = copy_database(connection, copy, lambda done, total: None)
+        made = rotation.next_place(directory, KEPT, f"{version}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}")
+        about = Contents(version, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), rows)
+        write_archive(made, [Part(DATABASE, copy)], about, lambda size: None)
+    finally:
+        files.remove(copy)
+    rotation.drop_earlier(made, KEPT)

@@ -1,0 +1,1 @@
+"""FABER: state files, session records, artifacts."""

@@ -1,0 +1,251 @@
+"""The condition language of artifacts: small, read character by character, and never given to Python.
+
+    either      = both ("||" both)*
+    both        = comparison ("&&" comparison)*
+    comparison  = value (("===" | "!==" | "==" | "!=" | ">=" | "<=" | ">" | "<") value)?
+    value       = "!"* (text | number | "null" | "true" | "false" | path | "(" either ")")
+    path        = name ("." name | "." digits | "[" digits "]")*
+
+A path leads into the state, with or without `state.` before it. What is missing is null. A value that stands alone
+counts as in JavaScript: null, false, 0 and "" are false, everything else is true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from holdfast.core.text import visible
+
+LONGEST = 10_000  # characters
+DEEPEST = 40  # parentheses inside each other
+BEFORE, BEHIND = 60, 40  # characters that are shown around the one that is pointed at
+
+TOKEN = re.compile(
+    r"""\s*(?:
+    (?P<end>\Z)
+  | (?P<text>'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*")
+  | (?P<number>-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(?![\w$.])
+  | (?P<path>[^\W\d][\w$-]*(?:\.[\w$-]+|\[[0-9]+\])*|\$[\w$-]*(?:\.[\w$-]+|\[[0-9]+\])*)
+  | (?P<sign>===|!==|==|!=|>=|<=|>|<|&&|\|\||!|\(|\))
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+STEP = re.compile(r"[\w$-]+")
+ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+NUMERIC = re.compile(r"\s*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")
+SPECIAL = {"n": "\n", "t": "\t", "r": "\r"}
+WORDS: dict[str, object] = {"null": None, "true": True, "false": False}
+HALF = {"=": "a single = compares nothing: write == or ===", "&": "write && for and", "|": "write || for or"}
+
+
+class NotACondition(ValueError):
+    """A text that is no condition: at which character, from 0, and why."""
+
+    def __init__(self, at: int, why: str) -> None:
+        super().__init__(f"{why}, at character {at + 1}")
+        self.at = at
+        self.why = why
+
+
+def holds(text: str, state: Mapping[str, object]) -> bool:
+    """Whether a condition is true of a state. Raises NotACondition."""
+    if len(text) > LONGEST:
+        raise NotACondition(LONGEST, f"it is longer than {LONGEST:,} characters")
+    reading = Reading(text, state)
+    value = reading.either()
+    if reading.token.kind != "end":
+        reading.fail("an operator was expected here")
+    return is_true(value)
+
+
+def pointed(text: str, error: NotACondition) -> str:
+    """The condition on one line, and below it a caret under the character that the error is about."""
+    first, last = max(0, error.at - BEFORE), error.at + BEHIND
+    line = "".join(letter if letter.isprintable() and visible(letter) else " " for letter in text[first:last])
+    before = "…" if first else ""
+    after = "…" if last < len(text) else ""
+    return f"{before}{line}{after}\n{' ' * (len(before) + error.at - first)}^"
+
+
+class Token(NamedTuple):
+    kind: str
+    text: str
+    at: int
+
+
+class Reading:
+    """One pass over a condition, from left to right; each rule answers with the value of what it has read."""
+
+    def __init__(self, text: str, state: Mapping[str, object]) -> None:
+        self.text = text
+        self.state = state
+        self.depth = 0
+        self.next = 0
+        self.token = self._read()
+
+    def either(self) -> object:
+        value = self.both()
+        while self._took("||"):
+            other = self.both()
+            value = value if is_true(value) else other
+        return value
+
+    def both(self) -> object:
+        value = self.comparison()
+        while self._took("&&"):
+            other = self.comparison()
+            value = other if is_true(value) else value
+        return value
+
+    def comparison(self) -> object:
+        left = self.value()
+        compare = COMPARISONS.get(self.token.text) if self.token.kind == "sign" else None
+        if compare is None:
+            return left
+        self._advance()
+        result = compare(left, self.value())
+        if self.token.kind == "sign" and self.token.text in COMPARISONS:
+            self.fail("two comparisons in a row: join them with &&, or put one in parentheses")
+        return result
+
+    def value(self) -> object:
+        turns = 0
+        while self._took("!"):
+            turns += 1
+        found = self._plain()
+        return found if not turns else is_true(found) == (turns % 2 == 0)
+
+    def fail(self, why: str) -> None:
+        raise NotACondition(self.token.at, why)
+
+    def _plain(self) -> object:
+        token = self.token
+        if token.text == "(" and token.kind == "sign":
+            return self._inside()
+        if token.kind in ("end", "sign"):
+            self.fail("a value was expected here")
+        self._advance()
+        if token.kind == "text":
+            return ESCAPED.sub(lambda found: SPECIAL.get(found[1], found[1]), token.text[1:-1])
+        if token.kind == "number":
+            return number_in(token.text)
+        return WORDS[token.text] if token.text in WORDS else find_value(token.text, self.state)
+
+    def _inside(self) -> object:
+        opened = self.token
+        self.depth += 1
+        if self.depth > DEEPEST:
+            self.fail(f"more than {DEEPEST} parentheses inside each other")
+        self._advance()
+        value = self.either()
+        if self.token.kind == "end":
+            raise NotACondition(opened.at, "this parenthesis is never closed")
+        if not self._took(")"):
+            self.fail("an operator or ) was expected here")
+        self.depth -= 1
+        return value
+
+    def _took(self, sign: str) -> bool:
+        if self.token.kind != "sign" or self.token.text != sign:
+            return False
+        self._advance()
+        return True
+
+    def _advance(self) -> None:
+        self.token = self._read()
+
+    def _read(self) -> Token:
+        found = TOKEN.match(self.text, self.next)
+        if found is None:
+            at = len(self.text) - len(self.text[self.next :].lstrip())
+            raise NotACondition(at, _complaint(self.text[at]))
+        self.next = found.end()
+        kind = found.lastgroup or "end"
+        return Token(kind, found[kind], found.start(kind))
+
+
+def _complaint(letter: str) -> str:
+    if letter in "'\"":
+        return "this text is never closed"
+    if letter.isdigit():
+        return "this is not a number"
+    return HALF.get(letter, "this character has no meaning in a condition")
+
+
+def find_value(path: str, state: Mapping[str, object]) -> object:
+    """What a path leads to in a state; None where there is nothing."""
+    steps: list[str] = STEP.findall(path)
+    value: object = state
+    for step in steps[1:] if steps[0] == "state" else steps:
+        if isinstance(value, Mapping):
+            value = value.get(step)
+        elif isinstance(value, list) and step.isascii() and step.isdigit() and len(step) < 10:
+            value = value[int(step)] if int(step) < len(value) else None
+        else:
+            return None
+    return value
+
+
+def is_true(value: object) -> bool:
+    if isinstance(value, (list, Mapping)):
+        return True
+    return bool(value) and value == value  # what is not a number is false too
+
+
+def number_in(value: object) -> float | int | None:
+    """The number that a value is or that a text spells, but for true and false."""
+    if isinstance(value, str):
+        return _number(value) if NUMERIC.fullmatch(value) else None
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _number(text: str) -> float | int:
+    try:
+        return int(text)
+    except ValueError:  # a fraction, or so many digits that Python does not want to count them
+        return float(text)
+
+
+def same(one: object, other: object) -> bool:
+    """`===`: of one kind and equal. A list or an object is the same only as itself."""
+    if isinstance(one, bool) or isinstance(other, bool) or one is None or other is None:
+        return one is other
+    if isinstance(one, str) and isinstance(other, str):
+        return one == other
+    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
+        return one == other
+    return one is other
+
+
+def equal(one: object, other: object) -> bool:
+    """`==`: the same, or one number, be it spelled or written; true counts as 1 and false as 0, but not as null."""
+    if isinstance(one, str) and isinstance(other, str):
+        return one == other
+    first, second = (int(value) if isinstance(value, bool) else number_in(value) for value in (one, other))
+    return same(one, other) if first is None or second is None else first == second
+
+
+def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[object, object], bool]:
+    """Texts are compared as texts, and numbers, also spelled ones, as numbers. Anything else is in no order."""
+
+    def in_order(one: object, other: object) -> bool:
+        if isinstance(one, str) and isinstance(other, str):
+            return compare(one, other)
+        first, second = number_in(one), number_in(other)
+        return first is not None and second is not None and compare(first, second)
+
+    return in_order
+
+
+COMPARISONS: dict[str, Callable[[object, object], bool]] = {
+    "===": same,
+    "!==": lambda one, other: not same(one, other),
+    "==": equal,
+    "!=": lambda one, other: not equal(one, other),
+    "<": _ordered(lambda one, other: one < other),
+    ">": _ordered(lambda one, other: one > other),
+    "<=": _ordered(lambda one, other: one <= other),
+    ">=": _ordered(lambda one, other: one >= other),
+}

@@ -1,0 +1,136 @@
+"""What FABER's hooks were meant to do: load when a conversation begins, save before it is compacted and when it ends.
+
+Only the run that the active-run file names is meant, and only as long as it is open: a state that was committed long
+ago must not speak up in every conversation. Nothing here fails an agent.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from holdfast.core.errors import HoldfastError, WorkflowError
+from holdfast.core.text import one_line, visible
+from holdfast.core.untrusted_text import enclose
+from holdfast.layouts.faber import schema
+from holdfast.layouts.faber.client_hooks import FaberHooks, find_hooks, told as told_of_hooks
+from holdfast.layouts.faber.files import Client
+from holdfast.layouts.faber.find_run import ENDED
+from holdfast.layouts.faber.reconcile import journal_id
+from holdfast.layouts.faber.screens import (
+    LEFT_OUT,
+    LOADED,
+    TITLE,
+    Reloaded,
+    fenced,
+    report,
+    told_artifacts,
+    told_error,
+    told_warnings,
+)
+from holdfast.layouts.faber.session_load import Request, load_context
+from holdfast.layouts.faber.session_save import save_session
+from holdfast.project import inbox_writer
+from holdfast.project.inbox import Call
+from holdfast.project.sessions.sessions import attended
+from holdfast.project.workspace import Workspace
+
+PATIENCE = 2.0  # seconds to get hold of the state file
+ROOM = 8_500  # characters of what is told
+ARTIFACTS = 6_500  # bytes of artifacts in it, with their fences: what counts as loaded must be told
+FENCE = TITLE + 20
+
+
+def begin(workspace: Workspace, call: Call) -> str | None:
+    """Load the context of the active run for a conversation that begins; None where no run is active."""
+    run = _active(workspace)
+    if run is None:
+        return None
+    if others := _fabers_hooks(workspace):
+        by_hand = "`holdfast session-load` loads the run's context by hand"
+        return enclose(workspace.hide(f"{told_of_hooks(others)}. {by_hand}."), workspace.chance)
+    client = _client(call)
+    if other := _other(workspace, run, client):
+        told = f"FABER's run {run} is active here, and {other} works on it: its context was not loaded."
+        return enclose(told, workspace.chance)
+    try:
+        asked = Request(run, "session_start", budget=ARTIFACTS, each=FENCE, runs=False)
+        found = load_context(workspace, asked, client)
+    except HoldfastError as error:
+        _note_failure(workspace, call, "session-load", error)
+        return enclose(workspace.hide("\n".join(told_error(error))), workspace.chance)
+    return enclose(_told(found, workspace.clock.now()), workspace.chance)
+
+
+def compact(workspace: Workspace, call: Call) -> None:
+    _save(workspace, call, "compaction", None)
+
+
+def end(workspace: Workspace, call: Call) -> None:
+    _save(workspace, call, "normal", one_line(str(_payload(call).get("reason") or "other"), 60))
+
+
+END = {"PreCompact": compact, "SessionEnd": end}
+
+
+def _save(workspace: Workspace, call: Call, reason: str, raw: str | None) -> None:
+    run = schema.find_active(workspace.root).run
+    if run is None or schema.find_state(workspace.root, run) is None or _fabers_hooks(workspace):
+        return
+    try:
+        save_session(workspace, _client(call), run=run, reason=reason, raw=raw)
+    except HoldfastError as error:
+        _note_failure(workspace, call, "session-save", error)
+
+
+def _note_failure(workspace: Workspace, call: Call, verb: str, error: HoldfastError) -> None:
+    """Leave a line for `holdfast status`: the model is told too, but the user may not see what it is told."""
+    thing = f": {one_line(str(error.facts[0][1]), 60)}" if error.facts else ""
+    why = WorkflowError(workspace.hide(error.message + thing))
+    inbox_writer.note_trouble(str(workspace.place), call.agent, verb, why)
+
+
+def _fabers_hooks(workspace: Workspace) -> list[FaberHooks]:
+    """FABER's own hooks, to which loading and saving are left: two writers would close each other's records."""
+    return find_hooks(workspace.root, workspace.environ, workspace.user_directory("state"))
+
+
+def _active(workspace: Workspace) -> str | None:
+    run = schema.find_active(workspace.root).run
+    if run is None:
+        return None
+    with workspace.reading() as journal:
+        known = journal.find_run(journal_id(run))
+    return None if known is not None and known.owned is not None and known.owned.status in ENDED else run
+
+
+def _other(workspace: Workspace, run: str, client: Client) -> str | None:
+    """Another conversation that is alive and works on the run."""
+    with workspace.reading() as journal:
+        others = [found for found in attended(journal, journal_id(run)) if found.agent_session != client.id]
+    if not others:
+        return None
+    process = others[0].process
+    return f"another session ({others[0].id}{f', process {process.pid}' if process else ''})"
+
+
+def _told(found: Reloaded, now: datetime) -> str:
+    """The report and the artifacts, in as much room as a hook has."""
+    text = visible("\n".join([*report(found), *(["", *told_warnings(found.warnings)] if found.warnings else [])]))
+    text = text[: ROOM - ARTIFACTS]
+    for artifact in sorted(told_artifacts(found), key=lambda artifact: artifact.outcome != LOADED):
+        fence = f"\n\n{fenced(artifact, now)}"
+        if artifact.outcome == LOADED or len(text) + len(fence) <= ROOM:
+            text += fence
+    if any(artifact.outcome == LEFT_OUT for artifact in found.artifacts):
+        text += "\n\nNot everything had room here: `holdfast session-load --force` prints all."
+    return text
+
+
+def _client(call: Call) -> Client:
+    payload = _payload(call)
+    id = one_line(str(payload.get("session_id") or ""), 200) or None
+    return Client(id, one_line(str(payload.get("source") or ""), 40) or None, call.directory, PATIENCE)
+
+
+def _payload(call: Call) -> dict[str, object]:
+    return call.payload if isinstance(call.payload, dict) else {}

@@ -1,0 +1,348 @@
+"""FABER's runs: where it keeps them, which one is active, and what a state file says.
+
+Nothing here writes. FABER's documents and its real files contradict each other, so every form that was ever in use is
+read, and whatever a file holds there is an answer.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from holdfast.agents.protocol import Reading
+from holdfast.core.errors import Refused, WorkflowError
+from holdfast.core.model import Draft, Run, Session, Status
+from holdfast.core.text import one_line, path_text, visible
+from holdfast.system import files
+from holdfast.system.safe_paths import real_path
+
+RUNS = ".fractary/faber/runs"
+OLDER_RUNS = (".fractary/runs", ".fractary/plugins/faber/runs")
+ACTIVE_FILES = (".fractary/faber/runs/.active-run-id", ".fractary/faber/.active-run-id")  # the newer place first
+SPLIT = "-run-"  # between a plan and the suffix of one of its runs
+STATE, STATE_OF = "state.json", re.compile(r"state-(.+)\.json\Z")
+MARK = "\ufeff"
+DEPTH, ENTRIES = 5, 10_000  # of a walk through the runs
+ID_BYTES, NAME_BYTES = 1024, 200
+ACTIVE_BYTES = 64 * 1024
+WIDTH, GOAL_WIDTH, PHASES = 200, 200, 50
+
+STATUSES = {
+    "pending": Status.CREATED,
+    "in_progress": Status.ACTIVE,
+    "running": Status.ACTIVE,
+    "paused": Status.PAUSED,
+    "awaiting_feedback": Status.PAUSED,
+    "completed": Status.COMPLETED,
+    "failed": Status.FAILED,
+    "cancelled": Status.ABORTED,
+}
+TELLING = (
+    *("status", "current_phase", "current_step", "current_step_id", "phases", "phase_states", "updated_at"),
+    *("workflow_id", "workflow_name", "target", "work_id", "plan_id", "work_items"),
+)
+PHASE_NAMES = ("phase_name", "name", "phase", "id")
+PARTIAL = re.compile(r"\s*\(partial\)\s*\Z", re.IGNORECASE)
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+def follow(run: Run, session: Session | None, reading: Reading) -> list[Draft]:
+    """Nothing: what happens to such a run is told by its state file."""
+    return []
+
+
+# Which run
+
+
+def check_run_id(text: str) -> str:
+    """A run id that can stand in a path below the runs, without the white space around it."""
+    run_id = text.strip().strip(MARK).strip()
+    if why := _why_no_id(run_id):
+        raise WorkflowError(
+            "Invalid run ID",
+            [("Run ID", one_line(text, 120)), ("Error", why)],
+            ["List the runs: `holdfast runs --layout faber`"],
+        )
+    return run_id
+
+
+def _why_no_id(run_id: str) -> str | None:
+    if not run_id:
+        return "it is empty"
+    if "\\" in run_id or not run_id.isprintable() or visible(run_id) != run_id:
+        return "it holds a backslash or a control character"
+    parts = run_id.split("/")
+    if not all(parts):
+        return "it is an absolute path, or a part of it is empty"
+    if {".", ".."} & set(parts):
+        return "it leads out of the runs directory"
+    if len(run_id.encode()) > ID_BYTES or any(len(part.encode()) > NAME_BYTES for part in parts):
+        return "it is too long"
+    return None
+
+
+def split_run_id(run_id: str) -> tuple[str, str] | None:
+    """The plan of a run and the suffix of this run of it, or None where the id does not tell them apart."""
+    for between in (SPLIT, "/"):
+        plan, found, suffix = run_id.rpartition(between)
+        if found and plan and suffix and "/" not in suffix:
+            return plan, suffix
+    return None
+
+
+def state_candidates(root: Path, run_id: str) -> list[Path]:
+    """Where the state of a run may lie, the likeliest first."""
+    runs = root / RUNS
+    found = [runs / run_id / STATE]
+    if split := split_run_id(run_id):
+        plan, suffix = split
+        found += [runs / plan / suffix / STATE, runs / plan / f"state-{suffix}.json"]
+    found += [root / older / run_id / STATE for older in OLDER_RUNS]
+    return list(dict.fromkeys(found))
+
+
+def find_state(root: Path, run_id: str) -> Path | None:
+    """The state file of a run. What links lead out of the runs, or out of the project, is not there."""
+    candidates = state_candidates(root, check_run_id(run_id))
+    return next((path for path in candidates if _is_file(path) and _is_inside(path, _runs_of(root, path), root)), None)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _is_inside(path: Path, *directories: Path) -> bool:
+    real = real_path(path)
+    return all(real.startswith(real_path(directory) + os.sep) for directory in directories)
+
+
+def _runs_of(root: Path, path: Path) -> Path:
+    return next(root / runs for runs in (RUNS, *OLDER_RUNS) if (root / runs) in path.parents)
+
+
+class Active(Struct):
+    """The run that the active-run file names, and what is wrong with that file."""
+
+    run: str | None = None
+    file: Path | None = None
+    warnings: list[str] = []
+
+
+def find_active(root: Path) -> Active:
+    """The active run by either file; the newer place counts where its run exists."""
+    warnings: list[str] = []
+    named = [(root / name, run) for name in ACTIVE_FILES if (run := _named_in(root, name, warnings))]
+    if not named:
+        return Active(None, None, warnings)
+    existing = (found for found in named if find_state(root, found[1]))
+    file, run = next(existing, named[0])
+    if len({found for _, found in named}) > 1:
+        said = " and ".join(f"{path.relative_to(root)} names {one_line(found, 120)}" for path, found in named)
+        warnings.append(f"The active-run files disagree: {said}; taken is {one_line(run, 120)}")
+    return Active(run, file, warnings)
+
+
+def _named_in(root: Path, name: str, warnings: list[str]) -> str | None:
+    path = root / name
+    try:
+        data = files.read(path, ACTIVE_BYTES, root)
+        lines = [line for line in (data or b"").decode().lstrip(MARK).split("\n") if line.strip()]
+        run = check_run_id(lines[0]) if lines else None
+    except (Refused, UnicodeDecodeError) as error:
+        why = error.message if isinstance(error, Refused) else "It is not UTF-8"
+        warnings.append(f"{name} is ignored: {why}")
+        return None
+    if len(lines) > 1:
+        warnings.append(f"{name} has several lines; the first one counts")
+    return run
+
+
+def list_states(root: Path) -> list[tuple[str, Path]]:
+    """Every run of every scheme with its state file, by paths alone; each id leads back to its file."""
+    found: dict[str, Path] = {}
+    budget = iter(range(ENTRIES))
+    for runs in (RUNS, *OLDER_RUNS):
+        base = root / runs
+        if _is_inside(base, root):
+            for path in _walk(base, DEPTH, budget):
+                if run_id := _id_of(root, base, path):
+                    found.setdefault(run_id, path)
+    return list(found.items())
+
+
+def _walk(directory: Path, depth: int, budget: Iterator[int]) -> Iterator[Path]:
+    """The state files below a directory. Links are not followed, nor is what they lead to looked at."""
+    try:
+        with os.scandir(directory) as entries:
+            inside = sorted((entry for entry, _ in zip(entries, budget, strict=False)), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in inside:
+        if entry.is_dir(follow_symlinks=False):
+            if depth > 1 and entry.name != "backups":
+                yield from _walk(directory / entry.name, depth - 1, budget)
+        elif entry.is_file(follow_symlinks=False) and _is_state(entry.name):
+            yield directory / entry.name
+
+
+def _is_state(name: str) -> bool:
+    return name == STATE or (STATE_OF.match(name) is not None and not name.endswith(".backup.json"))
+
+
+def _id_of(root: Path, base: Path, path: Path) -> str | None:
+    """The id by which a state file is found again; of several the usual one."""
+    directory = path.parent.relative_to(base).as_posix()
+    if named := STATE_OF.match(path.name):
+        forms = [f"{directory}{SPLIT}{named[1]}", f"{directory}/{named[1]}"]
+    else:
+        plan, _, suffix = directory.rpartition("/")
+        is_run = not plan or "/" in plan or SPLIT in suffix
+        forms = [directory] if is_run else [f"{plan}{SPLIT}{suffix}", directory]
+    for run_id in filter(lambda form: _why_no_id(form) is None, forms):
+        if found := next(filter(_is_file, state_candidates(root, run_id)), None):
+            return run_id if found == path else None  # else the same run lies in a place that counts more
+    return None
+
+
+# What a state says
+
+
+class Told(Struct):
+    """What a state file says, in words that are safe to show; None where it says nothing that can be understood."""
+
+    word: str | None  # FABER's own status
+    status: Status | None
+    phase: str | None
+    step: str | None
+    phases: list[tuple[str, str]]
+    goal: str
+    workflow: str | None
+    work_id: str | None
+    plan_id: str | None
+    run_suffix: str | None
+    updated: str | None
+
+
+def telling(state: dict[str, Any]) -> dict[str, Any]:
+    """The members of which `tell` tells: most of a long state are steps and events, and need not be looked through."""
+    return {name: state[name] for name in TELLING if name in state}
+
+
+def tell(state: dict[str, Any], run_id: str) -> Told:
+    """What a state says, whatever it holds."""
+    word = _text(state.get("status"), 60)
+    phase = _text(state.get("current_phase"))
+    values = _named_values(state, run_id)
+    return Told(
+        word=word,
+        status=STATUSES.get((word or "").lower()),
+        phase=None if phase in (None, "none") else PARTIAL.sub("", phase) or None,
+        step=_text(state.get("current_step")) or _text(state.get("current_step_id")),
+        phases=_phases(state),
+        goal=_goal(state) or one_line(run_id, GOAL_WIDTH),
+        workflow=_text(state.get("workflow_id")) or _text(state.get("workflow_name")),
+        work_id=_text(values.get("work_id")),
+        plan_id=_text(values.get("plan_id")),
+        run_suffix=_text(values.get("run_suffix")),
+        updated=_text(state.get("updated_at"), 60),
+    )
+
+
+def _text(value: object, width: int = WIDTH) -> str | None:
+    """A text or a number on one line; anything else, and a text of nothing, says nothing."""
+    plain = _plain(value)
+    return (one_line(plain[: width * 10], width) or None) if plain else None
+
+
+def _plain(value: object) -> str | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value) if abs(value) < 10**18 else None
+    return value if isinstance(value, str) else None
+
+
+def _phases(state: dict[str, Any]) -> list[tuple[str, str]]:
+    """The phases with their statuses, from any of the shapes that FABER has written."""
+    phases = state.get("phases") or state.get("phase_states")
+    if isinstance(phases, dict):
+        rows = [(name, phase) for name, phase in list(phases.items())[:PHASES]]
+    elif isinstance(phases, list):
+        rows = [(_phase_name(phase), phase) for phase in phases[:PHASES]]
+    else:
+        rows = []
+    named = [(PARTIAL.sub("", _text(name) or ""), _phase_status(phase)) for name, phase in rows]
+    return [(name, status) for name, status in named if name]
+
+
+def _phase_name(phase: object) -> object:
+    if isinstance(phase, dict):
+        return next((phase[key] for key in PHASE_NAMES if _text(phase.get(key))), None)
+    return phase
+
+
+def _phase_status(phase: object) -> str:
+    status = phase.get("status") if isinstance(phase, dict) else None
+    return _text(status, 60) or ""
+
+
+def _goal(state: dict[str, Any]) -> str | None:
+    candidates = (
+        at(state, "work_items.0.issue.title"),
+        at(state, "work_items.0.title"),
+        state.get("target"),
+        at(state, "work_items.0.target"),
+        state.get("work_id"),
+    )
+    return next((text for value in candidates if (text := _text(value, GOAL_WIDTH))), None)
+
+
+def at(state: object, path: str) -> object | None:
+    """The value at a dotted path; a number counts the items of an array. None where the path leads nowhere."""
+    value = state
+    for name in path.split("."):
+        if isinstance(value, dict):
+            value = value.get(name)
+        elif isinstance(value, list) and name.isdecimal() and len(name) < 10 and int(name) < len(value):
+            value = value[int(name)]
+        else:
+            return None
+    return value
+
+
+# Placeholders
+
+
+def placeholders(state: dict[str, Any], run_id: str, root: Path) -> dict[str, str]:
+    """What can be filled into a path or a command: only what has a value."""
+    return _named_values(state, run_id) | {"run_id": run_id, "project_root": path_text(root)}
+
+
+def _named_values(state: dict[str, Any], run_id: str) -> dict[str, str]:
+    plan, suffix = split_run_id(run_id) or (None, None)
+    named = _plain(state.get("plan_id"))
+    if named and run_id.startswith(named + SPLIT):
+        suffix = run_id.removeprefix(named + SPLIT)
+    values = {
+        "plan_id": named or plan,
+        "work_id": _plain(state.get("work_id")) or _plain(at(state, "work_items.0.work_id")),
+        "run_suffix": suffix,
+    }
+    return {name: value for name, value in values.items() if value}
+
+
+def fill(text: str, values: dict[str, str]) -> str | None:
+    """The text with its placeholders filled in, or None where one of them has no value."""
+    return None if unfilled(text, values) else PLACEHOLDER.sub(lambda found: values[found[1]], text)
+
+
+def unfilled(text: str, values: dict[str, str]) -> list[str]:
+    """The placeholders in a text that have no value, each once."""
+    return list(dict.fromkeys(name for name in PLACEHOLDER.findall(text) if name not in values))

@@ -1,0 +1,272 @@
+"""What FABER's users read: the reports of a load and a save, in the words of its documents.
+
+Marks such as ✓ stand for nothing that the words do not say, so they can be left out where a terminal asks for that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from msgspec import Struct, field
+
+from holdfast.core.errors import HoldfastError
+from holdfast.core.text import one_line, visible
+from holdfast.core.untrusted_text import age
+
+TICKS = re.compile(r"`+")
+LOADED, SKIPPED, LEFT_OUT, MISSING, NOT_RUN = "loaded", "skipped", "left out", "missing", "not run"
+INSIDE = (LOADED, LEFT_OUT, NOT_RUN)  # outcomes that have something to be read
+TITLE = 300  # characters beside a fence
+
+
+class Marks(Struct, frozen=True):
+    good: str
+    bad: str
+    warn: str
+    news: str
+
+
+DRAWN = Marks("✓ ", "❌ ", "⚠️ ", "\N{INFORMATION SOURCE}\N{VARIATION SELECTOR-16}  ")
+PLAIN = Marks("[ok] ", "", "", "")
+
+
+class ArtifactReport(Struct):
+    """One artifact, and what became of it."""
+
+    id: str
+    kind: str = field(name="type")
+    description: str
+    required: bool
+    outcome: str = ""
+    why: str = ""
+    path: str | None = None
+    path_from_state: str | None = None
+    command: str | None = None
+    condition: str | None = None
+    resolved: str | None = None
+    exists: bool | None = None
+    size: int | None = None
+    content: str | None = None
+    changed: datetime | None = None  # when the file was; null: it is no file
+
+
+class SessionReport(Struct):
+    id: str | None
+    total: int
+    is_new: bool = False
+    closed: str | None = None
+    closed_because: str | None = None
+    host: str = ""
+    platform: str = ""
+
+
+class Reloaded(Struct):
+    """What a load did, or would do."""
+
+    run: str
+    workflow: str
+    status: str
+    path: str
+    dry_run: bool
+    trigger: str
+    artifacts: list[ArtifactReport]
+    session: SessionReport
+    last_reload: str | None = None
+    reloads: int = 0
+    written: bool = False
+    warnings: list[str] = []
+
+
+class SessionSaved(Struct):
+    """What a save did; without a change, why there was nothing to do."""
+
+    run: str | None
+    changed: bool
+    why: str = ""  # no workflow, none, already, other
+    session: str | None = None
+    reason: str = "manual"
+    seconds: float | None = None
+    ended: str = ""
+    phases: list[str] = []
+    in_progress: list[str] = []
+    artifacts: list[str] = []
+    path: str | None = None
+    warnings: list[str] = []
+
+
+def report(found: Reloaded, marks: Marks = DRAWN) -> list[str]:
+    """The four blocks of a load, and what was not loaded in blocks of their own."""
+    loaded = _of(found, LOADED)
+    lines = [
+        f"{marks.good}Context reloaded for run: {found.run}",
+        f"  Workflow: {found.workflow}",
+        f"  Run status: {found.status}",
+        "",
+        f"Artifacts loaded ({len(loaded)}):",
+        *(f"  {marks.good}{_titled(artifact)}" for artifact in loaded),
+    ]
+    for title, outcomes in (("skipped", (SKIPPED,)), ("not loaded", (LEFT_OUT, MISSING)), ("not run", (NOT_RUN,))):
+        others = [artifact for outcome in outcomes for artifact in _of(found, outcome)]
+        if others:
+            lines += ["", f"Artifacts {title} ({len(others)}):"]
+            lines += [f"  - {artifact.id} - {artifact.why}" for artifact in others]
+    session = found.session
+    where = f"{session.host} ({session.platform})" if session.platform else session.host
+    lines += ["", "Session tracking:", f"  Current session: {session.id or 'none'}"]
+    if session.closed:
+        lines.append(f"  Previous session: {session.closed} (closed: {session.closed_because})")
+    lines += [f"  Total sessions: {session.total}", f"  Environment: {where}"]
+    lines += ["", "Context metadata:", f"  Last reload: {found.last_reload or 'never'}"]
+    return [*lines, f"  Total reloads: {found.reloads}"]
+
+
+def dry_report(found: Reloaded, marks: Marks = DRAWN) -> list[str]:
+    """What would be loaded, with everything that decides about it."""
+    wanted = [artifact for artifact in found.artifacts if artifact.outcome != SKIPPED]
+    skipped = _of(found, SKIPPED)
+    lines = [f"Would reload context for run: {found.run}", f"Workflow: {found.workflow}", ""]
+    lines.append("Artifacts that would be loaded:")
+    for artifact in wanted:
+        lines += [f"  {marks.good if artifact.outcome == LOADED else '- '}{artifact.id}", *_details(artifact), ""]
+    if not wanted:
+        lines += ["  none", ""]
+    if skipped:
+        lines.append("Artifacts that would be skipped:")
+        for artifact in skipped:
+            lines += [f"  - {artifact.id}", *_details(artifact), ""]
+    loadable = [artifact for artifact in wanted if artifact.outcome == LOADED]
+    lines.append(f"Total: {len(wanted)} artifact{'' if len(wanted) == 1 else 's'} ({len(loadable)} loadable)")
+    return [*lines, f"Estimated context size: {kilobytes(sum(artifact.size or 0 for artifact in loadable))}"]
+
+
+def _details(artifact: ArtifactReport) -> Iterator[str]:
+    yield f"    Type: {artifact.kind}"
+    for name, value in (
+        ("Path", artifact.path),
+        ("Path from state", artifact.path_from_state),
+        ("Command", artifact.command),
+        ("Resolved", artifact.resolved if artifact.resolved not in (artifact.path, artifact.command) else None),
+        ("Condition", artifact.condition),
+    ):
+        if value:
+            yield f"    {name}: {one_line(value, 300)}"
+    yield f"    Required: {'yes' if artifact.required else 'no'}"
+    if artifact.exists is not None:
+        yield f"    Exists: {'yes' if artifact.exists else 'no'}"
+    if artifact.size is not None:
+        yield f"    Size: {kilobytes(artifact.size)}"
+    if artifact.why:
+        yield f"    {'Skipped' if artifact.outcome == SKIPPED else 'Not loaded'}: {artifact.why}"
+
+
+def told_artifacts(found: Reloaded) -> list[ArtifactReport]:
+    """Those that have something to be read."""
+    return [artifact for artifact in found.artifacts if artifact.outcome in INSIDE and artifact.content is not None]
+
+
+def fenced(artifact: ArtifactReport, now: datetime) -> str:
+    """The text of an artifact in a block of its own, with id, path and age; no text can close it."""
+    text = visible(artifact.content or "")
+    fence = "`" * max(3, 1 + max(map(len, TICKS.findall(text)), default=0))
+    title = f"{artifact.id} {artifact.resolved or artifact.command or ''}".replace("`", "'")
+    return f"{fence} {one_line(title, TITLE)}{age(artifact.changed or now, now)}\n{text.rstrip()}\n{fence}"
+
+
+def saved_report(found: SessionSaved, marks: Marks = DRAWN) -> list[str]:
+    """A save in the words of the documents."""
+    if found.changed:
+        phases = [*found.phases, *(f"{name} (partial)" for name in found.in_progress)]
+        number = len(found.artifacts)
+        names = f" ({', '.join(found.artifacts)})" if number else ""
+        return [
+            f"{marks.good}Session ended and saved",
+            f"  Session ID: {found.session}",
+            f"  Reason: {found.reason}",
+            f"  Duration: {duration(found.seconds)}",
+            f"  Phases completed: {', '.join(phases) or 'none'}",
+            f"  Artifacts loaded: {number}{names}",
+        ]
+    return NOTHING_SAVED[found.why](found, marks)
+
+
+def _no_workflow(found: SessionSaved, marks: Marks) -> list[str]:
+    return [
+        f"{marks.news}No active workflow found",
+        "   No session to end.",
+        "",
+        "Possible reasons:",
+        "- No workflow is currently running in this worktree",
+        "- The .fractary/faber/runs/.active-run-id file doesn't exist",
+        "- Workflow already completed",
+        "",
+        "To start a new workflow:",
+        "  /fractary-faber:workflow-run --work-id <work-id>",
+    ]
+
+
+def _already(found: SessionSaved, marks: Marks) -> list[str]:
+    return [
+        f"{marks.warn}{' ' if marks.warn else ''}Session already ended",
+        f"   Session ID: {found.session}",
+        f"   Ended at: {found.ended}",
+        "",
+        "   No changes made to state.json",
+    ]
+
+
+def _none(found: SessionSaved, marks: Marks) -> list[str]:
+    return [f"{marks.warn}{' ' if marks.warn else ''}No current session to end", f"   Run ID: {found.run}"]
+
+
+def _other(found: SessionSaved, marks: Marks) -> list[str]:
+    return [
+        f"{marks.warn}{' ' if marks.warn else ''}The open session belongs to another conversation",
+        f"   Session ID: {found.session}",
+        "",
+        "   No changes made to state.json",
+    ]
+
+
+NOTHING_SAVED = {"no workflow": _no_workflow, "already": _already, "none": _none, "other": _other}
+
+
+def told_error(error: HoldfastError, marks: Marks = DRAWN) -> list[str]:
+    """An error in the form of the documents: what, the facts, and numbered steps that lead out of it."""
+    lines = [f"{marks.bad}ERROR: {one_line(error.message)}"]
+    lines += [f"{one_line(name)}: {one_line(value, 500)}" for name, value in error.facts]
+    if error.hints:
+        lines += ["", "Recovery:", *(f"{number}. {one_line(hint)}" for number, hint in enumerate(error.hints, 1))]
+    return lines
+
+
+def told_warnings(warnings: Iterable[str], marks: Marks = DRAWN) -> list[str]:
+    """Warnings; one may have several lines, of which the first says what and the others the facts."""
+    return [f"{marks.warn}WARNING: {visible(warning)}" for warning in dict.fromkeys(warnings)]
+
+
+def kilobytes(size: int) -> str:
+    return f"{size / 1024:,.1f} KB" if size < 1024 * 1024 else f"{size / 1024 / 1024:,.1f} MB"
+
+
+def duration(seconds: float | None) -> str:
+    """`2 hours 15 minutes`; the two largest units."""
+    if seconds is None:
+        return "unknown"
+    whole = int(seconds)
+    units = [("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1)]
+    parts = []
+    for name, size in units:
+        number, whole = divmod(whole, size)
+        if number:
+            parts.append(f"{number:,} {name}{'' if number == 1 else 's'}")
+    return " ".join(parts[:2]) or "0 seconds"
+
+
+def _titled(artifact: ArtifactReport) -> str:
+    return f"{artifact.id} - {artifact.description}" if artifact.description else artifact.id
+
+
+def _of(found: Reloaded, outcome: str) -> list[ArtifactReport]:
+    return [artifact for artifact in found.artifacts if artifact.outcome == outcome]

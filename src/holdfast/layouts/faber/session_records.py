@@ -1,0 +1,335 @@
+"""FABER's session records and context metadata: what opening and closing a session makes of them.
+
+A record is one context window of an agent. Nothing here touches a disk or a clock: a `Book` is made from a state as it
+was read, is written in, and gives back the two members of the state that are ours, in their order, with every key
+that we do not know. The rules are those of `docs/format.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from msgspec import Struct
+
+from holdfast.core.formats.timestamps import moment, stamp
+from holdfast.core.text import one_line
+from holdfast.layouts.faber.origin import is_foreign
+
+FRESH = timedelta(minutes=5)
+MOST = 2**53  # counts that every JSON program can read
+INTERRUPTED, COMPACTION = "interrupted", "compaction"
+BEGINNING = "session_start"
+UNREADABLE = "unreadable"
+WIDTH = 200  # of an id that is told
+CUT = "compaction_detected"
+
+State = dict[str, Any]
+
+
+class Opening(Struct, frozen=True):
+    """Who opens the book, and why."""
+
+    now: datetime
+    id: str  # of the record, if a new one is needed
+    trigger: str = "manual"
+    client: str | None = None  # the client's own name for its session
+    source: str | None = None  # how the client's session began: startup, resume, clear, compact
+    environment: State = {}
+    worktree: str = ""  # its root directory
+    phase: str | None = None
+    step: str | None = None
+    completed: tuple[str, ...] = ()  # phases of the run
+
+
+class Entered(Struct):
+    """Which record is open now."""
+
+    id: str
+    is_new: bool
+    closed: str | None = None  # the record that was closed on the way
+    closed_because: str | None = None
+
+
+class Left(Struct):
+    """How a record was closed; without an id, why none was."""
+
+    id: str | None
+    why: str = ""  # none, already, other
+    started: datetime | None = None
+    ended: datetime | None = None
+    ended_text: str = ""
+    phases: list[str] = []
+    artifacts: list[str] = []
+
+    @property
+    def seconds(self) -> float | None:
+        return max(0.0, (self.ended - self.started).total_seconds()) if self.started and self.ended else None
+
+
+def record_ids(state: State) -> list[str]:
+    """The ids of all records of a state, as they can be told, without making a book of it."""
+    sessions = state.get("sessions")
+    history = sessions.get("session_history") if isinstance(sessions, dict) else None
+    return [shown for record in _dicts(history) if (shown := _shown(record.get("session_id")))]
+
+
+class Book:
+    def __init__(self, state: State) -> None:
+        self.sessions: State = _object(state.get("sessions"))
+        self.context: State = _object(state.get("context_metadata"))
+        _put_aside(self.sessions, "session_history", list)
+        _put_aside(self.context, "artifacts_in_context", list, dict)
+        _put_aside(self.context, "compaction_events", list)
+        self.history: list[Any] = self.sessions.get("session_history") or []
+
+    # looking
+
+    @property
+    def current_id(self) -> str | None:
+        found = self.sessions.get("current_session_id")
+        return found if isinstance(found, str) and found else None
+
+    def record(self, id: str | None) -> State | None:
+        """The record of that id; of several, the last."""
+        return next((record for record in reversed(self.records()) if id and record.get("session_id") == id), None)
+
+    def records(self) -> list[State]:
+        return _dicts(self.history)
+
+    @property
+    def open_record(self) -> State | None:
+        """The record of the session that is open; made from what is known where the history lacks it."""
+        id = self.current_id
+        record = self.record(id)
+        if record is None and id is not None:
+            record = {"session_id": id}
+            if started := self._begun():
+                record["started_at"] = started
+            self.history.append(record)
+        return record if record is not None and not record.get("ended_at") else None
+
+    def fresh_since(self, artifact: str, now: datetime) -> datetime | None:
+        """When an artifact came into the context of the open session, if it must still be there."""
+        record = self.open_record
+        if record is None or artifact not in _texts(record.get("artifacts_loaded")):
+            return None
+        loaded = max((time for id, time in self._in_context() if id == artifact), default=None)
+        started, cut = moment(record.get("started_at")), self.last_compaction
+        if loaded is None or (started and loaded < started) or (cut and loaded <= cut):
+            return None
+        return loaded if timedelta(0) <= now - loaded < FRESH else None
+
+    @property
+    def last_compaction(self) -> datetime | None:
+        events = self.context.get("compaction_events")
+        found = [event.get("detected_at") for event in _dicts(events)] + [self.context.get("last_compaction")]
+        return max((time for text in found if (time := moment(text))), default=None)
+
+    @property
+    def reloads(self) -> int:
+        count = self.context.get("reload_count")
+        return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < MOST else 0
+
+    def _in_context(self) -> Iterable[tuple[str, datetime]]:
+        """What is said to be in the context: a list of entries, or a map from id to time."""
+        found = self.context.get("artifacts_in_context")
+        if isinstance(found, dict):
+            pairs = [(id, value.get("loaded_at") if isinstance(value, dict) else value) for id, value in found.items()]
+        else:
+            pairs = [(entry.get("artifact_id"), entry.get("loaded_at")) for entry in _dicts(found)]
+        return [(id, time) for id, text in pairs if isinstance(id, str) and id and (time := moment(text))]
+
+    # writing
+
+    def enter(self, opening: Opening) -> Entered:
+        """Open a session, or go on with the one that is open."""
+        record = self.open_record
+        reason = _reason_to_close(record, opening) if record is not None else None
+        if record is not None and reason is None:
+            if opening.client and not record.get("agent_session_id"):
+                record["agent_session_id"] = opening.client
+            self._count()
+            return Entered(_shown(record["session_id"]), is_new=False)
+        if record is not None:
+            self._close(record, reason or INTERRUPTED, opening)
+        new: State = {"session_id": opening.id, "started_at": stamp(opening.now)}
+        if opening.client:
+            new["agent_session_id"] = opening.client
+        environment = {**opening.environment, **({"worktree": opening.worktree} if opening.worktree else {})}
+        self.history.append({**new, "environment": environment, "artifacts_loaded": []})
+        self.sessions["current_session_id"] = opening.id
+        self._count()
+        closed = _shown(record["session_id"]) if record is not None else None
+        return Entered(opening.id, is_new=True, closed=closed, closed_because=reason)
+
+    def _close(self, record: State, reason: str, opening: Opening) -> None:
+        """Close a record that was left open. Without a known end, the last sign of life is its end."""
+        if reason == COMPACTION:
+            record["ended_at"] = stamp(opening.now)
+            self._compacted(opening)
+        else:
+            record["ended_at"] = stamp(self._last_sign(record, opening.now))
+            record["ended_at_inferred"] = True
+        record.setdefault("started_at", self._begun() or record["ended_at"])
+        record["end_reason"] = reason
+        record["phases_completed"] = self._newly(opening.completed, record)
+
+    def _last_sign(self, record: State, now: datetime) -> datetime:
+        mine = set(_texts(record.get("artifacts_loaded")))
+        signs = [moment(record.get("started_at")), moment(self.context.get("last_artifact_reload"))]
+        signs += [time for id, time in self._in_context() if id in mine]
+        return max((sign for sign in signs if sign and sign <= now), default=now)
+
+    def loaded(self, artifacts: list[State], opening: Opening) -> None:
+        """Note what was loaded into the context just now: id, source and size each."""
+        self.context["last_artifact_reload"] = stamp(opening.now)
+        self.context["reload_count"] = self.reloads + 1
+        entries = [
+            {
+                "artifact_id": found["id"],
+                "loaded_at": stamp(opening.now),
+                "load_trigger": opening.trigger,
+                "source": found["source"],
+                "size_bytes": found["size"],
+            }
+            for found in artifacts
+        ]
+        ids = [entry["artifact_id"] for entry in entries]
+        known = self.context.get("artifacts_in_context")
+        if isinstance(known, dict):
+            known.update({id: stamp(opening.now) for id in ids})
+        else:
+            old = known if isinstance(known, list) else []
+            others = [item for item in old if not (isinstance(item, dict) and item.get("artifact_id") in ids)]
+            self.context["artifacts_in_context"] = [*others, *entries]
+        if record := self.open_record:
+            record["artifacts_loaded"] = list(dict.fromkeys([*_texts(record.get("artifacts_loaded")), *ids]))
+
+    def leave(self, opening: Opening, reason: str, raw: str | None = None) -> Left:
+        """Close the session that is open, and say how it went."""
+        id = self.current_id
+        record = self.record(id)
+        if id is None or (record is not None and record.get("ended_at")):
+            ended = record if record is not None else next(reversed(self.records()), None)
+            if ended is None or not ended.get("ended_at"):
+                return Left(None, "none")
+            return Left(_shown(ended.get("session_id")), "already", ended_text=_shown(ended["ended_at"]))
+        record = self.open_record
+        assert record is not None
+        owner = record.get("agent_session_id")
+        if opening.client and isinstance(owner, str) and owner and owner != opening.client:
+            return Left(_shown(id), "other")
+        record.setdefault("started_at", self._begun() or stamp(opening.now))
+        record["ended_at"] = stamp(opening.now)
+        record["end_reason"] = reason
+        record["phases_completed"] = self._newly(opening.completed, record)
+        record["artifacts_loaded"] = self._loaded_in(record)
+        found = record.get("environment")
+        record["environment"] = {**opening.environment, **(found if isinstance(found, dict) else {})}
+        if raw:
+            record["agent_end_reason"] = raw
+            self.sessions["last_session_end"] = stamp(opening.now)
+            self.sessions["last_session_end_reason"] = raw
+        if reason == COMPACTION:
+            self._compacted(opening)
+        self.sessions["current_session_id"] = None
+        self._count()
+        return Left(
+            _shown(id),
+            started=moment(record["started_at"]),
+            ended=opening.now,
+            ended_text=record["ended_at"],
+            phases=record["phases_completed"],
+            artifacts=[_shown(artifact) for artifact in record["artifacts_loaded"]],
+        )
+
+    def _begun(self) -> str | None:
+        """What stands for the beginning of a session that nobody noted."""
+        found = self.context.get("last_artifact_reload")
+        return found if isinstance(found, str) and found else None
+
+    def _newly(self, completed: Iterable[str], record: State) -> list[str]:
+        """The phases that no other record names yet."""
+        others = (_texts(other.get("phases_completed")) for other in self.records() if other is not record)
+        credited = {phase_name(name) for names in others for name in names}
+        return [name for name in dict.fromkeys(completed) if name not in credited]
+
+    def _loaded_in(self, record: State) -> list[str]:
+        if mine := _texts(record.get("artifacts_loaded")):
+            return mine
+        started = moment(record.get("started_at"))
+        return list(dict.fromkeys(id for id, time in self._in_context() if started is None or time >= started))
+
+    def _compacted(self, opening: Opening) -> None:
+        event = {
+            "detected_at": stamp(opening.now),
+            "phase": opening.phase,
+            "step": opening.step,
+            "action_taken": "reload_critical_artifacts",
+        }
+        known = self.context.get("compaction_events")
+        self.context["compaction_events"] = [*(known if isinstance(known, list) else []), event]
+
+    def _count(self) -> None:
+        self.sessions.setdefault("current_session_id", None)
+        self.sessions["session_history"] = self.history
+        self.sessions["total_sessions"] = len(self.history)
+
+    def members(self, now: datetime) -> State:
+        """What is to be written into the state."""
+        context = {"context_metadata": self.context} if self.context else {}
+        return {"sessions": self.sessions, **context, "updated_at": stamp(now)}
+
+
+def _reason_to_close(record: State, opening: Opening) -> str | None:
+    """Why an open record is not continued: it was another window's, or its context was compacted away."""
+    if is_foreign(record.get("environment"), opening.environment.get("hostname"), opening.worktree):
+        return INTERRUPTED
+    if opening.trigger == CUT:
+        return COMPACTION
+    if opening.trigger != BEGINNING:
+        return None
+    is_same = opening.client is not None and record.get("agent_session_id") == opening.client
+    if is_same:
+        return COMPACTION if opening.source == "compact" else None
+    return INTERRUPTED
+
+
+def phase_name(name: str) -> str:
+    return name.removesuffix("(partial)").strip()
+
+
+def _shown(value: object) -> str:
+    """An id or a time of a file that anybody can write, as it can be told on one line."""
+    return one_line(value, WIDTH) if isinstance(value, str) else ""
+
+
+def _object(value: object) -> State:
+    """A member of the state as an object of our own; what it holds instead of one is kept inside."""
+    found: State = value if isinstance(value, dict) else {} if value is None else {UNREADABLE: value}
+    return {name: _copied(inner) for name, inner in found.items()}
+
+
+def _copied(value: Any) -> Any:
+    """A value of JSON as one of our own; `copy.deepcopy`, which knows of more than JSON, takes five times as long."""
+    if isinstance(value, dict):
+        return {name: _copied(inner) for name, inner in value.items()}
+    return [_copied(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _put_aside(owner: State, name: str, *kinds: type) -> None:
+    """Let what is no list, where one belongs, have a name of its own, so that it is not written over."""
+    value = owner.get(name)
+    if value is not None and not isinstance(value, kinds):
+        owner[f"{name}_{UNREADABLE}"] = value
+        owner[name] = None
+
+
+def _texts(value: object) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _dicts(value: object) -> list[State]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -1,0 +1,1 @@
+"""Go Team: registry, manifest, live state, recovery and checkpoint files."""

@@ -1,0 +1,130 @@
+"""Observer commands in a Go Team run: the same words, with the screens of the team's document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from holdfast.core.chat_commands import Order
+from holdfast.core.fold.team import last_kept, plain_number, since_kept
+from holdfast.core.model import Run
+from holdfast.core.recovery import recommended
+from holdfast.core.team_state import Kept
+from holdfast.core.text import count, one_line
+from holdfast.layouts.goteam import screens
+from holdfast.layouts.goteam.find_checkpoint import find_kept
+from holdfast.layouts.goteam.resumable import find_silent, list_all, silent_since
+from holdfast.layouts.goteam.schema import last_action, progress, word_of
+from holdfast.operations import team_checkpoints
+from holdfast.operations.resume import resume
+from holdfast.operations.start import start
+from holdfast.project.sessions.moving import go_over
+from holdfast.project.workspace import Workspace
+from holdfast.system.clock import shown
+from holdfast.system.git.repository import Repository
+
+Lines = Iterable[str]
+
+
+def sessions(workspace: Workspace, run: Run, order: Order) -> Lines:
+    found, others = list_all(workspace)
+    yield from screens.resumable(found, find_silent(workspace, found))
+    yield from screens.others(others, len(found) + 1)
+
+
+def go_on(workspace: Workspace, run: Run, order: Order) -> Lines:
+    """Go on in the way that was asked for, or else in the recommended one."""
+    ways = resume(workspace, run.id, dry_run=True).recovery
+    chosen, left = order.way or recommended(ways).start_from, current(workspace)
+    done = resume(workspace, run.id, start_from=chosen)
+    with workspace.writing(for_session=False) as journal:
+        go_over(workspace, journal, journal.get_run(run.id), left)
+    yield from screens.resumed(done.run, workspace.hide(Repository(workspace.root).head().branch))
+    if done.restored and done.restored.restore:
+        yield f"Restored from {done.restored.to}; `holdfast undo` takes that back"
+    if done.kept:
+        yield f"What was there is kept: `holdfast restore {done.kept} --both` takes the fresh start back"
+    for way in ways if chosen == "live" else ():  # after any other one, the live state is no longer that of before
+        if way.start_from != chosen:
+            yield f"`*resume:{run.id} {way.start_from}`: {way.description}, data loss: {screens.loss(way)}"
+
+
+def current(workspace: Workspace) -> str | None:
+    """The run that commands in this worktree mean now."""
+    with workspace.reading() as journal:
+        return journal.view.pointer(workspace.worktree)
+
+
+def begin(workspace: Workspace, run: Run, order: Order) -> Lines:
+    if not order.argument:
+        return ["What is the topic? `*new TOPIC` starts a new session; the one before it is paused"]
+    begun = start(workspace, order.argument, layout="go-team").run
+    with workspace.writing(for_session=False) as journal:
+        go_over(workspace, journal, journal.get_run(begun.id))
+    return screens.started(begun, workspace.settings.number("save.interval"))
+
+
+def info(workspace: Workspace, run: Run, order: Order) -> Lines:
+    done, last = progress(run), last_kept(run)
+    yield f"Session: {run.id}"
+    yield f"Topic: {one_line(run.title, 200)}"
+    yield f"Status: {word_of(run)}" + (f" ({one_line(run.evidence, 160)})" if run.evidence else "")
+    if silent := silent_since(workspace, run):
+        yield screens.potentially(run.id, silent)
+    yield f"Progress: {done['steps_completed']}/{done['total_steps']} ({done['percentage']}%)"
+    yield f"Agent: {one_line(run.standing.agent or 'orchestrator', 60)}"
+    if run.standing.is_waiting:
+        yield "Waiting at a breakpoint"
+    yield f"Last action: {last_action(run) or 'none'}"
+    yield f"Checkpoint: {last.id if last else 'none'}, {count(since_kept(run), 'action')} since"
+
+
+def checkpoints(workspace: Workspace, run: Run, order: Order) -> Lines:
+    if not run.standing.kept:
+        return ["No checkpoint yet; completing a step makes one"]
+    rows = [_row(kept) for kept in run.standing.kept]
+    return [*rows, "", "`*cp-show:N` and `*cp-diff:N` tell more of one, `*rollback:N` goes back to it"]
+
+
+def _row(kept: Kept) -> str:
+    validity = "valid" if kept.is_valid else f"left behind by {kept.invalidated_by}"
+    return f"{plain_number(kept.number)!s:>3}  {kept.id}  {shown(kept.time)}  {one_line(validity, 60)}"
+
+
+def of_file(workspace: Workspace, run: Run, order: Order) -> Lines | None:
+    """What the file of a point says whose code nobody has; None where there is more to show."""
+    kept = find_kept(run, order.argument, left_too=True)
+    if kept is None or kept.checkpoint is not None:
+        return None
+    touched = [*kept.created, *kept.modified, *(f"{path} (deleted)" for path in kept.deleted)]
+    return [
+        _row(kept).strip(),
+        f"Step {plain_number(kept.number)} - {one_line(kept.step, 60)}; only its file is known",
+        f"Commit {one_line(kept.commit or 'none', 64)} on {one_line(kept.branch or 'no branch', 120)}",
+        *([kept.flaw] if kept.flaw else []),
+        *(f"  {one_line(path)}" for path in touched[:20]),
+    ]
+
+
+def validate(workspace: Workspace, run: Run, order: Order) -> Lines:
+    found = team_checkpoints.validate_checkpoints(workspace, run=run.id)
+    for one in found.checkpoints:
+        yield f"{'✗' if one.problems else '✓'} {one.id}" + "".join(f": {one_line(what, 200)}" for what in one.problems)
+    yield f"{count(len(found.checkpoints), 'checkpoint')}, {'all whole' if found.whole else 'not all whole'}"
+
+
+def export(workspace: Workspace, run: Run, order: Order) -> Lines:
+    found = team_checkpoints.export_checkpoints(workspace, run=run.id)
+    return [f"Exported {count(found.checkpoints, 'checkpoint')} to {found.path}", f"sha256 {found.sha256}"]
+
+
+# Those that ask for a run by their argument come with the run that is meant; `sessions` and `new` with any one.
+ACTIONS: dict[str, Callable[[Workspace, Run, Order], Lines]] = {
+    "sessions": sessions,
+    "resume": go_on,
+    "continue": go_on,
+    "session-info": info,
+    "new": begin,
+    "checkpoints": checkpoints,
+    "cp-validate": validate,
+    "cp-export": export,
+}

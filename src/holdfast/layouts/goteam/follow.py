@@ -1,0 +1,45 @@
+"""The Go Team's runs: what a client's doings mean for one.
+
+Writing, editing and commands are actions as in every run. A subagent that begins has the run handed to it; where the
+client waits for somebody, the run is at a breakpoint, until it is answered.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.agents.protocol import Reading
+from holdfast.core.model import Draft, Run, Session
+from holdfast.core.text import one_line
+
+ASKS, PERMISSION = "PermissionRequest", "permission_prompt"  # at once, and when nobody has answered for some seconds
+ANSWERED = ("prompt.given", "action.taken", "action.begun")
+
+
+def follow(run: Run, session: Session | None, reading: Reading) -> list[Draft]:
+    found: list[Draft] = []
+    waiting = run.standing.is_waiting
+    for draft in reading.drafts:
+        if draft.kind == "subagent.started" and (agent := one_line(str(draft.body.get("type") or ""), 100)):
+            if agent != run.standing.agent:
+                found.append(_like(draft, "handoff.made", {"agent": agent}))
+        elif _waits(draft) and not waiting:
+            found.append(_like(draft, "breakpoint.set", {"on": True}))
+            waiting = True
+        elif draft.kind in ANSWERED and waiting:
+            found.append(_like(draft, "breakpoint.set", {"on": False}))
+            waiting = False
+    return found
+
+
+def _waits(draft: Draft) -> bool:
+    """Whether the client waits for somebody: its turn is over, or it asks for a permission."""
+    if draft.kind == "turn.ended" or (draft.kind == "call.kept" and draft.body.get("event") == ASKS):
+        return True
+    call = draft.body.get("call")
+    told: dict[str, Any] = call if draft.kind == "call.kept" and isinstance(call, dict) else {}
+    return draft.body.get("event") == "Notification" and told.get("notification_type") == PERMISSION
+
+
+def _like(draft: Draft, kind: str, body: dict[str, Any]) -> Draft:
+    return Draft(kind, body, time=draft.time, session=draft.session, agent=draft.agent)

@@ -1,0 +1,107 @@
+"""Making damaged files of a Go Team run anew, from the journal. What stood there is kept aside, and heard once more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast.core import ids
+from holdfast.core.errors import HoldfastError
+from holdfast.core.formats.json_salvage import salvage
+from holdfast.core.model import Body, Run
+from holdfast.layouts.goteam import merge, schema
+from holdfast.layouts.goteam.external import follow_face
+from holdfast.layouts.goteam.files import FACES, POINT, SHAPES, Damage, Shelf, as_bytes, damages
+from holdfast.layouts.goteam.reconcile import on_shelf, show
+from holdfast.layouts.goteam.schema import REGISTRY
+from holdfast.layouts.json_file import LIMIT
+from holdfast.project.workspace import Workspace
+from holdfast.system import files
+
+
+class Remade(Struct):
+    path: str
+    aside: str  # where what stood there is now
+    why: str  # what was wrong with it
+
+
+def remake(workspace: Workspace, run: Run) -> tuple[list[Remade], list[str]]:
+    """Put damaged files aside and write new ones. Answers with them, and with what nobody knows any more."""
+    made: list[Remade] = []
+    lost: list[str] = []
+    with on_shelf(workspace) as shelf:
+        for damage in list(damages(workspace, run.id)):
+            said = _salvaged(damage, workspace.root)
+            aside = _put_aside(shelf, damage)
+            made.append(Remade(shelf.name(damage.path), shelf.name(aside), damage.why))
+            lost += _hear(shelf, run, damage, said)
+        if made:
+            shelf.written.runs.setdefault(run.id, run.seq)
+            shelf.read_anew.add(run.id)
+            show(shelf)
+    return made, lost
+
+
+def _salvaged(damage: Damage, root: Path) -> Body:
+    """The members of a damaged file that can be read."""
+    name = damage.path.name
+    if name not in SHAPES:
+        return {}
+    try:
+        text = (files.read(damage.path, LIMIT, root) or b"").decode("utf-8", "replace")
+    except HoldfastError:  # a link, a pipe, a directory, a giant
+        return {}
+    shape = {**SHAPES[name], "topic": str}
+    found = salvage(text, tuple(shape), frozenset({"state", "topic"}))
+    return {key: value for key, value in found.items() if isinstance(value, shape[key])}
+
+
+def _put_aside(shelf: Shelf, damage: Damage) -> Path:
+    path = damage.path
+    mark = f"damaged-{shelf.workspace.clock.now():%Y%m%d-%H%M%S}"
+    aside = files.move_aside(path, mark, shelf.workspace.root)
+    shelf.written.looks.pop(shelf.key(path), None)
+    return aside
+
+
+def _hear(shelf: Shelf, run: Run, damage: Damage, said: Body) -> list[str]:
+    """Take in what could still be read. Answers with what could not."""
+    name = damage.path.name
+    if damage.run is None:
+        return _registry(shelf, said)
+    if name.startswith(POINT):
+        return _point(shelf, run, damage.path)
+    if name in FACES and said:
+        drafts = follow_face(shelf, run, name, said)
+        if drafts:
+            with shelf.workspace.writing(for_session=False) as journal:
+                journal.append(run.id, *drafts)
+    missing = [key for key in SHAPES.get(name, {}) if key not in said]
+    if not missing:
+        return []
+    return [f"what somebody else may have changed in {name}, at {', '.join(missing)}"]
+
+
+def _registry(shelf: Shelf, said: Body) -> list[str]:
+    """Sessions of others that can be read stay in the registry."""
+    entries = [item for item in merge.sessions(said) if isinstance(item, dict)]
+    if not entries:
+        return ["what the registry said of sessions that have no directory"]
+    known = [item.get("id") for item in entries]
+    before = shelf.written.beside.get(REGISTRY, {})
+    entries += [item for item in merge.sessions(before) if isinstance(item, dict) and item.get("id") not in known]
+    shelf.put_bytes(shelf.root / REGISTRY, None, as_bytes({**before, "sessions": entries}))
+    shelf.written.looks.pop(REGISTRY)  # so that it is heard as somebody else's
+    return []
+
+
+def _point(shelf: Shelf, run: Run, path: Path) -> list[str]:
+    """A checkpoint's file is made from what the run knew then; only one of ours is the same as before."""
+    kept = next((found for found in run.standing.kept if found.id == path.stem), None)
+    if kept is None or not ids.is_safe(kept.id):
+        return [f"what {path.name} said"]
+    with shelf.workspace.reading() as journal:
+        document = schema.point(kept, journal.run_at(run.id, kept.seq))
+    shelf.put_bytes(path, None, as_bytes(document))
+    return [] if kept.checkpoint else [f"what {path.name} held beside what the journal knows of it"]

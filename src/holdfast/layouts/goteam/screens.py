@@ -1,0 +1,204 @@
+"""The screens of the Go Team's document, in its words: started, resumable, recovery, resumed, completed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+from holdfast.core.fold import team
+from holdfast.core.model import Run
+from holdfast.core.recovery import CHECKPOINT, FRESH, LIVE, Option, interrupted_at
+from holdfast.core.text import count, one_line
+from holdfast.layouts.goteam import schema
+from holdfast.layouts.goteam.schema import stamp
+
+RULE = "═" * 43
+TITLES = {
+    CHECKPOINT: "Resume from checkpoint",
+    LIVE: "Resume from auto-save",
+    FRESH: "Start fresh from step 1",
+}
+RESULTS = (("spec", "spec"), ("architecture", "architecture"), ("code_files", "code"))
+MEASURED = ("build_pass", "test_coverage", "lint_clean", "security_passed")
+WIDTHS = (2, 18, 21, 6, 11)
+HEADS = ("#", "Session ID", "Topic", "Step", "Status")
+
+
+def started(run: Run, interval: float) -> Iterator[str]:
+    yield from _head("GO TEAM SESSION STARTED")
+    yield f"Session ID: {run.id}"
+    yield f"Topic: {one_line(run.title, 120)}"
+    yield ""
+    yield f"Auto-save: Enabled (every {interval:g}s)"
+    yield "Recovery: Available via *resume"
+    yield ""
+    yield "If session is interrupted, you can resume"
+    yield f"with: *resume or *resume:{run.id}"
+    yield RULE
+
+
+def resumable(runs: list[Run], silent: Mapping[str, datetime]) -> Iterator[str]:
+    """The table of sessions that can be resumed, and which are `silent`; nothing where there is none."""
+    if not runs:
+        return
+    yield from _head("RESUMABLE SESSIONS FOUND")
+    yield f"Found {len(runs)} session(s) that can be resumed:"
+    yield ""
+    yield from _table(runs, 1)
+    yield from (potentially(run.id, moment) for run in runs if (moment := silent.get(run.id)))
+    yield ""
+    yield "Commands:"
+    yield f"- *resume         → Resume most recent ({runs[0].id})"
+    yield "- *resume:1       → Resume session #1"
+    yield f"- *resume:{_example(runs)}  → Resume by ID"
+    yield "- *new            → Start new session (ignore above)"
+    yield ""
+    yield RULE
+
+
+def others(runs: list[Run], first: int) -> Iterator[str]:
+    """The table of sessions that cannot be resumed, with numbers that begin after those that can."""
+    if runs:
+        yield "Other sessions:"
+        yield ""
+        yield from _table(runs, first)
+
+
+def potentially(id: str, since: datetime) -> str:
+    """What is said of a session without a sign of life."""
+    return f"{id} is potentially interrupted: no sign of life since {stamp(since)}"
+
+
+def _example(runs: list[Run]) -> str:
+    """The end of the last session's id, where that means no other session and no row; else the whole id."""
+    ending = runs[-1].id.rpartition("-")[2]
+    is_clear = ending and not ending.isdecimal() and sum(run.id.endswith(ending) for run in runs) == 1
+    return ending if is_clear else runs[-1].id
+
+
+def _table(runs: list[Run], first: int) -> Iterator[str]:
+    yield _line("┌", "┬", "┐")
+    yield _row(HEADS)
+    yield _line("├", "┼", "┤")
+    for number, run in enumerate(runs, first):
+        step = f"{schema.current_number(run)}/{len(team.planned(run))}"
+        yield _row((str(number), run.id, run.title, step, schema.word_of(run)))
+    yield _line("└", "┴", "┘")
+
+
+def recovery(run: Run, options: list[Option], silent: datetime | None = None) -> Iterator[str]:
+    """The choice, with what each way would lose; for a run that is active and `silent`, that it may go on elsewhere."""
+    step = team.current(run)
+    yield from _head("SESSION RECOVERY")
+    yield f"Session: {run.id}"
+    yield f"Topic: {one_line(run.title, 120)}"
+    yield f"Interrupted: {f'potentially, silent since {stamp(silent)}' if silent else stamp(interrupted_at(run))}"
+    yield f"Last step: {schema.current_number(run)} - {one_line(step.name, 60) if step else '-'}"
+    if action := schema.last_action(run):
+        yield f"Last action: {one_line(action, 120)}"
+    yield ""
+    yield "Recovery Options:"
+    yield ""
+    for number, option in enumerate(options, 1):
+        mark = " (RECOMMENDED)" if option.recommended else ""
+        yield f"[{number}] {TITLES[option.type]}{mark}"
+        yield from (f"    └─ {line}" for line in _about(run, option))
+        yield ""
+    yield f"Enter choice [{'/'.join(str(number) for number in range(1, len(options) + 1))}]:"
+    yield RULE
+
+
+def offered(run: Run, options: list[Option]) -> Iterator[str]:
+    """The same choice inside a client, for the user and the agent. No text of another program's files is in it."""
+    yield f"Go Team session {run.id} was interrupted and is not resumed yet. The user chooses by typing one of these:"
+    for option in options:
+        mark = " (RECOMMENDED)" if option.recommended else ""
+        lost = f", data loss: {loss(option)}" if option.actions is not None else ""
+        yield f"- `*resume {option.start_from}`: {option.description}{lost}{mark}"
+    yield "Any other prompt goes on from the live state as it is."
+
+
+def _about(run: Run, option: Option) -> Iterator[str]:
+    if option.type == CHECKPOINT:
+        yield f"Checkpoint: {option.target}"
+    elif option.type == LIVE:
+        yield f"Saved: {stamp(run.updated)}"
+    yield f"Data loss: {loss(option)}"
+    if option.type == CHECKPOINT and option.actions is not None:
+        yield "Safe and reliable"
+    elif option.type == LIVE and option.actions is None:
+        yield "May have inconsistencies"
+    elif option.type == FRESH:
+        yield "Discard all progress"
+        yield "Clean slate"
+
+
+def loss(option: Option) -> str:
+    """What one way would lose, in words."""
+    if option.actions is None:
+        return option.data_loss
+    spent, changed = count(option.seconds or 0, "second"), f"{count(option.files, 'file')} would change"
+    if option.type == LIVE:
+        return "none: the journal has everything that was told"
+    if option.type == FRESH:
+        return f"{option.data_loss} ({count(option.actions, 'action')}, {spent})"
+    lost = [option.data_loss] if option.actions or not option.files else []
+    lost += [f"{spent} of work"] if option.seconds else []
+    return ", ".join([*lost, changed] if option.files else lost)
+
+
+def resumed(run: Run, branch: str | None) -> Iterator[str]:
+    step, outputs = team.current(run), schema.outputs_of(run)
+    metrics = {**schema.UNMEASURED, **run.standing.metrics}
+    given = ", ".join(f"{word} {'✓' if outputs.get(key) else '-'}" for key, word in RESULTS)
+    yield from _head("✓ SESSION RESUMED")
+    yield f"Session: {run.id}"
+    yield f"Recovered from: {run.standing.recovered or LIVE}"
+    yield f"Current step: {schema.current_number(run)} - {one_line(step.name, 60) if step else '-'}"
+    yield ""
+    yield "State restored:"
+    yield f"- Topic: {one_line(run.title, 120)}"
+    yield f"- Outputs: {given}"
+    yield f"- Metrics: build={_word(metrics['build_pass'])}, coverage={_word(metrics['test_coverage'])}%"
+    yield ""
+    yield f"Git branch: {one_line(branch or 'none', 120)}"
+    yield ""
+    yield "Ready to continue. Press [Enter] to proceed..."
+    yield RULE
+
+
+def completed(run: Run) -> Iterator[str]:
+    metrics = {**dict.fromkeys(MEASURED, "not measured"), **run.standing.metrics}
+    coverage = metrics["test_coverage"]
+    spent = run.status_since - run.created if run.status_since and run.created else None
+    yield from _head("✓ SESSION COMPLETED")
+    yield f"Session: {run.id}"
+    yield f"Topic: {one_line(run.title, 120)}"
+    yield f"Duration: {str(spent).partition('.')[0] if spent is not None else 'unknown'}"
+    yield ""
+    yield "Final metrics:"
+    yield f"- Build: {_word(metrics['build_pass'], 'PASS', 'FAIL')}"
+    yield f"- Coverage: {_word(coverage)}{'' if isinstance(coverage, str) else '%'}"
+    yield f"- Lint: {_word(metrics['lint_clean'], 'CLEAN', 'NOT CLEAN')}"
+    yield f"- Security: {_word(metrics['security_passed'], 'PASSED', 'FAILED')}"
+    yield ""
+    yield "Session data retained for reference."
+    yield f"Use *session-info:{run.id} to view details."
+    yield RULE
+
+
+def _word(value: object, yes: str = "true", no: str = "false") -> str:
+    return one_line(str(value), 40) if not isinstance(value, bool) else yes if value else no
+
+
+def _head(title: str) -> Iterator[str]:
+    yield from (RULE, title, RULE, "")
+
+
+def _line(left: str, middle: str, right: str) -> str:
+    return left + middle.join("─" * (width + 2) for width in WIDTHS) + right
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    filled = [one_line(cell, width).ljust(width) for cell, width in zip(cells, WIDTHS, strict=True)]
+    return f"│ {' │ '.join(filled)} │"

@@ -1,0 +1,350 @@
+"""Faces: JSON files that another system owns as well, read tolerantly and changed without a trace beside the change.
+
+Only members of the root object are ever put in or replaced, by splicing; every other byte stays. A face that cannot be
+written again without a loss, by duplicate keys or numbers that JSON does not have, can be read and is never written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import re
+import shlex
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from holdfast.core.errors import Busy, Damaged, Refused, Trouble
+from holdfast.core.formats import json_edit, json_limits
+from holdfast.core.text import one_line, path_text
+from holdfast.system import files, shared_files
+
+WHITE = re.compile(r"[ \t\r\n]*")
+BLANK = json_edit.MARK + " \t\r\n"
+LIMIT = 12 * 1024 * 1024  # bytes; one emoji makes four of each byte in memory, and a text stands there several times
+FLAWS = 20  # that are told
+BACKUPS = 50  # that are looked at, the newest
+NAMES = 10_000  # of files in a directory of backups
+
+
+class Member(NamedTuple):
+    """A member of the root: where its key begins, where its value begins, and what follows it."""
+
+    name: str
+    start: int
+    value: int
+    end: int
+
+
+class Version(Struct):
+    """What a file holds at one moment."""
+
+    path: Path
+    data: bytes
+    value: dict[str, Any]  # what JSON does not have, such as NaN, is None in it
+
+
+class Face(Version):
+    """A version as it was read, with all that is needed to write the next one."""
+
+    text: str
+    members: list[Member]
+    opening: int  # of the root's braces
+    closing: int
+    flaws: list[str]
+    root: Path | None = None  # that no link may lead out of
+
+
+class Unreadable(Damaged):
+    """A file that holds no JSON object or cannot be read. `why` is one line; `reason` is one of a few fixed words."""
+
+    def __init__(self, path: Path, reason: str, why: str) -> None:
+        super().__init__(f"A file cannot be read: {why}", [("path", path_text(path))])
+        self.reason = reason
+        self.why = why
+        self.path = path
+
+    @property
+    def is_denied(self) -> bool:
+        return self.reason == "no permission"
+
+    def remedy(self, repair: str) -> str:
+        """The way out: `repair` for a damaged file; a file without read permission is not damaged."""
+        if not self.is_denied:
+            return repair
+        place = shlex.quote(path_text(self.path))
+        own = os.path.lexists(self.path) and os.lstat(self.path).st_uid == os.geteuid()
+        return f"`chmod u+r {place}` lets you read it" if own else f"`ls -l {place}` names its owner"
+
+
+class Changed(Busy):
+    """Somebody else wrote the face meanwhile: what is in it now, or None where it is gone."""
+
+    def __init__(self, path: Path, theirs: bytes | None) -> None:
+        hints = ["run the command again"]
+        super().__init__("Somebody else changed the file at the same moment", [("path", path_text(path))], hints)
+        self.theirs = theirs
+
+
+def read_face(path: Path, limit: int = LIMIT, root: Path | None = None) -> Face:
+    """The JSON object in a file, or Unreadable. Where a root is given, no link leads out of it."""
+    return parse_face(path, _bytes_of(path, limit, root), root)
+
+
+def parse_face(path: Path, data: bytes, root: Path | None = None) -> Face:
+    """The JSON object in the bytes of a file, or Unreadable."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise Unreadable(path, "not UTF-8", f"It is not UTF-8 at byte {error.start:,}") from error
+    if not text.strip(BLANK):
+        raise Unreadable(path, "empty", "The file is empty")
+    if json_limits.is_dense(data):
+        raise Unreadable(path, "too dense", f"It holds more than {json_limits.MOST:,} values")
+    scan = _Scan(text)
+    try:
+        value = scan.root()
+    except json.JSONDecodeError as error:
+        why = f"Invalid JSON at line {error.lineno}: {one_line(error.msg, 80)}"
+        raise Unreadable(path, "not JSON", why) from error
+    except RecursionError as error:
+        raise _too_deep(path) from error
+    if not isinstance(value, dict):
+        raise Unreadable(path, "not an object", f"It holds {_kind_of(value)} where an object belongs")
+    if json_edit.is_deeper(value):
+        raise _too_deep(path)
+    return Face(path, data, value, text, scan.members, scan.opening, scan.closing, scan.flaws, root)
+
+
+def _bytes_of(path: Path, limit: int, root: Path | None) -> bytes:
+    try:
+        data = files.read(path, limit, root)
+    except Trouble as error:
+        is_denied = isinstance(error.__cause__, PermissionError)
+        raise Unreadable(path, "no permission" if is_denied else "trouble", error.message) from error
+    except Refused as error:
+        raise Unreadable(path, "too large" if "large" in error.message else "not a file", error.message) from error
+    if data is None:
+        raise Unreadable(path, "missing", "There is no such file")
+    return data
+
+
+def _too_deep(path: Path) -> Unreadable:
+    return Unreadable(path, "too deep", "It is nested too deeply")
+
+
+def _kind_of(value: object) -> str:
+    if value is None:
+        return "null"
+    return "an array" if isinstance(value, list) else "a single value"
+
+
+class _Scan:
+    """Reads the members of a root object one after the other, and notes what could not be written again."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.members: list[Member] = []
+        self.flaws: list[str] = []
+        self.opening = self.closing = 0
+        self.inside: tuple[str, int] | None = None  # the member that is being read, and where it stands
+        self.decoder = json.JSONDecoder(
+            object_pairs_hook=self._object,
+            parse_constant=self._no_number,
+            parse_float=self._float,
+            parse_int=self._whole,
+        )
+
+    def root(self) -> object:
+        at = self.opening = self._past_white(int(self.text.startswith(json_edit.MARK)))
+        if not self.text.startswith("{", at):
+            value, end = self.decoder.raw_decode(self.text, at)
+            self._expect_end(end)
+            return value
+        pairs = list(self._pairs(self._past_white(at + 1)))
+        self._expect_end(self.closing + 1)
+        self.inside = None
+        return self._object(pairs)
+
+    def _pairs(self, at: int) -> Iterator[tuple[str, Any]]:
+        mark = self.text[at : at + 1]
+        while mark != "}":
+            if not self.text.startswith('"', at):
+                raise self._wrong("Expecting property name enclosed in double quotes", at)
+            name, end = self.decoder.raw_decode(self.text, at)
+            self.inside = name, at
+            begin = self._past_white(self._past(":", end))
+            value, end = self.decoder.raw_decode(self.text, begin)
+            self.members.append(Member(name, at, begin, end))
+            yield name, value
+            at = self._past_white(end)
+            mark = self.text[at : at + 1]
+            if mark != "}":
+                at = self._past_white(self._past(",", at))
+        self.closing = at
+
+    def _past(self, mark: str, at: int) -> int:
+        at = self._past_white(at)
+        if not self.text.startswith(mark, at):
+            raise self._wrong(f"Expecting '{mark}' delimiter", at)
+        return at + 1
+
+    def _past_white(self, at: int) -> int:
+        found = WHITE.match(self.text, at)
+        return found.end() if found else at
+
+    def _expect_end(self, at: int) -> None:
+        if (at := self._past_white(at)) != len(self.text):
+            raise self._wrong("Extra data", at)
+
+    def _wrong(self, message: str, at: int) -> json.JSONDecodeError:
+        return json.JSONDecodeError(message, self.text, at)
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            for name, times in Counter(name for name, _ in pairs).items():
+                if times > 1:
+                    self._flaw(f"the key {one_line(name, 60)} stands {times} times in one object")
+        return found
+
+    def _float(self, digits: str) -> float | None:
+        number = float(digits)
+        if math.isfinite(number):
+            return number
+        self._no_number(digits)
+        return None
+
+    def _whole(self, digits: str) -> int | None:
+        try:
+            return int(digits)
+        except ValueError:  # Python reads no number of more than some thousand digits
+            self._no_number(digits)
+            return None
+
+    def _no_number(self, word: str) -> None:
+        self._flaw(f"{one_line(word, 20)} is no number that JSON programs can read")
+
+    def _flaw(self, what: str) -> None:
+        if len(self.flaws) == FLAWS:
+            return
+        where = "at the root"
+        if self.inside:
+            name, at = self.inside
+            where = f"in {one_line(name, 60)}, which begins at line {self.text.count(chr(10), 0, at) + 1}"
+        self.flaws.append(f"{what}, {where}")
+
+
+def with_members(face: Face, changes: dict[str, object]) -> bytes:
+    """The face's bytes with these members of its root replaced, or put behind the others where they are new."""
+    form, inner, outer = _form(face)
+    colon = ": " if form.airy else ":"
+    there = {member.name: member for member in face.members}
+    new = [
+        json.dumps(name) + colon + json_edit.rendered(value, inner, form)
+        for name, value in changes.items()
+        if name not in there
+    ]
+    spliced = [
+        json_edit.Splice(member.value, member.end, json_edit.rendered(changes[name], inner, form))
+        for name, member in there.items()
+        if name in changes
+    ]
+    return json_edit.with_splices(face.text, spliced + ([_addition(face, new, form, inner, outer)] if new else []))
+
+
+def _form(face: Face) -> tuple[json_edit.Form, str | None, str]:
+    """How the root is written: its form, what its members' lines begin with (None: all on one line), and its own."""
+    outer = json_edit.margin(face.text, face.opening)
+    first = face.members[0].start if face.members else None
+    is_spread = first is None or "\n" in face.text[face.opening : first]
+    inner = json_edit.margin(face.text, first) if is_spread and first is not None else outer + "  "
+    unit = inner.removeprefix(outer) or "  "
+    return json_edit.form_of(face.text, unit), inner if is_spread else None, outer
+
+
+def _addition(face: Face, new: list[str], form: json_edit.Form, inner: str | None, outer: str) -> json_edit.Splice:
+    """New members behind the last one."""
+    gap = form.line + inner if inner is not None else " " if form.airy else ""
+    written = f",{gap}".join(new)
+    if face.members:
+        at = face.members[-1].end
+        return json_edit.Splice(at, at, f",{gap}{written}")
+    return json_edit.Splice(face.opening + 1, face.closing, f"{gap}{written}{form.line}{outer}")
+
+
+def write_face(face: Face, data: bytes, *, lock_deadline: float = 30.0) -> list[str]:
+    """Replace a face by its next version, if it still is as it was read. Returns warnings.
+
+    The version that was read is kept beside it first. Whatever fails leaves one whole version in place.
+    """
+    check_writable(face)
+    path, root = face.path, face.root
+    with files.os_errors(path), files.lock(path.with_name(path.name + ".lock"), lock_deadline, path.name, root):
+        if (found := files.read(path, root=root)) != face.data:
+            raise Changed(path, found)
+        warnings = _back_up(face)
+        theirs = shared_files.replace_shared(path, face.data, data, root=root)
+        if theirs is None and (found := files.read(path, root=root)) != data:
+            raise Changed(path, found)
+    if theirs is not None:
+        raise Changed(path, theirs)
+    return warnings
+
+
+def check_writable(face: Face) -> None:
+    """Refuse a face that loses something when it is written again."""
+    if face.flaws:
+        raise Refused(
+            "This file cannot be written without losing a part of it",
+            [("path", path_text(face.path)), *(("flaw", flaw) for flaw in face.flaws)],
+            ["mend it in an editor, then run the command again"],
+        )
+
+
+def _back_up(face: Face) -> list[str]:
+    path = face.path.with_name(face.path.name + ".backup")
+    try:
+        with files.os_errors(path):
+            files.write(path, face.data, stat.S_IMODE(os.lstat(face.path).st_mode), face.root)
+    except Refused as error:
+        return [f"Could not create backup {path_text(path.name)}: {error.message}"]
+    return []
+
+
+def best_backup(path: Path, accept: Callable[[dict[str, Any]], bool], root: Path | None = None) -> list[Face]:
+    """The backups of a face that can be read and are accepted, under any of the names that are in use; newest first."""
+    dated = []
+    for place in [path.with_name(name) for name in _backup_names(path)] + _dated_backups(path):
+        with contextlib.suppress(OSError):
+            dated.append((os.lstat(place).st_mtime_ns, place))
+    dated.sort(key=lambda found: -found[0])
+    found = []
+    for _, place in dated[:BACKUPS]:
+        with contextlib.suppress(Unreadable):
+            face = read_face(place, root=root)
+            if accept(face.value):
+                found.append(face)
+    return found
+
+
+def _backup_names(path: Path) -> list[str]:
+    return [f"{path.name}.backup", f"{path.stem}.backup.json", f"{path.name}.bak"]
+
+
+def _dated_backups(path: Path) -> list[Path]:
+    directory = path.with_name("backups")
+    if directory.is_symlink():
+        return []
+    found: list[Path] = []
+    with contextlib.suppress(OSError), os.scandir(directory) as entries:
+        for entry, _ in zip(entries, range(NAMES), strict=False):
+            if entry.name.startswith(f"{path.stem}_") and entry.name.endswith(".json"):
+                found.append(directory / entry.name)
+    return found

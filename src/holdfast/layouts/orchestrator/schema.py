@@ -1,0 +1,322 @@
+"""The orchestrator's session file as values: every form that was ever in use is read, and schema 1.0 is written.
+
+What a file holds beside that is kept. Nothing here touches a disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct, field
+
+from holdfast.core.fold import workers
+from holdfast.core.fold.context_usage import UNTOLD, number
+from holdfast.core.formats.timestamps import moment, stamp
+from holdfast.core.model import Body, Run, Status, Worker
+from holdfast.core.text import one_line
+
+VERSION = "1.0"
+MODES = {  # agents at once, per cent at which to compress, how much is said
+    "default": (2, 70, "normal"),
+    "debug": (1, 90, "verbose"),
+    "optimize": (4, 60, "minimal"),
+    "release": (4, 85, "full report"),
+}
+STATUSES = {
+    "created": Status.CREATED,
+    "in_progress": Status.ACTIVE,
+    "running": Status.ACTIVE,
+    "paused": Status.PAUSED,
+    "complete": Status.COMPLETED,
+    "completed": Status.COMPLETED,
+    "aborted": Status.ABORTED,
+    "abandoned": Status.ABORTED,
+    "error": Status.ABORTED,
+}
+WORDS = {
+    Status.CREATED: "created",
+    Status.ACTIVE: "in_progress",
+    Status.INTERRUPTED: "in_progress",
+    Status.PAUSED: "paused",
+    Status.COMPLETED: "complete",
+    Status.FAILED: "aborted",
+    Status.ABORTED: "aborted",
+    Status.ABANDONED: "aborted",
+}
+WORKING = {
+    "complete": workers.COMPLETE,
+    "completed": workers.COMPLETE,
+    "failed": workers.FAILED,
+    "error": workers.FAILED,
+    "timeout": workers.FAILED,
+}
+MEMBERS = (
+    *("schema_version", "session_id", "created", "created_at", "started", "goal", "mode", "status", "agents"),
+    *("completed_work", "pending_tasks", "next_actions", "decisions_made", "context_usage", "errors"),
+)
+INNER = frozenset({"status", "started"})  # members that agents have too
+LEGACY = frozenset({"started", "created_at", "updated_at", "next_actions", "progress"})  # at the root
+LEGACY_OF_AGENTS = frozenset({"started_at", "completed_at", "output_summary", "result", "duration_seconds"})
+COMING_AND_GOING = ("progress", "completed", "error")  # of an agent
+LEGACY_OF_DECISIONS = frozenset({"chosen", "reasoning"})
+LONGEST, MANY = 4_000, 10_000  # characters of a text, entries of a list
+
+
+class Incompatible(Exception):
+    """A file of another major version: it is reported, and never written or moved."""
+
+    def __init__(self, version: object) -> None:
+        super().__init__(f"schema_version {one_line(str(version), 40)} is not {VERSION}")
+
+
+class Finished(Struct, frozen=True):
+    """A piece of work that is done."""
+
+    task: str
+    outcome: str = ""
+    files: tuple[str, ...] = ()
+
+
+class Choice(Struct, frozen=True):
+    """A decision, with its reason."""
+
+    decision: str
+    rationale: str = ""
+    timestamp: str = ""
+
+
+class Met(Struct, frozen=True):
+    """An error that was met, by an agent or by nobody in particular."""
+
+    error: str
+    agent: str | None = None
+    timestamp: str = ""
+
+
+class State(Struct):
+    """A session file, whatever its generation, in the words of schema 1.0."""
+
+    session_id: str
+    goal: str = ""
+    mode: str = "default"
+    status: Status = Status.CREATED
+    created: str = ""
+    updated: str = ""
+    agents: list[Worker] = field(default_factory=list)
+    completed: list[Finished] = field(default_factory=list)
+    pending: list[str] = field(default_factory=list)
+    decisions: list[Choice] = field(default_factory=list)
+    errors: list[Met] = field(default_factory=list)
+    tokens: int | None = None
+    compressed: str | None = None
+
+
+# Reading
+
+
+def read_state(value: Body) -> State:
+    """What a file says. Raises Incompatible for one of another major version."""
+    _check_version(value.get("schema_version"))
+    usage = value.get("context_usage")
+    used: Body = usage if isinstance(usage, dict) else {}
+    mode = _text(value.get("mode"))
+    return State(
+        session_id=_text(value.get("session_id")),
+        goal=_text(value.get("goal")),
+        mode=mode if mode in MODES else "default",
+        status=STATUSES.get(_text(value.get("status")).lower(), Status.ACTIVE),
+        created=_first(value, "created", "created_at", "started"),
+        updated=_first(value, "updated", "updated_at"),
+        agents=list(_agents(value.get("agents"))),
+        completed=[done for item in _list(value.get("completed_work")) if (done := _finished(item))],
+        pending=[text for item in _list(_first_list(value, "pending_tasks", "next_actions")) if (text := _text(item))],
+        decisions=[made for item in _list(value.get("decisions_made")) if (made := _choice(item))],
+        errors=[met for item in _list(value.get("errors")) if (met := _met(item))],
+        tokens=number(used.get("estimated_tokens")),
+        compressed=_text(used.get("last_compression")) or None,
+    )
+
+
+def _check_version(version: object) -> None:
+    if version is None:
+        return
+    major = str(version).partition(".")[0]
+    if isinstance(version, bool) or not isinstance(version, (str, int, float)) or major != "1":
+        raise Incompatible(version)
+
+
+def is_legacy(value: Body) -> bool:
+    """Whether a file has names that schema 1.0 does not have, so that it is written anew as a whole."""
+    return value.get("schema_version") is None or not LEGACY.isdisjoint(value)
+
+
+def _agents(items: object) -> Iterator[Worker]:
+    seen: set[str] = set()
+    for item in _list(items):
+        id = _text(item.get("id")) if isinstance(item, dict) else ""
+        if not id or id in seen:
+            continue
+        seen.add(id)
+        yield Worker(
+            id=id,
+            type=_text(item.get("type")) or id.rpartition("-")[0] or id,
+            task=_text(item.get("task")),
+            status=WORKING.get(_text(item.get("status")), workers.IN_PROGRESS),
+            started=moment(_first(item, "started", "started_at")),
+            completed=moment(_first(item, "completed", "completed_at")),
+            progress=_percent(item.get("progress")),
+            result=_first(item, "result_summary", "output_summary") or None,
+            tokens=number(item.get("context_tokens")),
+            error=_text(item.get("error")) or _text(_dict(item.get("error")).get("message")) or None,
+        )
+
+
+def _percent(value: object) -> int | None:
+    """Of 100; a fraction up to 1 is one of 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 100:
+        return None
+    return round(value * 100) if isinstance(value, float) and value <= 1 else round(value)
+
+
+def _finished(item: object) -> Finished | None:
+    if isinstance(item, dict):
+        task = _text(item.get("task"))
+        files = tuple(text for file in _list(item.get("files")) if (text := _text(file)))
+        return Finished(task, _text(item.get("outcome")), files) if task else None
+    text = _text(item).removeprefix("✅").strip()
+    return Finished(text) if text else None
+
+
+def _choice(item: object) -> Choice | None:
+    if not isinstance(item, dict):
+        return Choice(_text(item)) if _text(item) else None
+    decision = _first(item, "decision", "chosen")
+    return Choice(decision, _first(item, "rationale", "reasoning"), _text(item.get("timestamp"))) if decision else None
+
+
+def _met(item: object) -> Met | None:
+    if not isinstance(item, dict):
+        return Met(_text(item)) if _text(item) else None
+    error = _first(item, "error", "message")
+    return Met(error, _text(item.get("agent")) or None, _text(item.get("timestamp"))) if error else None
+
+
+def _first(item: Body, *names: str) -> str:
+    return next((text for name in names if (text := _text(item.get(name)))), "")
+
+
+def _first_list(item: Body, *names: str) -> object:
+    return next((item[name] for name in names if item.get(name)), None)
+
+
+def _text(value: object) -> str:
+    return value.strip()[:LONGEST] if isinstance(value, str) else ""
+
+
+def _list(value: object) -> list[Any]:
+    return value[:MANY] if isinstance(value, list) else []
+
+
+def _dict(value: object) -> Body:
+    return value if isinstance(value, dict) else {}
+
+
+# Writing
+
+
+def state_of(run: Run) -> State:
+    """What our run says, as the file would."""
+    return State(
+        session_id=run.id,
+        goal=run.goal,
+        mode=run.mode or "default",
+        status=STATUSES[WORDS[run.status]],
+        created=_when(run.created),
+        agents=run.workers,
+        completed=[Finished(task.text, task.outcome or "", tuple(task.files)) for task in run.tasks if task.done],
+        pending=[task.text for task in run.open_tasks],
+        decisions=[Choice(made.text, made.because or "", _when(made.time)) for made in run.standing_decisions],
+        errors=[Met(met.text, met.agent, _when(met.time)) for met in run.errors],
+        tokens=run.context_tokens,
+        compressed=_when(run.compacted) or None,
+    )
+
+
+def render(run: Run, before: Body, project: Body, now: datetime) -> Body:
+    """The members of schema 1.0 for a run; what entries of the file hold beside them is kept."""
+    window = run.context_window or UNTOLD
+    tokens = run.context_tokens or 0
+    usage = {
+        **_dict(before.get("context_usage")),
+        "estimated_tokens": tokens,
+        "percentage": round(100 * tokens / window),
+        "last_compression": _when(run.compacted) or None,
+    }
+    state = state_of(run)
+    return {
+        "schema_version": VERSION,
+        "session_id": run.id,
+        "created": state.created,
+        "updated": stamp(now),
+        "project": {**_dict(before.get("project")), **project},
+        "goal": run.goal,
+        "mode": state.mode,
+        "status": WORDS[run.status],
+        "agents": _kept(before.get("agents"), "id", map(_agent, run.workers), LEGACY_OF_AGENTS),
+        "completed_work": _kept(before.get("completed_work"), "task", map(_work, state.completed)),
+        "pending_tasks": state.pending,
+        "decisions_made": _kept(
+            _renamed(before.get("decisions_made")), "decision", map(_decision, state.decisions), LEGACY_OF_DECISIONS
+        ),
+        "context_usage": usage,
+        "errors": [{"timestamp": met.timestamp, "agent": met.agent, "error": met.error} for met in state.errors],
+    }
+
+
+def _kept(before: object, key: str, ours: Iterable[Body], dropped: frozenset[str] = frozenset()) -> list[Body]:
+    """Our entries, each with what the file's entry of the same name holds beside."""
+    theirs = {item[key]: item for item in _list(before) if isinstance(item, dict) and isinstance(item.get(key), str)}
+    found = []
+    for entry in ours:
+        gone = dropped | {name for name in COMING_AND_GOING if name not in entry}
+        other = {name: value for name, value in theirs.get(entry[key], {}).items() if name not in gone}
+        if isinstance(other.get("error"), dict) and other["error"].get("message") == entry.get("error"):
+            entry = {**entry, "error": other["error"]}  # it says more of it than we know
+        found.append({**other, **entry})
+    return found
+
+
+def _renamed(decisions: object) -> list[Any]:
+    """Decisions under the name that schema 1.0 has for what was decided, so that each is found again."""
+    return [
+        {**item, "decision": item.get("decision", item.get("chosen"))} if isinstance(item, dict) else item
+        for item in _list(decisions)
+    ]
+
+
+def _agent(worker: Worker) -> Body:
+    found: Body = {"id": worker.id, "type": worker.type, "task": worker.task, "status": worker.status}
+    found["started"] = _when(worker.started)
+    if worker.status == workers.IN_PROGRESS:
+        found["progress"] = worker.progress or 0
+    else:
+        found["completed"] = _when(worker.completed)
+    if worker.result:
+        found["result_summary"] = worker.result
+    if worker.error:
+        found["error"] = worker.error
+    return found | ({"context_tokens": worker.tokens} if worker.tokens is not None else {})
+
+
+def _work(done: Finished) -> Body:
+    return {"task": done.task, "outcome": done.outcome, "files": list(done.files)}
+
+
+def _decision(made: Choice) -> Body:
+    return {"decision": made.decision, "rationale": made.rationale, "timestamp": made.timestamp}
+
+
+def _when(time: datetime | None) -> str:
+    return stamp(time) if time else ""

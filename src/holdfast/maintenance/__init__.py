@@ -1,0 +1,1 @@
+"""The store's health: verify, repair, backup, prune, purge."""

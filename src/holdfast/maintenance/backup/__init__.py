@@ -1,0 +1,1 @@
+"""Backups of a store: write, rotate, search."""

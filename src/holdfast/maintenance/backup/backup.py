@@ -1,0 +1,320 @@
+"""Putting a whole store into one file, and a whole store back from one, while others work.
+
+A backup is one moment of the journal. Waiting calls are gathered before it and packs after it: a call that is taken in
+meanwhile is in both, which makes one event of it, and a checkpoint's objects are on disk before the journal knows it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.core.errors import Damaged, HoldfastError, Refused
+from holdfast.core.text import path_text
+from holdfast.journal.codec import UNREADABLE
+from holdfast.journal.journal import is_ledger
+from holdfast.journal.sqlite.connection import FORMAT
+from holdfast.journal.sqlite.copy import check_database, format_of
+from holdfast.journal.sqlite.migrations import check_schema
+from holdfast.journal.sqlite.store import SqliteStore
+from holdfast.journal.sqlite.swap import finish_replacing, is_unfinished, replace_database
+from holdfast.maintenance.backup import file, rotation
+from holdfast.maintenance.backup.file import DATABASE, REFS, Contents, Part
+from holdfast.maintenance.repair.journal import REPLACED
+from holdfast.maintenance.verify.checkpoints import TIP
+from holdfast.project import inbox
+from holdfast.project.checkpoints.create import PATIENCE, never_kept_any, shadow_of
+from holdfast.project.runs import tombstones
+from holdfast.project.workspace import Workspace
+from holdfast.system import files
+from holdfast.system.git.objects import KEEP, MARKED
+from holdfast.worktree.capture import Shadow
+from holdfast.worktree.packs.prune import hold_packs
+from holdfast.worktree.packs.reachability import tips
+
+STAGING, RESTORING = "backing-up", "restoring"
+PLAIN = ("faces/*/*", "inbox/aside/*", "exported/*", "deleted/*", "carried/*/*")  # files that are kept as they are
+MEGABYTE = 1_000_000
+
+
+class Kept(Struct):
+    """What a backup holds."""
+
+    contents: Contents
+    size: int  # of the file
+    unread: list[str]  # kept calls that cannot be read for the moment: they wait on, and are not in it
+
+
+def keep_store(workspace: Workspace, target: Path) -> Kept:
+    """Write a backup of the store. It is read back before it gets its name."""
+    patience = workspace.settings.number("store.deadline")
+    with files.lock(workspace.place / "backup.lock", patience, "the backup"), _room(workspace.place / STAGING) as room:
+        unread = inbox.unread(workspace.inbox)
+        calls = list(_gather_calls(workspace, room, unread))
+        rows = workspace.store.copy(room / DATABASE, lambda done, total: workspace.progress("copying", done, total))
+        parts = [
+            Part(DATABASE, room / DATABASE),
+            *calls,
+            *_gather_packs(workspace, room),
+            *_gather_files(workspace, room),
+        ]
+        total = sum(part.path.stat().st_size for part in parts)
+        done = 0
+
+        def told(size: int) -> None:
+            nonlocal done
+            done += size
+            workspace.progress("compressing, MB", done // MEGABYTE, total // MEGABYTE)
+
+        with workspace.reading() as journal:
+            ledgers = sum(map(is_ledger, journal.view.all_run_ids()))
+        about = Contents(FORMAT, f"{workspace.clock.now():%Y-%m-%dT%H:%M:%SZ}", rows, ledgers)
+        contents = file.write_archive(target, parts, about, told)
+    return Kept(contents, target.stat().st_size, unread)
+
+
+def _gather_calls(workspace: Workspace, room: Path, unread: list[str]) -> Iterator[Part]:
+    files.make_private_directory(room / "inbox")
+    for name in inbox.waiting(workspace.inbox):
+        if name in unread:  # one bad block, and there would be no backup at all of a disk that fails
+            continue
+        with contextlib.suppress(FileNotFoundError):  # taken in meanwhile
+            _link(workspace.inbox / name, room / "inbox" / name)
+    yield from _listed(room / "inbox", "inbox")
+
+
+def _gather_packs(workspace: Workspace, room: Path) -> Iterator[Part]:
+    if never_kept_any(workspace):
+        return
+    files.make_private_directory(room / "packs")
+    with hold_packs(workspace.place, PATIENCE), shadow_of(workspace) as shadow:  # packs may come meanwhile, none goes
+        refs = tips(shadow)
+        for index in shadow.vault.packs():
+            for path in (index.with_suffix(".pack"), index):
+                _link(path, room / "packs" / path.name)
+    files.write(room / REFS, msgspec.json.encode(refs))
+    yield Part(REFS, room / REFS)
+    yield from _listed(room / "packs", "packs")
+
+
+def _gather_files(workspace: Workspace, room: Path) -> Iterator[Part]:
+    """What lies in the store as plain files and is found nowhere else: copies, marks, calls that nobody could read."""
+    files.make_private_directory(room / "files")
+    found = (path for pattern in PLAIN for path in sorted(workspace.place.glob(pattern)))
+    for number, path in enumerate(found):
+        name, copy = path_text(path.relative_to(workspace.place)), room / "files" / str(number)
+        if file.NAME.fullmatch(name) and path.is_file() and not path.is_symlink():
+            with contextlib.suppress(FileNotFoundError):  # a newer one has replaced it
+                _link(path, copy)
+                yield Part(name, copy)
+
+
+def _listed(directory: Path, kind: str) -> Iterator[Part]:
+    for path in sorted(directory.iterdir()):
+        if file.NAME.fullmatch(f"{kind}/{path.name}"):
+            yield Part(f"{kind}/{path.name}", path)
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except FileNotFoundError:
+        raise
+    except OSError:  # another file system, or one without second names
+        shutil.copyfile(source, target)
+
+
+@contextlib.contextmanager
+def _room(directory: Path) -> Iterator[Path]:
+    """An empty directory of our own; what a killed one left there goes first."""
+    shutil.rmtree(directory, ignore_errors=True)
+    files.make_private_directory(directory)
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+class PutBack(Struct):
+    """What was put back, and where what stood there before is now."""
+
+    contents: Contents
+    before: Path | None = None  # a backup of what was there
+    aside: str | None = None  # the files themselves, where no backup could be made of them or somebody wrote since
+
+
+def put_store_back(workspace: Workspace, source: Path) -> PutBack:
+    """Let the store be what a backup says. What is there becomes a backup first, or goes aside where it is damaged."""
+    patience = workspace.settings.number("store.deadline")
+    path = workspace.place / DATABASE
+    with (
+        files.lock(workspace.place / "repair.lock", patience, "repair the store"),
+        _room(workspace.place / RESTORING) as room,
+    ):
+        result = PutBack(take_out(source, room))
+        workspace.check_ours()
+        with files.lock(workspace.place / "lock", patience):
+            if is_unfinished(path):
+                finish_replacing(path, workspace.place / "aside")
+        result.before, moment = _keep_before(workspace)
+        put_packs(workspace, room)
+        with files.lock(workspace.place / "lock", patience):
+            is_kept = moment is not None and workspace.store.moment() == moment  # else somebody wrote since
+            workspace.close()
+            aside = replace_database(path, room / DATABASE, workspace.place / "aside")
+        if aside is not None:
+            _part_with(workspace, result, aside, is_kept)
+        _put_refs(workspace, room)
+        put_packs(workspace, room)  # once more: a tidying may have dropped them while no ref named what they hold
+        _put_the_rest(workspace, room)
+        if result.before:  # not earlier: what is put back may be one of those that go
+            rotation.drop_earlier(result.before, REPLACED)
+    return result
+
+
+def _part_with(workspace: Workspace, result: PutBack, aside: Path, is_kept: bool) -> None:
+    """Remove the files that were replaced, if the backup of them is there and whole: else they are the only copy."""
+    if not _is_whole(result.before):
+        result.before = None
+    if is_kept and result.before:
+        shutil.rmtree(aside)
+    else:
+        result.aside = path_text(aside.relative_to(workspace.place))
+
+
+def _is_whole(backup: Path | None) -> bool:
+    try:
+        return backup is not None and bool(file.read_archive(backup, lambda _: None))
+    except (HoldfastError, OSError):
+        return False
+
+
+def take_out(source: Path, room: Path) -> Contents:
+    """Take a backup apart, and bring its database to this format. Nothing of the store is touched yet."""
+    for kind in ("packs", "inbox"):
+        files.make_private_directory(room / kind)
+
+    def place(name: str) -> Path:
+        for parent in reversed((room / name).relative_to(room).parents[:-1]):
+            files.make_private_directory(room / parent)
+        return room / name
+
+    with files.os_errors(source):
+        contents = file.read_archive(source, place)
+    version = format_of(room / DATABASE)
+    if version > FORMAT:
+        raise Refused(
+            "This backup was written by a newer Holdfast",
+            [("format", version), ("this program reads up to", FORMAT)],
+            ["`pip install --upgrade holdfast`"],
+        )
+    check_schema(room / DATABASE, version)
+    if check_database(room / DATABASE) != contents.rows:
+        raise Damaged(
+            "The database in this backup is not what its list says",
+            [("path", path_text(source))],
+            ["another backup may be whole"],
+        )
+    SqliteStore(room / DATABASE).close()
+    return contents
+
+
+def _keep_before(workspace: Workspace) -> tuple[Path | None, int | None]:
+    """A backup of what is there, and of which moment; None where it is too damaged or too new for one."""
+    directory = workspace.place / "backups"
+    files.make_private_directory(directory)
+    file.clear_begun(directory)
+    target = rotation.next_place(directory, REPLACED, f"{workspace.clock.now():%Y%m%d-%H%M%S}")
+    try:
+        path = workspace.place / DATABASE
+        if path.exists() and format_of(path) > FORMAT:  # whoever goes back to an older Holdfast comes from a newer one
+            return None, None
+        moment = workspace.store.moment()
+        keep_store(workspace, target)
+    except Damaged:
+        return None, None
+    return target, moment
+
+
+def put_packs(workspace: Workspace, room: Path) -> None:
+    """Put the packs of the backup beside ours. Those that are there already are left; nothing names the others yet."""
+    found = sorted((room / "packs").glob("*.idx"))
+    if not found:
+        return
+    with shadow_of(workspace) as shadow:
+        directory = shadow.git.objects / "pack"
+        files.make_directories(directory)
+        for index in found:
+            shadow.git.run("verify-pack", str(index))
+            if (directory / index.name).exists():
+                continue
+            files.put((directory / index.name).with_suffix(".keep"), KEEP, 0o444)
+            for path in (index.with_suffix(".pack"), index):
+                os.chmod(path, 0o444)
+                os.utime(path, (MARKED, MARKED))
+                _place(path, directory / path.name)
+            files.sync_directory(directory)
+
+
+def _place(source: Path, target: Path) -> None:
+    """Let a synced file be there too, also on another file system."""
+    try:
+        os.link(source, target)
+    except FileExistsError:  # a kill left a pack without its index
+        pass
+    except OSError:
+        files.put(target, files.read(source, 1 << 40) or b"", 0o444, date=MARKED)
+
+
+def _put_refs(workspace: Workspace, room: Path) -> None:
+    try:
+        refs = msgspec.json.decode(files.read(room / REFS) or b"{}", type=dict[str, str])
+    except UNREADABLE:
+        refs = {}
+    with workspace.reading() as journal:
+        worktrees = {made.worktree for made in journal.list_checkpoints()}
+    for worktree in sorted(worktrees):
+        shadow = Shadow(workspace.place, workspace.root, worktree)
+        for directory in (shadow.directory.parent, shadow.directory):
+            files.make_private_directory(directory)
+        with files.lock(shadow.directory / "lock", PATIENCE), shadow:
+            tip = refs.get(shadow.vault.ref, "")
+            if TIP.fullmatch(f"{tip}\n".encode()):
+                shadow.vault.point(tip)
+
+
+def _put_the_rest(workspace: Workspace, room: Path) -> None:
+    """Calls that waited wait again; copies and marks come back where they are missing."""
+    for path in sorted(path for path in (room / "inbox").iterdir() if path.is_file()):
+        if not (workspace.inbox / path.name).exists():
+            files.write(workspace.inbox / path.name, files.read(path, inbox.READ_LIMIT) or b"")
+    marks = set((room / tombstones.DELETED).glob("*"))
+    tombstones.forget_deleted(workspace.place, {path.name for path in marks}, _conversations(workspace))
+    for path in (path for pattern in PLAIN for path in sorted(room.glob(pattern))):
+        name = path.relative_to(room)
+        target = workspace.place / name
+        if not target.exists() or (name.parts[0] == tombstones.EXPORTED and _is_stale(workspace, target)):
+            for parent in reversed(name.parents[:-1]):
+                files.make_private_directory(workspace.place / parent)
+            with contextlib.suppress(OSError):  # a copy too many is no reason to fail
+                os.rename(path, target)
+                files.sync_directory(target.parent)
+
+
+def _conversations(workspace: Workspace) -> Iterator[str]:
+    with workspace.reading() as journal:
+        yield from (found.agent_session for found in journal.list_sessions() if found.agent_session)
+
+
+def _is_stale(workspace: Workspace, mark: Path) -> bool:
+    """Whether a mark tells of an export of events that the store no longer has."""
+    told = tombstones.read_exported(mark)
+    with workspace.reading() as journal:
+        rows = journal.view.events(told.run, after=told.seq - 1, until=told.seq) if told else ()
+        return not any(told and row.id.hex() == told.event for row in rows)

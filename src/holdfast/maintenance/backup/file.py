@@ -1,0 +1,330 @@
+"""A backup file: the parts of a store in one compressed tar, with a list of their hashes at its end.
+
+It is written beside its final name, read back whole, and only then renamed. Each part is compressed by itself, so that
+the next backup to the same place goes on where a killed one was: parts that never change come first, and those that are
+whole and still wanted stay. A reader believes nothing before it has seen all of it: parts go where the caller says, and
+count once the list has confirmed every one of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import gzip
+import os
+import re
+import stat
+import tarfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.core.errors import Busy, Damaged, NotFound, Refused
+from holdfast.core.text import path_text
+from holdfast.system import files
+
+LIST = "manifest.json"
+DATABASE = "journal.db"
+REFS = "refs.json"
+LASTING = "packs/"  # the beginning of the names of parts whose content never changes
+NAME = re.compile(
+    r"journal\.db|refs\.json|packs/pack-[0-9a-f]{40,64}\.(pack|idx)|inbox/(aside/)?[0-9A-Za-z][0-9A-Za-z._-]{0,127}"
+    r"|faces/[0-9a-f]{32}/[0-9]{8}-[0-9a-f]{64}|(exported|deleted)/[0-9a-z][0-9a-z._-]{0,135}"
+    r"|carried/[0-9a-z][0-9a-z._-]{0,127}/[0-9A-Za-z][0-9A-Za-z._-]{0,127}"
+)
+LIST_LIMIT = 32 * 1024 * 1024
+CHUNK = 1 << 20
+LONGEST_NAME = 1024
+BROKEN = (tarfile.TarError, zlib.error, EOFError, ValueError, OverflowError)
+
+
+class Part(NamedTuple):
+    name: str
+    path: Path
+
+
+class Hashed(Struct):
+    size: int
+    sha256: str
+
+
+class Contents(Struct):
+    """What a backup says about itself."""
+
+    format: int  # of the database in it
+    made: str  # when, UTC
+    rows: dict[str, int]  # how many each table of the database has
+    ledgers: int = 0  # rows of the runs that nobody sees
+    parts: dict[str, Hashed] = {}
+    version: int = 1  # of the form of backups
+
+
+def write_archive(target: Path, parts: Iterable[Part], about: Contents, told: Callable[[int], None]) -> Contents:
+    """Write a backup, and read it back before it gets its name. `told` hears of every byte that went in."""
+    begun = begun_at(target)
+    with files.os_errors(target):
+        opened = _open_begun(begun)
+        try:
+            with open(opened, "r+b") as file:
+                about.parts = _fill(file, list(parts), about, told)
+                file.flush()
+                os.fsync(file.fileno())
+            read_archive(begun, lambda _: None)
+            os.rename(begun, target)
+            files.sync_directory(target.parent)
+        except KeyboardInterrupt:  # whoever stops it may want to go on
+            raise
+        except BaseException:
+            files.remove(begun)
+            raise
+    return about
+
+
+def begun_at(target: Path) -> Path:
+    """The file that a backup is written to before it gets its name."""
+    return target.with_name(f".{target.name}.part")
+
+
+def clear_begun(directory: Path) -> None:
+    """Remove what killed backups left where each one has a name of its own, so that none goes on."""
+    for path in directory.glob(".*.part"):
+        files.remove(path)
+
+
+def _open_begun(path: Path) -> int:
+    """What a killed backup left, if it is a file of our own; otherwise a new one."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    with contextlib.suppress(OSError):
+        status = os.lstat(path)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_nlink != 1:
+            os.unlink(path)
+    descriptor = os.open(path, flags, files.PRIVATE_FILE)
+    os.fchmod(descriptor, files.PRIVATE_FILE)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise Busy(
+            "Another backup is being written there", [("path", path_text(path))], ["give another name"]
+        ) from None
+    if not _is_at(path, descriptor):  # another backup, which had just ended, has given it its name: that one is whole
+        os.close(descriptor)
+        return _open_begun(path)
+    return descriptor
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    with contextlib.suppress(FileNotFoundError):
+        return os.path.samestat(os.lstat(path), os.fstat(descriptor))
+    return False
+
+
+def _fill(file: IO[bytes], parts: list[Part], about: Contents, told: Callable[[int], None]) -> dict[str, Hashed]:
+    lasting = {part.name: part.path for part in parts if part.name.startswith(LASTING)}
+    found, end = _begun(file, lasting)
+    file.seek(end)
+    file.truncate()
+    for part in sorted(parts, key=lambda part: not part.name.startswith(LASTING)):
+        if part.name in found:
+            told(found[part.name].size)
+            continue
+        with open(part.path, "rb") as source:
+            reader = _Hashing(source, told)
+            size = os.fstat(source.fileno()).st_size
+            _add(file, part.name, size, reader)
+        found[part.name] = Hashed(size, reader.digest.hexdigest())
+    about.parts = found
+    data = msgspec.json.encode(about)
+    _add(file, LIST, len(data), BytesIO(data), end=bytes(2 * tarfile.BLOCKSIZE))
+    return found
+
+
+def _add(file: IO[bytes], name: str, size: int, source: IO[bytes] | _Hashing, end: bytes = b"") -> None:
+    """Append a part, compressed by itself."""
+    head = tarfile.TarInfo(name)
+    head.size, head.mode = size, files.PRIVATE_FILE
+    with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=6, mtime=0, filename="") as out:
+        out.write(head.tobuf(tarfile.GNU_FORMAT))
+        left = size
+        while left and (data := source.read(min(CHUNK, left))):
+            left -= len(data)
+            out.write(data)
+        if left:
+            raise Damaged("A file became shorter while it was copied", [("part", name)], ["run the command again"])
+        out.write(bytes(-size % tarfile.BLOCKSIZE) + end)
+    file.flush()  # whatever happens to us next, this part is written
+
+
+def _begun(file: IO[bytes], lasting: Mapping[str, Path]) -> tuple[dict[str, Hashed], int]:
+    """The parts that are written already, whole and as they still are; and where the next one goes."""
+    found: dict[str, Hashed] = {}
+    end = 0
+    while (written := _read_part(file, end)) is not None:
+        name, part, after = written
+        if name not in lasting or name in found or _hash(lasting[name]) != part:
+            break
+        found[name], end = part, after
+    return found, end
+
+
+def _read_part(file: IO[bytes], start: int) -> tuple[str, Hashed, int] | None:
+    """The part that begins there, with its hash and its end; None where nothing whole does."""
+    file.seek(start)
+    unpacking, buffer, size = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16), b"", None
+    digest, left, name = sha256(), 0, ""
+    try:
+        while not unpacking.eof:
+            data = file.read(CHUNK)
+            if not data:
+                return None
+            buffer += unpacking.decompress(data)
+            if size is None and len(buffer) >= tarfile.BLOCKSIZE:
+                head = tarfile.TarInfo.frombuf(buffer[: tarfile.BLOCKSIZE], "utf-8", "strict")
+                name, size, buffer = head.name, head.size, buffer[tarfile.BLOCKSIZE :]
+                left = size
+            if size is not None:
+                digest.update(buffer[:left])
+                left -= min(left, len(buffer))
+                buffer = b""
+    except BROKEN:
+        return None
+    if size is None or left:
+        return None
+    return name, Hashed(size, digest.hexdigest()), file.tell() - len(unpacking.unused_data)
+
+
+def _hash(path: Path) -> Hashed:
+    with open(path, "rb") as source:
+        return _take_out(source, None)
+
+
+class _Hashing:
+    """A file that is hashed while somebody reads it."""
+
+    def __init__(self, source: IO[bytes], told: Callable[[int], None]) -> None:
+        self.source = source
+        self.told = told
+        self.digest = sha256()
+
+    def read(self, size: int = -1) -> bytes:
+        data = self.source.read(size)
+        self.digest.update(data)
+        self.told(len(data))
+        return data
+
+
+def read_archive(path: Path, place: Callable[[str], Path | None]) -> Contents:
+    """Read a backup to its end. A part goes to the file that `place` names for it, synced; None: it is only hashed."""
+    found: dict[str, Hashed] = {}
+    about: Contents | None = None
+    try:
+        with _opened(path) as file, gzip.open(file) as whole:
+            for name, source in _members(whole):
+                if name == LIST and about is None:
+                    about = msgspec.json.decode(source.read(LIST_LIMIT), type=Contents)
+                elif NAME.fullmatch(name) and name not in found and about is None:
+                    found[name] = _take_out(source, place(name))
+                else:
+                    raise _strange(name)
+    except FileNotFoundError as error:
+        raise NotFound("There is no such file", [("path", path_text(path))], ["`ls`"]) from error
+    except (*BROKEN, msgspec.MsgspecError) as error:
+        raise _unreadable(path, error) from error
+    except OSError as error:
+        if error.errno is None:  # gzip says so when the file is none of its own
+            raise _unreadable(path, error) from error
+        raise
+    if about is None or about.parts != found or DATABASE not in found:
+        raise _unreadable(path, "its list of parts does not fit")
+    return about
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """A regular file. A pipe or a device is refused, and never waited for."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise Refused("This is not a regular file", [("path", path_text(path))], ["name a backup"])
+        with open(descriptor, "rb", closefd=False) as file:
+            yield file
+    finally:
+        os.close(descriptor)
+
+
+class _Section:
+    """The bytes of one part, as long as somebody reads it."""
+
+    def __init__(self, whole: IO[bytes] | gzip.GzipFile, size: int) -> None:
+        self._whole = whole
+        self._left = size
+        self._padding = -size % tarfile.BLOCKSIZE
+
+    def read(self, size: int) -> bytes:
+        data = _exactly(self._whole, min(size, self._left))
+        self._left -= len(data)
+        return data
+
+    def finish(self) -> None:
+        if self._left:
+            raise ValueError("a part is longer than it may be")
+        _exactly(self._whole, self._padding)
+
+
+def _members(whole: IO[bytes] | gzip.GzipFile) -> Iterator[tuple[str, _Section]]:
+    """The parts, each with its name. A head of any other kind is refused: it could say that its name has gigabytes."""
+    name = ""
+    while (head := _exactly(whole, tarfile.BLOCKSIZE)).strip(b"\0"):
+        member = tarfile.TarInfo.frombuf(head, "utf-8", "strict")
+        section = _Section(whole, member.size)
+        if member.type == tarfile.GNUTYPE_LONGNAME and not name and 0 < member.size <= LONGEST_NAME:
+            name = section.read(member.size).rstrip(b"\0").decode()  # of more than a hundred bytes: a part of its own
+        elif member.type != tarfile.REGTYPE or member.size < 0:
+            raise _strange(member.name)
+        else:
+            yield name or member.name, section
+            name = ""
+        section.finish()
+    while data := whole.read(CHUNK):
+        if data.strip(b"\0"):
+            raise ValueError("something follows where it should end")
+
+
+def _exactly(whole: IO[bytes] | gzip.GzipFile, size: int) -> bytes:
+    data = whole.read(size) if size else b""
+    if len(data) != size:
+        raise EOFError("it breaks off")
+    return data
+
+
+def _strange(name: str) -> Damaged:
+    return Damaged("This backup holds something that is no part of one", [("name", name)], ["try an earlier one"])
+
+
+def _unreadable(path: Path, why: Any) -> Damaged:
+    return Damaged(
+        "This is no backup, or it is damaged", [("path", path_text(path)), ("error", why)], ["try an earlier one"]
+    )
+
+
+def _take_out(source: IO[bytes] | _Section, target: Path | None) -> Hashed:
+    digest, size = sha256(), 0
+    with contextlib.ExitStack() as stack:
+        out = None
+        if target is not None:
+            descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, files.PRIVATE_FILE)
+            out = stack.enter_context(open(descriptor, "wb", buffering=0))
+        while data := source.read(CHUNK):
+            digest.update(data)
+            size += len(data)
+            if out is not None:
+                files.write_all(out.fileno(), data)
+        if out is not None:
+            os.fsync(out.fileno())
+    return Hashed(size, digest.hexdigest())

@@ -1,0 +1,87 @@
+"""What we take on the disk: every file of the store's directory, and our packs beside the repository's.
+
+Told by the sizes of files alone, so that asking is cheap. What lies in the user's own directories is not a store's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast.system import files, locate
+
+PARTS = {
+    "journal.db": "journal",
+    "journal.db-wal": "journal",
+    "journal.db-shm": "journal",
+    "inbox": "inbox",
+    "git": "checkpoints",
+    "worktrees": "caches",
+    "faces": "copies",
+    "aside": "aside",
+    "backups": "copies",
+}
+PACK = (".pack", ".idx", ".rev", ".keep")
+
+
+class Room(Struct):
+    """Bytes on the disk, and what they are for."""
+
+    total: int = 0
+    journal: int = 0  # the database and its log
+    checkpoints: int = 0  # our packs
+    inbox: int = 0  # calls that were not taken in yet, or could not be read
+    copies: int = 0  # versions of files of other systems, and backups
+    aside: int = 0  # damaged originals, stores that a backup replaced, what stood in the way of a restore
+    caches: int = 0  # what is remembered of worktrees
+    rest: int = 0
+
+    def add(self, part: str, size: int) -> None:
+        self.total += size
+        setattr(self, part, getattr(self, part) + size)
+
+
+def room_of(place: Path, root: Path) -> Room:
+    """What a store takes, with its packs in the repository of a worktree, if there is one."""
+    room = Room()
+    for path, size in _sizes(place):
+        room.add(_part(path.relative_to(place)), size)
+    mark = files.read(place / "git" / "keep", 64)
+    for keep in _kept(root) if mark else ():
+        if files.read(keep, 64) == mark:
+            room.add("checkpoints", sum(_size(keep.with_suffix(suffix)) for suffix in PACK))
+    return room
+
+
+def bytes_of(path: Path) -> int:
+    """What a file takes, or a directory with all that is in it."""
+    return sum(size for _, size in _sizes(path)) if path.is_dir() and not path.is_symlink() else _size(path)
+
+
+def _part(path: Path) -> str:
+    is_replaced = path.parts[0] == "backups" and path.name.startswith("replaced-")
+    return "aside" if is_replaced else PARTS.get(path.parts[0], "rest")
+
+
+def _kept(root: Path) -> Iterator[Path]:
+    """The marks of packs in the repository that git's housekeeping leaves alone; ours are among them."""
+    directory = locate.git_directory(str(root / ".git"))
+    if directory:
+        yield from Path(locate.common_directory(directory), "objects", "pack").glob("pack-*.keep")
+
+
+def _sizes(directory: Path) -> Iterator[tuple[Path, int]]:
+    for place, _, names in os.walk(directory):
+        for name in names:
+            path = Path(place, name)
+            yield path, _size(path)
+
+
+def _size(path: Path) -> int:
+    with contextlib.suppress(OSError):  # gone meanwhile
+        return path.lstat().st_size
+    return 0

@@ -1,0 +1,1 @@
+"""Space: evict old data below the quota."""

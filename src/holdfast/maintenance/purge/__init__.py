@@ -1,0 +1,1 @@
+"""Remove a run for good."""

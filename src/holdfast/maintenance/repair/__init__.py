@@ -1,0 +1,1 @@
+"""Repair a damaged store."""

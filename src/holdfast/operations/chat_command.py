@@ -1,0 +1,306 @@
+"""Observer commands over the verbs: what is typed into a client and answered there without the model.
+
+The answer is text. A run of another layout can mean other things by these words: its table goes before `ACTIONS`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+
+from holdfast.core import chat_commands as observer
+from holdfast.core.chat_commands import Order
+from holdfast.core.errors import HoldfastError, WrongUsage
+from holdfast.core.fold import steps
+from holdfast.core.model import Checkpoint, Run
+from holdfast.core.text import count, one_line
+from holdfast.ingest.catch_up import catch_up
+from holdfast.ingest.preview import foreign_files, readable
+from holdfast.layouts.goteam import chat_commands as teamcommands
+from holdfast.layouts.goteam.find_checkpoint import get_point
+from holdfast.layouts.goteam.meaning import find_run, find_team_run, get_meant
+from holdfast.layouts.goteam.screens import potentially
+from holdfast.maintenance.verify.checkpoints import prove
+from holdfast.operations import checkpoints as looking, finish
+from holdfast.operations.brief import brief
+from holdfast.operations.cleanup import cleanup
+from holdfast.operations.rollback import rollback
+from holdfast.operations.runs import runs
+from holdfast.operations.start import start
+from holdfast.operations.status import Status, status
+from holdfast.operations.switch import switch
+from holdfast.operations.verb import verb
+from holdfast.project.checkpoints.restore import Restored
+from holdfast.project.checkpoints.save import save_run
+from holdfast.project.inbox import trouble_title
+from holdfast.project.runs import select
+from holdfast.project.sessions.moving import go_over
+from holdfast.project.workspace import Workspace
+from holdfast.system.clock import shown
+
+ROWS, PATHS, TASKS = 15, 20, 5
+READING = ("sessions", "session-info", "status", "brief", "checkpoints", "cp-show")  # they work without a store
+GOING = ("resume", "continue")  # they make a store for a run in another system's files
+HEAD = 3_000  # characters of a brief that come with a run that is gone on with
+
+
+Lines = Iterable[str]
+
+
+class Commanded(Struct):
+    text: str  # what is shown
+    known: bool  # false: it is no command, and whoever was typing means somebody else
+
+
+@verb
+def command(workspace: Workspace, text: str) -> Commanded:
+    """Carry out an observer command and answer with what is to be shown."""
+    order = observer.parse(text)
+    if order is None:
+        return Commanded("", known=False)
+    if observer.FORMS[order.word].needed and not order.argument:
+        form = f"`{observer.typed(order.word)}`"
+        raise WrongUsage(f"`*{order.word}` needs to know which", [("typed", order.word)], [form, "`*help`"])
+    if order.word in GOING and not workspace.exists and foreign_files(workspace):
+        workspace.create()
+        catch_up(workspace)
+    with readable(workspace) if order.word in READING else contextlib.nullcontext(workspace) as found:
+        act = _of_team(found, order) or ACTIONS[order.word]
+        if order.way and act is ACTIONS[order.word]:
+            hint = f"`holdfast resume --from {order.way}` in a terminal"
+            raise WrongUsage("Only a Go Team run can be recovered inside a client", [("asked for", order.way)], [hint])
+        return Commanded(observer.clipped("\n".join(act(found, order))), known=True)
+
+
+def _of_team(workspace: Workspace, order: Order) -> Callable[[Workspace, Order], Lines] | None:
+    """The action of a command in a Go Team run."""
+    run = find_team_run(workspace, order)
+    if run is None:
+        return None
+    act = teamcommands.ACTIONS[order.word]
+    return lambda found, typed: act(found, run, typed)
+
+
+def _sessions(workspace: Workspace, order: Order) -> Lines:
+    found = runs(workspace, limit=ROWS).runs
+    if not found:
+        return ["No run yet; the first prompt begins one, or `*new GOAL`"]
+    rows = [f"{number:>2}  {_row(run)}" for number, run in enumerate(found, 1)]
+    return [*rows, "", "`*resume:N` goes on with one, `*session-info:N` tells more of it"]
+
+
+def _row(run: Run) -> str:
+    last = shown(run.updated) if run.updated else "-"
+    return f"{run.id}  {run.status:<11}  {last}  {one_line(run.title, 80)}"
+
+
+def _resume(workspace: Workspace, order: Order) -> Lines:
+    with workspace.reading() as journal:
+        run = get_meant(workspace, journal, order.argument).id
+    left = teamcommands.current(workspace)
+    moved = switch(workspace, run).moved_from
+    with workspace.writing(for_session=False) as journal:
+        go_over(workspace, journal, journal.get_run(run), left)
+        own = workspace.session
+        others = [found.id for found in journal.list_sessions(run, only_open=True) if found.id != own]
+    return [
+        f"This is now {run}; a new client goes on with it by `holdfast resume {run}`",
+        *([f"It moved here from {one_line(moved)}"] if moved else []),
+        *(f"Also on it: {id}" for id in others),
+        "",
+        brief(workspace, run=run, budget=HEAD).text,
+    ]
+
+
+def _new(workspace: Workspace, order: Order) -> Lines:
+    if not order.argument:
+        return ["What is it about? `*new GOAL` begins another run; the one before it is put to rest"]
+    begun = start(workspace, order.argument).run
+    with workspace.writing(for_session=False) as journal:
+        go_over(workspace, journal, journal.get_run(begun.id))
+    return [f"Began {begun.id}: {one_line(begun.goal, 200)}"]
+
+
+def _info(workspace: Workspace, order: Order) -> Lines:
+    with workspace.reading() as journal:
+        run = get_meant(workspace, journal, order.argument).id
+    return _standing(status(workspace, run=run))
+
+
+def _status(workspace: Workspace, order: Order) -> Lines:
+    return _standing(status(workspace))
+
+
+def _standing(found: Status) -> Lines:
+    if found.run is None:
+        yield "No run is open here" if not found.others else "Several runs are open here; `*resume:ID` chooses one"
+    else:
+        yield from _run(found.run)
+        if found.silent_since:
+            yield potentially(found.run.id, found.silent_since)
+    for presence in found.present:
+        yield f"Session {presence.session.id}: {presence.evidence}"
+    for other in found.others:
+        yield f"Also open: {_row(other)}"
+    yield from (f"{trouble_title(trouble)}: {one_line(trouble, 200)}" for trouble in found.troubles)
+
+
+def _run(run: Run) -> Lines:
+    yield one_line(run.title, 200)
+    yield f"{run.id}  {run.status}" + (f": {one_line(run.status_reason, 200)}" if run.status_reason else "")
+    yield from (f"Steps: {line}" for line in steps.told(run))
+    for task in run.open_tasks[:TASKS]:
+        yield f"Next: {task.id}  {one_line(task.text, 120)}"
+    for decision in run.standing_decisions[-TASKS:]:
+        yield f"Decided: {decision.id}  {one_line(decision.text, 120)}"
+    if run.actions:
+        yield f"Last action: {one_line(run.actions[-1].text, 160)}"
+
+
+def _brief(workspace: Workspace, order: Order) -> Lines:
+    return [brief(workspace, budget=min(observer.LIMIT, workspace.settings.whole("brief.budget"))).text]
+
+
+def _pause(workspace: Workspace, order: Order) -> Lines:
+    kept = save_run(workspace, None).checkpoint
+    run = finish.pause(workspace).run
+    return [f"{run.id} is {run.status}; it is kept as {kept.id}", "`*continue` goes on"]
+
+
+def _exit(workspace: Workspace, order: Order) -> Lines:
+    first, _ = _pause(workspace, order)
+    return [first, "Leave the client with `/exit`; `holdfast resume` goes on later"]
+
+
+def _abort(workspace: Workspace, order: Order) -> Lines:
+    run = finish.abort(workspace).run
+    return [f"{run.id} is {run.status}: {one_line(run.title, 80)}"]
+
+
+def _abandon(workspace: Workspace, order: Order) -> Lines:
+    with workspace.reading() as journal:
+        meant = get_meant(workspace, journal, order.argument).id
+    run = finish.abandon(workspace, meant).run
+    return [f"{run.id} is {run.status}: {one_line(run.title, 80)}"]
+
+
+def _checkpoints(workspace: Workspace, order: Order) -> Lines:
+    found = looking.checkpoints(workspace, limit=ROWS)
+    if not found.checkpoints:
+        return ["No checkpoint yet; `*pause` and `holdfast checkpoint` make one"]
+    rows = [f"{number:>2}  {_made(made)}" for number, made in enumerate(found.checkpoints, 1)]
+    return [*rows, "", "`*cp-show:N` and `*cp-diff:N` tell more of one, `*rollback:N` goes back to it"]
+
+
+def _made(made: Checkpoint) -> str:
+    label = one_line(made.name or made.message or "", 80)
+    about = f"{shown(made.time)}  {count(made.changes, 'file')}"
+    return f"{made.id}  {one_line(made.kind, 30):<14}  {about}  {label}".rstrip()
+
+
+def _checkpoint(workspace: Workspace, name: str, *, left_too: bool = True) -> Checkpoint:
+    with workspace.reading() as journal:
+        try:
+            run = select.get_run(workspace, journal, None, ended_too=True)
+        except HoldfastError:
+            return select.count_back(workspace, journal, name)
+        return get_point(workspace, journal, run, name, left_too=left_too)
+
+
+def _cp_show(workspace: Workspace, order: Order) -> Lines:
+    run = find_run(workspace, Order("checkpoints"))
+    if run is not None and (told := teamcommands.of_file(workspace, run, order)) is not None:
+        yield from told
+        return
+    made = _checkpoint(workspace, order.argument)
+    yield _made(made)
+    if made.run:
+        yield f"Run {made.run} after event {made.seq}"
+    if made.commit or made.branch:
+        yield f"Commit {made.commit or 'none yet'} on {one_line(made.branch or 'no branch', 120)}"
+    yield from (f"  {one_line(path)}" for path in made.changed[:PATHS])
+    if made.changes > PATHS:
+        yield f"  and {made.changes - PATHS:,} more"
+
+
+def _cp_diff(workspace: Workspace, order: Order) -> Lines:
+    first, _, second = order.argument.partition(":")
+    a, b = _checkpoint(workspace, first), _checkpoint(workspace, second) if second else None
+    found = looking.diff(workspace, a.id, b.id if b else None)
+    yield from (f"run: {line}" for line in found.state[-PATHS:])
+    yield found.code or "The code is the same"
+
+
+def _cp_validate(workspace: Workspace, order: Order) -> Lines:
+    with workspace.reading() as journal:
+        found = list(journal.list_checkpoints(workspace.worktree))
+    problems = prove(workspace, found, deep=False).problems
+    if not problems:
+        return [f"{count(len(found), 'checkpoint')}, all whole; `holdfast verify --deep` reads every object too"]
+    return [f"{one_line(found.where)}: {one_line(found.what, 300)}" for found in problems]
+
+
+def _rollback(workspace: Workspace, order: Order) -> Lines:
+    target = _checkpoint(workspace, order.argument, left_too=False)
+    found = rollback(workspace, target.id, dry_run=not order.confirmed)
+    if found.dry_run:
+        yield f"Would go back to {_made(target)}"
+        yield from _acts(found)
+        yield f"`*rollback:{target.id} yes` does it; what is there now is kept first"
+    elif found.restore is None:
+        yield f"Nothing to do: all is as in {target.id} already"
+    else:
+        yield f"Back at {target.id}: {found.written:,} written, {found.removed:,} removed"
+        yield f"The run knows what it knew after event {found.event}; `holdfast undo` takes all of it back"
+
+
+def _acts(found: Restored) -> Lines:
+    """What would happen to files, and to what the run knows."""
+    yield f"{count(len(found.paths), 'file')} would change"
+    yield f"The run would not know of its last {count(found.later_events, 'event')}; the journal keeps all"
+    lines = [f"  {act:<6}  {one_line(path)}" for path, act in found.acts.items()]
+    yield from lines[:PATHS]
+    if len(lines) > PATHS:
+        yield f"  and {len(lines) - PATHS:,} more"
+
+
+def _cp_export(workspace: Workspace, order: Order) -> Lines:
+    raise WrongUsage("Only a Go Team run can be exported", [], ["`holdfast diff` shows what a checkpoint holds"])
+
+
+def _cleanup(workspace: Workspace, order: Order) -> Lines:
+    found = cleanup(workspace, dry_run=not order.confirmed)
+    if not found.runs:
+        return ["Nothing to clean up: no completed or abandoned session is old enough"]
+    rows = [f"{id}  {one_line(topic, 80)}" for id, topic in zip(found.runs, found.topics, strict=True)]
+    after = "`*cleanup yes` takes their files away; the journal keeps them" if found.dry_run else "Their files are gone"
+    return [*rows, "", after]
+
+
+def _help(workspace: Workspace, order: Order) -> Lines:
+    return observer.instructions()
+
+
+ACTIONS: dict[str, Callable[[Workspace, Order], Lines]] = {
+    "sessions": _sessions,
+    "resume": _resume,
+    "continue": _resume,
+    "session-info": _info,
+    "new": _new,
+    "status": _status,
+    "brief": _brief,
+    "pause": _pause,
+    "exit": _exit,
+    "abort": _abort,
+    "abandon": _abandon,
+    "checkpoints": _checkpoints,
+    "cp-show": _cp_show,
+    "cp-diff": _cp_diff,
+    "cp-validate": _cp_validate,
+    "cp-export": _cp_export,
+    "cleanup": _cleanup,
+    "rollback": _rollback,
+    "help": _help,
+}

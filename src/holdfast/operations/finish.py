@@ -1,0 +1,111 @@
+"""Pause, complete, fail, abort, abandon, reopen: the lifecycle, one verb a word."""
+
+from __future__ import annotations
+
+from msgspec import Struct, structs
+
+from holdfast.core.checkpoint_reason import Reason
+from holdfast.core.fold import run as fold
+from holdfast.core.fold.external import refuse_owned
+from holdfast.core.fold.team import LAYOUT
+from holdfast.core.lifecycle import ENDINGS, Effect, Move, transition
+from holdfast.core.model import Draft, Run, Status
+from holdfast.journal.journal import Journal
+from holdfast.operations.verb import verb
+from holdfast.project.runs import select
+from holdfast.project.runs.transitions import settle
+from holdfast.project.workspace import Workspace
+
+
+class Settled(Struct):
+    run: Run
+    changed: bool
+
+
+@verb
+def pause(workspace: Workspace, run: str | None = None, *, reason: str | None = None) -> Settled:
+    """Put a run to rest; it stays open."""
+    return _settle(workspace, run, Move.PAUSE, reason)
+
+
+@verb
+def complete(workspace: Workspace, run: str | None = None, *, reason: str | None = None) -> Settled:
+    """Say that a run has reached its goal."""
+    return _settle(workspace, run, Move.COMPLETE, reason)
+
+
+@verb
+def fail(workspace: Workspace, run: str | None = None, *, reason: str | None = None) -> Settled:
+    """Say that a run cannot reach its goal."""
+    return _settle(workspace, run, Move.FAIL, reason)
+
+
+@verb
+def abort(workspace: Workspace, run: str | None = None, *, reason: str | None = None) -> Settled:
+    """Stop a run on purpose."""
+    return _settle(workspace, run, Move.ABORT, reason)
+
+
+@verb
+def abandon(workspace: Workspace, run: str | None = None, *, reason: str | None = None) -> Settled:
+    """Give a run up without judging it."""
+    return _settle(workspace, run, Move.ABANDON, reason)
+
+
+@verb
+def reopen(workspace: Workspace, run: str | None = None, *, reason: str | None = None) -> Settled:
+    """Take the end of a run back: it has the status again that it had before. Its sessions stay ended."""
+    with workspace.writing() as journal:
+        found = select.get_run(workspace, journal, run, ended_too=True)
+        if found.owned and not found.status.is_open and found.status is not Status.ABANDONED:
+            refuse_owned(found, "it cannot be reopened here")
+        changed = Effect.CHANGED in transition(found.status, Move.REOPEN).effects
+        if changed:
+            _reopen(workspace, journal, found, reason)
+        return Settled(journal.get_run(found.id), changed)
+
+
+def _reopen(workspace: Workspace, journal: Journal, run: Run, reason: str | None) -> None:
+    before = _before_its_end(journal, run)
+    draft = fold.status_draft(Move.REOPEN, reason or before.status_reason, before.evidence)
+    journal.append(run.id, structs.replace(draft, body={**draft.body, "status": before.status}))
+    if run.archived:
+        journal.append(run.id, Draft("run.archived", {"path": None}))
+    if run.worktree != workspace.worktree:
+        return
+    current = select.current_run(journal, workspace.worktree)
+    if current is None or current.id == run.id:
+        journal.point(workspace.worktree, run.id)
+    else:
+        workspace.warn(f"Another run is the current one here: `holdfast switch {run.id}` chooses this one")
+
+
+def _before_its_end(journal: Journal, run: Run) -> Run:
+    """The run as it was before its last end."""
+    ends = [event.seq for event in journal.events(run.id) if fold.MOVES.get(event.kind) in ENDINGS]
+    return journal.run_at(run.id, ends[-1] - 1) if ends else structs.replace(run, status_reason=None, evidence=None)
+
+
+def _settle(workspace: Workspace, name: str | None, move: Move, reason: str | None) -> Settled:
+    if move is Move.PAUSE and workspace.exists:
+        _keep(workspace, name)
+    with workspace.writing() as journal:
+        run = select.get_run(workspace, journal, name, ended_too=True)
+        if run.owned and move is not Move.ABANDON:
+            refuse_owned(run, f"it cannot be told to {move} here")
+        if move is Move.FAIL and run.layout == "orchestrator" and run.status.is_open:
+            journal.append(run.id, Draft("error.met", {"text": reason or "the session failed"}))
+        changed = settle(journal, run, move, reason)
+        return Settled(journal.get_run(run.id), changed)
+
+
+def _keep(workspace: Workspace, name: str | None) -> None:
+    """What a team's run leaves at rest is kept first."""
+    with workspace.reading() as journal:
+        run = select.get_run(workspace, journal, name, ended_too=True)
+    if run.layout == LAYOUT and run.status.is_open and run.worktree == workspace.worktree:
+        from holdfast.layouts.goteam.step_checkpoints import (
+            keep_run,  # checkpoints are much to load, and other runs need none here
+        )
+
+        keep_run(workspace, run, Reason.PAUSED)

@@ -1,0 +1,46 @@
+"""The archive: runs that have ended."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from holdfast.core.errors import WrongUsage
+from holdfast.core.model import OPEN, Run, Status
+from holdfast.core.text import one_line
+from holdfast.ingest.preview import previewed
+from holdfast.journal.rows import ARCHIVED
+from holdfast.journal.store import RunQuery
+from holdfast.layouts.orchestrator.follow import HISTORY
+from holdfast.layouts.orchestrator.reconcile import adopt_history
+from holdfast.operations.verb import verb
+from holdfast.project.runs import select
+from holdfast.project.workspace import Workspace
+
+ENDED = frozenset({ARCHIVED, *(status.value for status in Status if status not in OPEN)})
+MOST = 10_000
+
+
+class PastRuns(Struct):
+    runs: list[Run]
+    more: bool  # whether there are more than these
+
+
+@previewed
+@verb
+def past_runs(workspace: Workspace, number: int = 10, *, here: bool = False) -> PastRuns:
+    """Runs that were completed, failed, aborted or abandoned; newest first."""
+    has_history = (workspace.root / HISTORY).is_dir()
+    damaged = adopt_history(workspace) if has_history else []
+    workspace.warnings += [f"{HISTORY} is not read whole: {one_line(what, 200)}" for what in damaged]
+    if not 1 <= number <= MOST:
+        raise WrongUsage(f"A list has 1 to {MOST:,} rows", [("asked for", number)], ["`holdfast history 20`"])
+    here_only = workspace.worktree if here else None
+    query = RunQuery(worktree=here_only, statuses=ENDED, limit=MOST if has_history else number)
+    with workspace.reading() as journal:
+        found, page = journal.list_runs(query)
+    if has_history:  # the orchestrator's history is in the order in which sessions began
+        found.sort(key=lambda run: (run.created is not None, run.created, run.id), reverse=True)
+    has_more, found = page.next is not None or len(found) > number, found[:number]
+    if found:  # an empty list names nothing, so what was listed before still does
+        select.remember(workspace, "run", [run.id for run in found])
+    return PastRuns(found, has_more)

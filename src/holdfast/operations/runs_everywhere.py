@@ -1,0 +1,103 @@
+"""Where did I leave off? Runs of all projects of this user, newest first."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from holdfast.core.errors import Busy, HoldfastError
+from holdfast.core.model import Run
+from holdfast.ingest import catch_up
+from holdfast.journal.store import RunQuery
+from holdfast.operations.verb import verb
+from holdfast.project import known_projects
+from holdfast.project.known_projects import Claim
+from holdfast.project.runs import filters
+from holdfast.project.workspace import Workspace
+from holdfast.system import locate
+from holdfast.system.safe_paths import real_path
+
+PATIENCE = 1.0  # seconds for what another project's hooks have kept
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Elsewhere(Struct):
+    """A run, and its project."""
+
+    project: str
+    run: Run
+    directory: str  # where one goes on with it: its own, if that is still one of this project
+
+
+class PassedOver(Struct):
+    """A project that could not be looked at."""
+
+    project: str
+    why: str
+
+
+class RunsEverywhere(Struct):
+    runs: list[Elsewhere]
+    passed_over: list[PassedOver]
+
+
+@verb
+def everywhere(
+    workspace: Workspace,
+    *,
+    status: tuple[str, ...] = (),
+    layout: tuple[str, ...] = (),
+    agent: str | None = None,
+    tag: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    search: str | None = None,
+    limit: int | None = None,
+) -> RunsEverywhere:
+    """Runs of every project whose store was made here, newest first. What cannot be looked at is named."""
+    query = RunQuery(
+        statuses=filters.statuses(status, "runs"),
+        layouts=filters.layouts(layout),
+        labels=filters.labels(agent, tag),
+        since=filters.moment(since),
+        until=filters.moment(until),
+        search=search,
+        limit=filters.length(workspace, limit),
+    )
+    result = RunsEverywhere([], [])
+    known = known_projects.known(workspace.user_directory("state") / "stores")
+    for number, claim in enumerate(known):
+        workspace.progress("looking at projects", number, len(known))
+        try:
+            found = _look(workspace, claim, query)
+            result.runs += [Elsewhere(claim.root, run, _directory_of(run, claim)) for run in found]
+        except HoldfastError as error:
+            result.passed_over.append(PassedOver(claim.root, error.message))
+    result.runs.sort(key=lambda found: found.run.updated or LONG_AGO, reverse=True)
+    del result.runs[query.limit :]
+    return result
+
+
+def _directory_of(run: Run, claim: Claim) -> str:
+    """A run may have come from another machine, and its worktree may be gone: then its project is the place."""
+    if not os.path.isabs(run.directory) or not os.path.isdir(run.directory):
+        return claim.root
+    _, store = locate.locate_store(real_path(run.directory))
+    return run.directory if store == claim.path else claim.root
+
+
+def _look(workspace: Workspace, claim: Claim, query: RunQuery) -> list[Run]:
+    known_projects.check_there(claim)
+    other = Workspace(claim.project, claim.place, clock=workspace.clock, environ=workspace.environ)
+    with other:
+        other.check_ours()
+        if not other.is_off:
+            with contextlib.suppress(Busy):  # somebody else takes in just now
+                catch_up.take_in(other, time.monotonic() + PATIENCE)
+                catch_up.sweep(other)
+        with other.reading() as journal:
+            return journal.list_runs(query)[0]

@@ -1,0 +1,188 @@
+"""Look for secrets: what of the journal is hidden, what an older version stored raw, what of a file would be hidden."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast.core.errors import HoldfastError
+from holdfast.core.model import Checkpoint
+from holdfast.core.text import path_text
+from holdfast.maintenance.rescan import remember_scan
+from holdfast.operations.verb import verb
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.runs import select
+from holdfast.project.workspace import Workspace
+from holdfast.redaction.patterns import MARKS
+from holdfast.redaction.regex import compiled
+from holdfast.redaction.unmask import texts
+from holdfast.system import files
+from holdfast.worktree.capture import Shadow
+
+MOST = 1_000  # secrets that are named
+MOST_FILES = 100_000
+LARGEST = 16 << 20
+BINARY = 8192  # bytes in which a file that is no text shows a zero
+OTHERS = {".git", ".hg", ".svn", "node_modules", ".venv"}
+
+
+class Secret(Struct):
+    kind: str
+    where: str  # run and event, or file and line
+    length: int  # in characters; nothing else of it is told
+    run: str | None = None
+
+
+class Scanned(Struct):
+    target: str  # a run, a path, or "the journal"
+    events: int  # that were looked at
+    files: int
+    skipped: int  # files that are no text, too large, or cannot be read
+    hidden: dict[str, int]  # marks in the journal that stand for secrets: kind -> how many
+    secrets: list[Secret]  # that stand there as they are
+    more: int  # secrets beyond those that are listed
+    checkpoints: int = 0  # that hold code
+    code: int | None = None  # different files in them that were looked at; None where none was
+
+
+@verb
+def scan(workspace: Workspace, target: str | None = None, *, code: bool = False) -> Scanned:
+    """What is hidden in a run or in the whole journal, and what is not; or what of a file or directory would be.
+
+    With `code`, also what the files in checkpoints hold.
+    """
+    run = _find_run(workspace, target)
+    if target is not None and run is None:
+        return _scan_files(workspace, Path(target))
+    result = _scan_events(workspace, run)
+    with workspace.reading() as journal:
+        checkpoints = list(journal.list_checkpoints(run=run))
+    result.checkpoints = len(checkpoints)
+    if code:
+        _scan_code(workspace, checkpoints, result)
+    if run is None:
+        remember_scan(workspace)
+    return result
+
+
+def _find_run(workspace: Workspace, target: str | None) -> str | None:
+    """The run that is meant; None for a path, or for everything."""
+    if target is None:
+        return None
+    if not workspace.exists and os.path.lexists(target):
+        return None
+    with workspace.reading() as journal:
+        if (known := journal.find_run(target)) is not None:
+            return known.id
+        return None if os.path.lexists(target) else select.get_run(workspace, journal, target).id
+
+
+def _scan_events(workspace: Workspace, run: str | None) -> Scanned:
+    result = Scanned(run or "the journal", 0, 0, 0, {}, [], 0)
+    hidden: Counter[str] = Counter()
+    marks = compiled(MARKS)
+    with workspace.reading() as journal:
+        runs = [run] if run else sorted(journal.view.all_run_ids())
+        total = sum(journal.get_run(name).seq for name in runs)
+        for event in itertools.chain.from_iterable(map(journal.events, runs)):  # also those that were forgotten
+            result.events += 1
+            for place, text in texts(event.body):
+                data = text.encode("utf-8", "surrogatepass")
+                hidden.update(data[slice(*found.span())].decode()[10:-1] for found in marks.finditer(data))
+                where = f"{event.run} event {event.seq}, at {'.'.join(map(str, filter(None, place)))}"
+                _add(result, _secrets(workspace, place, text, where, event.run))
+            if result.events % 1000 == 0 or result.events == total:
+                workspace.progress("looking at events", result.events, total)
+    result.hidden = dict(sorted(hidden.items()))
+    return result
+
+
+def _secrets(workspace: Workspace, place: tuple[str | int, ...], text: str, where: str, run: str) -> Iterator[Secret]:
+    name = place[-1] if place and isinstance(place[-1], str) and place[-1] else None
+    counts = workspace.redactor.clean({name: text} if name else text)[1]
+    if not counts:
+        return
+    found = workspace.redactor.find(text)
+    yield from (Secret(one.kind, where, one.length, run) for one in found)
+    if not found:  # the name of a member says it, or it lies in JSON inside the text
+        yield from (Secret(kind, where, len(text), run) for kind in counts.elements())
+
+
+def _add(result: Scanned, found: Iterator[Secret]) -> None:
+    for secret in found:
+        if len(result.secrets) < MOST:
+            result.secrets.append(secret)
+        else:
+            result.more += 1
+
+
+def _scan_files(workspace: Workspace, path: Path) -> Scanned:
+    result = Scanned(path_text(path), 0, 0, 0, {}, [], 0)
+    for number, file in zip(range(1, MOST_FILES + 1), _files(path), strict=False):
+        data = _read(file)
+        if data is None:
+            result.skipped += 1
+            continue
+        result.files += 1
+        found = workspace.redactor.find(data.decode("utf-8", "replace"))
+        _add(result, (Secret(one.kind, f"{path_text(file)}:{one.line}", one.length) for one in found))
+        if number % 100 == 0:
+            workspace.progress("looking at files", number, 0)
+    return result
+
+
+def _scan_code(workspace: Workspace, checkpoints: list[Checkpoint], result: Scanned) -> None:
+    """Every different file of the checkpoints, once: most of them are the same in many."""
+    seen = set[str]()
+    result.code = 0
+    with shadow_of(workspace) as shadow:
+        for number, checkpoint in enumerate(checkpoints, 1):
+            for blob, path in _blobs(shadow, checkpoint.tree):
+                if blob not in seen:
+                    seen.add(blob)
+                    _scan_blob(workspace, shadow.reader.read(blob), f"checkpoint {checkpoint.id}, {path}", result)
+            workspace.progress("looking at checkpoints", number, len(checkpoints))
+
+
+def _scan_blob(workspace: Workspace, data: bytes | None, where: str, result: Scanned) -> None:
+    if data is None or len(data) > LARGEST or b"\0" in data[:BINARY]:
+        result.skipped += 1
+        return
+    result.code = (result.code or 0) + 1
+    found = workspace.redactor.find(data.decode("utf-8", "replace"))
+    _add(result, (Secret(one.kind, f"{where}:{one.line}", one.length) for one in found))
+
+
+def _blobs(shadow: Shadow, tree: str) -> Iterator[tuple[str, str]]:
+    """The files of a tree, each with its path; none where the tree is lost."""
+    try:
+        listed = shadow.git.run("ls-tree", "-r", "-z", "--full-tree", tree)
+    except HoldfastError:
+        return
+    for line in listed.split(b"\0"):
+        about, _, path = line.partition(b"\t")
+        if b" blob " in about:
+            yield about.split()[2].decode(), path_text(os.fsdecode(path))
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if not path.is_dir() or path.is_symlink():
+        yield path
+        return
+    for directory, below, names in os.walk(path):
+        below[:] = sorted(name for name in below if name not in OTHERS)
+        yield from (Path(directory, name) for name in sorted(names))
+
+
+def _read(path: Path) -> bytes | None:
+    """The bytes of a text; None for anything else."""
+    try:
+        data = files.read(path, LARGEST)
+    except HoldfastError:
+        return None
+    return None if data is None or b"\0" in data[:BINARY] else data

@@ -1,0 +1,105 @@
+"""Take our calls out of an agent's settings again, and the store away, if that is wanted."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast.agents.claude import hooks, install, settings_file
+from holdfast.agents.claude.install import Changed
+from holdfast.core import ids
+from holdfast.core.errors import NotFound, Refused, WrongUsage
+from holdfast.core.text import path_text
+from holdfast.project import known_projects
+from holdfast.project.workspace import Workspace
+from holdfast.system import files
+from holdfast.worktree.capture import Shadow
+from holdfast.worktree.packs.prune import prune
+
+HERE = ("local", "project")
+
+
+class Uninstalled(Struct):
+    files: list[Changed]  # settings files that held calls of ours
+    purged: str | None = None  # the store that was deleted
+    packs: int = 0  # of ours that stay in the repository as ordinary ones, because its history rests on them
+    hints: list[str] = []
+
+
+def uninit(workspace: Workspace, *, scope: str | None = None, purge: bool = False) -> Uninstalled:
+    """Give the agent's settings files back as they were; without a scope, those of this project. With `purge`, delete
+    the store too."""
+    if scope is not None and scope not in hooks.SCOPES:
+        raise WrongUsage(f'There is no scope "{scope}"', [("scopes", ", ".join(hooks.SCOPES))])
+    result = Uninstalled([])
+    with files.os_errors():
+        if purge:
+            _check_store(workspace)
+        for name in (scope,) if scope else HERE:
+            done = install.uninstall(_place(workspace, name))
+            result.files += [done] if done.events else []
+        if scope is None and _is_in_user_settings(workspace):
+            result.hints.append("`holdfast uninit --scope user` takes them out of your own settings too")
+        if purge:
+            _purge(workspace, result)
+    return result
+
+
+def _place(workspace: Workspace, scope: str) -> install.Place:
+    return install.place_of(scope, workspace.root, workspace.environ, workspace.user_directory("state"))
+
+
+def _is_in_user_settings(workspace: Workspace) -> bool:
+    try:
+        return bool(settings_file.found_in(install.read_settings(_place(workspace, "user").resolved())))
+    except Refused:  # what cannot be read does not call us either
+        return False
+
+
+def _check_store(workspace: Workspace) -> None:
+    if not workspace.place.exists():
+        way = "`holdfast uninit` takes Holdfast's calls out of an agent's settings"
+        raise NotFound("There is no Holdfast store here", [("looked at", workspace.place)], [way])
+    if workspace.exists:
+        workspace.check_ours()
+
+
+def _purge(workspace: Workspace, result: Uninstalled) -> None:
+    """Delete the refs, the packs that only checkpoints needed, and the store, whose id goes last."""
+    claim = workspace.user_directory("state") / "stores" / ids.file_name(known_projects.store_id(workspace.place))
+    shadow = Shadow(workspace.place, workspace.root, workspace.worktree)
+    workspace.close()
+    if shadow.repository.common is not None and not shadow.never_kept_any():
+        result.packs = _leave_repository(workspace, shadow, shadow.repository.common)
+    for name in sorted(os.listdir(workspace.place), key=lambda name: name == "id"):
+        _delete(workspace.place / name)
+    os.rmdir(workspace.place)
+    files.sync_directory(workspace.place.parent)
+    files.remove(claim)
+    result.purged = path_text(workspace.place)
+
+
+def _leave_repository(workspace: Workspace, shadow: Shadow, common: Path) -> int:
+    """Take our refs and packs out of the user's repository. What his history rests on becomes his own pack."""
+    shadow.vault.refuse_links()
+    shadow.git.prepare()
+    for ref in shadow.git.run("for-each-ref", "--format=%(refname)", "refs/holdfast/", home=common).decode().split():
+        shadow.git.run("update-ref", "--no-deref", "-d", ref, home=common)
+    prune(shadow, workspace.place, workspace.progress)
+    left = shadow.vault.packs()
+    for pack in left:
+        files.remove(pack.with_suffix(".keep"))
+    with contextlib.suppress(OSError):  # it is not there, or holds what is not ours
+        os.rmdir(common / "refs" / "holdfast")
+    return len(left)
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        files.remove(path)

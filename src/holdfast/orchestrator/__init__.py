@@ -1,1 +1,0 @@
-"""The orchestrator's sessions: its file as values and on disk, its agents, its banner."""

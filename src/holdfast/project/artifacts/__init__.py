@@ -1,0 +1,1 @@
+"""Artifacts: a piece of context that an agent needs again, by its source."""

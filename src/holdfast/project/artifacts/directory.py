@@ -1,0 +1,131 @@
+"""The text files directly inside a directory: all of them, the newest, or only how many there are."""
+
+from __future__ import annotations
+
+import os
+import stat
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from holdfast.core.formats.timestamps import shown
+from holdfast.core.text import count, one_line, path_text
+from holdfast.project.artifacts.protocol import (
+    SUMMARY,
+    Found,
+    Loaded,
+    Place,
+    Unloadable,
+    Wanted,
+    locate,
+    reason,
+    said,
+    too_large,
+)
+from holdfast.system import safe_paths
+
+STRATEGIES = ("all", "latest_only", SUMMARY)
+
+
+class File(NamedTuple):
+    name: str
+    full: str
+    size: int
+    date: int  # nanoseconds
+
+
+def look(wanted: Wanted) -> Found:
+    try:
+        place = locate(wanted)
+        files, _ = _list(place)
+    except Unloadable as error:
+        return Found(False, None, said(wanted.path), error.why)
+    if wanted.strategy == SUMMARY:
+        return Found(True, len(_summary(files).encode()), place.shown)
+    listed = _newest_first(files)[:1] if wanted.strategy == "latest_only" else files
+    return Found(True, sum(file.size for file in listed), place.shown)
+
+
+def load(wanted: Wanted) -> Loaded:
+    place = locate(wanted)
+    files, notes = _list(place)
+    if wanted.strategy not in STRATEGIES:
+        notes.append(f"{said(wanted.strategy)}: is not a load_strategy, so all files were loaded")
+    if wanted.strategy == SUMMARY:
+        text = _summary(files)
+        return Loaded(text, len(text.encode()), place.shown, notes=notes)
+    latest = wanted.strategy == "latest_only"
+    texts, size = _read(_newest_first(files) if latest else files, wanted.limit, notes, 1 if latest else None)
+    shown = [
+        f"--- {_join(place.shown, name)}\n{text}{'' if text.endswith(chr(10)) else chr(10)}" for name, text in texts
+    ]
+    newest = safe_paths.changed(_newest_first(files)[0].full) if files else None
+    return Loaded("\n".join(shown), size, place.shown, changed=newest, notes=notes)
+
+
+def _list(place: Place) -> tuple[list[File], list[str]]:
+    """The regular files of a directory, by name, and what is none. What lies deeper is passed over."""
+    files: list[File] = []
+    notes: list[str] = []
+    try:
+        names = sorted(os.listdir(place.full))
+    except NotADirectoryError as error:
+        raise Unloadable("is not a directory") from error
+    except OSError as error:
+        raise Unloadable(reason(error)) from error
+    for name in names:
+        try:
+            full = safe_paths.resolve(place.root, os.path.join(place.path, name)).full
+            status = os.stat(full)
+        except (OSError, ValueError) as error:
+            notes.append(f"{_shown(name)}: {reason(error)}")
+            continue
+        if stat.S_ISREG(status.st_mode):
+            files.append(File(name, full, status.st_size, status.st_mtime_ns))
+        elif not stat.S_ISDIR(status.st_mode):
+            notes.append(f"{_shown(name)}: is not a regular file")
+    return files, notes
+
+
+def _read(files: list[File], limit: int, notes: list[str], most: int | None) -> tuple[list[tuple[str, str]], int]:
+    """The texts of files and how many bytes they are together; what cannot be read is noted."""
+    texts: list[tuple[str, str]] = []
+    size = 0
+    for file in files:
+        try:
+            data, _ = safe_paths.read(file.full, limit - size + 1)
+            text = safe_paths.decode(data)
+        except (OSError, ValueError) as error:
+            notes.append(f"{_shown(file.name)}: {reason(error)}")
+            continue
+        size += len(data)
+        if size > limit:
+            raise too_large(file.size if most == 1 else sum(file.size for file in files), limit)
+        texts.append((_shown(file.name), text))
+        if len(texts) == most:
+            break
+    return texts, size
+
+
+def _newest_first(files: list[File]) -> list[File]:
+    return sorted(files, key=lambda file: (file.date, file.name), reverse=True)
+
+
+def _summary(files: list[File]) -> str:
+    total = f"{count(len(files), 'file')}, {count(sum(file.size for file in files), 'byte')}\n"
+    newest = _newest_first(files)[:1]
+    return total + "".join(f"newest: {_shown(file.name)}, {_moment(file.date)}\n" for file in newest)
+
+
+def _moment(date: int) -> str:
+    try:
+        return shown(datetime.fromtimestamp(date // 10**9, UTC), seconds=True)
+    except (OverflowError, ValueError, OSError):  # a file can carry a date that no calendar has
+        return "at an unknown time"
+
+
+def _join(directory: str, name: str) -> str:
+    return name if directory == "." else f"{directory}/{name}"
+
+
+def _shown(name: str) -> str:
+    return one_line(path_text(name))

@@ -1,0 +1,1 @@
+"""Checkpoints of a project: create, restore, undo."""

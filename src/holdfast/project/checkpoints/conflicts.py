@@ -1,0 +1,151 @@
+"""Whose work a way back would overwrite: what another living session of this worktree has changed since a checkpoint.
+
+Four things are evidence, from when its conversation began: events of its run name the file; the file's date lies within
+a command that it ran; a checkpoint of its turn counts the file as changed, and nothing shows that we changed it; or
+the file's date lies between that session's beginning and ours. An edit that leaves none of these traces cannot be told
+from our own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast.core.model import Checkpoint, Run, Session
+from holdfast.core.text import path_text
+from holdfast.journal.journal import Journal
+from holdfast.project.sessions.sessions import is_own
+from holdfast.project.workspace import Workspace
+from holdfast.system import process
+
+LAG = timedelta(milliseconds=20)  # by which the dates of files may be behind the clock
+EVENTS = 5_000  # the newest of a run, in which its commands are looked for
+HARMLESS = frozenset({  # tools that write no file, or report the writing themselves
+    "Agent", "Glob", "Grep", "LS", "Read", "Task", "TodoWrite", "WebFetch", "WebSearch",
+})  # fmt: skip
+
+
+class Ran(Struct):
+    """A command of a session: when it began and ended; without an end it is still running."""
+
+    session: str
+    begun: datetime
+    ended: datetime | None = None
+
+    def covers(self, time: datetime) -> bool:
+        return self.begun - LAG < time and (self.ended is None or time < self.ended + LAG)
+
+
+class Bystanders(Struct):
+    root: Path
+    after: datetime
+    opened: datetime | None = None  # when our own session began
+    named: dict[str, str] = {}  # path -> session whose run's events name it
+    kept: dict[str, str] = {}  # path -> session whose checkpoints count it as changed
+    present: list[tuple[datetime, str]] = []  # when others began
+    ran: list[Ran] = []  # commands of others
+    own: list[Ran] = []
+
+    def whose(self, path: bytes) -> str | None:
+        """The session whose change stands at a path, as far as anything proves it."""
+        text = path_text(os.fsdecode(path))
+        if text in self.named:
+            return self.named[text]
+        changed = self._changed(path)
+        if changed is not None and changed > self.after - LAG:
+            if by_command := next((ran.session for ran in self.ran if ran.covers(changed)), None):
+                return by_command
+            if any(ran.covers(changed) for ran in self.own):
+                return None
+        return self.kept.get(text) or self._by_date(changed)
+
+    def _changed(self, path: bytes) -> datetime | None:
+        if not self.present:
+            return None
+        try:
+            return datetime.fromtimestamp(os.lstat(os.path.join(os.fsencode(self.root), path)).st_mtime, UTC)
+        except OSError:
+            return None
+
+    def _by_date(self, changed: datetime | None) -> str | None:
+        if self.opened is None or changed is None or not self.after - LAG < changed < self.opened - LAG:
+            return None
+        return next((id for opened, id in self.present if opened - LAG < changed), None)
+
+
+def find_bystanders(workspace: Workspace, journal: Journal, target: Checkpoint) -> Bystanders:
+    """Who else is alive in this worktree, and what they have changed since a checkpoint."""
+    own = journal.find_session(workspace.session or "")
+    found = Bystanders(workspace.root, target.time, own.opened if own else None, {}, {}, [], [], [])
+    ours = journal.find_run(own.run) if own else None
+    mine = set(_named(workspace, ours, target.time)) if ours else set()
+    if own and ours:
+        found.own += _commands(journal, ours, own, _conversation(journal, own), target.time)
+    for session, run in _others(workspace, journal):
+        known = _conversation(journal, session)
+        since = max(target.time, min(other.opened for other in known))
+        found.present.append((session.opened, session.id))
+        found.named |= dict.fromkeys(_named(workspace, run, since), session.id)
+        found.ran += _commands(journal, run, session, known, since)
+        kept = (path for path in _kept(journal, run, known, target, since) if path not in mine)
+        found.kept |= dict.fromkeys(kept, session.id)
+    return found
+
+
+def _conversation(journal: Journal, session: Session) -> list[Session]:
+    """A session and the earlier ones of its conversation, which was resumed."""
+    return [session, *(journal.sessions_of(session.agent_session) if session.agent_session else [])]
+
+
+def _others(workspace: Workspace, journal: Journal) -> Iterator[tuple[Session, Run]]:
+    """Sessions of this worktree that live and are not the caller's own."""
+    listed = journal.list_sessions(only_open=True, with_process=True)
+    for session in listed:
+        run = journal.find_run(session.run)
+        if run is None or run.worktree != workspace.worktree or is_own(workspace, session):
+            continue
+        if session.process and process.judge(session.process).alive is not False:
+            yield session, run
+
+
+def _named(workspace: Workspace, run: Run, since: datetime) -> Iterator[str]:
+    """Files that the run's events name since then, from the worktree's root."""
+    for file, time in run.files.items():
+        if time > since:
+            yield os.path.relpath(os.path.join(workspace.root, file), workspace.root)
+
+
+def _kept(journal: Journal, run: Run, known: Collection[Session], target: Checkpoint, since: datetime) -> Iterator[str]:
+    """Files that checkpoints of the run count as changed: of these sessions' turns, or made on request.
+
+    Those that a way back makes hold the changes of every session.
+    """
+    names = {None, *(session.id for session in known)}
+    for made in journal.list_checkpoints(run=run.id):
+        is_later = made.worktree == target.worktree and made.number > target.number and made.time > since
+        if is_later and made.session in names and not made.reason.is_way_back:
+            yield from made.changed
+
+
+def _commands(journal: Journal, run: Run, session: Session, known: Collection[Session], since: datetime) -> list[Ran]:
+    """The commands that a conversation has run since then, as far as its client reports beginning and end."""
+    names = {other.id for other in known}
+    ran: dict[str, Ran] = {}
+    for event in journal.events(run.id, newest=EVENTS):
+        if event.session not in names:
+            continue
+        if event.kind == "turn.ended":
+            ended = [command for command in ran.values() if command.ended is None]
+        elif event.kind == "action.taken":
+            ended = [ran[key]] if (key := str(event.body.get("key"))) in ran and ran[key].ended is None else []
+        else:
+            ended = []
+            if event.kind == "action.begun" and not event.body.get("files") and event.body.get("tool") not in HARMLESS:
+                ran.setdefault(str(event.body.get("key")), Ran(session.id, event.time))
+        for command in ended:
+            command.ended = event.time
+    return [command for command in ran.values() if command.ended is None or command.ended > since]

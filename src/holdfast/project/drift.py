@@ -1,0 +1,125 @@
+"""Taking bearings: what git and the files show now, beside what the record believes of them.
+
+The record believes its last checkpoint of the worktree, what was restored since, and what the run's own agent wrote
+since. Whatever is otherwise now, somebody did without us.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from holdfast.core.errors import HoldfastError
+from holdfast.core.model import Bearings, Checkpoint, Restore, Run
+from holdfast.core.text import count, path_text, unescape_path
+from holdfast.journal.journal import Journal
+from holdfast.layouts.orchestrator import follow
+from holdfast.project.checkpoints.create import look, shadow_of
+from holdfast.project.workspace import Workspace
+from holdfast.system.git.repository import Head
+from holdfast.worktree.capture import Shadow
+from holdfast.worktree.restore.plan import differing
+
+NAMED = 100  # files that are named
+FEW = 5
+COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")  # what stands in HEAD may be anything
+
+
+def take_bearings(workspace: Workspace, run: Run, patience: float) -> Bearings:
+    """What git shows and where the record does not agree; waits no longer than `patience` for another look."""
+    with workspace.reading() as journal:
+        last = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
+        if last is None:  # the first look at a worktree takes its time, and there is nothing to compare with
+            return Bearings(known=False)
+        restored = _restored_since(journal, last)
+        target = journal.find_checkpoint(restored.target) if restored and not restored.paths else None
+    believed = target.tree if target else last.tree
+    known = {path for path, time in run.files.items() if time > last.time}
+    known |= {path_text(os.fsdecode(unescape_path(path))) for path in restored.paths} if restored else set()
+    known |= set(_faces(run))
+    try:
+        with shadow_of(workspace, patience) as shadow:
+            head = shadow.head()
+            now = look(workspace, shadow).tree
+            committed = _tree_of(shadow, head.commit)
+            since = workspace.hide(_changed(shadow, believed, now))  # as the record has names: without secrets
+            moved = _moved(shadow, last, head._replace(branch=workspace.hide(head.branch)))
+            uncommitted = workspace.hide(_changed(shadow, committed, now)) if committed else []
+            return Bearings([*moved, *_other_files(last, since, known)], list(_named(uncommitted)))
+    except HoldfastError:  # somebody else looks right now, or git does not answer: nothing is claimed then
+        return Bearings(known=False)
+
+
+def _faces(run: Run) -> Iterator[str]:
+    """The files in which another system keeps the run: we write them ourselves, and so does it."""
+    yield from (follow.SESSION, follow.HISTORY) if run.layout == "orchestrator" else ()
+    if run.owned:
+        yield from (run.owned.path, f"{run.owned.path}.backup", f"{run.owned.path}.lock")
+
+
+def _restored_since(journal: Journal, last: Checkpoint) -> Restore | None:
+    """The way back before which the last checkpoint was made: the worktree is where that led, not where it began."""
+    ledger = journal.ledger_of(last.worktree)
+    ways = [*ledger.undoable[-1:], *ledger.redoable[-1:]] if ledger else []
+    return next((way for way in ways if way.before == last.id and way.code), None)
+
+
+def _moved(shadow: Shadow, last: Checkpoint, head: Head) -> Iterator[str]:
+    if last.branch != head.branch:
+        yield f"the last checkpoint was made on {_branch(last.branch)}; git is on {_branch(head.branch)} now"
+    if last.commit != head.commit:
+        yield _distance(shadow, last.commit, head.commit)
+    if last.under_way != head.under_way:
+        yield f"then {last.under_way or 'nothing'} was under way in git, now {head.under_way or 'nothing'}"
+
+
+def _other_files(last: Checkpoint, changes: list[str], known: set[str]) -> Iterator[str]:
+    paths = [path for path in (change.partition(" ")[2] for change in changes) if not _is_within(path, known)]
+    if paths:
+        more = f" and {len(paths) - FEW:,} more" if len(paths) > FEW else ""
+        yield f"{count(len(paths), 'file')} changed since the last checkpoint {last.id}: {', '.join(paths[:FEW])}{more}"
+
+
+def _is_within(path: str, known: set[str]) -> bool:
+    return path in known or any(path.startswith(f"{above}/") for above in known)
+
+
+def _branch(name: str | None) -> str:
+    return f"branch {path_text(name)}" if name else "no branch"
+
+
+def _distance(shadow: Shadow, then: str | None, now: str | None) -> str:
+    """How HEAD came from one commit to another, as far as git can tell."""
+    words = f"HEAD was at {(then or 'no commit')[:12]}, and is at {(now or 'no commit')[:12]} now"
+    if not (then and now and COMMIT.fullmatch(then) and COMMIT.fullmatch(now)):
+        return words
+    try:
+        gone, come = map(int, shadow.git.run("rev-list", "--left-right", "--count", f"{then}...{now}").split())
+    except (HoldfastError, ValueError):  # a shallow clone, or a commit that is gone
+        return words
+    told = [f"{count(come, 'commit')} came"] if come else []
+    told += [f"{count(gone, 'commit')} no longer in it"] if gone else []
+    return f"{words}: {', '.join(told)}" if told else words
+
+
+def _tree_of(shadow: Shadow, commit: str | None) -> str | None:
+    data = shadow.reader.read(commit) if commit and COMMIT.fullmatch(commit) else None
+    first = data.partition(b"\n")[0] if data else b""
+    return first[5:].decode() if first.startswith(b"tree ") else None
+
+
+def _changed(shadow: Shadow, then: str | None, now: str) -> list[str]:
+    """`M path`, `A path`, `D path` for every file that differs, in order."""
+    empty = shadow.git.form.id_of("tree", b"")
+    found = differing(shadow.reader, now if now != empty else None, then if then != empty else None, [])
+    return [
+        f"{'A' if change.then is None else 'D' if change.now is None else 'M'} {path_text(os.fsdecode(change.path))}"
+        for change in sorted(found, key=lambda change: change.path)
+    ]
+
+
+def _named(changes: list[str]) -> Iterator[str]:
+    yield from changes[:NAMED]
+    if len(changes) > NAMED:
+        yield f"and {len(changes) - NAMED:,} more: `git status` names them"

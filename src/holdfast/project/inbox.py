@@ -1,0 +1,320 @@
+"""Reading what hooks have kept: which calls wait, in which order, and what each says.
+
+Order is that of the boot clock, which no clock change disturbs; calls of earlier boots come before those of this one.
+Nothing here writes to the journal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.core import ids
+from holdfast.core.errors import Refused, Trouble, from_os_error
+from holdfast.core.formats.json_limits import is_dense
+from holdfast.core.model import Process
+from holdfast.core.text import sound
+from holdfast.journal.codec import UNREADABLE
+from holdfast.project import inbox_writer
+from holdfast.system import clock, files
+from holdfast.system.process import parse_stat
+
+MAGIC = b"holdfast-call 1"
+HEADER_LIMIT = 256 * 1024
+READ_LIMIT = inbox_writer.LIMIT + HEADER_LIMIT
+DEPTH = 100
+INFINITIES = (float("inf"), float("-inf"))
+OF_ONE_FILE = {errno.EIO, errno.EACCES, errno.EPERM, errno.EBADMSG, getattr(errno, "EUCLEAN", errno.EIO)}
+FAILED = {"session-load": "load FABER's context", "session-save": "save FABER's session"}  # by event
+STALE = 3600.0  # seconds after which a temporary file of a hook that was killed is cleared away
+
+
+def _number(text: str) -> float | str:
+    """A number, or its digits where no number can hold it."""
+    value = float(text)
+    return text if value in INFINITIES else value
+
+
+_decode = msgspec.json.Decoder(float_hook=_number).decode
+_validate = msgspec.json.Decoder(msgspec.Raw).decode
+
+
+class Call(Struct):
+    """One hook call as it was kept."""
+
+    name: str
+    agent: str
+    event: str
+    time: datetime
+    boot: str
+    monotonic: int
+    directory: str
+    environment: dict[str, str]
+    process: Process | None  # the client's own, where it told, else the hook's parent
+    payload: Any
+    size: int = 0  # of the payload as it came
+    parent: Process | None = None  # the hook's parent, whatever the client told
+
+    @property
+    def id(self) -> str:
+        return ids.event_of_call(self.name)
+
+    def event_id(self, number: int | str) -> str:
+        """The id of one of several events that come of this call; the first has the call's own."""
+        return ids.event_of_call(f"{self.name}#{number}") if number else self.id
+
+
+class NotACall(Exception):
+    """A kept file that cannot be understood. It is set aside and reported, never thrown away."""
+
+
+class Name(NamedTuple):
+    monotonic: int
+    boot: str
+    pid: int
+    name: str
+
+
+def waiting(inbox: Path) -> list[str]:
+    """The names of kept calls, in the order in which they were made."""
+    names = [parsed for name in _listing(inbox) if (parsed := _parse_name(name))]
+    boots = {name.boot for name in names}
+    if len(boots) < 2:
+        return [name.name for name in sorted(names)]
+    rank = _rank_boots(inbox, names)
+    return [name.name for name in sorted(names, key=lambda name: (rank[name.boot], *name))]
+
+
+def read(inbox: Path, name: str) -> Call | None:
+    """One kept call; None where somebody else has taken it in meanwhile."""
+    try:
+        data = files.read(inbox / name, READ_LIMIT)
+    except Trouble:
+        raise  # it cannot be read now, which says nothing about what it is
+    except Refused as error:
+        raise NotACall(error.message) from error
+    return decode(name, data) if data is not None else None
+
+
+def is_of_one_file(error: Trouble) -> bool:
+    """Whether it is about the file alone that cannot be read.
+
+    Where no file can be opened any more, or memory is short, any call could be the one that fails, and the next one be
+    read again: to go on would put calls out of their order without need.
+    """
+    return isinstance(error.__cause__, OSError) and error.__cause__.errno in OF_ONE_FILE
+
+
+def unread(inbox: Path) -> list[str]:
+    """Calls that wait because they cannot be read, though others can."""
+    return [name for name in waiting(inbox) if _is_unread(inbox / name)]
+
+
+def _is_unread(path: Path) -> bool:
+    try:
+        files.read(path, READ_LIMIT)
+    except Trouble as error:
+        if is_of_one_file(error):
+            return True
+        raise
+    except Refused:  # no call at all, and set aside by whoever takes in
+        pass
+    return False
+
+
+def decode(name: str, data: bytes) -> Call:
+    """What a kept file says."""
+    head, separator, _ = data[:HEADER_LIMIT].partition(b"\0\0")
+    fields = head.split(b"\0")
+    if not separator or fields[0] != MAGIC:
+        raise NotACall("it does not begin as a kept call does")
+    return _call(name, _fields(fields[1:]), data[len(head) + 2 :])
+
+
+def set_aside(inbox: Path, name: str) -> None:
+    """Put away what is not a call, beside the inbox."""
+    aside = inbox / "aside"
+    files.make_private_directory(aside)
+    try:
+        os.rename(inbox / name, aside / name)
+        files.sync_directory(aside)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise from_os_error(error) from error
+
+
+def remove(inbox: Path, names: Iterable[str]) -> None:
+    """Unlink calls whose events are committed. Coming back after a power cut, they would be known by their ids."""
+    with files.os_errors(inbox):
+        directory = os.open(inbox, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            for name in names:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(name, dir_fd=directory)
+        finally:
+            os.close(directory)
+
+
+def clear_leftovers(inbox: Path, now: float) -> int:
+    """Remove what hooks that were killed in the middle left behind: never acknowledged, never whole."""
+    cleared = 0
+    for name in os.listdir(inbox):
+        parsed = _parse_name(name[1:]) if name.startswith(".") else None
+        if parsed and _is_stale(inbox / name, parsed, now):
+            files.remove(inbox / name)
+            cleared += 1
+    return cleared
+
+
+def aside(inbox: Path) -> list[str]:
+    place = inbox / "aside"
+    return [] if os.path.islink(place) else sorted(_listing(place))  # a link leads to calls of somebody else
+
+
+def trouble_title(line: str) -> str:
+    """A sentence for what a hook could not do, by the event in one line of `troubles`."""
+    words = line.split(" ", 3)
+    return f"A hook could not {FAILED.get(words[2] if len(words) > 2 else '', 'keep a call')}"
+
+
+def troubles(store: Path) -> list[str]:
+    """Failures that hooks noted, oldest first: a time in seconds, the agent, the event, the error."""
+    data = files.read(store / "trouble") or b""
+    lines = {line.decode("utf-8", "replace").strip(" \0") for line in data.split(b"\n")}
+    return sorted(line for line in lines if line[:1].isdigit())
+
+
+def _listing(directory: Path) -> list[str]:
+    try:
+        return [name for name in os.listdir(directory) if not name.startswith(".")]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise from_os_error(error) from error
+
+
+def _parse_name(name: str) -> Name | None:
+    parts = name.split("-")
+    if len(parts) == 4 and parts[0].isdecimal() and parts[2].isdecimal():
+        return Name(int(parts[0]), parts[1], int(parts[2]), name)
+    return None
+
+
+def is_call_name(name: str) -> bool:
+    """Whether a kept call may have this name."""
+    return "/" not in name and _parse_name(name) is not None
+
+
+def _rank_boots(inbox: Path, names: list[Name]) -> dict[str, float]:
+    """Earlier boots by the time of their first file, since only the wall clock spans boots; this boot last."""
+    first = {name.boot: name for name in sorted(names, reverse=True)}
+    rank = {boot: _changed(inbox / name.name) for boot, name in first.items()}
+    rank[clock.boot()[:8] or "0"] = float("inf")
+    return rank
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _is_stale(path: Path, name: Name, now: float) -> bool:
+    if now - _changed(path) < STALE:
+        return False
+    return name.boot != clock.boot()[:8] or not os.path.exists(f"/proc/{name.pid}")
+
+
+def _fields(parts: list[bytes]) -> dict[str, str]:
+    pairs = (part.decode("utf-8", "surrogateescape").partition("=") for part in parts)
+    return {key: value for key, _, value in pairs}
+
+
+def _call(name: str, fields: dict[str, str], body: bytes) -> Call:
+    return Call(
+        name=name,
+        agent=fields.get("agent", ""),
+        event=fields.get("event", ""),
+        time=clock.from_micros(_integer(fields.get("time")) // 1000),
+        boot=fields.get("boot", ""),
+        monotonic=_integer(fields.get("monotonic")),
+        directory=fields.get("directory", ""),
+        environment={key[4:]: value for key, value in fields.items() if key.startswith("env.")},
+        process=_process(fields.get("client") or fields.get("parent", ""), fields.get("boot", "")),
+        parent=_process(fields.get("parent", ""), fields.get("boot", "")),
+        payload=parse(body) if body.strip() else None,
+        size=len(body),
+    )
+
+
+def _process(text: str, boot: str) -> Process | None:
+    """From `PID NAMESPACE STAT`, as the hook found it."""
+    pid, _, rest = text.partition(" ")
+    namespace, _, stat = rest.partition(" ")
+    found = parse_stat(stat)
+    return Process(_integer(pid), found[1], boot, namespace) if found else None
+
+
+def _integer(text: str | None) -> int:
+    return int(text) if text and text.isdecimal() and len(text) < 20 else 0
+
+
+def parse(data: bytes) -> Any:
+    """The JSON value in these bytes; one that is too deep or too dense to be walked through stays a text.
+
+    Half a character, which some clients write, is replaced instead of refused.
+    """
+    if is_dense(data):
+        return _unread(data)
+    value = _parse(data)
+    if data.count(b"{") + data.count(b"[") > DEPTH and _is_deeper(value, DEPTH):
+        return data.decode("utf-8", "replace")
+    return value
+
+
+def _unread(data: bytes) -> str:
+    try:
+        _validate(data)
+    except UNREADABLE as error:
+        raise _not_json(error) from error
+    return data.decode("utf-8", "replace")
+
+
+def _parse(data: bytes) -> Any:
+    try:
+        return _decode(data)
+    except UNREADABLE:
+        pass
+    return _parse_patiently(data)
+
+
+def _parse_patiently(data: bytes) -> Any:
+    import json  # slower, and more patient than the decoder above
+
+    try:
+        return sound(json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant, parse_float=_number))
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise _not_json(error) from error
+
+
+def _not_json(error: Exception) -> NotACall:
+    return NotACall(f"it is not JSON: {type(error).__name__}")
+
+
+def _is_deeper(value: Any, depth: int) -> bool:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return depth == 0 or any(_is_deeper(item, depth - 1) for item in inside if isinstance(item, (dict, list)))
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON")

@@ -1,0 +1,184 @@
+"""The user's own list of stores: which ones were made here by him, and so may be believed.
+
+A store that came with an archive or a copied directory was made by somebody else, even if it looks like ours: it could
+tell the next agent anything. A store counts as ours while it is the very directory that we made: the same inode, at
+the same path or on the same device. (A device's number alone may change with a restart, a path with a move.)
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NoReturn
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.core import ids
+from holdfast.core.errors import NotFound, Refused
+from holdfast.core.text import path_text
+from holdfast.journal.codec import UNREADABLE
+from holdfast.system import files, locate
+
+
+class Claim(Struct):
+    """That we made this store, and where."""
+
+    store: str
+    path: str
+    root: str
+    device: int
+    inode: int
+
+    @property
+    def place(self) -> Path:
+        return _path(self.path)
+
+    @property
+    def project(self) -> Path:
+        return _path(self.root)
+
+
+def _path(text: str) -> Path:
+    """The path that `path_text` made a text of: bytes that are no UTF-8 stand in it as `\\xff`."""
+    if "\\x" not in text or os.path.lexists(text):
+        return Path(text)
+    import re  # such names are rare
+
+    data = re.sub(rb"\\x([89a-f][0-9a-f])", lambda found: bytes([int(found[1], 16)]), text.encode())
+    return Path(os.fsdecode(data))
+
+
+def claim(directory: Path, id: str, store: Path, root: Path, here: Path | None = None) -> None:
+    """Enter a store into the list. Here and below, `here` is another name of it, where it is held open."""
+    status = os.stat(here or store)
+    entry = Claim(id, path_text(store), path_text(root), status.st_dev, status.st_ino)
+    files.make_private_directory(directory)
+    files.write(directory / ids.file_name(id), msgspec.json.encode(entry), files.PRIVATE_FILE)
+
+
+def check(directory: Path, store: Path, root: Path, here: Path | None = None) -> None:
+    """Refuse a store that we did not make. One that was moved is still the same directory, and is entered anew."""
+    id = store_id(here or store)
+    found = _load(directory / ids.file_name(id))
+    if found is None or not _is_same(found, store, here):
+        refuse(store)
+    check_worktree(root, store)
+    is_guess = _is_guess(root, store)
+    is_elsewhere = is_guess and found.root != path_text(root)
+    if is_elsewhere and _is_lived_in(found, store):
+        way = f"work there: `cd {_quoted(found.root)}`"
+        _refuse_astray("The store to which `.git` leads is another project's", ("project", found.root), way, root)
+    if is_elsewhere or found.path != path_text(store):
+        claim(directory, id, store, root, here)
+    if is_guess:
+        _name_root(here or store, root)
+
+
+def find_earlier(directory: Path, store: Path, root: Path) -> Path | None:
+    """A store of ours that nobody finds any more, because the project has become a repository since."""
+    place = root / ".holdfast"
+    if store == place or not os.path.lexists(place / "id"):
+        return None
+    found = _load(directory / ids.file_name(store_id(place)))
+    return place if found is not None and _is_same(found, place) else None
+
+
+def check_worktree(root: Path, store: Path) -> None:
+    """Refuse a linked worktree that its repository knows elsewhere: a `.git` file in an archive can lead to one too."""
+    if not _is_sure(root, store) and locate.worktree_name(os.fspath(root)) != ".":
+        way = "`git worktree repair`, if you moved this worktree"
+        _refuse_astray("The repository to which `.git` leads knows it elsewhere", ("store", store), way, root)
+
+
+def _refuse_astray(message: str, fact: tuple[str, object], way: str, root: Path) -> NoReturn:
+    git = _quoted(path_text(root / ".git"))
+    away = f"if `.git` came from elsewhere: `mv {git} {git}.foreign`"
+    raise Refused(message, [("worktree", root), fact], [way, away])
+
+
+def _quoted(path: str) -> str:
+    import shlex  # takes its time to load
+
+    return shlex.quote(path)
+
+
+def _is_sure(root: Path, store: Path) -> bool:
+    """Whether a worktree's store is in its own directory, or in one that says itself that it belongs to it."""
+    git = f"{root}/.git"
+    return os.fspath(store) == f"{git}/holdfast" or locate.git_directory(git, surely=True) is not None
+
+
+def _is_guess(root: Path, store: Path) -> bool:
+    """Whether the git directory does not say whose it is, as one that `git init --separate-git-dir` made."""
+    return not _is_sure(root, store) and locate.git_directory(f"{root}/.git") is not None
+
+
+def _is_lived_in(claim: Claim, store: Path) -> bool:
+    """Whether the place of a claim is still a main worktree with this store."""
+    root = os.fspath(claim.project)
+    return locate.locate_store(root) == (root, os.fspath(store)) and locate.worktree_name(root) == "."
+
+
+def _name_root(store: Path, root: Path) -> None:
+    """Tell a hook, which does not know the user's list, in which worktree it may keep calls here."""
+    line = os.fsencode(root) + b"\n"
+    if line.count(b"\n") == 1 and files.read(store / "root", 64 * 1024) != line:
+        files.write(store / "root", line)
+
+
+def refuse(store: Path) -> NoReturn:
+    place = _quoted(path_text(store))
+    raise Refused(
+        "This store was not made here, so nothing in it is believed",
+        [("store", store)],
+        [
+            "`holdfast init --adopt` makes it yours, if you know where it comes from",
+            f"otherwise move it away: `mv {place} {place}.foreign`",
+        ],
+    )
+
+
+def known(directory: Path) -> list[Claim]:
+    """One claim for each place at which we ever made a store: of the store that is there, where it is ours."""
+    listed = sorted(os.listdir(directory)) if directory.is_dir() else []
+    claims = [claim for name in listed if not name.startswith(".") and (claim := _load(directory / name))]
+    return list({claim.path: claim for claim in sorted(claims, key=_is_there)}.values())
+
+
+def every(directory: Path) -> list[Claim]:
+    """All stores that are still where we made them."""
+    return [claim for claim in known(directory) if _is_there(claim)]
+
+
+def _is_there(claim: Claim) -> bool:
+    return _is_same(claim, claim.place)
+
+
+def check_there(claim: Claim) -> None:
+    """Refuse a store that is not where it was, or not the one that it was."""
+    if not os.path.exists(claim.place):
+        raise NotFound("The project is gone", [("store", claim.path)])
+    if not _is_same(claim, claim.place):
+        refuse(claim.place)
+
+
+def _is_same(claim: Claim, store: Path, here: Path | None = None) -> bool:
+    try:
+        status = os.stat(here or store)
+    except OSError:
+        return False
+    return status.st_ino == claim.inode and (path_text(store) == claim.path or status.st_dev == claim.device)
+
+
+def store_id(store: Path) -> str:
+    """The name that a store was given when it was made; empty where it has none yet."""
+    data = files.read(store / "id", 256) or b""
+    return data.decode("utf-8", "replace").strip()
+
+
+def _load(path: Path) -> Claim | None:
+    try:
+        return msgspec.json.decode(files.read(path) or b"", type=Claim)
+    except (*UNREADABLE, Refused):
+        return None

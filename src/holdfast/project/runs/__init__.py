@@ -1,0 +1,1 @@
+"""Runs of a project: select, filter, move between statuses."""

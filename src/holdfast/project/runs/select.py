@@ -1,0 +1,334 @@
+"""Which run, session or event somebody means.
+
+A name may be shortened to any beginning or end that only one thing has; a number is a row of the last list. Where
+several things fit, the choices are listed; nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Collection, Iterable, Sequence
+
+import msgspec
+
+from holdfast.core import ids
+from holdfast.core.errors import Ambiguous, HoldfastError, NotFound, Refused, WrongUsage
+from holdfast.core.model import OPEN, Checkpoint, Draft, Run, Session
+from holdfast.core.text import count, one_line, path_text
+from holdfast.journal.codec import UNREADABLE
+from holdfast.journal.journal import Journal, is_ledger
+from holdfast.journal.rows import checkpoint_of
+from holdfast.journal.store import RunQuery
+from holdfast.project.sessions.sessions import find_conversation, told_conversation
+from holdfast.project.workspace import Workspace
+from holdfast.system import files
+from holdfast.system.safe_paths import real_path
+
+SHOWN = 10
+TERMINALS = 50  # lists that are remembered
+LISTED = "listed.json"
+NAME = 64  # characters of a conversation's name
+OPEN_STATUSES = frozenset(status.value for status in OPEN)
+
+
+def get_run(workspace: Workspace, journal: Journal, name: str | None, *, ended_too: bool = False) -> Run:
+    """The run that is meant: by name, by this session, by this worktree, or because it is the only open one.
+
+    With `ended_too`, the worktree's run is meant also after its end, so that ending it twice ends no other.
+    """
+    named = _given_run(workspace, journal) if name is None else name
+    if named is not None:
+        return find_by_name(workspace, journal, named)
+    session = journal.find_session(workspace.session or "")
+    if session is None or not (session.is_open or session.fenced):
+        told = told_conversation(workspace, journal)
+        session = told if told and told.is_open else None
+    if session and (run := journal.find_run(session.run)):
+        return run
+    worktree = workspace.worktree
+    pointed = journal.find_run(journal.view.pointer(worktree) or "")
+    if pointed and (pointed.is_open or ended_too):
+        return pointed
+    open_here, _ = journal.list_runs(RunQuery(worktree=worktree, statuses=OPEN_STATUSES, limit=SHOWN + 1))
+    if len(open_here) == 1:
+        return journal.get_run(open_here[0].id)
+    if open_here:
+        raise several("Several runs are open here", open_here)
+    if run := newest_run(journal, worktree):
+        return run
+    raise NotFound(
+        "No run is open here",
+        [("directory", path_text(workspace.root))],
+        ['`holdfast start "GOAL"`', "`holdfast runs`"],
+    )
+
+
+def _given_run(workspace: Workspace, journal: Journal) -> str | None:
+    """The run that the environment names, unless the conversation in which this command runs has left it since."""
+    given = workspace.environ.get("HOLDFAST_RUN") or None
+    own = find_conversation(workspace, journal) if given else None
+    if own is None or own.run == given:
+        return given
+    has_left = any(earlier.run == given for earlier in journal.sessions_of(own.agent_session or ""))
+    return own.run if has_left else given
+
+
+def current_run(journal: Journal, worktree: str) -> Run | None:
+    """The open run that a worktree points at."""
+    run = journal.find_run(journal.view.pointer(worktree) or "")
+    return run if run and run.is_open else None
+
+
+def choose(journal: Journal, worktree: str, run: Run) -> None:
+    """Make a run the one that commands in a worktree mean, because a command asked for it."""
+    if run.unasked:
+        journal.append(run.id, Draft("run.chosen", {}))
+    journal.point(worktree, run.id)
+
+
+def newest_run(journal: Journal, worktree: str) -> Run | None:
+    """The run of a worktree that was worked on last; an open one before any other."""
+    for statuses in (OPEN_STATUSES, frozenset[str]()):
+        runs, _ = journal.list_runs(RunQuery(worktree=worktree, statuses=statuses, limit=1))
+        if runs:
+            return journal.get_run(runs[0].id)
+    return None
+
+
+def find_by_name(workspace: Workspace, journal: Journal, name: str) -> Run:
+    if not is_ledger(name) and (run := journal.find_run(name)):
+        return run
+    found = _matching(workspace, journal, "run", name)
+    if len(found) > 1:
+        raise several(f'Several runs fit "{one_line(name, 40)}"', [journal.get_run(id) for id in found])
+    if not found:
+        raise _not_found(workspace, "run", name, _near(name, journal))
+    return journal.get_run(found[0])
+
+
+def get_session(workspace: Workspace, journal: Journal, name: str) -> Session:
+    found = [name] if journal.find_session(name) else _matching(workspace, journal, "session", name)
+    session = journal.find_session(found[0]) if len(found) == 1 else None
+    if len(found) > 1:
+        raise Ambiguous(
+            f'Several sessions fit "{one_line(name, 40)}"',
+            [("session", id) for id in found],
+            ["give more letters of one"],
+        )
+    if session is None:
+        raise _not_found(workspace, "session", name)
+    return session
+
+
+def get_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkpoint:
+    """By id, the row last listed, its name (the newest of that name, here first), or a unique part of its id."""
+    if found := find_checkpoint(workspace, journal, name):
+        return found
+    raise _not_found(workspace, "checkpoint", name)
+
+
+def count_back(workspace: Workspace, journal: Journal, name: str) -> Checkpoint:
+    """A checkpoint; where none were listed, a number counts from the newest."""
+    if not _is_row(name) or listed(workspace, "checkpoint"):
+        return get_checkpoint(workspace, journal, name)
+    newest = list(journal.list_checkpoints(workspace.worktree, limit=max(1, int(name))))
+    if not 0 < int(name) <= len(newest):
+        raise _not_found(workspace, "checkpoint", name)
+    return newest[-1]
+
+
+def find_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkpoint | None:
+    if found := journal.find_checkpoint(name):
+        return found
+    if not _is_row(name) and (found := _named_checkpoint(workspace, journal, name)):
+        return found
+    matching = _matching(workspace, journal, "checkpoint", name)
+    if len(matching) > 1:
+        raise Ambiguous(
+            f'Several checkpoints fit "{one_line(name, 40)}"',
+            [("checkpoint", id) for id in matching],
+            ["give more letters of one", "`holdfast checkpoints` lists them"],
+        )
+    return journal.find_checkpoint(matching[0]) if matching else None
+
+
+def names_checkpoint(workspace: Workspace, word: str, *, is_path: bool) -> bool:
+    """Whether a word that may be a path as well names a checkpoint. Where it is both, nothing is guessed."""
+    with workspace.reading() as journal:
+        try:
+            found = find_checkpoint(workspace, journal, word)
+        except Ambiguous:
+            if is_path:
+                return False
+            raise
+    if found is not None and is_path and found.worktree != workspace.worktree:
+        return False  # somebody gave another worktree's checkpoint the name of a file that is here
+    if found is not None and found.id != word and is_path:
+        raise Ambiguous(
+            f'"{one_line(word, 40)}" is both a checkpoint and a path',
+            [("checkpoint", found.id), ("path", word)],
+            [f"`holdfast diff A {found.id}` means the checkpoint", "`holdfast diff A -- PATH` means the path"],
+        )
+    return found is not None
+
+
+def _named_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkpoint | None:
+    """The newest checkpoint of a name: of this worktree, or else of another one of the repository."""
+    for worktree in (workspace.worktree, None):
+        named = (row for row in journal.view.list_checkpoints(worktree) if row.named)
+        if found := next((found for found in map(checkpoint_of, named) if found.name == name), None):
+            return found
+    return None
+
+
+def inside(workspace: Workspace, path: str) -> bytes:
+    """A path of the worktree as git names it, from the root; empty for the root itself."""
+    root = os.fsencode(workspace.root)
+    full = os.path.normpath(os.path.join(root, os.fsencode(path)))
+    if not (full + b"/").startswith(root + b"/"):  # it may lead here through a link
+        full = os.path.join(real_path(os.path.dirname(full)), os.path.basename(full))
+    if not (full + b"/").startswith(root + b"/"):
+        facts = [("path", path), ("worktree", path_text(workspace.root))]
+        raise WrongUsage("This path is not in the worktree", facts, ["give one below the worktree"])
+    return full[len(root) + 1 :]
+
+
+def get_entry(entries: Iterable[str], name: str, letter: str, noun: str) -> str:
+    """The id of a decision, task or note: `d3`, or just 3."""
+    wanted = name if name[:1].isalpha() else letter + name
+    known = list(entries)
+    if wanted in known:
+        return wanted
+    listed = ", ".join(known[-SHOWN:]) or "none"
+    raise NotFound(f'There is no {noun} "{one_line(name, 40)}"', [("known", listed)], ["`holdfast show` lists them"])
+
+
+def get_seq(run: Run, name: str) -> int:
+    """The number of an event in its run: `42` or `#42`."""
+    digits = name.lstrip("#")
+    if not digits.isdecimal() or len(digits) > 15:
+        raise WrongUsage(f'"{one_line(name, 40)}" is not the number of an event', [], ["`holdfast log` shows them"])
+    seq = int(digits)
+    if not 1 <= seq <= run.seq:
+        raise NotFound(f"Run {run.id} has no event {seq}", [("events", f"1 to {run.seq}")], ["`holdfast log`"])
+    return seq
+
+
+def remember(workspace: Workspace, kind: str, shown: list[str]) -> None:
+    """Keep what was listed, so that a number can name a row of it."""
+    new = _new_lists(workspace)
+    new.lists.pop(_terminal(workspace) + kind, None)
+    new.lists[_terminal(workspace) + kind] = shown
+
+
+class NewLists:
+    """What was listed in this workspace. The next command may know it when the workspace is closed.
+
+    A program that lists all the time should not write a file each time.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.lists: dict[str, list[str]] = {}
+
+    def close(self) -> None:
+        if self.lists and self.workspace.exists:
+            newest = dict(list(_with(self.workspace, self.lists).items())[-TERMINALS:])
+            with contextlib.suppress(HoldfastError):  # a list that nobody remembers is no reason to fail
+                files.put(self.workspace.here / LISTED, msgspec.json.encode(newest), synced=False)
+
+
+def _new_lists(workspace: Workspace) -> NewLists:
+    return workspace.keep(NewLists, lambda: NewLists(workspace))
+
+
+def forget_listed(workspace: Workspace, names: Collection[str]) -> None:
+    """Let no list name these any more; their rows stay, or numbers would mean others than were shown beside them."""
+    owners = {one_line(name, NAME) for name in names}
+    kept = {
+        whose: ["" if id in names else id for id in shown]
+        for whose, shown in _lists(workspace).items()
+        if whose.rpartition(" ")[0] not in owners
+    }
+    _new_lists(workspace).lists = {}
+    if kept:
+        files.write(workspace.here / LISTED, msgspec.json.encode(kept))
+    else:
+        files.remove(workspace.here / LISTED)
+
+
+def listed(workspace: Workspace, kind: str) -> list[str]:
+    """What was listed here last, in the order of its rows."""
+    return _lists(workspace).get(_terminal(workspace) + kind, [])
+
+
+def is_checkpoint(workspace: Workspace, journal: Journal, name: str) -> bool:
+    """Whether a name means a checkpoint: by its form; a number, if they were listed last; else if no run has it."""
+    if name.startswith(("cp-", "run-", "ses-")):
+        return name.startswith("cp-")
+    if name.isdecimal():
+        mine = _terminal(workspace)
+        kinds = [key.removeprefix(mine) for key in _lists(workspace) if key.startswith(mine)]
+        return [kind for kind in kinds if kind in ("run", "checkpoint")][-1:] == ["checkpoint"]
+    if not is_ledger(name) and (journal.find_run(name) or _matching(workspace, journal, "run", name)):
+        return False
+    return bool(_named_checkpoint(workspace, journal, name) or _matching(workspace, journal, "checkpoint", name))
+
+
+def several(message: str, runs: list[Run]) -> Ambiguous:
+    facts = [(run.id, f"{run.status}, {one_line(run.title, 60)}") for run in runs[:SHOWN]]
+    return Ambiguous(message, facts, ["name one of them", "`holdfast switch RUN` chooses one for this worktree"])
+
+
+def _terminal(workspace: Workspace) -> str:
+    """Whose list it is: another terminal's must not change what a number means in this one.
+
+    A client starts each command in a session of its own, so what belongs together there is the conversation.
+    """
+    conversation = workspace.environ.get("CLAUDE_CODE_SESSION_ID", "")
+    return f"{one_line(conversation, NAME) or os.getsid(0)} "
+
+
+def _lists(workspace: Workspace) -> dict[str, list[str]]:
+    return _with(workspace, _new_lists(workspace).lists)
+
+
+def _with(workspace: Workspace, new: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Everything that is remembered, what was listed last at the end."""
+    try:
+        kept = msgspec.json.decode(files.read(workspace.here / LISTED) or b"{}", type=dict[str, list[str]])
+    except (*UNREADABLE, Refused):
+        return dict(new)
+    return {name: shown for name, shown in kept.items() if name not in new} | new
+
+
+def _matching(workspace: Workspace, journal: Journal, kind: str, name: str) -> list[str]:
+    if _is_row(name):
+        row = int(name) - 1
+        shown = listed(workspace, kind)
+        return list(filter(None, shown[row : row + 1])) if row >= 0 else []  # never, by chance, a part of some id
+    found = journal.view.find_ids(kind, name, SHOWN + 1) if ids.is_safe(name) else []
+    return [id for id in found if not is_ledger(id)]
+
+
+def _is_row(name: str) -> bool:
+    return name.isdecimal() and len(name) < 6
+
+
+def _near(name: str, journal: Journal) -> list[str]:
+    from difflib import get_close_matches
+
+    newest, _ = journal.list_runs(RunQuery(limit=200))
+    return get_close_matches(one_line(name, 60), [run.id for run in newest], 1, 0.8)
+
+
+def _not_found(workspace: Workspace, noun: str, name: str, near: Sequence[str] = ()) -> NotFound:
+    hint = f"`holdfast {noun}s` lists them"
+    rows = len(listed(workspace, noun)) if _is_row(name) else 0
+    if rows and 0 < int(name) <= rows:
+        return NotFound(f"The {noun} in row {int(name)} of the last list was removed", [], [hint])
+    if rows:
+        return NotFound(f"There is no {noun} {int(name)}: the last list had {count(rows, 'row')}", [], [hint])
+    hints = [f"did you mean `{near[0]}`?"] if near else []
+    return NotFound(f'There is no {noun} "{one_line(name, 60)}"', [], [*hints, hint])

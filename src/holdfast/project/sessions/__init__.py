@@ -1,0 +1,1 @@
+"""Sessions of a run, and whether their processes live."""

@@ -1,0 +1,61 @@
+"""Processes that a session which died has left running: found by the variables that its agent gave to its tools."""
+
+from __future__ import annotations
+
+import os
+
+from msgspec import Struct
+
+from holdfast.core.model import Run, Session
+from holdfast.core.text import one_line
+from holdfast.journal.journal import Journal
+from holdfast.project.workspace import Workspace
+from holdfast.system import process
+from holdfast.system.process import Running
+
+OURS = "HOLDFAST_SESSION"  # what `holdfast run` and programs that join a run give on
+CONVERSATION, CLIENT = "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID"  # what Claude Code gives to its tools
+ERRANDS = ("-m", "holdfast", "hook")  # a process of our own that outlives the call which started it
+SESSIONS, SHOWN, WIDTH = 20, 10, 200
+
+
+class Leftover(Struct):
+    """A process that outlives the session in which it was started."""
+
+    pid: int
+    command: str
+    session: str
+
+
+def find_leftovers(workspace: Workspace, journal: Journal, run: Run) -> list[Leftover]:
+    """The processes of the run's dead sessions that are still running here, the oldest first; at most a few."""
+    died = [session for session in journal.list_sessions(run.id, limit=SESSIONS) if session.how == "died"]
+    if not any(session.process and _is_of_here(session) for session in died):
+        return []
+    family = {os.getpid(), *process.ancestors()}
+    found = [
+        Leftover(running.pid, one_line(workspace.hide(running.command), WIDTH), owner.id)
+        for running in process.running_with(OURS, CONVERSATION, CLIENT)
+        if running.pid not in family and not _is_errand(running) and (owner := _owner(running, died))
+    ]
+    return sorted(found, key=lambda left: left.pid)[:SHOWN]
+
+
+def _is_of_here(session: Session) -> bool:
+    """Whether its process ran on this machine since it was started; else nothing of it can be left here."""
+    place, known = process.here(), session.process
+    return known is not None and (known.boot, known.namespace) == (place.boot, place.namespace)
+
+
+def _owner(running: Running, died: list[Session]) -> Session | None:
+    told = running.variables
+    for session in died:
+        pid = str(session.process.pid) if session.process else None
+        is_tool = session.agent_session and told.get(CONVERSATION) == session.agent_session and told.get(CLIENT) == pid
+        if told.get(OURS) == session.id or is_tool:
+            return session
+    return None
+
+
+def _is_errand(running: Running) -> bool:
+    return any(running.words[place : place + 3] == ERRANDS for place in range(len(running.words)))

@@ -1,0 +1,201 @@
+"""Sessions: opening one for a process, and ending it from outside."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from datetime import datetime
+from typing import NoReturn
+
+from holdfast.core import ids
+from holdfast.core.errors import Busy, HoldfastError, NotFound
+from holdfast.core.fold import run as fold
+from holdfast.core.lifecycle import Move
+from holdfast.core.model import Draft, Environment, Process, Run, Session, Status
+from holdfast.journal.journal import Journal
+from holdfast.project.workspace import Workspace
+from holdfast.system import files, process
+from holdfast.system.clock import shown
+
+# Variables by which an agent tells a command that it starts which conversation that belongs to.
+CONVERSATIONS = ("CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID", "GEMINI_SESSION_ID")
+SIGNS = "alive"  # the directory of the store where those who are supervised give signs of life
+
+
+def attend(
+    workspace: Workspace, journal: Journal, run: Run, pid: int | None, agent: str | None, *, epoch: int | None = None
+) -> Session:
+    """Open a session on a run; with a pid, one that is found dead when that process is gone.
+
+    A program that opens one for itself works in it from then on.
+    """
+    body = {
+        "process": _identified(pid) if pid is not None else None,
+        "environment": Environment(process.here().host, sys.platform, os.getcwd()),
+        "epoch": run.epoch if epoch is None else epoch,
+    }
+    id = ids.make("ses")
+    journal.append(run.id, Draft(fold.OPENED, body, session=id, agent=agent))
+    session = journal.find_session(id)
+    assert session is not None
+    if pid == os.getpid():
+        workspace.session, workspace.owns_session = id, True
+    return session
+
+
+def dismiss(journal: Journal, session: Session, why: str) -> Session:
+    """End a session whose run somebody else takes over; it cannot write any more."""
+    body = {"how": "taken_over", "reason": why, "at": session.last_active}
+    journal.append(session.run, Draft(fold.ENDED, body, session=session.id, agent=session.agent))
+    return journal.find_session(session.id) or session
+
+
+def attended(journal: Journal, run: str) -> list[Session]:
+    """The sessions in which a process that may be alive works on a run. One without a process refuses nobody."""
+    sessions = journal.list_sessions(run, only_open=True, with_process=True)
+    return [found for found in sessions if found.process and process.judge(found.process).alive is not False]
+
+
+def attended_by_others(workspace: Workspace, journal: Journal, run: str) -> list[Session]:
+    """The same without the caller's own sessions: one's own work is no reason to refuse."""
+    return [found for found in attended(journal, run) if not is_own(workspace, found)]
+
+
+def is_own(workspace: Workspace, session: Session) -> bool:
+    """Whether a session is the caller's: by its id, by its conversation, or because its process started this one."""
+    if session.id == workspace.session:
+        return True
+    if session.agent_session and session.agent_session in map(workspace.environ.get, CONVERSATIONS):
+        return True
+    known = session.process
+    return known is not None and process.is_ancestor(known)
+
+
+def find_conversation(workspace: Workspace, journal: Journal) -> Session | None:
+    """The last session of the conversation in which this command runs; one that was taken over has no say any more.
+
+    Where the environment names the conversation, its session may have ended with its run: the conversation goes on.
+    """
+    named = journal.find_session(workspace.session or "")
+    if named and named.is_open and named.agent_session:
+        return named
+    if told := told_conversation(workspace, journal):
+        return None if told.fenced else told
+    open_ones = journal.list_sessions(only_open=True, with_process=True)
+    started = {
+        found.process.pid: found
+        for found in open_ones
+        if found.agent_session and found.process and process.is_ancestor(found.process)
+    }
+    return next((started[pid] for pid in (os.getpid(), *process.ancestors()) if pid in started), None)
+
+
+def told_conversation(workspace: Workspace, journal: Journal) -> Session | None:
+    """The open or else the last session of the conversation that the environment names."""
+    for conversation in filter(None, map(workspace.environ.get, CONVERSATIONS)):
+        if known := journal.sessions_of(conversation):
+            return next((found for found in known if found.is_open), known[0])
+    return None
+
+
+def dismiss_others(workspace: Workspace, journal: Journal, run: Run, why: str) -> list[Session]:
+    """End the open sessions of a run in a take-over, except the caller's own."""
+    sessions = journal.list_sessions(run.id, only_open=True)
+    return [dismiss(journal, found, why) for found in sessions if not is_own(workspace, found)]
+
+
+def next_epoch(workspace: Workspace, journal: Journal, run: Run) -> int:
+    """The epoch after a take-over. The caller's own session stays valid: it keeps the present one."""
+    has_own = any(is_own(workspace, found) for found in journal.list_sessions(run.id, only_open=True))
+    return run.epoch if has_own else run.epoch + 1
+
+
+def is_silent(workspace: Workspace, session: Session) -> bool:
+    """Whether a session cannot be looked at from here, as one on another machine, and was not heard of for a while."""
+    if session.process is None or process.judge(session.process).alive is not None:
+        return False
+    waited = workspace.clock.now() - last_heard(workspace, session)
+    return waited.total_seconds() > workspace.settings.number("silent.after")
+
+
+def give_sign(workspace: Workspace, session: str) -> None:
+    """Say that a session is alive though nothing happens in it; the journal would only grow by that."""
+    files.make_private_directory(workspace.here / SIGNS)
+    files.put(workspace.here / SIGNS / session, workspace.clock.now().isoformat().encode(), synced=False)
+
+
+def clear_signs(workspace: Workspace, journal: Journal) -> None:
+    """Forget the signs of sessions that are over."""
+    directory = workspace.here / SIGNS
+    for name in os.listdir(directory) if directory.is_dir() else []:
+        found = journal.find_session(name)
+        if found is None or not found.is_open:
+            files.remove(directory / name)
+
+
+def last_heard(workspace: Workspace, session: Session) -> datetime:
+    """When a session last did something, or gave a sign of life."""
+    last = session.last_active or session.opened
+    if not ids.is_safe(session.id):
+        return last
+    try:
+        sign = datetime.fromisoformat((files.read(workspace.here / SIGNS / session.id, 100) or b"").decode())
+        return max(last, sign)
+    except (HoldfastError, ValueError, TypeError):  # none, half of one, or one without a time zone
+        return last
+
+
+def bury_silent(workspace: Workspace, journal: Journal, run: Run) -> None:
+    """Somebody goes on with a run: whoever has it and is silent counts as gone from now on."""
+    for session in attended(journal, run.id):
+        if session.process is not None and is_silent(workspace, session):
+            bury(journal, session, f"{process.judge(session.process).evidence}, and is silent")
+
+
+def _identified(pid: int) -> Process:
+    found = process.identify(pid)
+    if found is None:
+        raise NotFound(f"No process {pid} is running", [], ["`ps` lists them"])
+    return found
+
+
+def judged(sessions: list[Session]) -> Iterator[tuple[Session, str]]:
+    """Those of the sessions whose process is gone, with the evidence."""
+    for session in sessions:
+        if session.process is not None:
+            judgement = process.judge(session.process)
+            if judgement.alive is False:
+                yield session, judgement.evidence
+
+
+def bury(journal: Journal, session: Session, evidence: str) -> str | None:
+    """End a dead session; its run is interrupted if nobody else is working on it."""
+    body = {"how": "died", "reason": evidence, "at": session.last_active}
+    journal.append(session.run, Draft(fold.ENDED, body, session=session.id, agent=session.agent))
+    run = journal.get_run(session.run)
+    if attended(journal, run.id) or run.status is not Status.ACTIVE:
+        return None
+    journal.append(run.id, fold.status_draft(Move.INTERRUPT, evidence=evidence))
+    return run.id
+
+
+def refuse_attended(run: Run, alive: list[Session], take_over: str | None = None, *, named: bool = True) -> NoReturn:
+    """Name the sessions that hold a run. Taking it over is proposed only for a run that the user named."""
+    facts = [(found.id, who(found)) for found in alive]
+    if named:
+        take_over = take_over or f"holdfast resume {run.id} --take-over"
+        way = f"`{take_over}` fences it: what it still writes is refused"
+    else:
+        way = f"`holdfast resume {run.id}` asks for this run by name; `holdfast runs` lists the others"
+    hints = [way, f"`holdfast join {run.id}` works beside it"]
+    raise Busy("Another session is working on this run", facts, hints)
+
+
+def who(session: Session) -> str:
+    """Who has a run: on which host, as which process, since when."""
+    if session.process is None:
+        return f"open since {shown(session.opened)}"
+    known = session.environment.host if session.environment else ""  # a hook's call names a process, and no host
+    host = session.process.host or known or "this machine"
+    return f"process {session.process.pid} on {host} since {shown(session.opened)}"

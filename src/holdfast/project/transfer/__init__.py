@@ -1,0 +1,1 @@
+"""Runs in one file: export and import."""

@@ -1,0 +1,262 @@
+"""What an exported run says, believed as far as it fits: its events, its checkpoints, and which run here they are of.
+
+Nothing here writes. An event's id decides whether it is known: a copy that is longer than the run here extends it, and
+one that went another way becomes a run of its own, whose id follows from where they parted, so that the same copy taken
+in twice is one run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+
+import msgspec
+from msgspec import Struct
+
+from holdfast.core import ids
+from holdfast.core.errors import Damaged, HoldfastError
+from holdfast.core.fold import external, run as fold
+from holdfast.core.formats.json_edit import is_deeper
+from holdfast.core.formats.json_limits import sparse
+from holdfast.core.model import Body, Checkpoint, Event
+from holdfast.core.text import sound, visible
+from holdfast.journal import codec
+from holdfast.journal.codec import UNREADABLE
+from holdfast.journal.journal import Journal, is_ledger
+from holdfast.journal.store import LEDGER
+from holdfast.project.transfer.bundle import Incoming
+from holdfast.system.clock import from_micros
+from holdfast.system.git.objects import Format
+from holdfast.worktree.packs.portable import Shapes, check_beside, parse_pack
+
+LONGEST = 1 << 27  # bytes of one event
+DEPTH = 100  # objects and arrays in each other
+KIND = re.compile(r"[a-z]{1,40}(?:\.[a-z_]{1,40}){1,3}\Z")
+LONGEST_NAME, LONGEST_TEXT = 200, 20_000
+OF_THAT_MACHINE = ("process", "transcript")  # what a session may not bring: who is alive, and a file to read
+OWNED = ".fractary"  # where files of another system lie
+NATIVE = "native"
+PLACED = ("run.started", "run.moved")
+ELSEWHERE = "elsewhere:"  # no worktree has such a name
+FORMS = ("sha1", "sha256")
+FORKS = 100  # ways that copies of one run may have gone
+
+
+class Line(Struct, forbid_unknown_fields=True):
+    """An event as it stands in the file."""
+
+    seq: int
+    id: str
+    kind: str
+    time: int
+    session: str | None
+    agent: str | None
+    body: Body
+
+
+class Plan(Struct):
+    """What shall happen with an exported run: to which run it belongs here, and from which event on it is new."""
+
+    run: str
+    known: int  # events that are here already
+    total: int
+    stored: int  # events that the run has here
+    forked_from: str | None = None
+    forked_at: int | None = None
+
+
+_line = msgspec.json.Decoder(Line).decode
+_record = msgspec.json.Decoder(Checkpoint).decode
+
+
+def read_events(incoming: Incoming, run: str) -> Iterator[Event]:
+    """The events in the file, each of them checked."""
+    seq, is_native = 0, True
+    for line in incoming.lines("events", LONGEST):
+        seq += 1
+        event = _event(line, run, seq)
+        if seq == 1:
+            is_native = event.body.get("layout", NATIVE) == NATIVE
+        if event.kind in PLACED and not is_native:  # or the files of its system would begin to show it here
+            event = msgspec.structs.replace(event, body={**event.body, "worktree": ELSEWHERE})
+        yield event
+    if seq != incoming.manifest.events or not seq:
+        raise _odd("it does not have the events that it says")
+
+
+def _event(line: bytes, run: str, seq: int) -> Event:
+    try:
+        found = _line(sparse(line))
+        codec.encode(found.body)
+        body = sound(found.body)
+    except (*UNREADABLE, OverflowError) as error:
+        raise _odd(f"event {seq} cannot be read") from error
+    session, agent = found.session, found.agent
+    if found.seq != seq or not KIND.match(found.kind) or abs(found.time) >= 1 << 60 or is_deeper(body, DEPTH):
+        raise _odd(f"event {seq} is none of ours")
+    if not _is_event_id(found.id) or (session and not ids.is_safe(session)) or (agent and len(agent) > LONGEST_NAME):
+        raise _odd(f"event {seq} has a name that cannot be used")
+    if (seq == 1) != (found.kind == "run.started") or (seq == 1 and found.body.get("layout") == LEDGER):
+        raise _odd("it does not begin as a run does")
+    assert isinstance(body, dict)
+    time = from_micros(found.time)
+    return Event(run, seq, found.id, found.kind, time, session or None, agent or None, _at_home(found.kind, body))
+
+
+def _at_home(kind: str, body: Body) -> Body:
+    """The body of an event without what only holds where it happened."""
+    if kind == fold.OPENED:
+        return {name: None if name in OF_THAT_MACHINE else value for name, value in body.items()}
+    if kind == external.TOLD:
+        parts = str(body.get("path")).split("/")
+        if parts[0] != OWNED or ".." in parts:
+            raise _odd("a file of another system is where none may be")
+    return body
+
+
+def _is_event_id(text: str) -> bool:
+    return len(text) == 32 and not text.strip("0123456789abcdef")
+
+
+def check(incoming: Incoming, most: int) -> None:
+    """Refuse a file that is not, in all its parts, what `export` writes."""
+    told = incoming.manifest
+    if not ids.is_safe(told.run) or is_ledger(told.run) or told.run.startswith(("ses-", "cp-")):
+        raise _odd("its run has a name that cannot be used")
+    if "events" not in incoming:
+        raise _odd("it has no events")
+    seen: set[str] = set()
+    for event in read_events(incoming, told.run):
+        seen.add(event.id)
+    if len(seen) != told.events:
+        raise _odd("an event stands twice in it")
+    if told.form is not None:
+        _check_code(incoming, Format(told.form) if told.form in FORMS else None, most)
+    elif told.checkpoints:
+        raise _odd("it has no code for its checkpoints")
+
+
+def read_checkpoints(incoming: Incoming) -> list[Checkpoint]:
+    """The checkpoints in the file, the oldest first, each of them checked by itself."""
+    told = incoming.manifest
+    try:
+        found = [_record(line) for line in incoming.lines("checkpoints", LONGEST)]
+    except UNREADABLE as error:
+        raise _odd("a checkpoint cannot be read") from error
+    for made in found:
+        name = made.name or "x"
+        is_plain = ids.is_safe(made.id) and made.id.startswith("cp-") and made.run == told.run and visible(name) == name
+        if (
+            not is_plain
+            or len(name) > LONGEST_NAME
+            or len(made.message or "") > LONGEST_TEXT
+            or _is_late(made, told.events)
+        ):
+            raise _odd("a checkpoint is none of ours")
+    if len({made.id for made in found}) != told.checkpoints:
+        raise _odd("it does not have the checkpoints that it says")
+    return found
+
+
+def _is_late(made: Checkpoint, events: int) -> bool:
+    return made.seq is not None and not 0 <= made.seq <= events
+
+
+def _check_code(incoming: Incoming, form: Format | None, most: int) -> None:
+    """Every checkpoint's files are in the pack, and no path in it leads anywhere but into a worktree."""
+    if form is None or "objects" not in incoming or "checkpoints" not in incoming:
+        raise _odd("its code has a form that is not known")
+    found, shapes = read_checkpoints(incoming), Shapes(form)
+    lists = {made.beside for made in found}
+    for each in parse_pack(incoming.read("objects"), form, most):
+        shapes.note(each)
+        if each.id in lists:
+            check_beside(each.data)
+    for made in found:
+        for tree in filter(None, (made.tree, made.staged)):
+            shapes.prove_tree(tree)
+    shapes.prove_blobs(lists)
+
+
+def plan_receipt(journal: Journal, incoming: Incoming) -> Plan:
+    """Which run here the events belong to, and how many of them are known."""
+    told = incoming.manifest
+    plan = Plan(told.run, 0, told.events, 0)
+    for _ in range(FORKS):
+        here = journal.find_run(plan.run)
+        if here is None:
+            return plan
+        plan.stored = here.seq
+        plan.known, parted = _common(journal, plan.run, read_events(incoming, told.run))
+        if plan.known in (told.events, here.seq):
+            return plan
+        id = f"run-{_letters(f'{plan.run} {parted}')}"
+        plan = Plan(id, 0, told.events, 0, plan.run, plan.known)
+    raise _odd("copies of this run went too many ways")
+
+
+def _common(journal: Journal, run: str, theirs: Iterable[Event]) -> tuple[int, str]:
+    """How many events are the same from the first on, and the id of theirs that is not."""
+    known = 0
+    ours = journal.events(run)
+    for event in theirs:
+        stored = next(ours, None)
+        if stored is None or not _is_same(stored, event, run):
+            return known, event.id
+        known += 1
+    return known, ""
+
+
+def _is_same(stored: Event, event: Event, run: str) -> bool:
+    """Bodies are not compared: what was redacted is still the same event, and what is stored here stays."""
+    same = stored.id in (event.id, _own_id(run, event.id))
+    return same and (stored.kind, stored.time) == (event.kind, event.time)
+
+
+def new_events(journal: Journal, incoming: Incoming, plan: Plan) -> Iterator[Event]:
+    """The events that are not here yet, under names that no other run here has."""
+    names: dict[str, str] = {}
+    for event in read_events(incoming, incoming.manifest.run):
+        if event.seq <= plan.known:
+            continue
+        session = event.session
+        if session and session not in names:
+            taken = journal.find_session(session)
+            is_free = taken is None or taken.run == plan.run
+            names[session] = session if is_free else f"ses-{_letters(f'{plan.run} {session}')}"
+        body = event.body
+        if event.seq == 1 and plan.forked_from:
+            body = {**body, "forked_from": plan.forked_from, "forked_at": plan.forked_at}
+        id = _own_id(plan.run, event.id) if journal.has_event(event.id) else event.id
+        yield msgspec.structs.replace(
+            event, run=plan.run, id=id, session=names[session] if session else None, body=body
+        )
+
+
+def new_checkpoints(journal: Journal, found: list[Checkpoint], plan: Plan) -> list[Checkpoint]:
+    """The checkpoints that are not here yet. One whose name means another state here gets a name of its own."""
+    new = []
+    for made in found:
+        here = journal.find_checkpoint(made.id)
+        if here is not None and (here.tree, here.beside) != (made.tree, made.beside):
+            made = msgspec.structs.replace(made, id=f"cp-{_letters(f'{plan.run} {made.id} {made.tree}')}")
+            here = journal.find_checkpoint(made.id)
+        if here is None:
+            new.append(msgspec.structs.replace(made, run=plan.run))
+    return new
+
+
+def _own_id(run: str, id: str) -> str:
+    """The id of an event in a copy, where another run here has the event's own."""
+    return id[:12] + blake2b(f"{run} {id}".encode(), digest_size=10).hexdigest()
+
+
+def _letters(text: str) -> str:
+    """Ten characters of an id that follow from a text."""
+    number = int.from_bytes(blake2b(text.encode(), digest_size=7).digest())
+    return "".join(ids.ALPHABET[number >> 5 * place & 31] for place in range(ids.LENGTH))
+
+
+def _odd(why: str) -> HoldfastError:
+    return Damaged(f"This file was not made by `holdfast export`: {why}", [], ["export the run again"])

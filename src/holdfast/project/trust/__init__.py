@@ -1,0 +1,1 @@
+"""What a repository may run: grants, and the files that a grant covers."""

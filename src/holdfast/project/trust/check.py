@@ -1,0 +1,217 @@
+"""What a repository brings that could run, and whether the user has allowed it.
+
+FABER's workflows name commands, and settings of an agent name the programs of hooks. Until somebody has seen such a
+file at a terminal and allowed it, nothing that it names is started. One changed byte of it, or of a file that it names,
+and that holds no more.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast.agents.claude import hooks, install, settings_file
+from holdfast.agents.claude.settings_file import NotSettings
+from holdfast.core.errors import HoldfastError
+from holdfast.core.text import one_line, path_text, sound_text
+from holdfast.layouts.faber.workflows import FILE_LIMIT, find_definitions, read_commands
+from holdfast.project.trust import command_line
+from holdfast.project.trust.command_line import Unfit
+from holdfast.project.trust.grants import Grant, Grants, digest
+from holdfast.project.trust.named_files import named_files
+from holdfast.project.workspace import Workspace
+from holdfast.system import files, user_dirs
+from holdfast.system.safe_paths import real_path
+
+WAITING, TRUSTED, CHANGED = "waiting", "trusted", "changed"
+SCRIPT_LIMIT = 16 * 1024 * 1024
+MOST_TEXT = 20_000  # characters of a named file that are shown
+
+
+class Order(Struct):
+    """A command that a file names."""
+
+    artifact: str  # or the event of a hook
+    command: str  # the literal text
+    why_not: str | None = None  # why it never runs, whoever allows it
+
+
+class Named(Struct):
+    """A file of the project that a command names."""
+
+    path: str
+    sha256: str
+    text: str
+    cut: bool  # whether there is more of it
+
+
+class Brought(Struct):
+    """A file that brings something which could run."""
+
+    path: str
+    kind: str  # `workflow` or `hooks`
+    state: str  # `waiting`, `trusted`, or `changed` since it was trusted
+    digest: str
+    orders: list[Order]
+    files: list[Named]
+
+    @property
+    def can_run(self) -> bool:
+        return any(order.why_not is None for order in self.orders)
+
+
+class Verdict(Struct):
+    """Whether a command may run: its words, or why not."""
+
+    words: list[str]
+    why: str = ""
+    hint: str = ""
+
+
+def grants_of(workspace: Workspace) -> Grants:
+    """The user's grants, worth nothing where this repository could have brought them."""
+    common = workspace.place.parent
+    borders = [workspace.root, common, *([common.parent] if common.name == ".git" else [])]
+    return Grants(user_dirs.own_directory() / "trust", borders)
+
+
+def key(workspace: Workspace, path: Path) -> tuple[str, str]:
+    """By what a grant is known: the real paths of the project and of the file."""
+    return path_text(real_path(workspace.root)), path_text(real_path(path))
+
+
+def find_brought(workspace: Workspace) -> list[Brought]:
+    """Every file of the project that brings something which could run."""
+    found = [look(workspace, path) for path in (*find_definitions(workspace.root, None), *_settings(workspace))]
+    return [brought for brought in found if brought is not None and brought.can_run]
+
+
+def find_waiting(workspace: Workspace) -> list[str]:
+    """The workflows that name a command which nobody has allowed as it is now."""
+    found = [look(workspace, path) for path in find_definitions(workspace.root, None)]
+    return [brought.path for brought in found if brought and brought.can_run and brought.state != TRUSTED]
+
+
+def allowed(workspace: Workspace, path: Path) -> list[str]:
+    """What a file names that could run and that the user has allowed."""
+    found = look(workspace, path)
+    return [] if found is None or found.state != TRUSTED else [order.command for order in found.orders]
+
+
+def look(workspace: Workspace, path: Path) -> Brought | None:
+    """What a file brings; None where that is nothing, or it cannot be read."""
+    data = _read(real_path(path), FILE_LIMIT)
+    if data is None:
+        return None
+    is_settings = path in _settings(workspace)
+    orders, named = (list(_hooks(data)), []) if is_settings else _commands(workspace.root, path, data)
+    root, real = key(workspace, path)
+    parts = [part.encode() for file in named for part in (file.path, file.sha256)]
+    found = digest([root.encode(), real.encode(), data, *parts, *_never(orders)])
+    grant = grants_of(workspace).find(root, real)
+    state = WAITING if grant is None else TRUSTED if holds(grant, found, orders) else CHANGED
+    return Brought(path_text(path), "hooks" if is_settings else "workflow", state, found, orders, named)
+
+
+def holds(grant: Grant, found: str, orders: Iterable[Order]) -> bool:
+    """Whether all that could run is what was seen: the same bytes, and no command of which it was said otherwise."""
+    return grant.digest == found and all(order.command in grant.commands for order in orders if order.why_not is None)
+
+
+def _never(orders: Iterable[Order]) -> Iterator[bytes]:
+    """What was said never to run, and why: that depends on what lies in the project, so it is part of what was seen."""
+    for number, order in enumerate(orders):
+        if order.why_not:
+            yield from (f"\0{number}".encode(), order.why_not.encode())  # no path of a file begins so
+
+
+def judge(workspace: Workspace, definitions: Iterable[Path], command: str, values: dict[str, str]) -> Verdict:
+    """Whether a command of a workflow may run, as one of these definitions names it and with these values filled in."""
+    try:
+        words = command_line.split(command)
+        filled = command_line.fill(words, values)
+        named = named_files(filled, workspace.root)
+    except Unfit as error:
+        return Verdict([], f"it {error.why}")
+    hint = "`holdfast trust` shows it and asks"
+    for path in definitions:
+        found = look(workspace, path)
+        order = next((order for order in found.orders if order.command == command), None) if found else None
+        if found is None or order is None:
+            continue
+        if order.why_not is not None:  # with other values it might run, but whoever allowed the rest was told otherwise
+            return Verdict([], f"it {order.why_not}")
+        if found.state == CHANGED:
+            return Verdict([], "it was changed since you allowed it, or a file that it names was", hint)
+        if found.state == TRUSTED:
+            other = [name for name in named if name not in [file.path for file in found.files]]
+            return Verdict([], _unseen(other[0])) if other else Verdict(filled)
+        if not is_inside(workspace, path):
+            hint = f"`holdfast trust {shlex.quote(path_text(path))}` shows it and asks"
+    return Verdict([], "a command that a project names runs only where you have allowed it", hint)
+
+
+def _unseen(path: str) -> str:
+    return f"it would use {one_line(path, 80)}, which you have not seen"
+
+
+def is_inside(workspace: Workspace, path: Path) -> bool:
+    root, real = key(workspace, path)
+    return real.startswith(root + os.sep)
+
+
+def programs(calls: Iterable[object]) -> list[str]:
+    """The programs of calls that name theirs exactly, each once; but for the one that we are."""
+    exact = [found for call in calls if (found := hooks.named_by(call))]
+    named = dict.fromkeys(sound_text(python) for python, _ in exact)
+    return [program for program in named if program != sys.executable]
+
+
+def _settings(workspace: Workspace) -> list[Path]:
+    """The agent's settings that lie in the worktree."""
+    state = workspace.user_directory("state")
+    return [install.place_of(scope, workspace.root, workspace.environ, state).path for scope in ("local", "project")]
+
+
+def _hooks(data: bytes) -> Iterator[Order]:
+    """What settings name for our own calls."""
+    try:
+        calls = settings_file.called(settings_file.parse(data.decode()))
+    except (NotSettings, ValueError, RecursionError):
+        return
+    for event, found in calls.items():
+        yield from (Order(one_line(sound_text(event), 80), program) for program in programs(found))
+
+
+def _commands(root: Path, path: Path, data: bytes) -> tuple[list[Order], list[Named]]:
+    """The commands that a workflow names, and the files that they name, by path, each with its text."""
+    orders: list[Order] = []
+    found: dict[str, str] = {}
+    for id, command in read_commands(path, data):
+        why = None
+        try:
+            found |= named_files(command_line.split(command), root)
+        except Unfit as error:
+            why = error.why
+        orders.append(Order(one_line(sound_text(id), 80), command, why))
+    return orders, [_seen(path, full) for path, full in sorted(found.items())]
+
+
+def _seen(path: str, full: str) -> Named:
+    data = _read(full, SCRIPT_LIMIT)
+    if data is None:  # too large or unreadable: no byte of it is known, so no grant may ever fit
+        return Named(path, os.urandom(32).hex(), "", cut=True)
+    text = data[: MOST_TEXT * 4].decode("utf-8", "backslashreplace")
+    return Named(path, files.digest(data), text[:MOST_TEXT], len(text) > MOST_TEXT or len(data) > MOST_TEXT * 4)
+
+
+def _read(path: str, limit: int) -> bytes | None:
+    try:
+        return files.read(Path(path), limit)
+    except HoldfastError:
+        return None

@@ -1,0 +1,316 @@
+"""A project as the verbs see it: worktree, store, clock and settings, opened together.
+
+It opens nothing before it is needed, and creates a store only when it is told to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from holdfast.core import ids
+from holdfast.core.errors import HoldfastError, NotFound, Refused
+from holdfast.core.text import one_line, path_text
+from holdfast.journal.journal import Journal
+from holdfast.journal.store import Store
+from holdfast.project import inbox_writer, known_projects, settings as config
+from holdfast.redaction.ruleset import RULES, RULES_FILE
+from holdfast.system import files, locate, user_dirs
+from holdfast.system.clock import Clock, SystemClock
+from holdfast.system.pinned_directory import Held
+from holdfast.system.safe_paths import real_path
+
+if TYPE_CHECKING:
+    from holdfast.redaction.redactor import Redactor
+
+EARLIER = (
+    "an earlier store lies in `.holdfast`, which `.git` hides; `mv .git .git.away && holdfast backup ../earlier.tar.gz "
+    "&& mv .git.away .git && holdfast restore-backup ../earlier.tar.gz` goes on with it, then remove `.holdfast`"
+)
+TROUBLE_SIZE = 64 * inbox_writer.SLOT
+
+
+class Closable(Protocol):
+    def close(self) -> None: ...
+
+
+C = TypeVar("C", bound=Closable)
+
+
+class Progress(Protocol):
+    """Somebody who is told how far a long piece of work has come."""
+
+    def __call__(self, what: str, done: int, total: int) -> None: ...
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """For callers that show nothing."""
+
+
+class Workspace:
+    is_preview = False  # true: the store is temporary, and other systems' files are read but not written
+
+    def __init__(
+        self,
+        root: Path,
+        place: Path,
+        *,
+        clock: Clock | None = None,
+        chance: Callable[[], str] = ids.make_mark,
+        environ: Mapping[str, str] | None = None,
+        progress: Progress = silent,
+    ) -> None:
+        self.root = root
+        self.place = place
+        self.clock = clock or SystemClock()
+        self.chance = chance
+        self.environ = os.environ if environ is None else environ
+        self.progress = progress
+        self.session = self.environ.get("HOLDFAST_SESSION") or None  # whose work ours is
+        self.owns_session = False  # opened for this very process, so that leaving the workspace ends it
+        self.warnings: list[str] = []
+        self.hidden: Counter[str] = Counter()  # secrets that were taken out since somebody asked
+        self._store: Store | None = None
+        self._held: Held | None = None
+        self._inbox: Held | None = None
+        self._kept: dict[type, Closable] = {}
+
+    def warn(self, text: str) -> None:
+        """Say something beside the result, once."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    def retract(self, text: str) -> None:
+        """Drop a warning: the result says the same."""
+        if text in self.warnings:
+            self.warnings.remove(text)
+
+    @property
+    def here(self) -> Path:
+        """The store's place, for whoever reads or writes there: held open, so that nothing can take its place.
+
+        It has this name only until the workspace is closed, and only in this process.
+        """
+        if self._held is None and self.exists:
+            self.check_ours()
+        return self._held.here if self._held else self.place
+
+    @property
+    def inbox(self) -> Path:
+        """Where calls wait: held open as the store is, or a link in its place would let us take another project's."""
+        if self._inbox is not None and not self._inbox.is_in_place():
+            self._inbox.close()
+            self._inbox = None
+        place = self.here / "inbox"
+        if self._inbox is None and os.path.lexists(place):
+            self._inbox = Held(place)
+        return self._inbox.here if self._inbox else place
+
+    @functools.cached_property
+    def worktree(self) -> str:
+        """The worktree's name in the journal, which stays when its directory is moved."""
+        return path_text(locate.worktree_name(str(self.root)))
+
+    @functools.cached_property
+    def worktree_place(self) -> str:
+        """Where in the store lies what belongs to this worktree alone, for whoever looks whether it is there."""
+        return f"{self.place}/worktrees/{ids.file_name(self.worktree)}"
+
+    @property
+    def exists(self) -> bool:
+        return os.path.exists(f"{self.place}/id")
+
+    @property
+    def is_broad(self) -> bool:
+        """Whether this is the home directory or the whole disk, and not one project."""
+        home = self.environ.get("HOME") or os.path.expanduser("~")
+        return real_path(self.root) in (real_path(home), "/")
+
+    @property
+    def is_off(self) -> bool:
+        return self.environ.get("HOLDFAST") == "0" or os.path.exists(f"{self.place}/off")
+
+    @functools.cached_property
+    def settings(self) -> config.Settings:
+        found = config.load(self.user_directory("config") / "config.toml", self.root, self.environ)
+        self.warnings += found.warnings
+        return found
+
+    @functools.cached_property
+    def redactor(self) -> Redactor:
+        """What takes secrets out: built once, by whoever stores or hands out something first."""
+        from holdfast.redaction.environment import find_known
+        from holdfast.redaction.redactor import Redactor, check_pattern, listed
+
+        own: dict[str, list[str]] = {}
+        for key in config.PATTERNS:
+            found = {source: check_pattern(source) for source in listed(str(self.settings.values[key].value))}
+            own[key] = [source for source, why in found.items() if why is None]
+            for source, why in found.items():
+                if why is not None:
+                    self.warn(f"`{key}`: the pattern {one_line(source, 60)} is passed over: {one_line(why, 100)}")
+        return Redactor(find_known(self.environ, self.root), own["redact.patterns"], own["redact.allow"])
+
+    def clean(self, value: Any) -> Any:
+        """A value without the secrets in it, as it may be stored or handed out."""
+        clean, counts = self.redactor.clean(value)
+        self.hidden += counts
+        return clean
+
+    def hide(self, value: Any) -> Any:
+        """The same for what is only compared or shown: nobody is told how much was hidden."""
+        return self.redactor.clean(value)[0]
+
+    def user_directory(self, kind: str) -> Path:
+        return user_dirs.user_directory(kind, self.environ)
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Journal]:
+        with self.store.reading() as view:
+            yield Journal(view, self.clock, self.clean)
+
+    @contextlib.contextmanager
+    def writing(self, *, for_session: bool = True) -> Iterator[Journal]:
+        """All that is appended inside becomes one commit, or nothing does. It is our session's, if we have one."""
+        if self.is_off:
+            way = "`unset HOLDFAST`" if self.environ.get("HOLDFAST") == "0" else "`holdfast on`"
+            raise Refused("Holdfast is off here, so nothing is recorded", [("store", self.place)], [way])
+        with self.store.writing() as view:
+            journal = Journal(view, self.clock, self.clean, self.session if for_session else None)
+            yield journal
+            journal.flush()
+
+    @property
+    def store(self) -> Store:
+        if self._store is None:
+            self._store = self._open_store()
+        return self._store
+
+    def _open_store(self) -> Store:
+        from holdfast.journal.sqlite.store import SqliteStore  # a workspace without a store need not load a database
+
+        self.check_exists()
+        if self._held is None or not self._held.is_in_place():
+            self.check_ours()
+        if not self.inbox.exists():
+            files.make_private_directory(self.inbox)
+        return SqliteStore(self.here / "journal.db", self.settings.number("store.deadline"), self._held)
+
+    def check_exists(self) -> None:
+        if not self.exists:
+            hints = ["`holdfast init` makes one", '`holdfast start "GOAL"` makes one and begins a run']
+            if earlier := self.told_of_earlier():
+                hints.insert(0, earlier)
+            raise NotFound("There is no Holdfast store here", [("looked at", self.place)], hints)
+
+    def told_of_earlier(self) -> str | None:
+        """How to go on with the store that the project had before it became a repository, if it is still there."""
+        return EARLIER if known_projects.find_earlier(self._claims, self.place, self.root) else None
+
+    def check_ours(self) -> None:
+        """Refuse a store that somebody else made, or that others can write into. From then on it is held open."""
+        if self._held is None:
+            self._held = Held(self.place, functools.partial(known_projects.check, self._claims, self.place, self.root))
+        else:
+            self._held.renew()
+
+    def create(self, adopt: bool = False) -> bool:
+        """Make the store, or finish one that was left half made; False where there was one already.
+
+        Its id comes last: until then it does not exist, and once it does, it is known to be ours.
+        """
+        if self.exists and not adopt:
+            self.store  # noqa: B018 - refuses what is not ours
+            return False
+        if not self.place.parent.exists():
+            raise Refused("The repository's directory is not there", [("path", self.place.parent)], ["`git status`"])
+        if not adopt and self._holds_something():
+            known_projects.refuse(self.place)
+        known_projects.check_worktree(self.root, self.place)
+        if earlier := self.told_of_earlier():
+            self.warn(earlier)
+        for directory in (self.user_directory("state"), self.place):
+            files.make_private_directory(directory)
+        with contextlib.closing(Held(self.place)) as held:
+            self._furnish(held.here)
+        self.store  # noqa: B018 - makes the database
+        return True
+
+    def _furnish(self, here: Path) -> None:
+        files.make_private_directory(here / "inbox")
+        if not (here / "trouble").exists():
+            files.write(here / "trouble", b" " * TROUBLE_SIZE)
+        if self.place.name == ".holdfast":
+            files.write(here / ".gitignore", b"*\n")
+        if not (here / "journal.db").exists():  # all that it will hold is looked at with the present rules
+            files.write(here / RULES_FILE, f"{RULES}\n".encode())
+        id = ids.make("store")  # a new one for a copy too, or it would take the claim of what it was copied from
+        known_projects.claim(self._claims, id, self.place, self.root, here)
+        files.write(here / "id", f"{id}\n".encode())
+
+    def _holds_something(self) -> bool:
+        """Whether a place without an id holds more than we make before it: then somebody else made it."""
+        inbox = os.listdir(self.inbox) if self.inbox.is_dir() else []
+        return (self.place / "journal.db").exists() or bool(inbox)
+
+    def reset_troubles(self) -> None:
+        """Room for hooks to say that they could not keep a call, allocated while there is room."""
+        files.write(self.here / "trouble", b" " * TROUBLE_SIZE)
+
+    @property
+    def _claims(self) -> Path:
+        return self.user_directory("state") / "stores"
+
+    def keep(self, kind: type[C], make: Callable[[], C]) -> C:
+        """Something that takes a while to start, and is therefore kept until the workspace is closed."""
+        found = self._kept.get(kind)
+        if not isinstance(found, kind):
+            found = self._kept[kind] = make()
+        return found
+
+    def close(self) -> None:
+        while self._kept:
+            self._kept.popitem()[1].close()
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+        for held in (self._inbox, self._held):
+            if held is not None:
+                held.close()
+        self._inbox = self._held = None
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if self.owns_session and self.session and not self.is_off:
+                with self.writing() as journal:
+                    journal.end_session(self.session, f"left by {kind.__name__}" if kind else None)
+        except HoldfastError:  # taken over meanwhile, or the disk is full: the process is gone soon, and that is found
+            self.warnings.append("the session could not be ended")
+        finally:
+            self.close()
+
+
+def open_workspace(
+    directory: str | os.PathLike[str] = ".",
+    *,
+    clock: Clock | None = None,
+    chance: Callable[[], str] = ids.make_mark,
+    environ: Mapping[str, str] | None = None,
+    progress: Progress = silent,
+) -> Workspace:
+    """The workspace of a directory: that of its repository, or of a project without one."""
+    try:
+        start = os.path.realpath(directory, strict=True)
+    except OSError as error:
+        gone = "The directory that you are in was removed" if directory == "." else "There is no such directory"
+        raise NotFound(gone, [("path", directory)], ["`cd` to one that is there"]) from error
+    root, place = locate.locate_store(start)
+    return Workspace(Path(root), Path(place), clock=clock, chance=chance, environ=environ, progress=progress)

@@ -1,0 +1,53 @@
+"""Words that are a text in another form, base64 or percent-encoded: what they look like, and the text in them."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Iterator
+from urllib.parse import unquote_to_bytes
+
+from holdfast.redaction.regex import Regex
+
+# Base64 of ASCII: the first bit of each of three bytes is 0, so that of four characters three are of one half each.
+BASE64 = r"(?:[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][\w+/-]){6,}[\w+/-]{0,3}={0,2}"
+PERCENT = r"[^\s\"'<>`]*%[0-9A-Fa-f]{2}[^\s\"'<>`]*"
+
+FULL = 40  # characters of a line of base64 at least, where programs wrap it
+LINES = rf"(?:\\[nrt])?((?:[A-Za-z0-9+/]{{{FULL},}}(?:\r?\n|(?:\\r)?\\n)[ \t]*)+[A-Za-z0-9+/]+={{0,2}})"
+BREAK = re.compile(rb"(?:\r?\n|(?:\\r)?\\n)[ \t]*")
+
+
+def wrapped(data: bytes, lines: Regex) -> Iterator[tuple[int, int, bytes]]:
+    """Base64 in lines of one length, where it stands, and as one word: a secret may go on over the end of a line."""
+    for match in lines.finditer(data):
+        start, end = match.span(1)
+        stops = [*(found.span() for found in BREAK.finditer(data, start, end)), (end, end)]
+        size, at, until, full = stops[0][0] - start, start, start, []
+        for stop, after in stops:
+            if stop - at != size:
+                break
+            full.append(data[at:stop])
+            until, at = stop, after
+        if size % 4 == 0:
+            yield start, until, b"".join(full)
+        if size % 4 == 0 and 0 < stop - at < size:  # the last line, or a word of the text behind it
+            yield start, stop, b"".join((*full, data[at:stop]))
+
+
+def from_base64(word: bytes) -> bytes | None:
+    """The text in a word of base64; None where it is none."""
+    bare = word.rstrip(b"=")
+    if b"-" in bare or b"_" in bare:  # a word may have megabytes, and a copy as many
+        bare = bare.translate(bytes.maketrans(b"-_", b"+/"))
+    bare = bare[: len(bare) - (len(bare) % 4 == 1)]
+    try:
+        plain = binascii.a2b_base64(bare + b"=" * (-len(bare) % 4) if len(bare) % 4 else bare)
+    except (binascii.Error, ValueError):
+        return None
+    return plain if plain.isascii() else None
+
+
+def from_percent(word: bytes) -> bytes | None:
+    plain = unquote_to_bytes(word)
+    return plain if plain != word else None

@@ -1,0 +1,148 @@
+"""The secrets that this environment and the project's `.env` files hold, in every form that a text may show."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice, zip_longest
+from pathlib import Path
+from urllib.parse import quote, quote_plus, unquote, urlsplit
+
+from holdfast.core.errors import HoldfastError
+from holdfast.redaction.false_positives import SHORTEST, is_elsewhere, is_number, is_place, is_random
+from holdfast.redaction.secret_names import is_secretive
+from holdfast.redaction.validators import is_odd
+from holdfast.system import files
+
+MOST_FILES, LARGEST_FILE, MOST_VALUES = 20, 1 << 20, 500  # of files; of the environment all are known
+OWN_FILES = (".env", ".env.local")  # which most projects do not commit
+LONGEST = 8192  # characters of a value
+LOST = "\ufffd"  # what was no text
+PLAIN_WORD = 12  # letters below which a word is no secret
+# What encoders of JSON write as codes: of Go, of Gson and of .NET. Others put a stroke before a slash.
+ESCAPED = [{ord(sign): f"\\u{ord(sign):04{case}}" for sign in signs} for signs, case in (("&<>", "x"), ("&<>='", "x"))]
+ESCAPED += [{ord(sign): f"\\u{ord(sign):04X}" for sign in "&<>+'`"}]
+SHORTEST_CHANCE, LONGEST_CHANCE = 16, 512  # characters of a value that is known by what it is made of
+ODD = 12  # characters of a part of it that no name would have
+KEYS = re.compile(r"(?i)(?:\A|[_-])(?:key|salt)\Z")  # names whose values may be made of fewer kinds of characters
+BETWEEN_PARTS, SIGNS = re.compile(rb"[^0-9A-Za-z]+"), re.compile(r"[^\w.:/@=+,-]")
+HASH = re.compile(r"[0-9A-Fa-f-]+")  # or a UUID
+PART = r"(?:[A-Z]?[a-z]+|[A-Z]+)"
+NAME = re.compile(rf"{PART}(?:[_-]{PART})*|[A-Z]?[a-z]{{3,}}[A-Z][a-z]+")  # of more capitals is what chance made
+
+
+def find_known(environ: Mapping[str, str], root: Path) -> frozenset[str]:
+    """The values that are secret here: of variables whose names say so, and the passwords of addresses.
+
+    There is room for so many of files; a repository that somebody else made pushes out none of the environment.
+    """
+    of_files = _in_turn([_in_file(path) for path in _env_files(root)])
+    return frozenset(_secrets_in(environ.items())) | frozenset(islice(of_files, MOST_VALUES))
+
+
+def _env_files(root: Path) -> list[Path]:
+    """Those that are likely to be the user's own come first."""
+    try:
+        return sorted(root.glob(".env*"), key=lambda path: (path.name not in OWN_FILES, path.name))[:MOST_FILES]
+    except OSError:
+        return []
+
+
+def _in_file(path: Path) -> list[str]:
+    """The secrets of a file, the longest first."""
+    with contextlib.suppress(OSError, HoldfastError):
+        text = (files.read(path, LARGEST_FILE) or b"").decode("utf-8", "replace")
+        pairs = list(_assignments(text))
+        odd = (value for name, value in islice(pairs, MOST_VALUES) if _is_kept_there(name, value))
+        found = {*_secrets_in(pairs), *odd}
+        return sorted(found, key=lambda value: (-len(value), value))
+    return []
+
+
+def _in_turn(found: list[list[str]]) -> Iterator[str]:
+    """One of each file after the other, so that none of them takes all the room."""
+    return (value for row in zip_longest(*found) for value in row if value is not None)
+
+
+def forms(value: str) -> Iterator[str]:
+    """A value as it stands, and as JSON, addresses and base64 show it, also inside something longer."""
+    import base64
+    import html
+    import json  # few commands know any
+
+    yield from (value, quote(value, safe="", errors="replace"), quote(value, errors="replace"))
+    yield quote_plus(value, errors="replace")
+    yield html.escape(value)
+    for escaped in (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]):
+        for written in {escaped, escaped.replace("/", "\\/"), *(escaped.translate(signs) for signs in ESCAPED)}:
+            yield from (written, json.dumps(written)[1:-1], json.dumps(written, ensure_ascii=False)[1:-1])
+    data = value.encode("utf-8", "surrogateescape")
+    for before in range(3):  # what stands before it in the same base64 shifts its letters
+        whole = base64.b64encode(b"\0" * before + data)
+        inner = whole[(0, 2, 3)[before] : len(whole) - (0, 3, 2)[(before + len(data)) % 3]].decode()
+        yield from (inner, inner.translate({43: 45, 47: 95}))
+
+
+def _secrets_in(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for name, value in pairs:
+        if is_secretive(name):
+            yield from [value] if _is_secret(value) else []
+        elif "://" in value and "@" in value:
+            with contextlib.suppress(ValueError):
+                password = urlsplit(value).password or ""
+                yield from (each for each in {password, unquote(password)} if _is_secret(each))
+
+
+def _is_kept_there(name: str, value: str) -> bool:
+    """Whether a value is a secret because it stands in such a file, though its name does not say so.
+
+    It is if chance has made it; where it is called a key, also if it has no capitals, or signs that no name has.
+    """
+    if not SHORTEST_CHANCE <= len(value) <= LONGEST_CHANCE or " " in value or HASH.fullmatch(value):
+        return False
+    data = value.encode("utf-8", "surrogateescape")
+    is_odd_somewhere = any(len(part) >= ODD and is_odd(part) for part in BETWEEN_PARTS.split(data))
+    if KEYS.search(name) and "public" not in name.lower():
+        is_mixed = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+        return (is_odd_somewhere or (is_mixed and SIGNS.search(value) is not None)) and _is_secret(value)
+    return is_odd_somewhere and is_random(data) and _is_secret(value)
+
+
+def _is_secret(value: str) -> bool:
+    if not SHORTEST <= len(value) <= LONGEST or LOST in value:
+        return False
+    data = value.encode("utf-8", "surrogateescape")
+    return not (is_place(data) or is_number(data) or _is_named(value) or _is_filled_in_later(value) or _is_word(value))
+
+
+def _is_named(value: str) -> bool:
+    """Whether it is the variable that holds the secret, as `$NAME` or `${…}`: `$ecretPass9` is none."""
+    name = value[1:].partition("/")[0]
+    return is_elsewhere(value.encode("utf-8", "surrogateescape")) and (value[1:2] in "{([" or name.isupper())
+
+
+def _is_filled_in_later(value: str) -> bool:
+    """Whether it stands in brackets, or is one sign over and over."""
+    return value[0] + value[-1] in ("<>", "{}", "[]") or len(set(value)) == 1
+
+
+def _is_word(value: str) -> bool:
+    """Whether it is a word, or a name of a few: it would be found in every text."""
+    return len(value) < PLAIN_WORD and bool((value.isalpha() and value.islower()) or NAME.fullmatch(value))
+
+
+def _assignments(text: str) -> Iterator[tuple[str, str]]:
+    for line in text.splitlines():
+        name, equals, value = line.strip().removeprefix("export ").partition("=")
+        if equals and not name.startswith("#"):
+            yield from ((name.strip(), each) for each in _values(value.strip()))
+
+
+def _values(text: str) -> set[str]:
+    """What a line may set its variable to: a comment can stand behind it, and double quotes have escapes."""
+    bare = text.partition(" #")[0].rstrip()
+    if text[:1] in ("'", '"'):
+        inner = text[1:].replace('\\"', "\0").partition(text[0])[0].replace("\0", '\\"')
+        return {inner, inner.replace('\\"', '"').replace("\\n", "\n"), text.strip("\"'")}
+    return {bare, text.strip("\"'")}

@@ -1,0 +1,93 @@
+"""Which members of a decoded value are secret by their names: `password`, a header, a `value` beside such a name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from holdfast.redaction.false_positives import SHORTEST, WORDLY, is_chancy, is_elsewhere, is_harmless, is_number
+from holdfast.redaction.secret_names import is_header, is_keyed, is_secretive, matches
+
+NAMING = ("name", "Name", "key", "Key")  # members that give their neighbour `value` a name
+ABOUT = ("id", "name", "type", "kind", "version", "user", "username", "email", "description", "created", "updated")
+MOST_DASHES = 3  # of a word; an id has more
+MOST_WORDS, LONGEST_COMMAND = 1000, 1 << 16  # of a command line
+LONGEST_TIME = 40  # of what may be one, in characters
+ENOUGH = 1 << 16  # characters of a text that tell whether it is a number, a place or yet to be filled in
+TIME = r"\A\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?\z"
+
+
+def members_of(owner: dict[str, Any], name: str = "") -> Iterable[tuple[str, Any]]:
+    """The members of an object with their names; a `value` has the name that stands beside it, or that of the object.
+
+    What `secrets` or `tokens` name one by one are secrets, where they look like some.
+    """
+    if name and is_secretive(name):
+        return [(_inherited(key, item, name), item) for key, item in _valued(owner, name)]
+    return _valued(owner, "value")
+
+
+def _valued(owner: dict[str, Any], name: str) -> Iterable[tuple[str, Any]]:
+    if "value" not in owner and "Value" not in owner:
+        return owner.items()
+    name = next((owner[other] for other in NAMING if isinstance(owner.get(other), str)), name)
+    return [(name if key in ("value", "Value") else key, item) for key, item in owner.items()]
+
+
+def _inherited(key: str, item: Any, name: str) -> str:
+    is_one_of_many = name[-1:] in "sS" and isinstance(item, str) and key.lower() not in ABOUT
+    return name if is_one_of_many and _is_chosen(item) else key
+
+
+def _is_chosen(text: str) -> bool:
+    """Whether somebody or chance made up a word: of letters and digits, and no id, date or address."""
+    has_both = any(letter.isalpha() for letter in text) and any(letter.isdigit() for letter in text)
+    return has_both and not any(sign in text for sign in " :/_") and text.count("-") < MOST_DASHES
+
+
+def items_of(items: Iterable[Any], name: str) -> Iterator[tuple[str, Any]]:
+    """The items of a list, which have its name, or that of a header before them: Node lists both in one row.
+
+    The same is true of an option of a command line. A text that is a word or prose has no name, for lists say which
+    secrets there are, and complain of them.
+    """
+    before = ""
+    for item in items:
+        is_value = _is_option(before) and not (isinstance(item, str) and item.startswith("-"))
+        own = before if before and is_header(before) else before.lstrip("-") if is_value else name
+        yield ("" if own and isinstance(item, str) and _is_prose(item, is_value or is_header(own)) else own), item
+        before = item if isinstance(item, str) else ""
+
+
+def is_command(items: Sequence[Any]) -> bool:
+    """Whether a list is a command line, whose words say together what none of them says alone."""
+    return (
+        1 < len(items) < MOST_WORDS
+        and all(isinstance(item, str) for item in items)
+        and any(map(_is_option, items))
+        and sum(map(len, items)) < LONGEST_COMMAND
+    )
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-") and word.lstrip("-")[:1].isalpha() and " " not in word
+
+
+def _is_prose(text: str, is_sent: bool) -> bool:
+    return (" " in text and not is_sent) or all(letter.isalpha() or letter in "-_. " for letter in text)
+
+
+def is_told(name: str, value: str) -> bool:
+    """Whether a text is secret by its name, and not told that it is hidden, or where it lies."""
+    if len(value) < SHORTEST or "[redacted " in value:
+        return False
+    if not is_secretive(name):
+        return is_keyed(name) and is_chancy(value[:ENOUGH].encode("utf-8", "replace"))
+    data = value[:ENOUGH].encode("utf-8", "replace")
+    if name[-6:].lower() == "cookie":  # a package is called so, too, and has a version
+        return b"=" in data and data.partition(b"=")[0].translate(None, WORDLY).isalnum()
+    if name[-13:].lower() == "authorization":
+        return not is_harmless(data.partition(b" ")[2].lstrip() or data)
+    if len(value) < LONGEST_TIME and matches(TIME, value):  # when a file of that name was touched, or when a token ends
+        return False
+    return not data.startswith(b"<") and not is_number(data) and not is_elsewhere(data)

@@ -1,0 +1,326 @@
+"""Secrets, taken out of everything that is stored or leaves: every text of a decoded JSON value, its keys included.
+
+It finds what is known to be a secret: the formats of providers, headers, addresses with a password, private keys,
+assignments to names that promise one, the values that this environment and the project's `.env` files hold, and what
+the user's own patterns say; also inside a text that is JSON, base64 or percent-encoded itself. What looks like any
+other text passes. It is no promise that nothing secret is left.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from holdfast.redaction import prefilter
+from holdfast.redaction.decoders import BASE64, FULL, LINES, PERCENT, from_base64, from_percent, wrapped
+from holdfast.redaction.environment import forms
+from holdfast.redaction.false_positives import SHORTEST
+from holdfast.redaction.json_keys import is_command, is_told, items_of, members_of
+from holdfast.redaction.json_walk import DEEPEST, gather, value_in
+from holdfast.redaction.normalize import shown
+from holdfast.redaction.patterns import KEY, KEY_ENDS, KEY_LINE, MARKS, Found
+from holdfast.redaction.placeholders import around, located, mark, merged, with_marks, words_with_marks
+from holdfast.redaction.regex import Regex, compiled
+from holdfast.redaction.secret_names import kind_of
+
+BUDGET = 64 << 20  # characters of one value; what comes after them is not looked at, and therefore not kept
+LARGEST = 32 << 20  # bytes of memory of one text, which are four for each of its characters if one is an emoji
+TOGETHER = 1 << 20  # characters of texts that are looked at as one: another copy of long ones takes memory
+REMEMBERED = 4 << 20  # characters of texts that need not be looked at again
+SHORT, ROOM = 200, 1 << 18  # bytes of a form that is part of one pattern, and of all of them together
+LONGEST_LINE = 1000  # characters of a private key's line
+ROUNDS = 8  # until nothing more is found; a second round finds something only where a mark made a border
+PASSED = "surrogatepass"
+BETWEEN_TEXTS = "\n\0\n"  # a line and a word end and begin here, as they do with a text; nothing goes on over it
+
+Counts = Counter[str]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A secret: of which kind, how long, and on which line of its text. Nothing of it is told."""
+
+    kind: str
+    length: int
+    line: int
+
+
+class Redactor:
+    """Takes secrets out of values. `known` are literal ones; `own` and `allow` are the user's patterns."""
+
+    def __init__(self, known: Iterable[str] = (), own: Iterable[str] = (), allow: Iterable[str] = ()) -> None:
+        self._known, self._long = _literals(known)
+        self._own = [compiled(source) for source in own]
+        self._allow = [compiled(source) for source in allow]
+        self._encoded = compiled(BASE64)
+        self._left = 0
+        self._passed: set[str] = set()  # texts without a secret: a call's are looked at again as those of its event
+        self._room = REMEMBERED
+        self._seen: tuple[tuple[int, int], list[Found]] = ((0, 0), [])  # the last text that held a secret, and where
+        self._noted: list[tuple[str, str]] | None = None  # of which kind, and what it was, for who asks where it stood
+
+    @functools.cached_property
+    def _wrapped(self) -> Regex:
+        return compiled(LINES)
+
+    @functools.cached_property
+    def _percent(self) -> Regex:
+        return compiled(PERCENT)
+
+    @functools.cached_property
+    def _marks(self) -> Regex:
+        return compiled(MARKS)
+
+    @functools.cached_property
+    def _keys(self) -> tuple[Regex, Regex, Regex]:
+        """A private key's beginning, its end, and a line of it."""
+        return compiled(KEY), compiled(KEY_ENDS), compiled(KEY_LINE)
+
+    def clean(self, value: Any) -> tuple[Any, Counts]:
+        """A decoded JSON value without the secrets in it, and how many of each kind were found."""
+        counts: Counts = Counter()
+        if self.is_clean([value]):
+            return value, counts
+        self._left = BUDGET
+        clean = self._value(value, counts, DEEPEST)
+        self._seen = ((0, 0), [])
+        return clean, counts
+
+    def is_clean(self, values: Iterable[Any]) -> bool:
+        """Whether there is nothing to hide in any of them. To look at many together takes a fraction of the time."""
+        texts: list[str] = []
+        if any(gather(value, texts) for value in values):
+            return False
+        fresh = set(texts) - self._passed
+        if not fresh:
+            return True
+        if sum(map(sys.getsizeof, fresh)) > LARGEST:  # then one by one, or all forms of all of them take memory at once
+            return False
+        again: list[str] = []
+        if any(gather(form, again) for form in shown(fresh)):
+            return False
+        looked_at = fresh.union(again)
+        if any(map(self._may_hold, _blocks(looked_at))) or self._is_owned(looked_at):
+            return False
+        self._remember(fresh)
+        return True
+
+    def _is_owned(self, texts: set[str]) -> bool:
+        """Whether a pattern of the user's finds something: it may say where a text begins and ends."""
+        return bool(self._own) and any(
+            own.search(data) for data in (text.encode("utf-8", PASSED) for text in texts) for own in self._own
+        )
+
+    def _remember(self, texts: set[str]) -> None:
+        for text in texts:
+            self._room -= len(text)
+            if self._room < 0:
+                self._passed.clear()
+                self._room = REMEMBERED
+            if len(text) <= self._room:
+                self._passed.add(text)
+
+    def text(self, text: str) -> str:
+        """One text, for who needs no count."""
+        return str(self.clean(text)[0])
+
+    def find(self, text: str) -> list[Finding]:
+        """What would be hidden in a text; of one that is JSON, also what only its members say."""
+        return max((self._findings(form) for form in (text, *shown([text]))), key=len)
+
+    def _findings(self, text: str) -> list[Finding]:
+        data = text.encode("utf-8", PASSED)
+        found = self._spans(data) + self._encoded_spans(data, DEEPEST)
+        if value_in(text) is not None:
+            self._noted = []
+            self.clean(text)
+            found += located(data, self._noted)
+            self._noted = None
+        line, at, findings = 1, 0, []
+        for start, end, kind in merged(found):
+            line, at = line + data.count(b"\n", at, start), start
+            findings.append(Finding(kind, len(data[start:end].decode("utf-8", "replace")), line))
+        return findings
+
+    def _may_hold(self, data: bytes) -> bool:
+        return bool(self._spans(data) or self._encoded_spans(data, DEEPEST))
+
+    def _value(self, value: Any, counts: Counts, depth: int, name: str = "") -> Any:
+        if isinstance(value, str):
+            return self._named_text(name, value, counts, depth)
+        if isinstance(value, list | tuple):
+            words = self._command(value, counts) if is_command(value) else value
+            return list(self._items(items_of(words, name), counts, depth))
+        if isinstance(value, dict):
+            texts = [self._text(key, counts, depth) for key in value]
+            items = (self._value(item, counts, depth, called) for called, item in members_of(value, name))
+            return dict(zip(texts, items, strict=True))
+        return value
+
+    def _command(self, words: Sequence[str], counts: Counts) -> list[str]:
+        """The words of a command line without what only the line as a whole shows to be a secret."""
+        line = [word.encode("utf-8", PASSED) for word in words]
+        joined = b" ".join(line)
+        found = merged(self._spans(joined))
+        for start, end, kind in found:
+            counts[kind] += 1
+            self._note(kind, joined[start:end].decode("utf-8", PASSED))
+        return [word.decode("utf-8", PASSED) for word in words_with_marks(line, found)]
+
+    def _items(self, items: Iterable[tuple[str, Any]], counts: Counts, depth: int) -> Iterator[Any]:
+        """The items of a list; what a patch has of a private key are its lines, one by one."""
+        begins, ends, of_it = self._keys
+        in_key = False
+        for name, item in items:
+            line = item.encode("utf-8", PASSED) if isinstance(item, str) and len(item) < LONGEST_LINE else b"no line"
+            in_key = in_key and of_it.fullmatch(line) is not None
+            yield mark("private key") if in_key and item else self._value(item, counts, depth, name)
+            if in_key or begins.search(line):
+                in_key = not ends.search(line)
+
+    def _named_text(self, name: str, text: str, counts: Counts, depth: int) -> str:
+        if not is_told(name, text) or (self._allow and self._is_allowed(text.encode("utf-8", PASSED))):
+            return self._text(text, counts, depth)
+        kind = kind_of(name.encode("utf-8", "replace"))
+        counts[kind] += 1
+        self._note(kind, text)
+        return mark(kind)
+
+    def _note(self, kind: str, secret: str) -> None:
+        if self._noted is not None:
+            self._noted.append((kind, secret))
+
+    def _text(self, text: str, counts: Counts, depth: int) -> str:
+        if len(text) < SHORTEST:
+            return text
+        self._left -= len(text)
+        if self._left < 0 or sys.getsizeof(text) > LARGEST:
+            return f"[{len(text):,} characters, too many to look for secrets in]"
+        text = self._hidden(text, counts, depth)
+        for form in shown([text]):
+            clean = self._hidden(form, counts, min(depth, 1))  # deeper ones are looked at by themselves
+            text = text if clean == form else clean
+        return text
+
+    def _hidden(self, text: str, counts: Counts, depth: int) -> str:
+        if depth and (inner := value_in(text)) is not None:
+            before = counts.total()
+            clean = self._value(inner, counts, depth - 1)
+            if counts.total() != before:
+                import json  # few texts hold any
+
+                text = json.dumps(clean, ensure_ascii=False)
+        whole = data = text.encode("utf-8", PASSED)
+        for look in (self._spans, functools.partial(self._encoded_spans, depth=depth)):
+            found = merged(look(data))
+            for _ in range(ROUNDS):
+                if not found:
+                    break
+                for start, end, kind in found:
+                    counts[kind] += 1
+                    self._note(kind, data[start:end].decode("utf-8", PASSED))
+                data, places = with_marks(data, found)
+                found = merged([one for place in around(data, places) for one in self._near(data, place, depth)])
+        return text if data is whole else data.decode("utf-8", PASSED)
+
+    def _near(self, data: bytes, place: tuple[int, int], depth: int) -> Iterator[Found]:
+        """What is found in the lines around a mark: only there it may have made a border."""
+        start, end = place
+        lines = data[start:end]
+        for one in self._spans(lines) or self._encoded_spans(lines, depth):
+            yield Found(one.start + start, one.end + start, one.kind)
+
+    def _spans(self, data: bytes) -> list[Found]:
+        """Where something that is no mark, and is not allowed, is a secret."""
+        text = (len(data), hash(data))  # a text is looked at among others first, and again if there is something in it
+        if text == self._seen[0]:
+            return self._seen[1]
+        found = list(prefilter.find(data))
+        for kind, each in [("known value", self._known), *(("own pattern", own) for own in self._own)]:
+            for match in each.finditer(data) if each else ():
+                found.append(Found(*match.span(1 if each and each.groups else 0), kind))
+        found += (Found(at, at + len(form), "known value") for form in self._long for at in _places(data, form))
+        marks = [match.span() for match in self._marks.finditer(data)] if found else []
+        left = [one for one in found if 0 <= one.start < one.end and not self._is_passed(data, one, marks)]
+        self._seen = (text, left) if left else self._seen
+        return left
+
+    def _is_passed(self, data: bytes, found: Found, marks: list[tuple[int, int]]) -> bool:
+        at = bisect.bisect_right(marks, (found.start, len(data))) - 1
+        is_mark = at >= 0 and found.start < marks[at][1]
+        return is_mark or self._is_allowed(data[found.start : found.end])
+
+    def _is_allowed(self, secret: bytes) -> bool:
+        return any(regex.fullmatch(secret) for regex in self._allow)
+
+    def _encoded_spans(self, data: bytes, depth: int) -> list[Found]:
+        """Words that hold a secret once they are decoded."""
+        found = []
+        for start, end, plain in self._decoded(data) if depth else ():
+            if plain and (inner := self._spans(plain) or self._encoded_spans(plain, depth - 1)):
+                found.append(Found(start, end, inner[0].kind))
+        return [one for one in found if not self._is_allowed(data[one.start : one.end])]
+
+    def _decoded(self, data: bytes) -> Iterator[tuple[int, int, bytes | None]]:
+        is_wrapped = False
+        for match in self._encoded.finditer(data):
+            start, end = match.span()
+            is_wrapped = is_wrapped or end - start >= FULL
+            yield start, end, from_base64(data[start:end])
+        for start, end, word in wrapped(data, self._wrapped) if is_wrapped else ():
+            yield start, end, from_base64(word)
+        for match in self._percent.finditer(data) if b"%" in data else ():
+            start, end = match.span()
+            yield start, end, from_percent(data[start:end])
+
+
+def check_pattern(source: str) -> str | None:
+    """Why a pattern of the user's cannot be used; None where it can."""
+    try:
+        regex = compiled(source)
+    except ValueError as error:
+        return str(error)
+    return "it matches a text of nothing" if regex.search(b"") else None
+
+
+def listed(text: str) -> list[str]:
+    """The patterns in a setting: with spaces between, and commas where they were a list."""
+    return [word for part in text.split() if (word := part.removesuffix(","))]
+
+
+def _literals(known: Iterable[str]) -> tuple[Regex | None, list[bytes]]:
+    """A pattern for the short forms of known values, and the forms that are looked for one by one."""
+    found = {form.encode("utf-8", "surrogateescape") for value in known for form in forms(value)}
+    short: list[bytes] = []
+    long: list[bytes] = []
+    room = ROOM
+    for form in sorted((form for form in found if len(form) >= SHORTEST), key=lambda form: (-len(form), form)):
+        room -= len(form) if len(form) <= SHORT else 0
+        (short if len(form) <= SHORT and room > 0 else long).append(form)
+    source = "|".join("".join(f"\\x{byte:02x}" for byte in form) for form in short)
+    return compiled(source, captures=False) if short else None, long
+
+
+def _blocks(texts: Iterable[str]) -> Iterator[bytes]:
+    """The texts, some of them together."""
+    block: list[str] = []
+    size = 0
+    for text in texts:
+        if block and size + len(text) > TOGETHER:
+            yield BETWEEN_TEXTS.join(block).encode("utf-8", PASSED)
+            block, size = [], 0
+        block.append(text)
+        size += len(text)
+    yield BETWEEN_TEXTS.join(block).encode("utf-8", PASSED)
+
+
+def _places(data: bytes, form: bytes) -> Iterator[int]:
+    at = data.find(form)
+    while at >= 0:
+        yield at
+        at = data.find(form, at + len(form))

@@ -1,0 +1,252 @@
+"""Whether what a pattern found is a secret, and where it ends: each is given the text and the match."""
+
+from __future__ import annotations
+
+import binascii
+import re
+
+from holdfast.redaction import false_positives
+from holdfast.redaction.boundaries import OPENING, is_last, is_name, is_torn, reach
+from holdfast.redaction.false_positives import (
+    DIGITS,
+    LETTERS,
+    SEPARATED,
+    SHORTEST,
+    WORDLY,
+    is_chancy,
+    is_code,
+    is_filled_in,
+    is_harmless,
+    is_named,
+    is_turning,
+)
+from holdfast.redaction.regex import Match
+from holdfast.redaction.secret_names import is_for, is_keyed, matches
+
+SIGNS = b",;&<>(){}[]$"
+QUOTED = re.compile(rb"[\"'\n]")
+PARSED = re.compile(rb"[Tt]oken[ \t]*:[ \t]*[\"']")  # of a language: a word of it stands behind
+MAIL = re.compile(rb"[^@\s]+@[^@\s]+\.[a-zA-Z]{2,}")
+CALLED = re.compile(rb"[A-Za-z_][(\[]|\$\{|\{\{|%[sdv(]")
+VALUE = re.compile(rb"\s*(?:[nN]?'([^'\n]*)'|[nN]?\"([^\"\n]*)\"|[^,'\"]*)\s*(?:,|$)")
+COLUMN = r"(?i)(?:pass(?:word|wd|wort|phrase|_?hash)?|pwd|secret|token|api_?key)\z"
+MOST_PLAIN = 4  # letters of a value that is no secret
+LONGEST_WORD = 12  # bytes of one
+LONGEST_LINE = 1000  # bytes in which a quote is looked for
+LONGEST_PHRASE = 100
+PROSE = frozenset((b"the", b"of", b"your", b"is", b"must", b"to", b"for", b"and"))  # words of a sentence
+MOST_WORDS = 3  # of a secret with blanks: more are a sentence
+
+
+def is_password(text: bytes, match: Match) -> bool:
+    start, end = match.span(1)
+    value = text[start:end]
+    return value not in false_positives.PLACEHOLDERS and not is_filled_in(value) and not is_named(value)
+
+
+def is_given(text: bytes, match: Match) -> bool:
+    """Whether what stands behind an option is a password, and no variable that has it."""
+    start, end = match.span(1)
+    value = text[start:end]
+    return not is_filled_in(value) and not is_named(value) and not false_positives.is_elsewhere(value)
+
+
+def is_chosen(text: bytes, match: Match) -> bool:
+    """Whether somebody chose a text as a password: letters among digits or signs, and no address, path or call."""
+    start, end = match.span(1)
+    value = text[start:end]
+    if len(value) > LONGEST_PHRASE:
+        return False
+    has_letter, has_digit = (any(byte in kind for byte in value) for kind in (LETTERS, DIGITS))
+    has_sign = bool(value.translate(None, LETTERS + DIGITS + WORDLY + b"/:@"))
+    if not has_letter or not (has_digit or has_sign) or is_harmless(value) or is_named(value):
+        return False
+    is_other = b"://" in value or MAIL.fullmatch(value) or CALLED.search(value) or is_code(value)
+    return not is_other and (has_sign or not is_plain_name(value))
+
+
+def is_plain_name(value: bytes) -> bool:
+    """Whether words with a number behind one of them name something: `shadow_map_2`, `v1`, `utf8`."""
+    parts = value.translate(SEPARATED).split()
+    if len(parts) == 1 and value.isalnum():
+        return len(value) < SHORTEST and not is_turning(value) and value.lower() == value
+    return not any(is_turning(part) for part in parts) and all(is_name(part) or part.isdigit() for part in parts)
+
+
+def is_odd_choice(text: bytes, match: Match) -> bool:
+    """The same where the context says less: letters and digits take turns, or there are signs, too."""
+    value = text[slice(*match.span(1))]
+    has_sign = bool(value.translate(None, LETTERS + DIGITS + WORDLY + b"/:@,;"))
+    kinds = sum(any(byte in kind for byte in value) for kind in (LETTERS[:26], LETTERS[26:], DIGITS))
+    has_digit = any(byte in DIGITS for byte in value)
+    return has_digit and is_chosen(text, match) and (is_turning(value) or (has_sign and kinds > 1) or kinds > 2)
+
+
+def is_key(text: bytes, match: Match) -> bool:
+    """Whether chance has made the value of a name in capitals that is no public key's."""
+    name, value = (text[slice(*match.span(group))] for group in (1, 2))
+    return is_keyed(name.decode()) and is_chancy(value)
+
+
+def find_inserted(text: bytes, match: Match) -> tuple[int, int]:
+    """Where the value of a secretive column stands in a row of SQL; (0, 0) where it is none."""
+    columns = text[slice(*match.span(1))].split(b",")
+    values = list(VALUE.finditer(text, *match.span(2)))
+    for column, value in zip(columns, values, strict=False):
+        name = column.strip(b' \t\n`"[]').decode("utf-8", "replace")
+        start, end = value.span(1)
+        if matches(COLUMN, name) and end - start > MOST_PLAIN and not is_harmless(text[start:end]):
+            return start, end
+    return 0, 0
+
+
+def is_typed(text: bytes, match: Match) -> bool:
+    start, end = match.span(1)
+    return not is_harmless(text[start:end])
+
+
+def is_sent(text: bytes, match: Match) -> bool:
+    start, end = match.span(1)
+    value = text[start:end]
+    return not is_harmless(value) and not value.isalpha()
+
+
+def is_authorized(text: bytes, match: Match) -> bool:
+    """Whether what stands behind a scheme is a credential, and no call or variable that has it."""
+    start, end = match.span(1)
+    value = text[start : reach(text, start, end)]
+    return len(value) >= SHORTEST and not is_harmless(value) and not is_call(text, start, value)
+
+
+def is_signed(text: bytes, match: Match) -> bool:
+    """The same behind a word that may be a scheme, or one of prose."""
+    value = text[slice(*match.span(1))]
+    has_digit = any(byte in DIGITS for byte in value)
+    return has_digit and b"://" not in value and is_authorized(text, match)
+
+
+def is_unschemed(text: bytes, match: Match) -> bool:
+    """Whether the word behind the name of a header is a credential: in quotes any, otherwise no type or attribute."""
+    start, end = match.span(1)
+    value, before, after = text[start:end], text[start - 1 : start], text[end : end + 1]
+    is_wordly = not value.translate(None, WORDLY + b":=").strip(LETTERS)
+    if is_wordly and (before not in (b'"', b"'") or after in (b" ", b"\t")):
+        return False
+    return is_authorized(text, match) and not is_code(value)
+
+
+def is_call(text: bytes, start: int, value: bytes) -> bool:
+    """Whether a value is a name with brackets behind it."""
+    at = next((at for at, byte in enumerate(value) if byte in OPENING), 0)
+    return at > 0 and is_name(value[:at]) and not is_torn(text, start, start + len(value))
+
+
+def end_of_word(text: bytes, match: Match) -> int:
+    return reach(text, *match.span(1))
+
+
+def is_assigned(text: bytes, match: Match) -> bool:
+    """Whether what follows a name that promises a secret is one: no code, no place, no word of prose."""
+    begin = match.span(1)[0]
+    start, end = match.span(2)
+    value, after = text[start:end], text[end : end + 1]
+    if is_harmless(value):
+        return False
+    name = text[begin:start]
+    if text[begin - 1 : begin] == b":" and text.rfind(b"arn:", max(0, begin - LONGEST_PHRASE), begin) >= 0:
+        return False
+    if name[-1:] in (b'"', b"'"):
+        is_parsed = value.isalpha() and len(value) < LONGEST_WORD and PARSED.fullmatch(name) is not None
+        return not is_parsed and after not in (b"(", b"[", b"{") and not is_enclosed(text, start)
+    if is_code(value) or (after in (b"(", b"[", b"{") and is_name(value) and not is_torn(text, start, end)):
+        return False
+    if not value.translate(None, WORDLY + b"|").strip(LETTERS):  # one word or a choice of them, or an attribute
+        if after and after in b"$&<>)({[" and is_strange(text, match):
+            return True
+        is_tight = name.endswith(b"=") and not name[:-1].endswith((b" ", b"\t")) and b"." not in value
+        return is_tight and after not in (b",", b")") and text[begin - 1 : begin] != b"("
+    return True
+
+
+def is_enclosed(text: bytes, start: int) -> bool:
+    """Whether a text in quotes is yet to be filled in as a whole: a blank may stand in its brackets."""
+    closing = false_positives.CLOSED.get(text[start : start + 1])
+    end = QUOTED.search(text, start, start + LONGEST_LINE)
+    return closing is not None and text[start : end.start() if end else start].endswith(closing)
+
+
+def is_strange(text: bytes, match: Match) -> bool:
+    """Whether a word that has a sign of code among its first is a password: code has a name before that."""
+    begin, (start, end) = match.span(1)[0], match.span(2)
+    if text[begin:start].rstrip(b" \t")[-1:] not in (b"=", b":", b">") and text[begin : begin + 1] != b"-":
+        return False  # a name in a sentence
+    value = text[start : reach(text, start, end, begin)]
+    at = next((at for at, byte in enumerate(value) if byte in SIGNS and at), 0)
+    head, sign = value[:at], value[at : at + 1]
+    is_mixed = any(byte in DIGITS for byte in value) and any(byte in LETTERS for byte in value)
+    if len(value) < SHORTEST or not is_mixed or is_harmless(value) or not head or false_positives.is_number(head):
+        return False
+    if sign in (b"$", b"&"):
+        return not is_named(value[at:])
+    if sign in (b",", b";", b")", b">"):
+        return not is_name(head) or is_last(text, start, end)
+    return not is_name(head) or is_torn(text, start, end)
+
+
+def is_phrase(text: bytes, match: Match) -> bool:
+    """Whether a text in quotes that has blanks or escapes in it is a secret: of a password any, of others two words."""
+    name, value = (text[slice(*match.span(group))] for group in (1, 2))
+    if len(value) > LONGEST_PHRASE or is_harmless(value) or value.isalpha():
+        return False
+    words = value.split()
+    if name.lower().endswith((b"password", b"passwd", b"passphrase", b"secret")):
+        return PROSE.isdisjoint(value.lower().split())
+    return len(words) <= MOST_WORDS and any(is_odd(word) for word in words)
+
+
+def is_odd(word: bytes) -> bool:
+    """Whether letters and digits take turns in a word as in no name."""
+    has_both = any(byte in DIGITS for byte in word) and any(byte in LETTERS for byte in word)
+    return len(word) >= SHORTEST and has_both and word.isalnum() and not is_name(word)
+
+
+def is_kept_for(text: bytes, match: Match) -> bool:
+    """Whether a name in capitals that says for what a secret is has one of letters and digits."""
+    name, value = (text[slice(*match.span(group))] for group in (1, 2))
+    is_mixed = any(byte in DIGITS for byte in value) and any(byte in LETTERS for byte in value)
+    is_other = is_harmless(value) or is_call(text, match.span(2)[0], value) or is_code(value)
+    return is_mixed and not is_other and is_for(name.decode())
+
+
+def end_of_value(text: bytes, match: Match) -> int:
+    return reach(text, *match.span(2), match.span(1)[0])
+
+
+def is_set(text: bytes, match: Match) -> bool:
+    """Whether a variable of the environment is set to a secret, of whatever characters: it is no call of a function."""
+    start, end = match.span(1)
+    value = text[start:end]
+    is_other = is_harmless(value) or is_call(text, start, value) or value.isalpha()
+    return not is_other and not value.endswith(b",")
+
+
+def is_login(text: bytes, match: Match) -> bool:
+    """Whether a word of base64 is a name and a password, as registries want them."""
+    start, end = match.span(1)
+    try:
+        plain = binascii.a2b_base64(text[start:end], strict_mode=True)
+    except binascii.Error:
+        return False
+    return b":" in plain[1:] and plain.isascii()
+
+
+def is_mixed(text: bytes, match: Match) -> bool:
+    """Whether what stands where a user does is a token: no name, but letters and digits."""
+    start, end = match.span(1)
+    value = text[start:end]
+    return sum(byte in DIGITS for byte in value) > 1 and any(byte in LETTERS for byte in value)
+
+
+def is_chance(text: bytes, match: Match) -> bool:
+    start, end = match.span(1)
+    return false_positives.is_random(text[start:end])

@@ -1,1 +1,0 @@
-"""Where the journal lives. One protocol, one contract suite, a thin implementation for each database."""

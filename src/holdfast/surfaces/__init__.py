@@ -1,0 +1,1 @@
+"""Entry points and rendering: hooks, command line."""

@@ -1,0 +1,288 @@
+"""Go on with a run: the banner, and then the agent itself."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import NoReturn
+
+import click
+from msgspec import structs
+
+from holdfast.agents.claude.health import warn_if_silent
+from holdfast.core.errors import DONE, FAILED, NotFound, WrongUsage
+from holdfast.core.model import Run
+from holdfast.core.recovery import recommended
+from holdfast.core.text import count, one_line, path_text
+from holdfast.core.untrusted_text import enclose
+from holdfast.layouts.goteam import screens
+from holdfast.layouts.goteam.resumable import silent_since
+from holdfast.layouts.orchestrator import screens as bannering
+from holdfast.operations.past_runs import past_runs
+from holdfast.operations.recover import CHOICES, HISTORY, Recovery, recover
+from holdfast.operations.resume import RESTORES, STARTS, Resumed, resume as go_on
+from holdfast.operations.runs import runs as list_runs
+from holdfast.project.workspace import Workspace
+from holdfast.surfaces.cli import terminal
+from holdfast.surfaces.cli.decorators import MANY, complete_run, confirm, pick_option, verb, which
+from holdfast.surfaces.cli.render.lists import said_history
+from holdfast.surfaces.cli.runner import Said, is_terminal
+from holdfast.surfaces.cli.terminal import Line
+from holdfast.system import process
+from holdfast.system.git.command import find_program
+from holdfast.system.git.repository import Repository
+
+QUESTION = "Which would you prefer?"
+OPTIONS = (
+    click.argument("run", required=False, shell_complete=complete_run),
+    click.option("--run", "named", metavar="RUN", shell_complete=complete_run, help="The run; else the current one."),
+    click.option(
+        "--from", "start_from", type=click.Choice(STARTS), help="As it is (the default), as it was kept, or anew."
+    ),
+    click.option(
+        "--restore", type=click.Choice(RESTORES), default="conversation", help="What comes back; else the conversation."
+    ),
+    click.option("--print", "only_print", is_flag=True, help="Print the command that goes on, and do not start it."),
+    pick_option,
+    click.option("--yes", is_flag=True, help="Do not ask; and prepare it also where nobody is at a terminal."),
+    click.option("--take-over", is_flag=True, help="Fence whoever is on it: they cannot write any more."),
+    click.option(
+        "--choose",
+        type=click.Choice([*CHOICES, *map(str, range(1, len(CHOICES) + 1))]),
+        metavar=f"[{'|'.join(CHOICES)}|N]",
+        help="The way out of a damaged session file, by its name or its number.",
+    ),
+)
+
+
+def _resume(
+    workspace: Workspace,
+    run: str | None,
+    named: str | None,
+    start_from: str | None,
+    restore: str,
+    only_print: bool,
+    take_over: bool,
+    yes: bool,
+    choose: str | None,
+    pick: bool,
+) -> Said:
+    """Go on with a run: its conversation where that still exists, or a new one that starts with the brief."""
+    recovery = recover(workspace)
+    if recovery.why is not None:
+        chosen = choose or _ask_which(recovery)
+        recovery = recover(workspace, chosen)
+        if recovery.chosen == HISTORY:
+            return _history(workspace, recovery)
+        if chosen is None or recovery.run is None:
+            data, talk = _apart(list(_menu(recovery)), only_print)
+            return Said(recovery, data, talk, FAILED if chosen is None else DONE)
+    if run is not None and named is not None:
+        raise WrongUsage("The run is named twice", [("one", run), ("other", named)], ["leave one out"])
+    if pick and run is None and named is None:
+        raise which(list_runs(workspace, status=("open",), here=True, limit=MANY).runs)
+    prepares = not only_print and (is_terminal() or yes)  # where nobody is, nothing is changed unasked
+    name = run if run is not None else named
+    ways = partial(go_on, workspace, name, restore=restore, take_over=take_over)
+    team = ways(dry_run=True)
+    if team.recovery:
+        return _team(workspace, team, ways, start_from, yes, only_print)
+    go = partial(ways, start_from=start_from or "live")
+    if prepares and not yes and (wanted := go(dry_run=True).restored):
+        confirm(f"Make the worktree equal to {wanted.to}?", yes, "holdfast resume")
+    found = go(dry_run=True)
+    is_loaded = found.run.layout == "orchestrator" and not is_terminal() and not only_print
+    if prepares or is_loaded:
+        found = go(dry_run=False)
+    if is_loaded:  # whoever reads this is the agent that goes on
+        return Said(found, _told(workspace, bannering.banner(found.run, workspace.clock.now())))
+    warn_if_silent(workspace)
+    banner = _told(workspace, _banner(workspace, found))
+    command = _shell_line(workspace, found)
+    if not found.command:
+        data, talk = _apart(banner, only_print)
+        unknown = "Nobody knows how to start this agent: start it, and give it `holdfast brief`"
+        return Said(found, data, [*talk, unknown], DONE if prepares else FAILED)
+    if only_print:
+        return Said(found, [command], banner)
+    if not is_terminal():
+        nobody = f"Nobody is at a terminal here, so nothing was started. Go on with: {command}"
+        return Said(found, banner, [nobody], code=DONE if yes else FAILED)
+    return Said(found, banner, then=partial(_become, workspace, found))
+
+
+def _apart(lines: list[Line], only_print: bool) -> tuple[list[Line], list[Line]]:
+    """The lines as data or as talk: whoever asks for a command may give what is printed to a shell."""
+    return ([], lines) if only_print else (lines, [])
+
+
+def _team(
+    workspace: Workspace, found: Resumed, go: partial[Resumed], start_from: str | None, yes: bool, only_print: bool
+) -> Said:
+    """Go on with a Go Team run: the choice, with what each way would lose, and the word that it was done."""
+    screen = _told(workspace, screens.recovery(found.run, found.recovery, silent_since(workspace, found.run)))
+    auto = workspace.settings.values["recovery.auto_resume"].value == "on"
+    if start_from is None and (yes or auto):
+        start_from = recommended(found.recovery).start_from
+    if only_print or (start_from is None and not is_terminal()):
+        hints = [f"`holdfast resume {found.run.id} --from {way.start_from}`" for way in found.recovery]
+        data, talk = _apart(screen, only_print)
+        return Said(found, data, [*talk, f"Choose one: {', '.join(hints)}"], FAILED)
+    if start_from is None:
+        terminal.emit(screen, sys.stderr)
+        numbers = [str(number) for number in range(1, len(found.recovery) + 1)]
+        best = str(found.recovery.index(recommended(found.recovery)) + 1)
+        chosen = click.prompt("Enter choice", type=click.Choice(numbers), default=best, err=True)
+        start_from = found.recovery[int(chosen) - 1].start_from
+    done = go(start_from=start_from)
+    branch = workspace.hide(Repository(workspace.root).head().branch)
+    talk = []
+    if done.restored and done.restored.restore:
+        talk.append(f"Restored from {done.restored.to}; `holdfast undo` takes that back")
+    if done.kept:
+        talk.append(f"What was there is kept: `holdfast restore {done.kept} --both` takes the fresh start back")
+    if done.conversation:
+        talk.append(f"Its conversation goes on with: {_shell_line(workspace, done)}")
+    return Said(done, _told(workspace, screens.resumed(done.run, branch)), talk)
+
+
+def _told(workspace: Workspace, lines: Iterable[Line]) -> list[Line]:
+    """Where a run stands: as it is for somebody at a terminal, and in a fence for whoever else reads it: an agent."""
+    if sys.stdout.isatty():
+        return list(lines)
+    return [enclose("\n".join(map(terminal.plain, lines)), workspace.chance)]
+
+
+def _history(workspace: Workspace, recovery: Recovery) -> Said:
+    """The archived sessions, as `holdfast history` lists them."""
+    listed = said_history(past_runs(workspace), 10)
+    ways = [f"`holdfast resume ID` goes on with one; the damaged file is still {recovery.path}"]
+    return structs.replace(listed, result=recovery, talk=[*listed.talk, *ways])
+
+
+def _ask_which(recovery: Recovery) -> str | None:
+    """Which way out somebody at a terminal prefers; None where nobody is there."""
+    if not is_terminal():
+        return None
+    terminal.emit(_ways_out(recovery), sys.stderr)
+    numbers = [str(number) for number in range(1, len(recovery.choices) + 1)]
+    answers = click.Choice([*numbers, *recovery.choices])
+    return str(click.prompt(QUESTION, type=answers, show_choices=False, prompt_suffix=" ", err=True))
+
+
+def _ways_out(recovery: Recovery) -> Iterator[Line]:
+    """The recovery menu of the orchestrator's document, up to its question."""
+    yield ("title", "## ⚠️ SESSION RECOVERY")
+    yield ""
+    yield "The previous session file appears corrupted."
+    yield f"{recovery.path}: {one_line(recovery.why or '', 200)}"
+    yield ""
+    yield "**Options**:"
+    for number, (name, about) in enumerate(recovery.choices.items(), 1):
+        yield f"{number}. **{NAMES[name]}**: {one_line(about, 200)} (`--choose {name}`)"
+    yield ""
+
+
+def _menu(recovery: Recovery) -> Iterator[Line]:
+    """The whole menu, or the outcome of the way that was chosen."""
+    if recovery.chosen is None:
+        yield from _ways_out(recovery)
+        yield QUESTION
+        return
+    if recovery.aside:
+        yield f"The damaged file is kept as {recovery.aside}"
+    if recovery.run is None:
+        yield 'Begin a new session: `holdfast start "GOAL" --layout orchestrator`'
+
+
+NAMES = {
+    "copy": "Last good copy",
+    "fresh": "Start fresh",
+    "history": "View history",
+    "manual": "Manual recovery",
+}
+
+
+def _orchestrator(workspace: Workspace, run: Run) -> Iterator[Line]:
+    """Where a session of the orchestrator stands: Markdown for an agent, a table for a person."""
+    now = workspace.clock.now()
+    if not sys.stdout.isatty():
+        yield from bannering.banner(run, now)
+        return
+    yield ("title", "🔄 RESUMING SESSION")
+    for name, value in bannering.rows(run, now):
+        yield f"  {name.ljust(13)}  {value}"
+
+
+def _banner(workspace: Workspace, found: Resumed) -> Iterator[Line]:
+    run, last = found.run, found.last
+    if run.layout == "orchestrator":
+        yield from _orchestrator(workspace, run)
+    else:
+        yield ("title", f"Going on with {run.id}: {one_line(run.title, 80)}")
+    if last and last.ended:
+        yield f"  the last session {last.how}: {one_line(last.reason or '', 120)}".rstrip(": ")
+    if last and last.last_action:
+        yield f"  its last action: {one_line(last.last_action, 120)}"
+    yield f"  {count(len(run.open_tasks), 'open task')}, {count(len(run.standing_decisions), 'decision')}"
+    for task in run.open_tasks[:3]:
+        yield f"    {task.id} {one_line(task.text, 100)}"
+    if found.restored and not found.restored.dry_run:
+        yield f"  restored from {found.restored.to}; `holdfast undo` takes that back"
+    for line in found.bearings.disagreements:
+        yield ("warn", f"  git: {one_line(line, 200)}")
+    for id in found.attended:
+        yield ("warn", f"  somebody alive works on it, in {id}")
+    for session in found.taken_from:
+        yield f"  taken over from {session.id}"
+    if found.conversation:
+        yield f"  conversation {found.conversation}"
+    else:
+        yield f"  a new conversation, which starts with the brief: {found.why_new}"
+
+
+def _place(workspace: Workspace, found: Resumed) -> Path:
+    """Where it goes on. The result says it as text, and a directory may have a name that is none."""
+    return workspace.root if found.directory == path_text(workspace.root) else Path(found.directory)
+
+
+def _quoted(path: Path) -> str:
+    """A path for a shell, which can be pasted whatever bytes it is made of."""
+    if (name := str(path)).isprintable():
+        return shlex.quote(name)
+    plain = (chr(byte) if 32 <= byte < 127 and byte not in b"\\'" else f"\\x{byte:02x}" for byte in os.fsencode(path))
+    return f"$'{''.join(plain)}'"
+
+
+def _shell_line(workspace: Workspace, found: Resumed) -> str:
+    """The same in a shell; what a dry run has not brought back comes first."""
+    variables = [f"{name}={shlex.quote(value)}" for name, value in found.environment.items()]
+    steps = [f"cd {_quoted(_place(workspace, found))}", " ".join([*variables, shlex.join(found.command)])]
+    if found.restored and found.restored.dry_run:
+        steps.insert(1, f"holdfast restore {found.restored.to}{' --both' if found.restored.state else ''}")
+    return " && ".join(steps)
+
+
+def _become(workspace: Workspace, found: Resumed) -> NoReturn:
+    program = find_program(found.command[0], os.environ.get("PATH", os.defpath), str(workspace.root))
+    if program is None:
+        facts = [("searched", os.environ.get("PATH", ""))]
+        hint = f"install it, then: `{_shell_line(workspace, found)}`"
+        raise NotFound(f"{found.command[0]} is not installed", facts, [hint])
+    sys.stdout.flush()
+    process.become(program, found.command, _place(workspace, found), {**os.environ, **found.environment})
+
+
+def _as(name: str) -> click.Command:
+    """The verb under one of its two names."""
+    function = _resume
+    for option in reversed(OPTIONS):
+        function = option(function)
+    return verb(f"holdfast {name} run-4x9k2m7pq3 --restore both", name)(function)
+
+
+resume, continue_ = _as("resume"), _as("continue")

@@ -1,0 +1,53 @@
+"""Supervise a command in the user's terminal."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from holdfast.core.fold.team import LAYOUT
+from holdfast.core.model import Status
+from holdfast.core.recovery import recommended
+from holdfast.layouts.goteam import screens
+from holdfast.operations import run as running
+from holdfast.operations.resume import resume
+from holdfast.operations.status import status
+from holdfast.project.workspace import Workspace
+from holdfast.surfaces.cli import terminal
+from holdfast.surfaces.cli.decorators import run_option, verb
+from holdfast.surfaces.cli.runner import Said
+from holdfast.surfaces.cli.terminal import Line
+from holdfast.system.git.repository import Repository
+
+
+@verb(
+    "holdfast run -- claude",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@run_option
+@click.option("--agent", metavar="NAME", help="The agent that works on it; else the command's name.")
+@click.option("--take-over", is_flag=True, help="Fence whoever is on the run: they cannot write any more.")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND…")
+def run(workspace: Workspace, run: str | None, agent: str | None, take_over: bool, command: tuple[str, ...]) -> Said:
+    """Run a command in your terminal, saved from time to time; exits as it does.
+
+    Standard output is the command's own; with --json the object is its last line.
+    """
+    _take_up(workspace, run)
+    found = running.run(workspace, command, run=run, agent=agent, take_over=take_over)
+    talk: list[Line] = []
+    if found.signal:
+        talk.append(("warn", f"{found.run} is {found.status}: the command was ended by {found.signal}"))
+    return Said(found, talk=talk, code=found.code)
+
+
+def _take_up(workspace: Workspace, name: str | None) -> None:
+    """With `recovery.auto_resume`, an interrupted Go Team run is gone on with first, in the recommended way."""
+    if workspace.settings.values["recovery.auto_resume"].value != "on":
+        return
+    found = status(workspace, run=name).run
+    if found is not None and found.layout == LAYOUT and found.status is Status.INTERRUPTED:
+        ways = resume(workspace, found.id, dry_run=True).recovery
+        done = resume(workspace, found.id, start_from=recommended(ways).start_from)
+        terminal.emit(screens.resumed(done.run, workspace.hide(Repository(workspace.root).head().branch)), sys.stderr)

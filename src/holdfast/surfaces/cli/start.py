@@ -1,0 +1,129 @@
+"""Go on: start, switch, join, leave."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+import click
+
+from holdfast.core.model import Run, Session, Status
+from holdfast.core.recovery import recommended
+from holdfast.core.text import one_line
+from holdfast.ingest.catch_up import establish, has_team
+from holdfast.layouts.goteam import screens
+from holdfast.layouts.goteam.resumable import find_silent, list_resumable
+from holdfast.layouts.orchestrator.schema import MODES
+from holdfast.operations import join as joining, leave as leaving, start as starting, switch as switching
+from holdfast.operations.resume import resume as go_on
+from holdfast.project.workspace import Workspace
+from holdfast.surfaces.cli import terminal
+from holdfast.surfaces.cli.decorators import complete_run, resume_instead, verb
+from holdfast.surfaces.cli.runner import Said, is_terminal
+from holdfast.surfaces.cli.terminal import Line
+from holdfast.system.git.repository import Repository
+
+PID = click.option(
+    "--pid", type=click.IntRange(1), metavar="PID", help="The process that the session lives and dies with."
+)
+AGENT = click.option("--agent", metavar="NAME", help="The agent that works on it.")
+
+
+@verb('holdfast start "Add retries to the client" --steps design,code,test')
+@click.argument("goal")
+@click.option("--steps", metavar="A,B", help="Its steps, with commas between; the last one completed completes it.")
+@click.option("--layout", type=click.Choice(starting.STARTED), default="native", help="As which system's run.")
+@click.option("--mode", type=click.Choice(tuple(MODES)), help="Of an orchestrator.")
+@PID
+@AGENT
+def start(
+    workspace: Workspace,
+    goal: str,
+    steps: str | None,
+    layout: str,
+    mode: str | None,
+    pid: int | None,
+    agent: str | None,
+) -> Said:
+    """Begin a run. Prints its id; shows what could be resumed instead."""
+    plan = tuple(filter(None, (name.strip() for name in (steps or "").split(","))))
+    if layout == starting.GO_TEAM:
+        return _start_team(workspace, goal, plan, pid, agent)
+    found = starting.start(workspace, goal, steps=plan, layout=layout, mode=mode, pid=pid, agent=agent)
+    talk: list[Line] = [f"Started {found.run.id}: {one_line(found.run.goal, 80)}"]
+    talk += [f"Paused {id}" for id in found.paused]
+    talk += [f"Archived {id}" for id in found.archived]
+    talk += [
+        f"Could go on instead: `holdfast switch {run.id}`  {run.status}, {one_line(run.title, 60)}"
+        for run in found.resumable
+    ]
+    if found.session:
+        talk.append(_export(found.session))
+    return Said(found, [found.run.id], talk)
+
+
+def _start_team(workspace: Workspace, goal: str, plan: tuple[str, ...], pid: int | None, agent: str | None) -> Said:
+    """Begin a Go Team run, unless the user at the terminal would rather go on with an earlier one."""
+    if has_team(workspace):  # sessions of another program may be there before the first run of ours
+        establish(workspace)
+    earlier = list_resumable(workspace)
+    if earlier and is_terminal():
+        terminal.emit(screens.resumable(earlier, find_silent(workspace, earlier)), sys.stderr)
+        if answer := str(click.prompt("Resume # (Enter: a new session)", default="", show_default=False, err=True)):
+            return Said(None, then=partial(resume_instead, _chosen(earlier, answer)))
+    auto = workspace.settings.values["recovery.auto_resume"].value == "on"
+    if auto and (interrupted := next((run for run in earlier if run.status is Status.INTERRUPTED), None)):
+        ways = go_on(workspace, interrupted.id, dry_run=True).recovery
+        done = go_on(workspace, interrupted.id, start_from=recommended(ways).start_from)
+        return Said(done, list(screens.resumed(done.run, workspace.hide(Repository(workspace.root).head().branch))))
+    found = starting.start(workspace, goal, steps=plan, layout=starting.GO_TEAM, pid=pid, agent=agent)
+    talk: list[Line] = [] if is_terminal() else list(screens.resumable(earlier, find_silent(workspace, earlier)))
+    talk += [f"`holdfast resume {run.id}` goes on with it" for run in earlier]
+    talk += screens.started(found.run, workspace.settings.number("save.interval"))
+    talk += [f"Paused {id}" for id in found.paused]
+    if found.session:
+        talk.append(_export(found.session))
+    return Said(found, [found.run.id], talk)
+
+
+def _chosen(earlier: list[Run], answer: str) -> str:
+    word = answer.strip().removeprefix("*resume").removeprefix(":") or "1"
+    if word.isdecimal() and 0 < int(word) <= len(earlier):
+        return earlier[int(word) - 1].id
+    return word
+
+
+@verb("holdfast switch run-4x9k2m7pq3")
+@click.argument("run", shell_complete=complete_run)
+def switch(workspace: Workspace, run: str) -> Said:
+    """Choose the run that commands in this worktree mean."""
+    found = switching.switch(workspace, run)
+    moved = [f"It moved here from {found.moved_from}"] if found.moved_from else []
+    return Said(found, [found.run.id], [f"Now on {found.run.id}: {one_line(found.run.title, 80)}", *moved])
+
+
+@verb("holdfast join run-4x9k2m7pq3 --pid $$")
+@click.argument("run", required=False, shell_complete=complete_run)
+@PID
+@AGENT
+@click.option("--take-over", is_flag=True, help="Fence the sessions that are on it: they cannot write any more.")
+def join(workspace: Workspace, run: str | None, pid: int | None, agent: str | None, take_over: bool) -> Said:
+    """Open a session on a run, together with those who work on it or in their place. Prints its id."""
+    found = joining.join(workspace, run, pid=pid, agent=agent, take_over=take_over)
+    talk: list[Line] = [f"Joined {found.run.id}: {one_line(found.run.title, 80)}", _export(found.session)]
+    talk += [f"Taken over from {session.id}" for session in found.taken_from]
+    talk += [f"Also on it: {session.id}" for session in found.others]
+    return Said(found, [found.session.id], talk)
+
+
+@verb("holdfast leave ses-7pq34x9k2m")
+@click.argument("session", envvar="HOLDFAST_SESSION")
+@click.option("--reason", metavar="TEXT", help="Why.")
+def leave(workspace: Workspace, session: str, reason: str | None) -> Said:
+    """End a session; its run stays as it is. Without a name: the session of this shell."""
+    found = leaving.leave(workspace, session, reason=reason)
+    return Said(found, [found.session.id], [f"Ended {found.session.id}" if found.changed else "It had ended already"])
+
+
+def _export(session: Session) -> str:
+    return f"Its session is {session.id}; hand it on with `export HOLDFAST_SESSION={session.id}`"

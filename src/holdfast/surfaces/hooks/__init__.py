@@ -1,0 +1,1 @@
+"""What agents call: record a call, answer it."""

@@ -1,0 +1,177 @@
+"""What an agent that asks is told: the brief when a conversation begins, what must survive when one is compacted.
+
+The call that asks was kept before anything else happens here, so whatever goes wrong, nothing of it is lost.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+from msgspec import structs
+
+from holdfast.core.brief import Brief, plan_brief
+from holdfast.core.checkpoint_reason import Reason
+from holdfast.core.errors import HoldfastError
+from holdfast.core.fold.run import BRIEFED
+from holdfast.core.formats.hashing import hexdigest
+from holdfast.core.model import Draft, Run, Session, Status
+from holdfast.core.text import one_line
+from holdfast.core.untrusted_text import AGE, enclose, opened
+from holdfast.ingest.catch_up import catch_up, has_files
+from holdfast.journal.journal import Journal
+from holdfast.journal.store import RunQuery
+from holdfast.project.briefs import make_brief, without_secrets
+from holdfast.project.checkpoints.automatic import Turn, keep_or_note
+from holdfast.project.inbox import Call
+from holdfast.project.runs import select
+from holdfast.project.sessions.sessions import attended, judged, who
+from holdfast.project.workspace import Workspace
+
+LIMIT = 10_000  # characters that Claude Code takes from one hook; more would become a file that nobody reads
+SURVIVING = 4_000  # characters for whoever writes the summary
+PATIENCE = 3.0  # seconds for taking in what waits; the rest is taken in by whoever comes next
+NAMED = 5
+LEAST = 1_000  # characters of a brief, whatever else is told
+PASSING = ("Kept by Holdfast", "Status: ", "- the last session's last action", "- the last call that was kept")
+BEHIND = "Holdfast is still taking in what happened: `holdfast brief`"
+REMEMBERS = ("resume",)  # a conversation that goes on like this still has in it what it was told
+
+
+class Answer(NamedTuple):
+    """The text for the agent, and a notice that the client shows to the user; None where there is nothing to say."""
+
+    text: str | None
+    notice: str | None = None
+
+
+def answer(workspace: Workspace, call: Call, event: str) -> Answer:
+    catch_up(workspace, until=time.monotonic() + PATIENCE, hurry=True)
+    owned = _of_other_systems(workspace, call, event)
+    if event == "SessionEnd":
+        return Answer(None)
+    own, notice = _own(workspace, call, event, len(owned) + 2 if owned else 0)
+    return Answer("\n\n".join(filter(None, [owned, own, notice])) or None, notice)
+
+
+def _of_other_systems(workspace: Workspace, call: Call, event: str) -> str:
+    """What a system that keeps its runs in files of the project wants done now; the text for the agent, if any."""
+    if not has_files(workspace):
+        return ""
+    from holdfast.layouts.faber import follow  # few projects have such files, and this loads much
+
+    if event == "SessionStart":
+        return follow.begin(workspace, call) or ""
+    follow.END[event](workspace, call)
+    return ""
+
+
+def _own(workspace: Workspace, call: Call, event: str, used: int) -> Answer:
+    """What the conversation's run tells, in the room that is left."""
+    with workspace.reading() as journal:
+        session, run, last = _place(journal, call)
+    if event == "PreCompact":
+        turn = Turn(run.id, session.id) if run and session else None
+        keep_or_note(workspace, Reason.BEFORE_COMPACTION, turn)
+    with workspace.reading() as journal:
+        if run is None:
+            others = _others(workspace, journal)
+            return Answer(enclose(others, workspace.chance) if others else None)
+        told = {found.brief for found in journal.sessions_of(session.agent_session or "")} if session else set()
+    notice = _recovery(workspace, run) if event == "SessionStart" else None
+    used += len(notice) + 2 if notice else 0
+    made = make_brief(workspace, run, last, max(LEAST, _budget(workspace, event) - used))
+    if event == "PreCompact" or session is None:
+        return Answer(made.text, notice)
+    digest = _digest(made)
+    if _source(call) in REMEMBERS and digest in told:
+        same = f"Run {run.id} stands where the brief says that you were given: nothing has changed since."
+        return Answer(enclose(same, workspace.chance), notice)
+    _note(workspace, session, made, digest)
+    return Answer(made.text, notice)
+
+
+def _recovery(workspace: Workspace, run: Run) -> str | None:
+    """The ways to go on with an interrupted Go Team run, for the user and the agent; None for any other run."""
+    if run.layout != "go-team" or run.status is not Status.INTERRUPTED:
+        return None
+    from holdfast.layouts.goteam.recovery_options import ways_of
+    from holdfast.layouts.goteam.screens import offered  # few projects have a team
+
+    return "\n".join(offered(run, ways_of(workspace, run)))
+
+
+def answer_shortly(workspace: Workspace, call: Call, event: str) -> Answer:
+    """The same from what is stored already: nothing is taken in, and nobody is waited for."""
+    with workspace.reading() as journal:
+        _, run, last = _place(journal, call)
+        if run is None and (run := select.current_run(journal, workspace.worktree)):
+            last = next(iter(journal.list_sessions(run.id, limit=1)), None)
+    if run is None:
+        return Answer(f"{BEHIND} tells where the work stands.")
+    budget = _budget(workspace, event) // 2
+    told = last and without_secrets(workspace, _as_it_is(last))
+    text = plan_brief(
+        without_secrets(workspace, run), told, workspace.clock.now(), budget, chance=workspace.chance
+    ).text
+    return Answer(f"{text}\n\nThis is short. {BEHIND} tells more.")
+
+
+def _as_it_is(session: Session) -> Session:
+    """A session with what nobody has written down yet: that its process is gone."""
+    for dead, evidence in judged([session] if session.is_open else []):
+        return structs.replace(dead, how="died", reason=evidence, ended=dead.last_active)
+    return session
+
+
+def _budget(workspace: Workspace, event: str) -> int:
+    return SURVIVING if event == "PreCompact" else min(LIMIT, workspace.settings.whole("brief.budget"))
+
+
+def _place(journal: Journal, call: Call) -> tuple[Session | None, Run | None, Session | None]:
+    """Who asks, on which run, and the session before: what it was doing when it stopped is what is asked for."""
+    payload = call.payload if isinstance(call.payload, dict) else {}
+    found = journal.sessions_of(str(payload.get("session_id") or call.environment.get("CLAUDE_CODE_SESSION_ID") or ""))
+    session = found[0] if found else None
+    run = journal.find_run(session.run) if session else None
+    if run is None:
+        return session, None, None
+    earlier = [known for known in journal.list_sessions(run.id, limit=2) if session is None or known.id != session.id]
+    return session, run, earlier[0] if earlier else session
+
+
+def _source(call: Call) -> str:
+    payload = call.payload if isinstance(call.payload, dict) else {}
+    return str(payload.get("source") or "")
+
+
+def _digest(made: Brief) -> str:
+    """What a brief says of the work, whenever it was made and however often somebody has looked in since."""
+    lines = [line for line in AGE.sub("", opened(made.text)).splitlines() if not line.startswith(PASSING)]
+    return hexdigest("blake2b", "\n".join(lines).encode(), digest_size=16)
+
+
+def _note(workspace: Workspace, session: Session, made: Brief, digest: str) -> None:
+    body = {"digest": digest, "characters": len(made.text), "left_out": made.left_out}
+    try:
+        with workspace.writing(for_session=False) as journal:
+            journal.append(session.run, Draft(BRIEFED, body, session=session.id, agent=session.agent))
+    except HoldfastError:  # then the same may be told once more
+        return
+
+
+def _others(workspace: Workspace, journal: Journal) -> str | None:
+    """The open runs that a new conversation could join, in a line each."""
+    query = RunQuery(worktree=workspace.worktree, statuses=select.OPEN_STATUSES, limit=NAMED)
+    runs, _ = journal.list_runs(query)
+    if not runs:
+        return None
+    lines = [_other(journal, without_secrets(workspace, run)) for run in runs]
+    return "\n".join(["Holdfast keeps these open runs of this worktree; none was joined by itself:", *lines])
+
+
+def _other(journal: Journal, run: Run) -> str:
+    """A run that could be joined, and who has it."""
+    line = f"- {run.id} {run.status}: {one_line(run.title, 100)} (`holdfast join {run.id}`)"
+    alive = attended(journal, run.id)
+    return f"{line}; {who(alive[0])} works on it" if alive else line

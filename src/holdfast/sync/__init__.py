@@ -1,0 +1,1 @@
+"""Runs to and from other machines."""

@@ -1,0 +1,1 @@
+"""git: running it, its repositories, objects and lock files."""

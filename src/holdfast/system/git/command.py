@@ -1,0 +1,350 @@
+"""The one module that speaks git: in a private directory, with an empty configuration, and nothing of the user's runs.
+
+Commands read the user's worktree through our own `GIT_DIR`. Its configuration is empty, and its attributes switch every
+conversion off. Both are a part of this program (`worktree/gitdir/`) and not of the store, where an agent can write: so
+neither a repository nor an agent in it can make us run or change anything. Processes are started by `posix_spawn`:
+Python's own module for them takes longer to load than git takes to answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import select
+import signal
+import time
+from collections.abc import Generator, Iterable
+from pathlib import Path
+from typing import NoReturn
+
+from holdfast.core.errors import Damaged, NotFound, Trouble
+from holdfast.core.text import one_line
+from holdfast.system import files
+from holdfast.system.git.objects import DIRECTORY, KEEP, Entry, Format, parse_tree, sorted_tree
+from holdfast.system.safe_paths import real_path
+
+DEADLINE = 300.0
+HINTS = ("run the command again", "`git status` says whether git itself works here")
+CHUNK = 1 << 20
+BATCH = 64  # objects asked for at once: their names fit into a pipe
+KEPT_TREES = 5_000
+SETTINGS = Path(__file__).parents[2] / "worktree" / "gitdir"
+SWITCHED_OFF = (
+    *("-c", "core.hooksPath=/dev/null"),
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "core.fsync=all"),
+    *("-c", "core.sharedRepository=0600"),  # what git writes for us is the user's alone, under any umask
+    *("-c", "gc.auto=0"),
+    *("-c", "core.quotePath=false"),
+    *("-c", "core.attributesFile=/dev/null"),
+    *("-c", "core.untrackedCache=false"),
+    *("-c", "protocol.allow=never"),
+)
+
+
+class Git:
+    """Git commands in a private directory, over a worktree that is pinned.
+
+    A directory that is `whole` has settings and refs of its own: one that was made just now, where nobody else writes.
+    """
+
+    def __init__(
+        self, directory: Path, root: Path, objects: Path, index: Path, form: Format, *, whole: bool = False
+    ) -> None:
+        self.directory = directory
+        self.root = root
+        self.objects = objects
+        self.index = index
+        self.form = form
+        self.whole = whole
+        self.excludes: Path | None = None  # a list of what is ignored, beside those in the worktree
+
+    def prepare(self) -> None:
+        """Make the private directory, if it is not there."""
+        if (self.directory / "HEAD").exists():
+            return
+        for directory in (self.directory, self.directory / "refs", self.directory / "info"):
+            files.make_private_directory(directory)
+        for name in ("config", "info/attributes") if self.whole else ():
+            files.write(self.directory / name, (SETTINGS / self.form.name / name).read_bytes())
+        files.write(self.directory / "keep", KEEP, 0o444)
+        files.write(self.directory / "HEAD", b"ref: refs/heads/none\n")
+
+    def start(
+        self, *arguments: str, index: Path | None = None, scratch: Path | None = None, home: Path | None = None
+    ) -> Running:
+        """Start a command. With `scratch`, what it writes goes there, and the objects are only borrowed.
+
+        With `home`, it reads or writes the refs of that git directory, whose settings are not ours.
+        """
+        environment = {
+            "PATH": os.defpath,
+            "HOME": "/nonexistent",
+            "LC_ALL": "C",
+            "GIT_DIR": str(home or self.directory),
+            "GIT_WORK_TREE": str(self.root),
+            "GIT_INDEX_FILE": str(index or self.index),
+            "GIT_OBJECT_DIRECTORY": str(scratch or self.objects),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_ATTR_NOSYSTEM": "1",
+            "GIT_OPTIONAL_LOCKS": "0",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_NO_REPLACE_OBJECTS": "1",
+        }
+        if home is None and not self.whole:
+            environment["GIT_COMMON_DIR"] = str(SETTINGS / self.form.name)
+        if scratch is not None:
+            environment["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = str(self.objects)
+        program = find_git(os.environ.get("PATH", os.defpath), str(self.root))
+        ignoring = ("-c", f"core.excludesFile={self.excludes or os.devnull}")
+        command = ["git", "-C", str(self.root), *SWITCHED_OFF, *ignoring, *arguments]
+        return Running(program, command, environment, arguments[0])
+
+    def run(self, *arguments: str, input: bytes = b"", **places: Path | None) -> bytes:
+        """What a command prints, started with `places` as `start` takes them."""
+        return self.start(*arguments, **places).finish(input)
+
+
+@functools.cache
+def find_git(search: str, root: str) -> str:
+    """Git's absolute path."""
+    if program := find_program("git", search, root):
+        return program
+    raise NotFound("git is not installed", [("searched", search)], ["install git"])
+
+
+def find_program(name: str, search: str, root: str) -> str | None:
+    """A program's absolute path. What lies in the worktree, or depends on where one stands, is not asked."""
+    inside = real_path(root) + os.sep
+    for directory in search.split(os.pathsep):
+        program = os.path.join(directory, name)
+        places = (real_path(directory) + os.sep, real_path(program))
+        if os.path.isabs(directory) and not any(place.startswith(inside) for place in places) and _can_run(program):
+            return program
+    return None
+
+
+def _can_run(program: str) -> bool:
+    return os.path.isfile(program) and os.access(program, os.X_OK)
+
+
+class TooMuch(Exception):
+    """A command printed more than anybody wants to hear."""
+
+
+class Running:
+    """A git command that was started, in a process group of its own."""
+
+    def __init__(self, program: str, command: list[str], environment: dict[str, str], name: str) -> None:
+        self.name, self.said = name, b""  # what it said on standard error, once it has finished
+        pipes = [os.pipe() for _ in range(3)]
+        (given, self.input), (self.output, told), (self.errors, complained) = pipes
+        self._open = {self.input, self.output, self.errors}
+        theirs = (given, told, complained)
+        try:
+            self.pid = os.posix_spawn(
+                program,
+                command,
+                environment,
+                file_actions=[(os.POSIX_SPAWN_DUP2, end, number) for number, end in enumerate(theirs)],
+                setpgroup=0,
+                setsigdef=[signal.SIGPIPE],
+            )
+        except BaseException:
+            self._close(*self._open)
+            raise
+        finally:
+            for end in theirs:
+                os.close(end)
+
+    def finish(
+        self,
+        input: bytes = b"",
+        also_fine: tuple[int, ...] = (),
+        deadline: float | None = None,
+        most: int | None = None,
+    ) -> bytes:
+        """Wait for it, and give back what it printed. Raises TooMuch where that is more than `most` bytes."""
+        try:
+            out, self.said = self._talk(input, DEADLINE if deadline is None else deadline, most)
+        except BaseException:
+            self.stop()
+            raise
+        code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        if code not in (0, *also_fine):
+            said = one_line(self.said.decode("utf-8", "replace"), 300)
+            raise Trouble(f"git {self.name} failed", [("exit code", code), ("said", said)], HINTS)
+        return out
+
+    def stop(self) -> None:
+        """End it, whatever it is doing."""
+        self._close(*self._open)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+
+    def _talk(self, input: bytes, deadline: float, most: int | None) -> tuple[bytes, bytes]:
+        """Write and read at once: whoever only writes waits for ever, once the pipe that nobody reads is full."""
+        said: dict[int, list[bytes]] = {self.output: [], self.errors: []}
+        left = memoryview(input)
+        os.set_blocking(self.input, False)
+        waiting = select.poll()
+        waiting.register(self.input, select.POLLOUT)
+        for descriptor in said:
+            waiting.register(descriptor, select.POLLIN)
+        end = time.monotonic() + deadline
+        while self._open:
+            ready = waiting.poll(max(0.0, end - time.monotonic()) * 1000)
+            if not ready:
+                raise Trouble(f"git {self.name} did not finish", [("deadline", f"{deadline:g} s")], HINTS)
+            for descriptor, _ in ready:
+                if descriptor == self.input:
+                    left = left[_write(descriptor, left) :]
+                    ended = not left
+                else:
+                    said[descriptor].append(os.read(descriptor, CHUNK))
+                    ended = not said[descriptor][-1]
+                    if most is not None and sum(map(len, said[descriptor])) > most:
+                        raise TooMuch
+                if ended:
+                    waiting.unregister(descriptor)
+                    self._close(descriptor)
+        return b"".join(said[self.output]), b"".join(said[self.errors])
+
+    def _close(self, *descriptors: int) -> None:
+        for descriptor in descriptors:
+            self._open.discard(descriptor)
+            os.close(descriptor)
+
+
+def _write(descriptor: int, data: memoryview) -> int:
+    """How much of it was taken. A command that has heard enough takes all."""
+    try:
+        return os.write(descriptor, data)
+    except BlockingIOError:
+        return 0
+    except BrokenPipeError:
+        return len(data)
+
+
+class Reader:
+    """Objects by name, through one git process that is started when it is first needed, and stays."""
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+        self._form = git.form
+        self._running: Running | None = None
+        self._heard = bytearray()
+        self.trees: dict[str, list[Entry]] = {}  # that were asked for already
+        self._names: dict[str, dict[bytes, Entry]] = {}
+        self.pending: dict[str, tuple[str, bytes]] = {}  # objects that are about to be written
+
+    def start(self) -> Running:
+        """Have the process ready."""
+        if self._running is None:
+            self._running = self._git.start("cat-file", "--batch")
+            self._heard.clear()
+        return self._running
+
+    def read(self, id: str) -> bytes | None:
+        """The content of an object, or None where it is not there."""
+        return next(self.read_many([id]))
+
+    def read_many(self, ids: Iterable[str]) -> Generator[bytes | None, None, None]:
+        """The contents of many objects, in their order. A batch is asked for at once, so that git need not wait."""
+        waiting = list(ids)
+        for first in range(0, len(waiting), BATCH):
+            batch = waiting[first : first + BATCH]
+            wanted = [id for id in batch if id not in self.pending]
+            if wanted:
+                self._ask(wanted)
+            left = len(wanted)
+            try:
+                for id in batch:
+                    left -= id not in self.pending
+                    yield self.pending[id][1] if id in self.pending else self._answer(id)
+            finally:
+                if left:  # whoever asked has left: nobody else may hear these answers
+                    self.close()
+
+    def _ask(self, ids: list[str]) -> None:
+        running = self.start()
+        left = memoryview("".join(f"{id}\n" for id in ids).encode())
+        try:
+            while left:
+                left = left[os.write(running.input, left) :]
+        except BrokenPipeError:
+            self._fail(ids[0])
+
+    def _answer(self, id: str) -> bytes | None:
+        head = self._hear_line(id)
+        if len(head) != 3:
+            return None
+        size = int(head[2])
+        while len(self._heard) <= size:
+            self._hear(id)
+        data = bytes(self._heard[:size])
+        del self._heard[: size + 1]
+        return data
+
+    def _hear_line(self, id: str) -> list[bytes]:
+        while b"\n" not in self._heard:
+            self._hear(id)
+        end = self._heard.index(b"\n")
+        line = bytes(self._heard[:end])
+        del self._heard[: end + 1]
+        return line.split()
+
+    def _hear(self, id: str) -> None:
+        if not (chunk := os.read(self.start().output, CHUNK)):
+            self._fail(id)
+        self._heard += chunk
+
+    def _fail(self, id: str) -> NoReturn:
+        self.close()
+        raise Damaged("git cannot read the repository's objects", [("object", id)], ["`git fsck`"])
+
+    def tree(self, id: str) -> list[Entry]:
+        if id not in self.trees:
+            data = self.read(id)
+            if data is None:
+                raise Damaged("A directory of a checkpoint is missing", [("tree", id)], ["`holdfast verify`"])
+            try:
+                self.note_tree(id, parse_tree(data, self._form))
+            except ValueError:  # what was named in its place is something else
+                raise Damaged("This is no directory of a checkpoint", [("object", id)], ["`holdfast repair`"]) from None
+        return self.trees[id]
+
+    def note_tree(self, id: str, entries: Iterable[Entry]) -> None:
+        """Remember what is in a tree, for the next time that it is asked for."""
+        if len(self.trees) >= KEPT_TREES:
+            self.trees.clear()
+            self._names.clear()
+        self.trees[id] = sorted_tree(entries)
+
+    def find(self, tree: str, path: bytes) -> Entry | None:
+        """What stands at a path of a tree."""
+        entry: Entry | None = Entry(DIRECTORY, b"", tree)
+        for name in path.split(b"/"):
+            if entry is None or not entry.is_tree:
+                return None
+            entry = self._named_in(entry.id).get(name)
+        return entry
+
+    def _named_in(self, id: str) -> dict[bytes, Entry]:
+        if id not in self._names:
+            self._names[id] = {entry.name: entry for entry in self.tree(id)}
+        return self._names[id]
+
+    def close(self) -> None:
+        if self._running is not None:
+            self._running.stop()
+            self._running = None
+
+
+def zsplit(data: bytes) -> list[bytes]:
+    return data.split(b"\0")[:-1] if data else []

@@ -1,0 +1,233 @@
+"""Processes: who they are, whether they live, and starting one that outlives us.
+
+A number alone says nothing, for it is used again. The kernel's start time (since boot), the boot, and the pid
+namespace make it a fact. The start time is read from the kernel itself on Linux: a start time on the wall clock, as
+libraries give it, moves when the clock is set.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from holdfast.core.errors import NotFound, Refused
+from holdfast.core.model import Process
+from holdfast.system import clock
+from holdfast.system.boot import namespaces
+
+GONE_STATES = ("Z", "X", "x")
+
+
+class Here(NamedTuple):
+    """The machine we are on, as far as it can be told apart from others."""
+
+    machine: str
+    host: str
+    boot: str
+    namespace: str
+
+
+class Running(NamedTuple):
+    """A living process, with some variables of its environment."""
+
+    pid: int
+    words: tuple[str, ...]
+    variables: dict[str, str]
+
+    @property
+    def command(self) -> str:
+        return " ".join(self.words)
+
+
+class Judgement(NamedTuple):
+    alive: bool | None  # None: it cannot be known from here
+    evidence: str
+
+
+@functools.cache
+def here() -> Here:
+    boot = clock.boot() if sys.platform == "linux" else _boot_time()
+    return Here(_first_line("/etc/machine-id"), os.uname().nodename, boot, namespaces().decode())
+
+
+def identify(pid: int) -> Process | None:
+    """The identity of a living process, or None."""
+    found = _look(pid)
+    if found is None or found[0] in GONE_STATES:
+        return None
+    place = here()
+    return Process(pid, found[1], place.boot, place.namespace, place.machine, place.host)
+
+
+def judge(process: Process) -> Judgement:
+    """Whether a process lives, with the evidence. Without evidence nobody is declared dead."""
+    place = here()
+    if not place.boot or not process.boot:
+        here.cache_clear()  # it may be readable next time
+        return Judgement(None, f"it is not known which start of the machine process {process.pid} belongs to")
+    if process.boot != place.boot:
+        if (process.machine, process.host) == (place.machine, place.host):
+            return Judgement(False, f"the machine was restarted since process {process.pid} ran")
+        return Judgement(None, f"process {process.pid} runs on another machine, {process.host}")
+    if process.namespace != place.namespace:
+        return Judgement(None, f"process {process.pid} runs in another container")
+    try:
+        found = _look(process.pid)
+    except OSError as error:
+        return Judgement(None, f"process {process.pid} cannot be looked at: {error.strerror}")
+    if found is None:
+        return Judgement(False, f"process {process.pid} is gone")
+    state, start = found
+    if start != process.start:
+        return Judgement(False, f"process {process.pid} is gone, its number belongs to another program now")
+    if state in GONE_STATES:
+        return Judgement(False, f"process {process.pid} has ended")
+    return Judgement(True, f"process {process.pid} is running")
+
+
+def is_ancestor(process: Process) -> bool:
+    """Whether a process is this one, or started it, directly or not."""
+    return process.pid in {os.getpid(), *ancestors()} and judge(process).alive is True
+
+
+def ancestors() -> Iterator[int]:
+    """The processes that we were started by, the nearest first."""
+    pid = os.getppid()
+    while pid > 1:
+        yield pid
+        pid = _parent(pid)
+
+
+def running_with(*names: str) -> Iterator[Running]:
+    """The living processes that have one of these variables, as far as their environment may be read."""
+    if sys.platform != "linux":
+        yield from _running_with_psutil(names)
+        return
+    for name in filter(str.isdecimal, os.listdir("/proc")):
+        try:
+            environ = Path(f"/proc/{name}/environ").read_bytes()
+            variables = _chosen(dict(pair.partition("=")[::2] for pair in _split(environ)), names)
+            if variables and identify(int(name)):
+                yield Running(int(name), tuple(_split(Path(f"/proc/{name}/cmdline").read_bytes())), variables)
+        except OSError:  # it has ended meanwhile, or belongs to another user
+            continue
+
+
+def _split(data: bytes) -> list[str]:
+    return data.rstrip(b"\0").decode("utf-8", "replace").split("\0")
+
+
+def _chosen(environ: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    return {name: environ[name] for name in names if name in environ}
+
+
+def _running_with_psutil(names: Sequence[str]) -> Iterator[Running]:
+    import psutil
+
+    for found in psutil.process_iter(["pid", "cmdline", "environ", "status"]):
+        variables = _chosen(found.info["environ"] or {}, names)
+        if variables and found.info["status"] != psutil.STATUS_ZOMBIE:
+            yield Running(found.info["pid"], tuple(found.info["cmdline"] or ()), variables)
+
+
+def _parent(pid: int) -> int:
+    if sys.platform != "linux":
+        import psutil
+
+        return psutil.Process(pid).ppid() if psutil.pid_exists(pid) else 0
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[1])
+    except (OSError, ValueError):
+        return 0
+
+
+def run_foreground(command: Sequence[str], directory: Path, *, to_stderr: bool = False) -> int:
+    """Run a command in the user's terminal and wait for it; answers with its exit code, as a shell would.
+
+    With `to_stderr`, what it prints is kept off our standard output.
+    """
+    import subprocess
+
+    try:
+        code = subprocess.call(list(command), cwd=directory, stdout=2 if to_stderr else None)
+    except FileNotFoundError as error:
+        raise NotFound(f"There is no command {command[0]}", [("directory", directory)]) from error
+    except PermissionError as error:
+        raise Refused(f"{command[0]} cannot be run", [("directory", directory)], ["`chmod +x`"]) from error
+    except ValueError as error:  # a NUL in it
+        raise NotFound("There is no such command", [("because", error)], ["look at its spelling"]) from error
+    return 128 - code if code < 0 else code
+
+
+def become(program: str, command: Sequence[str], directory: Path, environ: Mapping[str, str]) -> NoReturn:
+    """Go on as another program, in the user's terminal."""
+    os.chdir(directory)
+    os.execve(program, list(command), dict(environ))
+
+
+def ask(command: Sequence[str], environ: Mapping[str, str], deadline: float, program: str | None = None) -> str | None:
+    """What a command prints within the deadline; None where it cannot be started, fails, or does not end.
+
+    `program` is the file that is started, where that is not what the first word leads to.
+    """
+    import subprocess
+
+    try:
+        started = subprocess.Popen(
+            list(command), executable=program, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, cwd="/", env=environ, start_new_session=True,
+        )  # fmt: skip
+    except OSError:
+        return None
+    with started:
+        try:
+            out, _ = started.communicate(timeout=deadline)
+        except subprocess.TimeoutExpired:
+            os.killpg(started.pid, signal.SIGKILL)
+            return None
+    return out.decode("utf-8", "replace") if started.returncode == 0 else None
+
+
+def parse_stat(text: str) -> tuple[str, str] | None:
+    """State and start time from a line of /proc/PID/stat; the name in it may hold anything, brackets too."""
+    fields = text.rpartition(")")[2].split()
+    return (fields[0], fields[19]) if len(fields) > 19 else None
+
+
+def _look(pid: int) -> tuple[str, str] | None:
+    """State and start time of a process; None where there is none."""
+    if sys.platform != "linux":
+        return _look_with_psutil(pid)
+    try:
+        return parse_stat(Path(f"/proc/{pid}/stat").read_text("utf-8", "replace"))
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def _look_with_psutil(pid: int) -> tuple[str, str] | None:
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        state = "Z" if process.status() == psutil.STATUS_ZOMBIE else "S"
+        return state, f"{process.create_time():.2f}"
+    except psutil.Error:
+        return None
+
+
+def _boot_time() -> str:
+    import psutil
+
+    return f"{psutil.boot_time():.0f}"
+
+
+def _first_line(path: str) -> str:
+    try:
+        return Path(path).read_bytes().decode("utf-8", "replace").partition("\n")[0]
+    except OSError:
+        return ""

@@ -1,0 +1,1 @@
+"""A supervised command on a terminal of its own."""

@@ -1,0 +1,116 @@
+"""A command that was started and is waited for: how it is told something, when a save is due, and how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import signal
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from threading import Thread
+from typing import NamedTuple
+
+from holdfast.core.errors import NotFound, Refused
+
+CHUNK = 1 << 16
+TYPED = (signal.SIGINT, signal.SIGQUIT)  # what a terminal sends for keys
+
+
+class Ended(NamedTuple):
+    """How a command ended: with a code, or by a signal."""
+
+    code: int
+    signal: int | None = None
+
+    @property
+    def exit_code(self) -> int:
+        return 128 + self.signal if self.signal is not None else self.code
+
+
+class Child(ABC):
+    """A process that was started, and is waited for."""
+
+    pid: int
+
+    def __init__(self, command: list[str], environ: dict[str, str]) -> None:
+        reading, writing = os.pipe()
+        self.pid = self.start(command, environ, writing)
+        os.close(writing)
+        with os.fdopen(reading, "rb") as failed:
+            failure = failed.read()
+        if failure:
+            self.reap()
+            self.close()
+            raise _unstarted(command[0], int(failure))
+
+    @abstractmethod
+    def start(self, command: list[str], environ: dict[str, str], failed: int) -> int:
+        """Start the command, and answer with its process; what keeps it from starting goes into `failed`."""
+
+    def reap(self) -> None:
+        os.waitpid(self.pid, 0)
+
+    def close(self) -> None:  # noqa: B027 - one without a terminal has nothing to close
+        pass
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @abstractmethod
+    def watch(self, beat: Callable[[], None], interval: float) -> Ended:
+        """Wait for its end, with a save whenever the interval is over."""
+
+    def forward(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+
+class Beats:
+    """Saves, one at a time, beside whatever is watched: waiting for another writer must not hold up a key or a line."""
+
+    def __init__(self, beat: Callable[[], None], interval: float) -> None:
+        self.beat, self.interval = beat, interval
+        self.until = time.monotonic() + interval
+        self._save: Thread | None = None
+
+    def __enter__(self) -> Beats:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._save:
+            self._save.join()
+
+    @property
+    def left(self) -> float:
+        return max(0.0, self.until - time.monotonic())
+
+    def keep(self) -> None:
+        """Begin a save if one is due. One that takes longer than the interval is the next one too."""
+        if self.left:
+            return
+        self.until = time.monotonic() + self.interval
+        if self._save is None or not self._save.is_alive():
+            self._save = Thread(target=self.beat, name="save")
+            self._save.start()
+
+
+def ended(status: int) -> Ended:
+    return Ended(0, os.WTERMSIG(status)) if os.WIFSIGNALED(status) else Ended(os.WEXITSTATUS(status))
+
+
+def check_command(name: str) -> None:
+    """Refuse what cannot be started, before anything is written down about it."""
+    if shutil.which(name) is None:
+        raise _unstarted(name, errno.EACCES if os.path.dirname(name) and os.path.exists(name) else errno.ENOENT)
+
+
+def _unstarted(name: str, number: int) -> NotFound | Refused:
+    if number == errno.ENOENT:
+        return NotFound(f"There is no command {name}", [], ["look at the spelling, and at PATH"])
+    return Refused(f"{name} cannot be run", [("error", os.strerror(number))], ["`chmod +x`"])

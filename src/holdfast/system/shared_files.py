@@ -1,0 +1,209 @@
+"""Files that strangers write too: exchanged in one step, and then what came out is looked at.
+
+A stranger who ignores our lock may write between our look at a file and the exchange. What comes out is then his, and
+goes back. Until it does, it lies under a name that tells what we had expected and what we wrote, so that whoever comes
+after a kill knows it for his, and puts it back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import os
+import re
+import sys
+import time
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+from holdfast.core.errors import Refused
+from holdfast.system import files, safe_paths
+
+NOTHING = "00000000"  # the mark of what stands where a file was taken away
+LEFT = re.compile(r"\.(?P<name>.+)\.(?P<expected>[0-9a-f]{8})(?P<written>[0-9a-f]{8})[0-9a-f]{8}")
+STALE = 10.0  # seconds since an exchange after which nobody is in the middle of it any more
+AT_FDCWD, RENAME_EXCHANGE, RENAME_SWAP = -100, 2, 2
+
+
+def replace_shared(
+    path: Path, expected: bytes | None, data: bytes, new: int = files.PRIVATE_FILE, root: Path | None = None
+) -> bytes | None:
+    """Replace a file that strangers write too, if it still holds `expected`. Its mode stays; a new one has mode `new`.
+
+    Returns None when that was so. Otherwise the stranger's bytes come back, and their file stays as it was.
+    """
+    with files.os_errors(path), safe_paths.held(path, root) as place:
+        _settle_all(place, STALE)
+        mode = files.mode_of(place, None, new)
+        with files.temporary(place, data, mode) as temporary:
+            if expected is None:
+                return _create(temporary, place)
+            return _replace(temporary, place, expected, data)
+
+
+def remove_shared(path: Path, expected: bytes, root: Path | None = None) -> bytes | None:
+    """Take a file away that strangers write too, if it still holds `expected`.
+
+    Returns None when that was so, or it was gone. Otherwise the stranger's bytes come back, and so does their file.
+    """
+    with files.os_errors(path), safe_paths.held(path, root) as place:
+        _settle_all(place, STALE)
+        left = place.with_name(f".{place.name}.{_mark(expected)}{NOTHING}{os.urandom(4).hex()}")
+        try:
+            os.rename(place, left)
+        except FileNotFoundError:
+            return None
+        try:
+            found = files.read(left)
+        except Refused:  # a stranger put something that is no file there
+            os.rename(left, place)
+            raise
+        if found == expected:
+            left.unlink()
+            files.sync_directory(place.parent)
+            return None
+        _put_back(left, place)
+        return found
+
+
+def _put_back(left: Path, path: Path) -> None:
+    with contextlib.suppress(FileExistsError):  # he has written again already
+        os.link(left, path)
+    left.unlink()
+    files.sync_directory(path.parent)
+
+
+def settle(path: Path, stale: float = 0.0) -> None:
+    """Put back what a kill in the middle of an exchange left of a stranger's; nobody else may exchange it now."""
+    with files.os_errors(path):
+        if path.parent.is_dir():
+            _settle_all(path, stale)
+
+
+def _replace(temporary: Path, path: Path, expected: bytes, data: bytes) -> bytes | None:
+    left = path.with_name(f".{path.name}.{_mark(expected)}{_mark(data)}{os.urandom(4).hex()}")
+    os.rename(temporary, left)
+    try:
+        found = _exchanged(left, path, data, expected)
+    except BaseException:
+        _clear(left, (_mark(expected), _mark(data)))
+        raise
+    left.unlink(missing_ok=True)
+    files.sync_directory(path.parent)
+    return None if found == expected else found
+
+
+def _exchanged(left: Path, path: Path, data: bytes, expected: bytes) -> bytes:
+    """What was in the file when ours came there; a stranger's version is back in its place."""
+    _exchange(left, path)
+    try:
+        found = files.read(left) or b""
+    except Refused:  # a stranger put something that is no file there
+        _exchange(left, path)
+        raise
+    return found if found == expected else _give_back(left, path, data, found)
+
+
+def _give_back(left: Path, path: Path, ours: bytes, theirs: bytes) -> bytes:
+    """Put a stranger's version back. What comes out must be ours; else he has written again, and that goes back."""
+    while True:
+        _exchange(left, path)
+        out = files.read(left) or b""
+        if out == ours:
+            return theirs
+        ours, theirs = theirs, out
+
+
+def _create(temporary: Path, path: Path) -> bytes | None:
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return files.read(path) or b""
+    files.sync_directory(path.parent)
+    return None
+
+
+# After a kill
+
+
+def _mark(data: bytes) -> str:
+    return f"{zlib.crc32(data):08x}"
+
+
+def _settle_all(path: Path, stale: float) -> None:
+    for name in os.listdir(path.parent):
+        found = LEFT.fullmatch(name)
+        if found and found["name"] == path.name and _age(path.with_name(name)) >= stale:
+            with contextlib.suppress(Refused):  # somebody put something there that is no file, or cannot be read
+                _settle(path.with_name(name), path, found["expected"], found["written"])
+
+
+def _settle(left: Path, path: Path, expected: str, written: str) -> None:
+    """Exchange a stranger's version for ours, if that still stands there; a version that we know needs no keeping."""
+    if _clear(left, (expected, written)):
+        return
+    if written == NOTHING and (not os.path.lexists(path) or os.path.samefile(left, path)):
+        _put_back(left, path)
+    elif _mark(files.read(path) or b"") == written:
+        _exchange(left, path)
+        if not _clear(left, (written,)):  # he has written once more in that moment
+            _exchange(left, path)
+        files.sync_directory(path.parent)
+
+
+def _clear(left: Path, known: tuple[str, ...]) -> bool:
+    """Remove what holds nothing but a version that is known. Nobody else has what is not."""
+    found = files.read(left)
+    if found is not None and _mark(found) not in known:
+        return False
+    left.unlink(missing_ok=True)
+    return True
+
+
+def _age(left: Path) -> float:
+    """Seconds since it came to lie there, by a clock that may have been turned back since."""
+    try:
+        return abs(time.time() - left.lstat().st_ctime)
+    except FileNotFoundError:
+        return -1.0
+
+
+# The exchange
+
+
+def _exchange(one: Path, other: Path) -> None:
+    """Let two names change places in one step, so that no reader ever finds neither."""
+    code = _exchange_call()(os.fsencode(one), os.fsencode(other))
+    if code in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
+        _exchange_by_renames(one, other)
+    elif code:
+        raise OSError(code, os.strerror(code), str(other))
+
+
+def _exchange_by_renames(one: Path, other: Path) -> None:
+    """Where the file system cannot exchange: the new file is in place at every moment, the old one is kept."""
+    aside = one.with_name(one.name + ".old")
+    os.link(other, aside)
+    os.rename(one, other)
+    os.rename(aside, one)
+
+
+@functools.cache
+def _exchange_call() -> Callable[[bytes, bytes], int]:
+    """The system's own exchange of two names, answering with an errno or 0."""
+    import ctypes  # costs more to import than all the rest here, and few commands need it
+
+    library = ctypes.CDLL(None, use_errno=True)
+
+    def exchange(one: bytes, other: bytes) -> int:
+        if sys.platform == "darwin":
+            failed = library.renamex_np(one, other, RENAME_SWAP)
+        elif hasattr(library, "renameat2"):
+            failed = library.renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE)
+        else:
+            return errno.ENOSYS
+        return ctypes.get_errno() if failed else 0
+
+    return exchange

@@ -1,0 +1,1 @@
+"""Packs: where the objects of checkpoints are stored, pruned and salvaged."""

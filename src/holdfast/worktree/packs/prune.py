@@ -1,0 +1,292 @@
+"""Keeping our packs few and small: merging them, and leaving out what nobody needs any more.
+
+Git does not write an object again that one of our packs holds; it only renews the date of that pack. So what no
+checkpoint needs may still be what a commit or the user's index rests on. An object goes only if no checkpoint reaches
+it, nothing that the repository holds reaches it, and git has not renewed its pack's date lately. Our packs carry a
+date of our own, `MARKED`, so that any other date is git's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast.core.errors import Busy, Damaged, HoldfastError
+from holdfast.system import files
+from holdfast.system.fsync import sync_objects
+from holdfast.system.git.objects import KEEP, MARKED, PackIndex
+from holdfast.worktree.capture import Shadow
+from holdfast.worktree.packs.object_store import MERGED, Vault
+from holdfast.worktree.packs.path_hints import name_objects
+from holdfast.worktree.packs.reachability import kinds, needed_by_user, reached, tips
+
+LATELY = 3600.0  # seconds in which what git has just relied on may not be reachable yet
+LARGEST = 16 << 20  # bytes of a loose object that is compared; a larger one is kept twice
+PATIENCE = 120.0  # seconds to wait for a checkpoint of another worktree
+LEFTOVER = re.compile(r"(?:\..+\.|tmp_holdfast_)[0-9a-f]{12}\Z")  # what a kill left of a file that was being written
+AWAY = ".away"  # git takes whatever ends with .idx for a pack, so that must not be the end
+
+Say = Callable[[str, int, int], None]
+
+
+class Pruned(Struct):
+    """What pruning did: bytes of our packs before and after, packs that went, packs that git has just relied on."""
+
+    before: int
+    after: int
+    rewritten: int
+    waiting: int
+
+
+def stored_bytes(vault: Vault) -> int:
+    """How much our packs take, told by their sizes alone."""
+    return sum(_size(path.with_suffix(suffix)) for path in vault.packs() for suffix in (".pack", ".idx"))
+
+
+def merge(shadow: Shadow) -> int:
+    """Make one pack of the small ones, once there are many. A large one waits until others are as large.
+
+    Whoever calls this holds a worktree's lock, for which who holds the packs may wait: so nobody is waited for here.
+    """
+    if len(shadow.vault.packs()) < MERGED:
+        return 0
+    with contextlib.suppress(Busy), files.os_errors(), hold_packs(shadow.git.directory.parent, 0.0):
+        if len(packs := _ours_alone(shadow.vault)) < MERGED:
+            return 0
+        dates = {path: _date(path) for path in _small(packs, shadow)}
+        made = _write(shadow, {id for path in dates for id in _names(path, shadow)}, max(dates.values()))
+        return _unlink(_move_away(dates, made))
+    return 0
+
+
+def hold_packs(place: Path, patience: float) -> contextlib.AbstractContextManager[None]:
+    """Let no pack of ours go for a while but by our own hand. It comes before the locks of worktrees."""
+    return files.lock(place / "packs-lock", patience)
+
+
+def prune(shadow: Shadow, place: Path, say: Say, named: Iterable[str] = ()) -> Pruned:
+    """Give the space of dropped checkpoints back. It takes the locks of all worktrees, so the caller must hold none.
+
+    What checkpoints need that are `named` stays also where our refs were lost, or point elsewhere.
+    """
+    with contextlib.ExitStack() as held, files.os_errors():
+        held.enter_context(hold_packs(place, PATIENCE))
+        locked = _lock_worktrees(place, held, set())
+        held.enter_context(shadow)
+        _clear_leftovers(shadow.git.objects / "pack")
+        packs = {path: set(_names(path, shadow)) for path in _ours_alone(shadow.vault)}
+        dates = {path: _date(path) for path in packs}
+        lately = {path for path, date in dates.items() if date != MARKED and time.time() - date < LATELY}
+        result = Pruned(stored_bytes(shadow.vault), 0, 0, len(lately))
+        pointed = tips(shadow)
+        needed = _needed(shadow, place, packs, lately, {*pointed.values()}, {*named}, say)
+        chosen = _worth_rewriting(shadow, [path for path in packs if path not in lately], packs, needed)
+        say("rewriting packs", 0, len(chosen))
+        standing = {id for path in packs if path not in chosen for id in packs[path]}
+        kept = {id for path in chosen for id in packs[path] if id in needed} - standing
+        gone = _move_away({path: dates[path] for path in chosen}, _write(shadow, kept, MARKED))
+        left = _begun(shadow.git.objects / "pack")
+        _lock_worktrees(place, held, locked)
+        _discard(left)
+        if tips(shadow) == pointed:
+            result.rewritten = _unlink(gone)
+        else:  # a worktree that is new has made a checkpoint meanwhile, and may rest on what was to go
+            _put_back(gone)
+        result.after = stored_bytes(shadow.vault)
+        say("rewriting packs", len(chosen), len(chosen))
+        return result
+
+
+def _needed(
+    shadow: Shadow,
+    place: Path,
+    packs: dict[Path, set[str]],
+    lately: set[Path],
+    pointed: set[str],
+    named: set[str],
+    say: Say,
+) -> set[str]:
+    """What of our packs must stay. The user's history is looked at only if checkpoints do not need all."""
+    ours = set().union(*packs.values())
+    there = kinds(shadow, pointed | named).keys()
+    if missing := pointed - there:
+        raise Damaged("The list of checkpoints is not there", [("tree", sorted(missing)[0])], ["`holdfast verify`"])
+    say("looking at checkpoints", 0, 2)
+    needed = ours.intersection(reached(shadow, there))
+    say("looking at commits", 1, 2)
+    if needed != ours:
+        used = {id for path in lately for id in packs[path]}
+        needed |= used | _only_in_ours(shadow, ours.intersection(needed_by_user(shadow, place, used)))
+    say("looking at commits", 2, 2)
+    return needed
+
+
+def _only_in_ours(shadow: Shadow, names: set[str]) -> set[str]:
+    """Objects of the user's history without a sound loose copy of git's own; the loose copies are synced."""
+    loose = {id: f"{shadow.git.objects}/{id[:2]}/{id[2:]}" for id in names}
+    sound = {id: path for id, path in loose.items() if _is_sound(shadow, id, path)}
+    sync_objects(sound.values())
+    return names - sound.keys()
+
+
+def _is_sound(shadow: Shadow, id: str, path: str) -> bool:
+    """Whether a loose object is complete: a power cut may have left it empty."""
+    try:
+        packed = files.read(Path(path), LARGEST) or b""
+        head, _, data = zlib.decompressobj().decompress(packed, LARGEST).partition(b"\0")
+    except (OSError, HoldfastError, zlib.error):
+        return False
+    return shadow.git.form.id_of(head.partition(b" ")[0].decode("ascii", "replace"), data) == id
+
+
+def _worth_rewriting(shadow: Shadow, packs: list[Path], names: dict[Path, set[str]], needed: set[str]) -> list[Path]:
+    """Packs that hold something to leave out, and the small ones, where there are several."""
+    small = _small(packs, shadow)
+    return sorted({path for path in packs if not names[path] <= needed} | (set(small) if len(small) > 1 else set()))
+
+
+def _write(shadow: Shadow, names: Iterable[str], date: float) -> str:
+    """Write one pack of these objects, and answer with its name. It is ours before git can see it."""
+    listed = name_objects(shadow, set(names))
+    if not listed:
+        return ""
+    directory = shadow.git.objects / "pack"
+    with shadow.scratch() as scratch:
+        (scratch / "pack").mkdir()
+        arguments = ("--delta-base-offset", "--no-reuse-delta", "-q", "--window=50", "--window-memory=256m")
+        base = str(scratch / "pack" / "pack")
+        made = shadow.git.run("pack-objects", *arguments, "--threads=1", base, input=listed, scratch=scratch)
+        name = f"pack-{made.decode().strip()}"
+        if not (directory / f"{name}.idx").exists():
+            os.utime(scratch / "pack" / f"{name}.pack", (date, date))
+            files.write(directory / f"{name}.keep", KEEP, 0o444)
+            for suffix in (".rev", ".pack", ".idx"):
+                with contextlib.suppress(FileNotFoundError):
+                    os.rename(scratch / "pack" / f"{name}{suffix}", directory / f"{name}{suffix}")
+    files.sync_directory(directory)
+    return name
+
+
+def _move_away(dates: dict[Path, float], made: str) -> list[Path]:
+    """Take packs out of git's sight, but for the one just made. One that git relied on meanwhile stays.
+
+    Git renews a pack's date by its name. Once that is gone, it writes the object itself; before, the date tells.
+    """
+    gone = []
+    for path, date in dates.items():
+        if path.stem == made:
+            continue
+        try:
+            for suffix in (".idx", ".pack"):
+                os.rename(path.with_suffix(suffix), _away(path.with_suffix(suffix)))
+        except FileNotFoundError:  # merged by another worktree at the same moment
+            continue
+        if _away(path.with_suffix(".pack")).stat().st_mtime == date:
+            gone.append(path)
+        else:
+            _put_back([path])
+    return gone
+
+
+def _put_back(gone: Iterable[Path]) -> None:
+    for path in gone:
+        for suffix in (".pack", ".idx"):
+            os.rename(_away(path.with_suffix(suffix)), path.with_suffix(suffix))
+
+
+def _unlink(gone: list[Path]) -> int:
+    for path in gone:
+        pack, rev, keep = (path.with_suffix(suffix) for suffix in (".pack", ".rev", ".keep"))
+        for leftover in (_away(path), _away(pack), rev, keep):
+            leftover.unlink(missing_ok=True)
+    if gone:
+        files.sync_directory(gone[0].parent)
+    return len(gone)
+
+
+def _clear_leftovers(directory: Path) -> None:
+    """What a kill left behind: a pack that was moved away comes back, and is judged anew; half a pack goes."""
+    for index in directory.glob(f".pack-*.idx{AWAY}"):
+        path = index.with_name(index.name[1:].removesuffix(AWAY))
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(_away(path.with_suffix(".pack")), path.with_suffix(".pack"))
+        os.rename(index, path)
+    for pack in directory.glob(f".pack-*.pack{AWAY}"):
+        pack.unlink()
+    for keep in directory.glob("pack-*.keep"):
+        half = (files.read(keep, 64) or b"") == KEEP and not keep.with_suffix(".idx").exists()
+        if half and time.time() - keep.stat().st_mtime > LATELY:  # else somebody may be writing it
+            for path in (keep.with_suffix(".rev"), keep.with_suffix(".pack"), keep):
+                path.unlink(missing_ok=True)
+
+
+def _begun(directory: Path) -> list[Path]:
+    return [path for path in directory.glob("*") if LEFTOVER.match(path.name)]
+
+
+def _discard(begun: list[Path]) -> None:
+    """Remove files that somebody began to write before we had every lock: whoever he was, he is done or dead by now.
+
+    He held the lock of his worktree, which was there before his file was. Files that came later are not among these.
+    """
+    for path in begun:
+        path.unlink(missing_ok=True)
+    if begun:
+        files.sync_directory(begun[0].parent)
+
+
+def _lock_worktrees(place: Path, held: contextlib.ExitStack, locked: set[Path]) -> set[Path]:
+    """Hold the lock of every worktree that has one. Always in the same order, so that no two wait for each other."""
+    for path in sorted(set((place / "worktrees").glob("*/lock")) - locked):
+        held.enter_context(files.lock(path, PATIENCE))
+        locked = locked | {path}
+    return locked
+
+
+def _ours_alone(vault: Vault) -> list[Path]:
+    """Our packs, but for those that git's index over several packs names: without them, that one would be wrong."""
+    packs = vault.packs()
+    named = b""
+    with contextlib.suppress(FileNotFoundError), open(vault.git.objects / "pack" / "multi-pack-index", "rb") as file:
+        named = file.read(1 << 20)
+    return [path for path in packs if path.name.encode() not in named]
+
+
+def _small(packs: list[Path], shadow: Shadow) -> list[Path]:
+    """The packs that are worth merging: each at most as large as all smaller ones together, or so."""
+    sized = sorted((len(PackIndex(path, shadow.git.form)), path) for path in packs)
+    chosen: list[Path] = []
+    total = 0
+    for size, path in sized:
+        if len(chosen) > 1 and size > 2 * total:
+            break
+        chosen.append(path)
+        total += size
+    return chosen
+
+
+def _names(path: Path, shadow: Shadow) -> Iterator[str]:
+    return PackIndex(path, shadow.git.form).names()
+
+
+def _away(path: Path) -> Path:
+    return path.with_name(f".{path.name}{AWAY}")
+
+
+def _date(path: Path) -> float:
+    """When git last relied on a pack; `MARKED`, if it never did."""
+    return path.with_suffix(".pack").stat().st_mtime
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0

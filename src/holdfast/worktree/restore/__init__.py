@@ -1,0 +1,1 @@
+"""Restoring a tree into the worktree."""
