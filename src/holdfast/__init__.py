@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         Step as Step,
         Task as Task,
     )
+    from holdfast.ingest.open import open_workspace as _open
     from holdfast.operations.agent import (
         complete_agent as complete_agent,
         fail_agent as fail_agent,
@@ -134,7 +135,7 @@ if TYPE_CHECKING:
     from holdfast.operations.trust import list_trusted as list_trusted, trust as trust, untrust as untrust
     from holdfast.operations.uninit import uninit as uninit
     from holdfast.operations.verify import verify as verify
-    from holdfast.project.workspace import Workspace as Workspace, open_workspace as _open
+    from holdfast.project.workspace import Workspace as Workspace
 
     open = _open
 
@@ -196,7 +197,8 @@ HOMES = {
     "operations.uninit": "uninit",
     "operations.repair": "repair",
     "operations.verify": "verify",
-    "project.workspace": "Workspace open",
+    "ingest.open": "open",
+    "project.workspace": "Workspace",
 }
 _HOME = {name: module for module, names in HOMES.items() for name in names.split()}
 __all__ = sorted([*(name for name in _HOME if name != "open_workspace"), "open", "__version__"])

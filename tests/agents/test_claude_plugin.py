@@ -10,15 +10,15 @@ from collections import Counter
 import pytest
 
 import holdfast
-from holdfast.agents.claude import plugin_commands
-from holdfast.operations.doctor import Check
+from holdfast.agents.claude import bundled_plugin
+from holdfast.core.health import Check
 from tests.agents.conftest import PATIENCE, Answered, Project
 from tests.agents.test_claude import bash
 from tests.faber_states import ACTIVE, RUN, put, put_state
 from tests.house.tree import ROOT
 
 GOAL = "Goal: begin here"
-DIRECTORY = str(plugin_commands.DIRECTORY)
+DIRECTORY = str(bundled_plugin.DIRECTORY)
 
 
 class Plugged(Project):
@@ -82,7 +82,7 @@ def permit(project: Project, *allowed: str) -> None:
 
 def test_client_finds_nothing_wrong_with_it(installed: Plugged) -> None:
     for place, name in ((".", "plugin"), (".", "marketplace"), ("faber", "plugin")):
-        said = installed.plugin("validate", str(plugin_commands.DIRECTORY / place / ".claude-plugin" / f"{name}.json"))
+        said = installed.plugin("validate", str(bundled_plugin.DIRECTORY / place / ".claude-plugin" / f"{name}.json"))
         assert f"Validating {name} manifest" in said
         assert "Validation passed" in said
 
@@ -187,7 +187,7 @@ def test_fabers_own_names_work_as_slash_commands(bare: Plugged, name: str) -> No
     put(bare.directory, ACTIVE, RUN)
     bare.holdfast("session-load")
     permit(bare)
-    asked = f"/{plugin_commands.FABER}:{name} " + bash(f"holdfast {name}")
+    asked = f"/{bundled_plugin.FABER}:{name} " + bash(f"holdfast {name}")
     done = bare.claude(asked, "--plugin-dir", f"{DIRECTORY}/faber")
     assert f"Run `holdfast {name}`" in done.turns[0].text
     found = json.loads(state.read_bytes())

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from holdfast.agents import generic, registry
-from holdfast.agents.claude import events
 from holdfast.agents.protocol import Agent
 from holdfast.core import ids
 from holdfast.core.model import Body, Draft, Process
@@ -31,7 +30,7 @@ CONVERSATIONS = {
     "sessionID",
     "thread-id",
 }  # some calls of OpenCode have none
-ADAPTERS: dict[str, Agent] = {"plain": generic, "claude": events}
+ADAPTERS: dict[str, Agent] = {"generic": generic, **{agent.NAME: agent for agent in registry.adapters()}}
 
 EVERY_ADAPTER = pytest.mark.parametrize("agent", ADAPTERS.values(), ids=ADAPTERS.keys())
 
@@ -64,7 +63,7 @@ def check_drafts(call: Call, drafts: list[Draft]) -> None:
 
 
 def test_every_adapter_is_under_this_contract() -> None:
-    assert set(registry.AGENTS.values()) <= set(ADAPTERS.values())
+    assert set(registry.adapters()) <= set(ADAPTERS.values())
     assert registry.find_agent("an agent nobody has heard of") is generic
 
 

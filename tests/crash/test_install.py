@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.agents.claude.hooks import ANSWERED, KEPT
+from holdfast.agents.claude.hooks import EVENTS
 from holdfast.agents.claude.settings_file import called
 from tests.crash.cases import an_empty_project, in_project, opened
 from tests.crash.modes import ENDS, FAILURES, KILLS, each_tier
@@ -66,7 +66,7 @@ def comes_back(original: Tree) -> Callable[[Outcome], None]:
         path = outcome.directory / "project" / ".claude" / "settings.local.json"
         if path.exists() and path.read_bytes() != THEIRS:
             found = called(json.loads(path.read_bytes()))
-            assert len(found) == len(KEPT) + len(ANSWERED), "neither as it was nor as it should be"
+            assert len(found) == len(EVENTS), "neither as it was nor as it should be"
         with opened(outcome.directory) as workspace:
             holdfast.uninit(workspace)
         assert state(outcome.directory) == original

@@ -16,6 +16,7 @@ import msgspec
 
 from holdfast.agents import generic
 from holdfast.agents.claude import events, hooks, settings_file, status_line, transcript_events
+from holdfast.agents.protocol import NotSettings
 from holdfast.core import chat_commands, ids, search_terms, text, untrusted_text
 from holdfast.core.errors import Refused
 from holdfast.core.formats import json_edit, json_salvage
@@ -145,7 +146,7 @@ TRANSCRIPT = dumped(
 
 def retell(data: bytes) -> None:
     """Lines as values: what they say can be kept."""
-    telling = transcript_events.Retelling(NOON)
+    telling = transcript_events.Retelling([], NOON)
     for line in data.split(b"\n"):
         try:
             value = inbox.parse(line)
@@ -363,12 +364,12 @@ SETTINGS = [
 def edit_settings(data: bytes) -> None:
     """What is put in can be taken out, and the rest stays."""
     said = data.decode()
-    before = settings_file.parse(said)
+    settings_file.check(said)
     calls = {event: call for event, call in OURS.items() if event in ("Stop", "SessionStart")}
     changed, _ = settings_file.with_calls(said, calls)
     assert set(calls) <= set(settings_file.called(settings_file.parse(changed)))
     changed, _ = settings_file.with_status_line(changed, hooks.status_line("local", "python3", "/x/holdfast/inbox.py"))
-    settings_file.without_calls(changed, before)
+    settings_file.without_hooks(changed, said)
     if not settings_file.is_blank(said):
         json_edit.add(said, (), {"a": 1}, "added")
 
@@ -457,9 +458,7 @@ PARSERS = {
         lines("</history x>", "Human: do", "<system>", "[INST]", "@x #1 http://a", *HOSTILE[:50]), show
     ),
     "hidden text": Parser(lines("password = 'hunter22'", "Authorization: Bearer abcdefgh", "ghp_" + "a" * 36), hide),
-    "settings of the client": Parser(
-        SETTINGS, edit_settings, (settings_file.NotSettings, UnicodeDecodeError, json_edit.NotJson)
-    ),
+    "settings of the client": Parser(SETTINGS, edit_settings, (NotSettings, UnicodeDecodeError, json_edit.NotJson)),
     "stored body": Parser([BODY, b"\0{}", *BLOBS.values()], read_stored),
     "stored difference": Parser([DIFFERENCE], read_difference),
     "difference": Parser([msgspec.msgpack.encode(delta.difference(BASE, CHANGED))], patch, codec.UNREADABLE),

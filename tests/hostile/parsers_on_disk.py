@@ -13,9 +13,13 @@ from pathlib import Path
 import msgspec
 
 import holdfast
-from holdfast.agents.claude import context_window, import_transcripts, install, installed, transcript
+from holdfast.agents import install, jsonl
+from holdfast.agents.claude import conversations, installed, transcript
+from holdfast.agents.protocol import setup_of
+from holdfast.ingest.executable_files import find_brought
 from holdfast.journal.sqlite import page_checksums
-from holdfast.layouts.faber import client_hooks, find_run, reconcile, workflows
+from holdfast.layouts.faber import find_run, reconcile, workflows
+from holdfast.layouts.faber.client_hooks import find_hooks
 from holdfast.layouts.goteam import files as teamfaces, purge as teampurging
 from holdfast.layouts.json_file import read_face
 from holdfast.layouts.orchestrator import files as sessionfile
@@ -23,10 +27,9 @@ from holdfast.layouts.orchestrator.follow import SESSION
 from holdfast.maintenance.backup import file as archive
 from holdfast.maintenance.prune import quota_warning
 from holdfast.maintenance.purge import purge as purging
-from holdfast.project import inbox, known_projects, settings
+from holdfast.project import context_windows, inbox, known_projects, settings
 from holdfast.project.runs import select, tombstones
 from holdfast.project.transfer import bundle, import_plan
-from holdfast.project.trust import check
 from holdfast.project.trust.grants import Grant, Grants
 from holdfast.project.workspace import Workspace
 from holdfast.system.git.objects import Format, Known
@@ -151,12 +154,15 @@ def _settings(stage: Stage) -> dict[str, Parser]:
             WORKFLOWS,
             stage.into(
                 definition,
-                lambda: (check.find_brought(stage.workspace), workflows.find_workflow(stage.root, None, "default")),
+                lambda: (
+                    find_brought(stage.workspace),
+                    workflows.find_workflow(stage.root, None, "default"),
+                ),
             ),
         ),
         "settings that call us": Parser(
             SETTINGS,
-            stage.into(stage.root / ".claude/settings.local.json", lambda: check.find_brought(stage.workspace)),
+            stage.into(stage.root / ".claude/settings.local.json", lambda: find_brought(stage.workspace)),
         ),
     }
 
@@ -166,12 +172,12 @@ def _transcripts(stage: Stage) -> dict[str, Parser]:
 
     def read() -> None:
         transcript.read_usage(path)
-        transcript.read_tally(path)
-        import_transcripts.read_head(path)
+        transcript.read_spent(path)
+        conversations.read_head(path)
         lost: list[int] = []
         found = list(transcript.read_lines(path, lambda: lost.append(1)))
         json.dumps(found)
-        assert all(line.endswith(b"\n") for line in transcript.copied(path, lambda line: line))
+        assert all(line.endswith(b"\n") for line in jsonl.copied(path, lambda line: line))
 
     whole = b"\n".join(TRANSCRIPT) + b"\n"
     return {"transcript": Parser([whole, whole[:-20], whole[: len(whole) // 2]], stage.into(path, read))}
@@ -282,7 +288,7 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
         "claim": Parser([good_claim], stage.into(claim, lambda: known_projects.check(claims, store, stage.root))),
         "list of rows": Parser(listed, stage.into(store / "listed.json", lambda: select._lists(workspace))),
         "unfinished purge": Parser(purge, stage.into(store / tombstones.PURGING, purging_now)),
-        "gauges": Parser(gauges, stage.into(store / context_window.NAME, lambda: context_window.find(store, "a"))),
+        "gauges": Parser(gauges, stage.into(store / context_windows.NAME, lambda: context_windows.find(store, "a"))),
         "last tidying": Parser(
             dumped({"left": 5}), stage.into(store / quota_warning.STAMP, lambda: quota_warning.last_tidied(workspace))
         ),
@@ -306,7 +312,7 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
         ),
         "hooks of a plugin": Parser(
             dumped({"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "x.sh"}]}]}}),
-            stage.into(stage.home / "hooks.json", lambda: client_hooks.brings_hooks(stage.home / "hooks.json")),
+            stage.into(stage.root / ".claude/settings.json", lambda: find_hooks(setup_of(stage.workspace))),
         ),
         "projects of the client": Parser(
             trusted, stage.into(stage.home / ".claude.json", lambda: installed.is_trusted(stage.root, stage.environ))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.agents.claude import transcript
+from holdfast.agents import jsonl
 from holdfast.core.errors import HoldfastError
 from holdfast.journal.sqlite.store import SqliteStore
 from holdfast.layouts import json_file
@@ -54,7 +54,7 @@ def raced(path: Path, leads_to: Path, tries: int, act: Callable[[], bytes | None
 READERS: dict[str, Callable[[Path], bytes | None]] = {
     "file": lambda path: files.read(path),
     "face": lambda path: json_file.read_face(path).data,
-    "transcript": lambda path: b"".join(transcript.copied(path, lambda line: line)),
+    "transcript": lambda path: b"".join(jsonl.copied(path, lambda line: line)),
     "artifact": lambda path: safe_paths.read(safe_paths.resolve(path.parent, path.name).full, 1000)[0],
 }
 

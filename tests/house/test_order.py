@@ -17,25 +17,14 @@ ROOT = {"__init__", "__main__", "inbox"}  # the package itself, its command, and
 ALONE = ("agents", "layouts")  # packages whose folders do not import each other
 # Imports that still go the other way.
 EXCEPTIONS: dict[str, set[str]] = {
-    "agents.claude.import_transcripts": {"ingest.context_usage"},
-    "agents.claude.status_line": {"surfaces.cli.terminal"},
     "ingest.background": {"maintenance.prune.quota"},
     "ingest.catch_up": {"maintenance.prune.quota_warning"},
-    "ingest.routing": {"maintenance.purge.worktree_log"},
     "journal.sqlite.migrations": {"maintenance.backup.file", "maintenance.backup.rotation"},
     "layouts.goteam.chat_commands": {"operations.resume", "operations.start", "operations.team_checkpoints"},
     "layouts.goteam.meaning": {"ingest.catch_up"},
     "layouts.goteam.resumable": {"ingest.catch_up"},
     "project.checkpoints.save": {"layouts.orchestrator.reconcile"},
     "project.drift": {"layouts.orchestrator.follow"},
-    "project.transfer.bundle": {"agents.claude.transcript"},
-    "project.trust.check": {
-        "agents.claude.hooks",
-        "agents.claude.install",
-        "agents.claude.settings_file",
-        "layouts.faber.workflows",
-    },
-    "project.trust.command_line": {"layouts.faber.schema"},
 }
 
 

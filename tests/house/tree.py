@@ -72,7 +72,9 @@ def _without_type_checking(tree: ast.Module) -> ast.Module:
 
 def foreign_imports(module: Module) -> set[str]:
     """The modules of others that a module imports."""
-    return {origin for origin, _ in imported(module.tree) if origin.partition(".")[0] != "holdfast"}
+    return {
+        origin for origin, _ in imported(_without_type_checking(module.tree)) if origin.partition(".")[0] != "holdfast"
+    }
 
 
 def used_names(module: Module) -> set[str]:

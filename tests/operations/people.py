@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import holdfast
+from holdfast.agents import registry
 from holdfast.agents.claude import hooks
 from holdfast.core.model import Body, Draft, Event, Run
 from holdfast.journal.journal import Journal
@@ -45,11 +46,13 @@ def stop(child: subprocess.Popen[bytes]) -> None:
 def as_session(project: Workspace, session: str) -> Workspace:
     """The same project, as a process sees it that was handed this session."""
     environ = {**os.environ, "HOLDFAST_SESSION": session}
-    return Workspace(project.root, project.place, clock=project.clock, environ=environ)
+    return Workspace(project.root, project.place, clock=project.clock, environ=environ, clients=registry)
 
 
 def with_environ(project: Workspace, **environ: str) -> Workspace:
-    return Workspace(project.root, project.place, clock=project.clock, environ={**os.environ, **environ})
+    return Workspace(
+        project.root, project.place, clock=project.clock, environ={**os.environ, **environ}, clients=registry
+    )
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from holdfast.agents import registry
 from holdfast.core import chat_commands
 from holdfast.core.errors import Ambiguous, NotFound, Refused, WrongUsage
 from holdfast.core.model import Draft, Process, Status
@@ -141,7 +142,7 @@ def in_conversation(project: Workspace, conversation: str) -> Workspace:
     """The project as the answering hook sees it: it knows whose conversation it is in."""
     (session, *_) = sessions(project, conversation)
     environ = {**os.environ, "CLAUDE_CODE_SESSION_ID": conversation}
-    found = Workspace(project.root, project.place, clock=project.clock, environ=environ)
+    found = Workspace(project.root, project.place, clock=project.clock, environ=environ, clients=registry)
     found.session = session.id
     return found
 

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.agents.claude import context_window, status_line
+from holdfast.agents.claude import status_line
 from holdfast.core.errors import WrongUsage
 from holdfast.core.fold import context_usage
 from holdfast.core.model import Session
+from holdfast.project import context_windows
 from holdfast.project.workspace import Workspace
 from tests.operations.people import kinds_of, run_of
 from tests.tools import Command, hook
@@ -263,25 +264,25 @@ def test_line_takes_nothing_in_and_keeps_no_call(project: Workspace, client: Cli
 
 def test_what_it_is_told_is_written_only_when_it_changes(project: Workspace) -> None:
     status_line.line(project, a_drawing(used=5))
-    before = os.stat(project.place / context_window.NAME)
+    before = os.stat(project.place / context_windows.NAME)
     status_line.line(project, a_drawing(used=5))
-    assert os.stat(project.place / context_window.NAME).st_ino == before.st_ino
+    assert os.stat(project.place / context_windows.NAME).st_ino == before.st_ino
     assert before.st_mode & 0o777 == 0o600
 
 
 def test_only_the_last_conversations_are_remembered(project: Workspace) -> None:
     for number in range(30):
         status_line.line(project, a_drawing(f"c{number}", used=5))
-    known = json.loads((project.place / context_window.NAME).read_bytes())
+    known = json.loads((project.place / context_windows.NAME).read_bytes())
     assert list(known) == [f"c{number}" for number in range(10, 30)]
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b'{"c1": 7}', b'{"c1": {"window": "x"}}', b"[" * 5000])
 def test_a_damaged_memory_is_none(project: Workspace, content: bytes) -> None:
-    (project.place / context_window.NAME).write_bytes(content)
-    assert context_window.find(project.place, "c1") == context_window.Gauge()
+    (project.place / context_windows.NAME).write_bytes(content)
+    assert context_windows.find(project.place, "c1") == context_windows.Gauge()
     status_line.line(project, a_drawing(used=5))
-    assert context_window.find(project.place, "c1").tokens == 5
+    assert context_windows.find(project.place, "c1").tokens == 5
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,12 @@ from collections.abc import Iterator
 import pytest
 
 import holdfast
+from holdfast.agents import registry
+from holdfast.agents.registry import find_agent
 from holdfast.core.model import Process, Status
 from holdfast.project.inbox import Call
 from holdfast.project.workspace import Workspace
-from holdfast.surfaces.hooks.replies import answer
+from holdfast.surfaces.hooks.replies import Asking, answer
 from tests.operations.people import run_of
 from tests.operations.teams import Team
 from tests.operations.test_placing import a_client, prompt, sessions, tell
@@ -32,7 +34,7 @@ def typed(team: Team, conversation: str, text: str) -> str:
     """The answer to what is typed into the client, as its hook finds it."""
     project = team.project
     environ = {**os.environ, "CLAUDE_CODE_SESSION_ID": conversation}
-    with Workspace(project.root, project.place, clock=project.clock, environ=environ) as inside:
+    with Workspace(project.root, project.place, clock=project.clock, environ=environ, clients=registry) as inside:
         inside.session = sessions(project, conversation)[0].id
         return holdfast.command(inside, text).text
 
@@ -54,7 +56,8 @@ def started(team: Team, client: Process, conversation: str = "second") -> str:
     payload = {"hook_event_name": "SessionStart", "session_id": conversation, "source": "startup"}
     now = team.project.clock.now()
     call = Call("x", "claude", "SessionStart", now, "", 0, str(team.project.root), {}, client, payload)
-    found = answer(team.project, call, "SessionStart")
+    adapter = find_agent(call.agent)
+    found = answer(team.project, Asking(call, adapter.read_call(call), adapter))
     notice = found.notice or ""
     assert notice in (found.text or "")
     return notice

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.agents.claude import install
+from holdfast.agents import install
 from holdfast.core.errors import Busy
 from holdfast.layouts.goteam.files import place_of
 from holdfast.layouts.orchestrator.files import own_directory

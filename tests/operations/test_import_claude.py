@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.agents.claude.transcript import IMPORTED
 from holdfast.core.errors import NotFound
 from holdfast.core.model import Run, Session, Status
+from holdfast.ingest.import_conversations import IMPORTED
 from holdfast.operations import import_claude
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
@@ -107,12 +107,12 @@ def test_second_import_adds_only_what_is_new(project: Workspace, told: Transcrip
 def test_import_that_was_killed_half_way_is_finished_by_the_next(
     project: Workspace, told: Transcript, keep: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from holdfast.agents.claude import import_transcripts
+    from holdfast.ingest import import_conversations
 
     keep(told)
     with monkeypatch.context() as patched:
-        patched.setattr(import_transcripts, "BATCH", 1)
-        patched.setattr(import_transcripts.Destination, "finish", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(import_conversations, "BATCH", 1)
+        patched.setattr(import_conversations.Destination, "finish", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             holdfast.import_claude(project)
     holdfast.import_claude(project)

@@ -18,8 +18,11 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.agents.claude import hooks as hooking, install
+from holdfast.agents import install
+from holdfast.agents.claude import hooks as hooking
 from holdfast.agents.claude.settings_file import called
+from holdfast.agents.claude.setup import SCOPES
+from holdfast.agents.protocol import setup_of
 from holdfast.core.errors import Busy, NotFound, Refused, WrongUsage
 from holdfast.project.workspace import Workspace
 from holdfast.system import shared_files
@@ -28,7 +31,7 @@ from tests.operations.people import with_environ
 from tests.operations.trees import git
 from tests.tools import ENTRY, Command
 
-EVENTS = {*hooking.KEPT, *hooking.ANSWERED}
+EVENTS = set(hooking.EVENTS)
 THEIRS: dict[str, Any] = {
     "model": "opus",
     "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}], "PreToolUse": []},
@@ -56,10 +59,13 @@ def test_every_event_is_called_by_this_python(project: Workspace) -> None:
     assert (done.file, done.events) == (str(local(project)), dict.fromkeys(EVENTS, "added"))
     found = called(settings(local(project)))
     assert found.keys() == EVENTS
-    exists = f"test -x '{sys.executable}' && test -r '{ENTRY}' || exit 0; exec '{sys.executable}'"
-    keeps, answers = f"{exists} -I -S '{ENTRY}' claude Stop", f"{exists} -I -m holdfast hook claude SessionStart"
-    assert found["Stop"] == [{"type": "command", "command": keeps, "timeout": 10}]
-    assert found["SessionStart"] == [{"type": "command", "command": answers, "timeout": 30}]
+    python = sys.executable
+    keeps, answers = (
+        f"test -x '{python}' && test -r '{script}' || exit 0; exec '{python}' {options} '{script}' claude"
+        for script, options in ((ENTRY, "-I -S"), (ENTRY.with_name("answer.py"), "-I"))
+    )
+    assert found["Stop"] == [{"type": "command", "command": f"{keeps} Stop", "timeout": 10}]
+    assert found["SessionStart"] == [{"type": "command", "command": f"{answers} SessionStart", "timeout": 30}]
 
 
 def test_a_second_time_changes_nothing(project: Workspace) -> None:
@@ -113,7 +119,7 @@ def test_file_that_was_there_keeps_its_mode(project: Workspace, mode: int) -> No
     assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
-@pytest.mark.parametrize("scope", hooking.SCOPES)
+@pytest.mark.parametrize("scope", SCOPES)
 def test_each_scope_has_its_file(project: Workspace, home: Path, scope: str) -> None:
     where = {"local": local(project), "project": project.root / ".claude/settings.json"}
     done = holdfast.init(project, agent="claude", scope=scope)
@@ -289,8 +295,8 @@ def test_strange_names_in_settings_are_no_reason_to_fail(
 @pytest.mark.promise(28)
 def test_an_update_of_ours_still_gives_the_first_bytes_back(project: Workspace) -> None:
     path = put(local(project), FORMS[1]())
-    place = install.place_of("local", project.root, project.environ, project.user_directory("state"))
-    install.install(place, hooking.block("local", "/old/python", "/old/holdfast/inbox.py"))
+    setup = setup_of(project)._replace(python="/old/python", script="/old/holdfast/inbox.py")
+    install.install(hooking.plan_install(setup, "local"))
     assert set(holdfast.init(project, agent="claude").events.values()) == {"replaced"}
     assert holdfast.uninit(project).files[0].exact
     assert path.read_bytes() == FORMS[1]()

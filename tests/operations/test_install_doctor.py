@@ -14,7 +14,9 @@ import pytest
 
 import holdfast
 from holdfast.agents.claude import hooks, installed as client
-from holdfast.operations.doctor import Check
+from holdfast.agents.claude.setup import SCOPES
+from holdfast.agents.protocol import setup_of
+from holdfast.core.health import Check
 from holdfast.project import inbox as intake
 from holdfast.project.workspace import Workspace
 from holdfast.system import process
@@ -228,11 +230,12 @@ def test_program_of_the_worktree_is_not_run(installed: Workspace, tmp_path: Path
 
 @BOTH_FORMS
 def test_hook_program_that_is_gone_or_anothers_is_told(installed: Workspace, tmp_path: Path, old: bool) -> None:
-    other = tmp_path / "holdfast" / "inbox.py"
+    other = tmp_path / "holdfast" / SCRIPT.relative_to(SCRIPT.parents[2])
     call_with(installed, inbox=str(other), old=old)
     assert check(installed, "hook program").state == "broken"
-    other.parent.mkdir()
-    other.touch()
+    other.parent.mkdir(parents=True)
+    for script in (other, other.with_name("answer.py")):
+        script.touch()
     assert check(installed, "hook program").state == "warning"
 
 
@@ -260,7 +263,7 @@ def test_calls_in_several_places_are_told(installed: Workspace) -> None:
 # What turns hooks off
 
 
-@pytest.mark.parametrize("scope", hooks.SCOPES)
+@pytest.mark.parametrize("scope", SCOPES)
 def test_switch_that_turns_all_hooks_off_is_found_in_every_file(installed: Workspace, home: Path, scope: str) -> None:
     paths = {"local": local(installed), "project": installed.root / ".claude" / "settings.json"}
     change(paths.get(scope, home / ".claude" / "settings.json"), disableAllHooks=True)
@@ -299,7 +302,7 @@ def test_switch_that_turns_off_hooks_of_others_is_not_told_by_status(project: Wo
 def test_managed_settings_are_read(installed: Workspace, tmp_path: Path) -> None:
     managed = tmp_path / "managed-settings.json"
     change(managed, allowManagedHooksOnly=True)
-    found = client.levels(installed.root, installed.environ, tmp_path, managed)
+    found = client.levels(setup_of(installed), managed)
     assert [(level.name, level.is_set("allowManagedHooksOnly")) for level in found] == [
         ("managed", True), ("local", False), ("project", False), ("user", False),
     ]  # fmt: skip

@@ -17,7 +17,8 @@ from tests.house.tree import ROOT
 from tests.tools import modules_loaded
 
 # What the door loads beyond what Python has loaded anyway when it starts.
-MODULES = {"agents.claude.hooks", "surfaces.hooks.command", *entry.NAMES}
+CLIENT = ("agents.hook_command", "agents.generic_client", "agents.claude.client", "agents.claude.plugin_call")
+MODULES = {*CLIENT, "surfaces.hooks.command", *entry.NAMES}
 PACKAGES = {str(parent).replace("/", ".") for name in MODULES for parent in PurePath(name.replace(".", "/")).parents}
 LOADS = {"__future__", "_signal", "holdfast", *(f"holdfast.{name}" for name in MODULES | PACKAGES - {"."})}
 

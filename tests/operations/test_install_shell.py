@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 import holdfast
+from holdfast.agents import hook_command
 from holdfast.agents.claude import hooks
+from holdfast.agents.claude.client import STATUS_LINE
 from holdfast.agents.claude.settings_file import called
 from holdfast.project.workspace import Workspace
 from tests.operations.people import events_of
@@ -24,7 +26,7 @@ SCRIPT = ENTRY.relative_to(PACKAGE)
 
 SHELLS = [shell for shell in ("sh", "bash", "dash", "zsh", "fish") if shutil.which(shell)]
 EVERY_SHELL = pytest.mark.parametrize("shell", SHELLS)
-EVENTS = [*hooks.KEPT, *hooks.ANSWERED]
+EVENTS = [*hooks.EVENTS]
 HARD = 'it\'s a "dir" $(touch ran) `touch ran` ; touch ran && \\ #'
 
 
@@ -99,7 +101,7 @@ def test_client_is_the_parent_of_the_hook(project: Workspace, shell: str) -> Non
 
 
 @EVERY_SHELL
-@pytest.mark.parametrize("event", ["Stop", "SessionEnd", hooks.STATUS_LINE])
+@pytest.mark.parametrize("event", ["Stop", "SessionEnd", STATUS_LINE])
 def test_paths_that_a_shell_would_read_otherwise_are_only_paths(
     project: Workspace, tmp_path: Path, shell: str, event: str
 ) -> None:
@@ -111,16 +113,16 @@ def test_paths_that_a_shell_would_read_otherwise_are_only_paths(
     program = place / "program"
     program.write_text(f'#!/bin/sh\necho "$@" >"{tmp_path}/told"\n')
     program.chmod(0o755)
-    if event == hooks.STATUS_LINE:
+    if event == STATUS_LINE:
         call = hooks.status_line("local", str(program), str(inbox))
     else:
         call = hooks.block("local", str(program), str(inbox))[event]
     run(call["command"], project.root, shell=shell)
-    end = f"-I -S {inbox} claude Stop" if event == "Stop" else f"-I -m holdfast hook claude {event}"
-    assert (tmp_path / "told").read_text() == f"{end}\n"
+    script, options = (inbox, "-I -S") if event == "Stop" else (inbox.with_name("answer.py"), "-I")
+    assert (tmp_path / "told").read_text() == f"{options} {script} claude {event}\n"
     assert not (project.root / "ran").exists()
-    assert hooks.is_ours(call)
-    assert hooks.named_by(call) == (str(program), [str(inbox)])
+    assert hook_command.is_ours(call)
+    assert hook_command.files_of(call) == (str(program), [str(script)])
 
 
 @pytest.mark.promise(20)
@@ -139,5 +141,5 @@ def test_paths_that_a_shell_would_read_otherwise_are_only_paths(
 )
 def test_text_that_only_resembles_ours_names_no_program(change: Any) -> None:
     text = str(hooks.block("local", "/x/python", "/x/holdfast/inbox.py")["Stop"]["command"])
-    assert hooks.named_by({"type": "command", "command": text}) == ("/x/python", ["/x/holdfast/inbox.py"])
-    assert hooks.named_by({"type": "command", "command": change(text)}) is None
+    assert hook_command.files_of({"type": "command", "command": text}) == ("/x/python", ["/x/holdfast/inbox.py"])
+    assert hook_command.files_of({"type": "command", "command": change(text)}) is None

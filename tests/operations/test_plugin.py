@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.agents.claude import hooks as hooking, plugin_commands
+from holdfast.agents.claude import bundled_plugin, hooks as hooking
+from holdfast.agents.claude.plugin_call import is_superseded
+from holdfast.agents.claude.setup import SCOPES
 from holdfast.core.errors import WrongUsage
-from holdfast.operations.doctor import Check
+from holdfast.core.health import Check
 from holdfast.project.workspace import Workspace
-from holdfast.surfaces.hooks.command import is_called_by_settings
 from tests.conftest import TickingClock
 from tests.hostile.places import tree_of
 from tests.house.tree import ROOT
@@ -87,7 +88,7 @@ def test_call_of_the_plugin_is_answered(project: Workspace, door: Path) -> None:
     assert "the goal" in json.loads(said)["hookSpecificOutput"]["additionalContext"]
 
 
-@pytest.mark.parametrize("scope", hooking.SCOPES)
+@pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("event", ["PreToolUse", "Stop", "SessionStart", "PreCompact", "SessionEnd"])
 def test_where_settings_call_us_the_plugin_is_silent(project: Workspace, door: Path, scope: str, event: str) -> None:
     holdfast.start(project, "the goal")
@@ -116,10 +117,10 @@ def test_settings_that_somebody_formatted_anew_are_known(
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(project.root))
     calls = hooking.block(scope, sys.executable, str(ENTRY))
     put(local(project), json.dumps(hooking.as_settings(calls), indent=indent))
-    assert {event for event in calls if not is_called_by_settings(event)} == set()
+    assert {event for event in calls if not is_superseded(event)} == set()
     old = {event: old_form(event, sys.executable, str(ENTRY)) for event in calls}
     put(local(project), json.dumps(hooking.as_settings(old), indent=indent))
-    assert {event for event in calls if not is_called_by_settings(event)} == set()
+    assert {event for event in calls if not is_superseded(event)} == set()
 
 
 @pytest.mark.parametrize(
@@ -147,9 +148,9 @@ def test_local_settings_of_the_main_worktree_silence_the_plugin_in_a_linked_one(
     calls = hooking.block("local", sys.executable, str(ENTRY))
     with a_worktree(project, tmp_path / "linked", clock) as linked:
         monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(linked.root))
-        assert not is_called_by_settings("Stop")
+        assert not is_superseded("Stop")
         put(local(project), json.dumps(hooking.as_settings(calls)))
-        assert is_called_by_settings("Stop")
+        assert is_superseded("Stop")
 
 
 @pytest.mark.parametrize("scope", ["local", "project"])
@@ -159,7 +160,7 @@ def test_event_is_not_taken_for_one_whose_name_begins_the_same(
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(project.root))
     calls = hooking.block(scope, sys.executable, str(ENTRY))
     put(local(project), json.dumps(hooking.as_settings({"StopFailure": calls["StopFailure"]})))
-    assert [is_called_by_settings(event) for event in ("StopFailure", "Stop")] == [True, False]
+    assert [is_superseded(event) for event in ("StopFailure", "Stop")] == [True, False]
 
 
 @pytest.mark.parametrize("event", ["PreToolUse", "SessionStart"])
@@ -168,12 +169,13 @@ def test_settings_that_call_a_holdfast_that_is_gone_do_not_silence_the_plugin(
 ) -> None:
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(project.root))
     calls = hooking.block(
-        "local", "/gone/python", str(inbox := tmp_path / "it's an \\ other" / "holdfast" / "inbox.py")
+        "local", "/gone/python", str(script := tmp_path / "it's an \\ other" / "holdfast/surfaces/hooks/entry.py")
     )
     put(local(project), json.dumps(hooking.as_settings(calls)))
-    assert not is_called_by_settings(event)
-    put(inbox, "")
-    assert is_called_by_settings(event)
+    assert not is_superseded(event)
+    put(script, "")
+    put(script.with_name("answer.py"), "")
+    assert is_superseded(event)
 
 
 def test_what_stands_where_settings_should_be_holds_nothing_up(project: Workspace, door: Path) -> None:
@@ -209,7 +211,7 @@ def test_init_with_the_plugin_makes_the_store_and_writes_no_settings(repository:
     with holdfast.open(repository) as workspace:
         done = holdfast.init(workspace, plugin=True)
         assert (done.created, done.file, done.events) == (True, None, {})
-        assert done.plugin == str(plugin_commands.DIRECTORY)
+        assert done.plugin == str(bundled_plugin.DIRECTORY)
         assert [line.split()[:3] for line in done.commands] == [
             ["claude", "--plugin-dir", done.plugin],
             ["claude", "plugin", "marketplace"],
@@ -223,7 +225,7 @@ def test_init_with_the_plugin_can_only_be_looked_at(repository: Path) -> None:
     with holdfast.open(repository) as workspace:
         before = tree_of(repository)
         done = holdfast.init(workspace, plugin=True, dry_run=True)
-        assert (done.created, done.plugin, done.block) == (False, str(plugin_commands.DIRECTORY), hooking.plugin())
+        assert (done.created, done.plugin, done.block) == (False, str(bundled_plugin.DIRECTORY), hooking.plugin())
         assert tree_of(repository) == before
 
 
@@ -236,9 +238,9 @@ def test_plugin_with_what_does_not_go_with_it_is_refused(project: Workspace) -> 
 
 def test_the_command_prints_the_directory_and_says_what_to_type(cli: Callable[..., Command]) -> None:
     done = cli("init", "--plugin").ok()
-    assert done.out == f"{plugin_commands.DIRECTORY}\n"
-    assert [line for line in plugin_commands.commands(str(plugin_commands.DIRECTORY)) if line not in done.err] == []
-    assert cli("init", "--plugin", "--json").ok().json["plugin"] == str(plugin_commands.DIRECTORY)
+    assert done.out == f"{bundled_plugin.DIRECTORY}\n"
+    assert [line for line in bundled_plugin.commands(str(bundled_plugin.DIRECTORY)) if line not in done.err] == []
+    assert cli("init", "--plugin", "--json").ok().json["plugin"] == str(bundled_plugin.DIRECTORY)
     assert cli("init", "--plugin", "--scope", "local").code == 2
 
 
@@ -252,7 +254,7 @@ def check(workspace: Workspace, name: str, **environ: str) -> Check:
     return found[-1]
 
 
-def install(home: Path, directory: Path | None = plugin_commands.DIRECTORY) -> None:
+def install(home: Path, directory: Path | None = bundled_plugin.DIRECTORY) -> None:
     """As the client notes it."""
     put(home / ".claude" / "settings.json", json.dumps({"enabledPlugins": {"holdfast@holdfast": True, "x@y": True}}))
     if directory is not None:
@@ -296,12 +298,12 @@ def test_plugin_of_another_holdfast_is_told(project: Workspace, home: Path, tmp_
 def test_plugin_added_from_the_directory_of_an_older_version_is_named_with_the_commands_that_move_it(
     project: Workspace, home: Path
 ) -> None:
-    old = plugin_commands.DIRECTORY.parents[2] / "plugin"
+    old = bundled_plugin.DIRECTORY.parents[2] / "plugin"
     assert not old.exists()
     install(home, old)
     found = check(project, "plugin")
     assert (found.state, str(old) in found.about) == ("broken", True)
-    assert found.hints == [f"`{command}`" for command in plugin_commands.commands(str(plugin_commands.DIRECTORY))[1:]]
+    assert found.hints == [f"`{command}`" for command in bundled_plugin.commands(str(bundled_plugin.DIRECTORY))[1:]]
 
 
 def test_plugin_from_elsewhere_is_looked_for_where_the_client_copied_it(project: Workspace, home: Path) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 
 import holdfast
-from holdfast.agents.claude import context_window
-from holdfast.agents.claude.context_window import Gauge
 from holdfast.core.errors import NotFound
+from holdfast.project import context_windows
+from holdfast.project.context_windows import Gauge
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from tests.canaries import hits
@@ -31,8 +31,8 @@ def test_nothing_that_is_remembered_for_the_next_command_names_a_purged_run(proj
     other = holdfast.start(project, "another").run.id
     put(project.root, {"a.txt": "one\n"})
     made = holdfast.checkpoint(project, run=run.id).checkpoint
-    context_window.keep(project.place, CONVERSATION, Gauge(200_000, 500))
-    context_window.keep(project.place, "another", Gauge(200_000, 600))
+    context_windows.keep(project.place, CONVERSATION, Gauge(200_000, 500))
+    context_windows.keep(project.place, "another", Gauge(200_000, 600))
     with with_environ(project, CLAUDE_CODE_SESSION_ID=CONVERSATION) as inside:
         holdfast.runs(inside)
     with holdfast.open(project.root) as before:
@@ -44,7 +44,7 @@ def test_nothing_that_is_remembered_for_the_next_command_names_a_purged_run(proj
     holdfast.delete(project, run.id, purge=True)
     assert remembered(project, made.id) == [], "the ledger keeps its name and number"
     assert [found for name in (run.id, session, CONVERSATION[:60]) for found in hits(project.place, name)] == []
-    assert context_window.find(project.place, "another").tokens == 600
+    assert context_windows.find(project.place, "another").tokens == 600
     with holdfast.open(project.root) as after, after.reading() as journal:
         row = str(shown.index(other) + 1)
         assert select.find_by_name(after, journal, row).id == other, "the other row means what it meant"
@@ -53,7 +53,7 @@ def test_nothing_that_is_remembered_for_the_next_command_names_a_purged_run(proj
 
 
 def remembered(project: Workspace, name: str) -> list[str]:
-    return [found for found in hits(project.place, name) if found.startswith((context_window.NAME, select.LISTED))]
+    return [found for found in hits(project.place, name) if found.startswith((context_windows.NAME, select.LISTED))]
 
 
 @pytest.mark.parametrize("spoil", [lambda data: data[:-1], lambda data: b"\0" + data], ids=["torn", "no JSON"])
@@ -61,7 +61,7 @@ def test_what_cannot_be_read_is_not_left_with_the_names_in_it(
     project: Workspace, spoil: Callable[[bytes], bytes]
 ) -> None:
     run = holdfast.start(project, "goal").run.id
-    for name, value in ((context_window.NAME, {run: {}}), (select.LISTED, {"1 run": [run]})):
+    for name, value in ((context_windows.NAME, {run: {}}), (select.LISTED, {"1 run": [run]})):
         (project.place / name).write_bytes(spoil(json.dumps(value).encode()))
     holdfast.delete(project, run, purge=True)
     assert remembered(project, run) == []

@@ -110,7 +110,7 @@ def make(project: Workspace, journal: Journal, number: int, state: State) -> str
     id = f"run-{number:010d}"
     body = {"goal": f"state {number}", "layout": state.layout, "worktree": "."}
     run = journal.start(id, Draft("run.started", body))
-    call = {"agent": "robot", "event": "Did", "call": {"tool_response": OUTPUT + str(number)}}
+    call = {"agent": "robot", "event": "Did", "directory": "/x", "call": {"tool_response": OUTPUT + str(number)}}
     session = f"ses-{number:010d}"
     drafts = [Draft(kind, body, session=session if "session" in kind else None) for kind, body in state.events]
     journal.append(id, Draft("call.kept", call), *drafts)

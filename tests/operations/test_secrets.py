@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import holdfast
+from holdfast.agents.registry import find_agent
 from holdfast.core.errors import WrongUsage
 from holdfast.core.fold.run import OPENED
 from holdfast.core.model import Draft
@@ -364,11 +365,14 @@ def test_no_part_of_what_is_told_says_what_an_older_version_stored(
 
 
 def hook_answer(project: Workspace) -> str:
-    from holdfast.surfaces.hooks.replies import answer, answer_shortly
+    from holdfast.surfaces.hooks.replies import Asking, answer, answer_shortly
 
     keep_by_hand(project.inbox, b'{"session_id": "x"}')
     call = the_call(project.inbox)
-    return f"{answer(project, call, 'SessionStart')}\n{answer_shortly(project, call, 'SessionStart')}"
+    call.agent, call.event = "claude", "SessionStart"
+    adapter = find_agent(call.agent)
+    asking = Asking(call, adapter.read_call(call), adapter)
+    return f"{answer(project, asking)}\n{answer_shortly(project, asking)}"
 
 
 def test_scan_finds_it_without_saying_it_and_the_way_it_names_hides_it(
@@ -487,7 +491,8 @@ def test_what_a_workflow_says_of_its_artifacts_is_told_without_secrets(faber: Fa
     for required in (False, True):
         faber.workflow(text("gone", path=f"docs/{secret}.md", required=required), command)
         keep_by_hand(faber.workspace.inbox, json.dumps(call).encode())
-        told = str(begin(faber.workspace, the_call(faber.workspace.inbox)))
+        kept = the_call(faber.workspace.inbox)
+        told = str(begin(faber.workspace, kept, find_agent("claude").read_call(kept)))
         assert "[redacted token]" in told
         assert secret[:10] not in told
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from holdfast.agents import hook_command
 from holdfast.agents.claude import hooks, settings_file
 from tests.tools import Command
 
@@ -87,7 +88,7 @@ def test_line_of_the_users_own_is_never_taken_over(repository: Path, home: Path,
     assert json.loads(path.read_text())["statusLine"] == MINE
     assert level == "local" or "statusLine" not in settings(repository)
     assert f"the status line in {path} stays" in done.err
-    assert "holdfast hook claude StatusLine" in done.err
+    assert "answer.py' claude StatusLine" in done.err
 
 
 def test_empty_line_of_the_users_own_stays_too(repository: Path, cli: Cli) -> None:
@@ -98,15 +99,15 @@ def test_empty_line_of_the_users_own_stays_too(repository: Path, cli: Cli) -> No
 
 def test_line_that_the_user_puts_there_at_the_last_moment_stays() -> None:
     text = json.dumps({"statusLine": MINE})
-    line = hooks.status_line("local", "/usr/bin/python", "/x/inbox.py")
+    line = hooks.status_line("local", "/usr/bin/python", "/x/holdfast/inbox.py")
     assert settings_file.with_status_line(text, line) == (text, None)
 
 
 @pytest.mark.parametrize("python", ["/usr/bin/python", "/opt/my python/it's $HOME/python"])
 def test_line_is_known_again_wherever_python_lies(python: str) -> None:
-    line = hooks.status_line("local", python, "/x/inbox.py")
-    assert hooks.is_ours(line)
-    assert hooks.named_by(line) == (python, ["/x/inbox.py"])
+    line = hooks.status_line("local", python, "/x/holdfast/inbox.py")
+    assert hook_command.is_ours(line)
+    assert hook_command.files_of(line) == (python, ["/x/holdfast/surfaces/hooks/answer.py"])
     assert shlex.split(str(line["command"]).partition("exec ")[2])[0] == python
 
 

@@ -252,7 +252,7 @@ def test_call_of_a_project_that_is_named_otherwise_goes_to_its_run(
     run = holdfast.start(project, "goal").run
     (project.root / "deep").mkdir()
     (tmp_path / "link").symlink_to(project.root)
-    hook(tmp_path, CLAUDE_PROJECT_DIR=form.format(link=tmp_path / "link", root=project.root))
+    hook(tmp_path, "claude", CLAUDE_PROJECT_DIR=form.format(link=tmp_path / "link", root=project.root))
     assert kinds_of(project, run.id) == ["run.started", "call.kept"]
     assert len(holdfast.runs(project).runs) == 1
 

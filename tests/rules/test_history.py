@@ -151,7 +151,11 @@ FIELDS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"standing": Standing(trigger="checkpoint", kept=[Kept("cp-01-a", "a", "01", at(2), "cp-1", 1)])},
     ),
     ("step.kept", {"id": 7}, {"standing": Standing()}),
-    ("call.kept", {"agent": "robot", "event": "Did"}, {"status": Status.ACTIVE, "calls": 1, "last_call": "robot Did"}),
+    (
+        "call.kept",
+        {"agent": "robot", "event": "Did", "directory": "/x"},
+        {"status": Status.ACTIVE, "calls": 1, "last_call": "robot Did"},
+    ),
     ("call.late", {"agent": "robot", "event": "Did"}, {"status": Status.CREATED, "calls": 0, "last_call": None}),
     ("event.blank", {"text": "x"}, {"status": Status.CREATED, "notes": []}),
     ("event.lost", {"text": "x"}, {"status": Status.CREATED, "notes": []}),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.model import Action, Checkpoint, Decision, Mishap, Note, Run, Session, Status, Step, Task
+from holdfast.core.model import Action, Checkpoint, Decision, Ending, Mishap, Note, Run, Session, Status, Step, Task
 from holdfast.core.report.markdown import LONGEST, MOST, lasting, recount
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -33,7 +33,7 @@ def test_a_report_tells_what_a_reviewer_wants_to_know() -> None:
         errors=[Mishap("It broke", NOW)],
     )
     sessions = [
-        Session("ses-a", run.id, NOW, "claude", ended=NOW + timedelta(minutes=65), how="ended", model="opus",
+        Session("ses-a", run.id, NOW, "claude", ended=NOW + timedelta(minutes=65), how=Ending.ENDED, model="opus",
                 tokens_read=1000, tokens_written=50, cost=0.5),
         Session("ses-b", run.id, NOW, "robot"),
     ]  # fmt: skip
@@ -106,7 +106,7 @@ def a_hostile_run(text: str, number: int) -> tuple[Run, list[Session], list[Chec
         notes=[Note("n", text, NOW) for _ in range(number)],
         errors=[Mishap(text, NOW) for _ in range(number)],
     )
-    sessions = [Session("ses-a", run.id, NOW, text, how=text, model=text, cost=1.0) for _ in range(number)]
+    sessions = [Session("ses-a", run.id, NOW, text, how=Ending.DIED, model=text, cost=1.0) for _ in range(number)]
     return run, sessions, [Checkpoint("cp-a", ".", 1, NOW, "", "", name=text) for _ in range(number)]
 
 

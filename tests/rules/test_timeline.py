@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.core.model import Checkpoint, Event, Run, Session
+from holdfast.core.model import Checkpoint, Ending, Event, Run, Session
 from holdfast.core.report.svg import LANES, LEFT, MOST_MARKS, MOST_SESSIONS, RIGHT, WIDTH, Mark, draw, marks_of
 
 from .strategies import TEXT, WILD_TEXT, examples
@@ -26,7 +26,7 @@ def a_run(goal: str = "Add retries") -> Run:
     return Run("run-a", goal, created=NOW, updated=at(600))
 
 
-def a_session(begin: float, end: float | None, how: str = "ended", agent: str = "claude") -> Session:
+def a_session(begin: float, end: float | None, how: Ending = Ending.ENDED, agent: str = "claude") -> Session:
     ended = at(end) if end is not None else None
     return Session(
         f"ses-{begin}", "run-a", at(begin), agent, last_active=at(begin), ended=ended, how=how if ended else None
@@ -42,7 +42,7 @@ def bars(picture: str) -> list[tree.Element]:
 
 
 def test_sessions_are_bars_in_the_order_of_time() -> None:
-    picture = draw(a_run(), [a_session(60, 90, "died"), a_session(0, 30)], [])
+    picture = draw(a_run(), [a_session(60, 90, Ending.DIED), a_session(0, 30)], [])
     first, second = bars(picture)
     assert (first.get("class"), second.get("class")) == ("bar", "died")
     assert float(first.get("x", "")) < float(second.get("x", ""))
@@ -110,7 +110,7 @@ def test_more_than_can_be_seen_is_not_drawn() -> None:
 @examples
 @given(text=WILD_TEXT | TEXT, times=st.lists(st.floats(-1e5, 1e5), min_size=1, max_size=12))
 def test_whatever_others_wrote_the_picture_is_whole_and_everything_is_on_it(text: str, times: list[float]) -> None:
-    sessions = [a_session(begin, end, text, text) for begin, end in pairwise(times)]
+    sessions = [a_session(begin, end, Ending.DIED, text) for begin, end in pairwise(times)]
     marks = [Mark(at(time), "error", text) for time in times]
     picture = tree.fromstring(draw(a_run(text), sessions, marks))
     for bar in picture.iter(f"{SVG}rect"):
@@ -123,7 +123,7 @@ def test_whatever_others_wrote_the_picture_is_whole_and_everything_is_on_it(text
 
 @pytest.mark.parametrize("text", ['"><script>alert(1)</script>', "]]>", "&lol;", "\x00\x08\ufffe", "--><x"])
 def test_hostile_text_is_text(text: str) -> None:
-    picture = tree.fromstring(draw(a_run(text), [a_session(0, 9, text, text)], [Mark(NOW, "decision", text)]))
+    picture = tree.fromstring(draw(a_run(text), [a_session(0, 9, Ending.DIED, text)], [Mark(NOW, "decision", text)]))
     assert {found.tag.removeprefix(SVG) for found in picture.iter()} <= {
         "svg", "style", "rect", "text", "title", "line", "path",
     }  # fmt: skip

@@ -125,12 +125,12 @@ def test_head_says_who_called_when_and_from_where(project: Workspace) -> None:
     before = time.time_ns(), boot.moment()[1]
     environment = {"HOLDFAST_RUN": "run-x", "HOLDFAST_SESSION": "ses-x", "CLAUDE_PID": str(os.getpid()), "SECRET": "s"}
     with subprocess.Popen(
-        [*DOOR, "robot", "Did"], cwd=deep, env={**os.environ, **environment}, stdin=subprocess.PIPE
+        [*DOOR, "claude", "Did"], cwd=deep, env={**os.environ, **environment}, stdin=subprocess.PIPE
     ) as hook:
         hook.communicate(b'{"a": 1}', timeout=60)
     after = time.time_ns(), boot.moment()[1]
     call = the_call(project.inbox)
-    assert (call.agent, call.event, call.payload) == ("robot", "Did", {"a": 1})
+    assert (call.agent, call.event, call.payload) == ("claude", "Did", {"a": 1})
     assert before[0] // 1000 <= clock.micros(call.time) <= after[0] // 1000
     assert before[1] <= call.monotonic <= after[1]
     assert (call.boot, call.directory) == (clock.boot(), str(deep))
@@ -193,7 +193,7 @@ def test_call_from_any_directory_of_the_project_is_kept(project: Workspace, name
 
 
 def test_project_that_the_agent_names_counts_more_than_its_directory(project: Workspace, tmp_path: Path) -> None:
-    knock(tmp_path, env={"CLAUDE_PROJECT_DIR": str(project.root)})
+    knock(tmp_path, agent="claude", env={"CLAUDE_PROJECT_DIR": str(project.root)})
     assert the_call(project.inbox).directory == str(project.root)
 
 
@@ -203,7 +203,7 @@ def test_project_can_be_named_in_any_way_that_leads_to_it(project: Workspace, tm
     (tmp_path / "link").symlink_to(project.root)
     (tmp_path / "link_to_deep").symlink_to(project.root / "deep")
     named = form.format(link=tmp_path / "link", link_to_deep=tmp_path / "link_to_deep", root=project.root)
-    knock(project.root if form == "." else tmp_path, env={"CLAUDE_PROJECT_DIR": named})
+    knock(project.root if form == "." else tmp_path, agent="claude", env={"CLAUDE_PROJECT_DIR": named})
     assert len(kept_files(project.inbox)) == 1
 
 

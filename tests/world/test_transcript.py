@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from holdfast.agents import jsonl
 from holdfast.agents.claude import transcript
-from holdfast.agents.claude.transcript import Usage, read_lines, read_usage
+from holdfast.agents.claude.transcript import read_lines, read_usage
+from holdfast.agents.protocol import Usage
 from holdfast.core.errors import HoldfastError, Refused
 from tests.promises import Figure
 from tests.world.transcripts import MODEL, Transcript
@@ -108,7 +110,7 @@ def test_nothing_but_a_regular_file_is_read(told: Transcript, tmp_path: Path) ->
 
 
 def test_lines_are_told_whole_wherever_a_piece_of_the_file_ends(told: Transcript, tmp_path: Path) -> None:
-    sizes = [1, transcript.CHUNK - 500, 3, 2 * transcript.CHUNK, 1]
+    sizes = [1, jsonl.CHUNK - 500, 3, 2 * jsonl.CHUNK, 1]
     for size in sizes:
         told.prompt("x" * size)
     found = list(read_lines(told.write(tmp_path / "c.jsonl")))
@@ -118,7 +120,7 @@ def test_lines_are_told_whole_wherever_a_piece_of_the_file_ends(told: Transcript
 def test_a_line_that_is_too_long_is_passed_over_and_the_next_is_not(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     line = json.dumps({"type": "user", "n": 1}).encode() + b"\n"
-    path.write_bytes(line + b'"user"' + b"x" * (transcript.LONGEST + transcript.CHUNK) + b"\n" + line)
+    path.write_bytes(line + b'"user"' + b"x" * (jsonl.LONGEST + jsonl.CHUNK) + b"\n" + line)
     assert [found["n"] for found in read_lines(path)] == [1, 1]
 
 

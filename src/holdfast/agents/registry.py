@@ -1,115 +1,116 @@
 """The agents whose hooks we understand, and the identification of the client that made a call.
 
-Clients run each other's hooks, so the name on the command line is only a claim. The payload decides: its fields, the
-name of its transcript, then the variables that a client sets for its hooks. Variables are inherited by a client that
-another one starts, so they count only where the payload names nobody.
+Clients run each other's hooks, so the name on the command line is only a claim. The payload decides, then the variable
+that marks a client. Variables are inherited by a client that another one starts, so they count only where the payload
+names nobody.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import functools
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Protocol, cast
 
-from holdfast.agents import generic
-from holdfast.agents.claude import events
+from holdfast.agents import generic, generic_client
+from holdfast.agents.payloads import text_of
 from holdfast.agents.protocol import Agent
 from holdfast.core.model import Body
 from holdfast.project.inbox import Call
+from holdfast.project.workspace import Caller
 
-AGENTS: dict[str, Agent] = {"claude": events}
-VARIABLES = {"COPILOT_CLI": "copilot", "GEMINI_SESSION_ID": "gemini", "CURSOR_VERSION": "cursor"}
+# In the order of recognition: Kimi's turns have a number like Codex's, and Qwen's transcripts lie below a directory
+# `projects` like Claude's.
+NAMES = ("kimi", "cursor", "copilot", "opencode", "codex", "gemini", "qwen", "claude")
+DEFAULT = "claude"  # for runs that name no agent
+
+
+class Client(Protocol):
+    """A client as hooks see it: its `client.py`."""
+
+    NAME: str
+    LABEL: str
+    MOMENTS: dict[str, str]
+    CONVERSATION: str | None
+    PROCESS: str | None
+    MARK: str | None
+    RECORDED: tuple[str, ...]
+    TOOL: str | None
+    PLACES: tuple[str, ...]
+
+    def is_caller(self, payload: Body) -> bool: ...
+
+
+def find_client(name: str) -> Client:
+    module = import_module(f"holdfast.agents.{name}.client") if name in NAMES else generic_client
+    return cast(Client, module)
+
+
+class Adapter:
+    """The members of an adapter, each loaded when it is used; those that it leaves out are the generic ones."""
+
+    def __init__(self, name: str, members: Mapping[str, str]) -> None:
+        self._package = f"holdfast.agents.{name}"
+        self._homes = {member: home for home, names in members.items() for member in names.split()}
+
+    def __getattr__(self, member: str) -> Any:
+        home = self._homes.get(member)
+        value = getattr(import_module(f"{self._package}.{home}") if home else generic, member)
+        setattr(self, member, value)
+        return value
+
+
+@functools.cache
+def find_agent(name: str | None) -> Agent:
+    """The adapter of that name; calls of an agent without one are recorded as they are."""
+    members = import_module(f"holdfast.agents.{name}").__dict__.get("MEMBERS") if name in NAMES else None
+    return cast(Agent, Adapter(name, members) if name and members else generic)
+
+
+def adapters() -> list[Agent]:
+    """The agents that can be installed."""
+    return [agent for name in NAMES if (agent := find_agent(name)) is not generic]
 
 
 def identify(call: Call) -> None:
-    """Correct the agent and the event of a call by its payload; only Claude Code tells its process in a variable."""
+    """Correct the agent, the event and the process of a call by its payload."""
     payload = call.payload if isinstance(call.payload, dict) else {}
     call.agent = caller(call)
-    call.event = _text(payload, "hook_event_name") or _text(payload, "hookName") or call.event
-    if call.agent != "claude":
+    call.event = text_of(payload, "hook_event_name") or text_of(payload, "hookName") or call.event
+    if find_client(call.agent).PROCESS is None:
         call.process = call.parent or call.process
 
 
 def caller(call: Call) -> str:
     """The agent that made a call. A name that no client here has is never contradicted."""
-    if call.agent not in CLIENTS:
+    if call.agent not in NAMES:
         return call.agent
     payload = call.payload if isinstance(call.payload, dict) else {}
-    if found := next((name for name, is_from in SIGNS if is_from(payload)), None):
+    if found := next((name for name in NAMES if find_client(name).is_caller(payload)), None):
         return found
-    if call.agent != "claude":
-        return call.agent
-    return next((name for mark, name in VARIABLES.items() if mark in call.environment), call.agent)
+    runs_ours = find_client(call.agent).RECORDED  # the marks of clients that run its hooks are among these
+    marks = ((name, find_client(name).MARK) for name in NAMES)
+    return next((name for name, mark in marks if mark in runs_ours and mark in call.environment), call.agent)
 
 
-def find_agent(name: str) -> Agent:
-    """The adapter of that name; an agent that nobody knows yet is kept plainly."""
-    return AGENTS.get(name, generic)
+def label(name: str) -> str:
+    """The name of an agent as people know it."""
+    return find_client(name).LABEL if name in NAMES else name
 
 
-def _is_kimi(payload: Body) -> bool:
-    return _text(payload, "client_type").startswith("kimi")
+def find_callers(environ: Mapping[str, str]) -> tuple[Caller, ...]:
+    """The clients that started this command, as far as the environment tells: one may have started another."""
+    named = ((name, find_client(name).CONVERSATION) for name in reversed(NAMES))
+    return tuple(Caller(name, environ[variable]) for name, variable in named if variable and environ.get(variable))
 
 
-def _is_cursor(payload: Body) -> bool:
-    return "cursor_version" in payload
+def variables_of(name: str | None) -> tuple[str | None, str | None]:
+    """The variables in which a client tells its tools the conversation and its own process."""
+    client = find_client(name or "")
+    return client.CONVERSATION, client.PROCESS
 
 
-def _is_copilot(payload: Body) -> bool:
-    """Copilot's own form, or its variant of Claude Code's: with a time, and mostly without a transcript."""
-    if _file_name(payload):
-        return _file_name(payload) == "events.jsonl" and "/session-state/" in _text(payload, "transcript_path")
-    return "timestamp" in payload and any(key in payload for key in ("sessionId", "hook_event_name"))
-
-
-def _is_opencode(payload: Body) -> bool:
-    return "sessionID" in payload
-
-
-def _is_codex(payload: Body) -> bool:
-    """A rollout as its transcript, or none: then a turn's number, or the empty field of an unrecorded conversation."""
-    if _file_name(payload):
-        return _file_name(payload).startswith("rollout-")
-    return any(key in payload for key in ("turn_id", "turn-id")) or payload.get("transcript_path", "") is None
-
-
-def _is_gemini(payload: Body) -> bool:
-    return _folder(payload) == "chats" and _file_name(payload).startswith("session-")
-
-
-def _is_qwen(payload: Body) -> bool:
-    return _folder(payload) == "chats" and _is_named_by_session(payload)
-
-
-def _is_claude(payload: Body) -> bool:
-    return "/projects/" in _text(payload, "transcript_path") and _is_named_by_session(payload)
-
-
-def _is_named_by_session(payload: Body) -> bool:
-    return _file_name(payload) == f"{_text(payload, 'session_id')}.jsonl"
-
-
-def _file_name(payload: Body) -> str:
-    return _text(payload, "transcript_path").rpartition("/")[2]
-
-
-def _folder(payload: Body) -> str:
-    return _text(payload, "transcript_path").rpartition("/")[0].rpartition("/")[2]
-
-
-def _text(payload: Body, key: str) -> str:
-    value: Any = payload.get(key)
-    return value if isinstance(value, str) else ""
-
-
-# In this order: Kimi's turns have a number too, and Qwen's transcripts lie below a directory `projects`, like Claude's.
-SIGNS: list[tuple[str, Callable[[Body], bool]]] = [
-    ("kimi", _is_kimi),
-    ("cursor", _is_cursor),
-    ("copilot", _is_copilot),
-    ("opencode", _is_opencode),
-    ("codex", _is_codex),
-    ("gemini", _is_gemini),
-    ("qwen", _is_qwen),
-    ("claude", _is_claude),
-]
-CLIENTS = frozenset(name for name, _ in SIGNS)
+def find_tool_mark(environ: Mapping[str, str]) -> str | None:
+    """The variable which shows that an agent's tool started this command; None where a person may have typed it."""
+    names = (mark for name in NAMES for mark in (find_client(name).TOOL, find_client(name).CONVERSATION))
+    return next((name for name in names if name and name in environ), None)

@@ -15,7 +15,7 @@ from msgspec import Struct
 from holdfast.core.fold import steps, workers
 from holdfast.core.fold.external import said
 from holdfast.core.formats.timestamps import shown
-from holdfast.core.model import Action, Artifact, Bearings, Decision, Note, Run, Session, Status, Task
+from holdfast.core.model import Action, Artifact, Bearings, Decision, Ending, Note, Run, Session, Status, Task
 from holdfast.core.text import count, one_line, visible
 from holdfast.core.untrusted_text import ROOM, Chance, age, enclose
 
@@ -102,7 +102,7 @@ def _stop(run: Run, last: Session | None, now: datetime) -> Iterable[str]:
         yield _dated(f"{run.status}: {run.status_reason}", run.status_since, now)
     if run.status is Status.INTERRUPTED and run.evidence:
         yield _dated(f"interrupted: {run.evidence}", run.status_since, now)
-    if last and last.how == "died":
+    if last and last.how is Ending.DIED:
         yield _dated(f"the last session died: {last.reason or 'its process is gone'}", last.ended, now)
     for text in run.doing.values():
         yield _dated(f"it was in the middle of: {text}", since, now)

@@ -75,6 +75,33 @@ class Event(Struct, frozen=True):
     body: Body
 
 
+class Beginning(StrEnum):
+    """How an agent's conversation began, or went on in a new process."""
+
+    STARTUP = "startup"
+    RESUME = "resume"
+    CLEAR = "clear"
+    COMPACT = "compact"
+    FORK = "fork"
+    IMPORTED = "imported"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Beginning:
+        return cls.STARTUP
+
+
+class Ending(StrEnum):
+    """How a session ended."""
+
+    ENDED = "ended"
+    DIED = "died"
+    TAKEN_OVER = "taken_over"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Ending:
+        return cls.ENDED
+
+
 class Session(Struct):
     """One agent process's stretch of work on a run."""
 
@@ -90,9 +117,10 @@ class Session(Struct):
     last_action: str | None = None
     events: int = 0
     ended: datetime | None = None
-    how: str | None = None  # ended, died, taken_over
+    how: Ending | None = None
     reason: str | None = None
     fenced: bool = False
+    begun: Beginning | None = None
     transcript: str | None = None  # the file in which the agent itself keeps the conversation
     brief: str | None = None  # the digest of what it was last told
     context_tokens: int | None = None  # in its context when that was last measured

@@ -5,30 +5,27 @@ When a session ends, what it has used is counted too.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from holdfast.agents.claude import context_window, transcript
-from holdfast.agents.claude.context_window import Gauge
-from holdfast.agents.claude.transcript import Usage
-from holdfast.agents.protocol import Reading
+from holdfast.agents.protocol import Moment, Reading, Usage
+from holdfast.agents.registry import find_agent
 from holdfast.core.errors import Fenced
 from holdfast.core.fold.context_usage import COUNTED, MEASURED, number, window_of
 from holdfast.core.model import Body, Draft, Session
 from holdfast.core.token_usage import Spent, share
 from holdfast.journal.journal import Journal
+from holdfast.project import context_windows
+from holdfast.project.context_windows import Gauge
 from holdfast.project.inbox import Call
 from holdfast.project.workspace import Workspace
 
-END = "SessionEnd"
-MOMENTS = frozenset({"Stop", "PostToolBatch", "PreCompact", "PostCompact", "SessionStart", END})
 NAMES = {MEASURED: "context", COUNTED: "usage"}
 Moments = dict[str, tuple[Call, Reading]]  # by conversation, the last call after which it is to be measured
 
 
 def note_moment(moments: Moments, call: Call, reading: Reading) -> None:
     """Remember that a conversation is to be measured, if the call is one after which its context has changed."""
-    if reading.conversation and reading.transcript and call.event in MOMENTS:
+    if reading.conversation and reading.transcript and reading.moment not in (Moment.PROMPT, Moment.OTHER):
         moments.pop(reading.conversation, None)
         moments[reading.conversation] = (call, reading)
 
@@ -44,8 +41,8 @@ def _measure(workspace: Workspace, journal: Journal, call: Call, reading: Readin
     if session is None or session.fenced:
         return 0
     bodies = {
-        MEASURED: _fill(workspace, reading, sessions),
-        COUNTED: _spent(reading.transcript or "", sessions) if call.event == END else {},
+        MEASURED: _fill(workspace, call, reading, sessions),
+        COUNTED: _spent(call, reading, sessions) if reading.moment is Moment.END else {},
     }
     drafts = [
         Draft(kind, body, call.event_id(NAMES[kind]), call.time, session.id, call.agent)
@@ -58,10 +55,10 @@ def _measure(workspace: Workspace, journal: Journal, call: Call, reading: Readin
         return 0
 
 
-def _fill(workspace: Workspace, reading: Reading, sessions: list[Session]) -> Body:
+def _fill(workspace: Workspace, call: Call, reading: Reading, sessions: list[Session]) -> Body:
     """How full the context is; empty where that is not known, or nothing new."""
-    session, known = sessions[0], context_window.find(workspace.here, reading.conversation or "")
-    usage = _usage(reading.transcript or "", known)
+    session, known = sessions[0], context_windows.find(workspace.here, reading.conversation or "")
+    usage = _usage(call, reading, known)
     if usage is None:
         return {}
     window = window_in(workspace, usage, known, sessions)
@@ -70,12 +67,10 @@ def _fill(workspace: Workspace, reading: Reading, sessions: list[Session]) -> Bo
     return {"tokens": usage.tokens, "window": window, "model": usage.model or known.model or session.model}
 
 
-def _spent(path: str, sessions: list[Session]) -> Body:
-    """What a session has used when it ends: the client writes that into the transcript only."""
-    tally = transcript.read_tally(Path(path)) if _is_one(path) else None
-    if tally is None:
-        return {}
-    return counted(sessions[0], share(Spent(tally.read, tally.written, tally.cost), sessions[1:]))
+def _spent(call: Call, reading: Reading, sessions: list[Session]) -> Body:
+    """The usage of a session that has ended: some clients write it into the transcript only."""
+    total = find_agent(call.agent).read_spent(Path(reading.transcript or ""))
+    return counted(sessions[0], share(total, sessions[1:])) if total else {}
 
 
 def counted(session: Session, used: Spent) -> Body:
@@ -93,13 +88,9 @@ def window_in(workspace: Workspace, usage: Usage, known: Gauge, sessions: list[S
     return window_of(usage.tokens, usage.model or known.model, said, earlier)
 
 
-def _usage(path: str, known: Gauge) -> Usage | None:
-    """From the transcript; where that says nothing, what the status line was told."""
-    if _is_one(path) and (found := transcript.read_usage(Path(path))):
+def _usage(call: Call, reading: Reading, known: Gauge) -> Usage | None:
+    """The usage in the transcript; where that has none, the one that the status line was told."""
+    if found := find_agent(call.agent).read_usage(Path(reading.transcript or "")):
         return found
     tokens = number(known.tokens)
     return Usage(tokens, known.model) if tokens else None
-
-
-def _is_one(path: str) -> bool:
-    return os.path.isabs(path) and path.endswith(transcript.ENDING)

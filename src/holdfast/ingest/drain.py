@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.agents.registry import find_agent, identify
+from holdfast.agents.registry import find_agent, find_client, identify
 from holdfast.core import ids
 from holdfast.core.errors import Trouble
 from holdfast.core.text import path_text
@@ -20,7 +20,6 @@ from holdfast.project.inbox import Call, NotACall
 from holdfast.project.workspace import Workspace
 from holdfast.system import locate
 
-PLACES = ("session_id", "transcript_path", "cwd")  # by which a call finds its run
 BATCH_CALLS, BATCH_BYTES = 1000, 16 * 1024 * 1024
 CHUNK_CALLS, CHUNK_BYTES = 50, 1024 * 1024  # that are looked through for secrets together
 
@@ -44,7 +43,7 @@ def take_batch(workspace: Workspace, journal: Journal, names: Iterable[str]) -> 
         has_secrets = not workspace.redactor.is_clean(call.payload for call in calls)
         for call in calls:
             if has_secrets:
-                call.payload = _without_secrets(workspace, call.payload)
+                call.payload = _without_secrets(workspace, call)
             batch.added += _append_call(workspace, journal, call, worktrees, moments)
             batch.done.append(call.name)
             size += call.size
@@ -79,6 +78,7 @@ def _read(workspace: Workspace, journal: Journal, names: Iterable[str], batch: B
             batch.unread[name] = error
             continue
         if call is not None:
+            identify(call)
             yield call
 
 
@@ -95,9 +95,11 @@ def _in_chunks(calls: Iterable[Call]) -> Iterator[list[Call]]:
         yield chunk
 
 
-def _without_secrets(workspace: Workspace, payload: Any) -> Any:
-    """Before anything is cut to its length: half a token is no token that anybody finds."""
-    places = {key: payload[key] for key in PLACES if key in payload} if isinstance(payload, dict) else {}
+def _without_secrets(workspace: Workspace, call: Call) -> Any:
+    """The payload, redacted before anything is cut to its length: half a token matches no pattern."""
+    payload = call.payload
+    keys = find_client(call.agent).PLACES if isinstance(payload, dict) else ()
+    places = {key: payload[key] for key in keys if key in payload}
     clean = workspace.clean(payload)
     return {**clean, **places} if places else clean
 
@@ -107,7 +109,6 @@ def _append_call(
 ) -> int:
     if call.directory not in worktrees:  # a batch has few directories, and each costs some looking around
         worktrees[call.directory] = path_text(locate.worktree_name(locate.locate_store(call.directory)[0]))
-    identify(call)
     recent = timedelta(hours=workspace.settings.number("join.hours"))
     ground = Ground(worktrees[call.directory], recent)
     reading = find_agent(call.agent).read_call(call)

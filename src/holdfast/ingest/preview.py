@@ -58,6 +58,7 @@ def readable(workspace: Workspace) -> Iterator[Workspace]:
             chance=workspace.chance,
             environ=workspace.environ,
             progress=workspace.progress,
+            clients=workspace.clients,
         )
         preview.warnings = workspace.warnings
         try:

@@ -14,20 +14,17 @@ from msgspec import Struct, structs
 from holdfast.agents.protocol import Reading
 from holdfast.core import ids, join_rules
 from holdfast.core.fold import activity, run as fold
+from holdfast.core.fold.worktree_log import CONVERSATION
 from holdfast.core.lifecycle import Move
-from holdfast.core.model import Body, Draft, Environment, Run, Session, Status
+from holdfast.core.model import Beginning, Body, Draft, Ending, Environment, Run, Session, Status
 from holdfast.core.text import path_text
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.registry import find_layout
-from holdfast.maintenance.purge.worktree_log import CONVERSATION
 from holdfast.project.inbox import Call
 from holdfast.project.runs.select import OPEN_STATUSES, current_run, newest_run
 from holdfast.project.sessions.sessions import attended, bury, judged
 from holdfast.system import process
-
-TAKEN = "taken_over"  # how a session ended whose run somebody else has now
-SAME_PROCESS = ("clear",)  # a conversation that begins so follows another one of its process
 
 
 class Ground(Struct):
@@ -88,7 +85,7 @@ def _signed(drafts: list[Draft], session: Session | None) -> list[Draft]:
 
 
 def _ending(call: Call, reading: Reading, session: Session) -> Draft:
-    body = {"how": "ended", "reason": reading.ends}
+    body = {"how": Ending.ENDED, "reason": reading.ends}
     return Draft(fold.ENDED, body, id=call.event_id("ended"), time=call.time, session=session.id, agent=call.agent)
 
 
@@ -99,7 +96,7 @@ def _session_of(journal: Journal, call: Call, reading: Reading, ground: Ground) 
     if found is not None:
         return found
     latest = known[0] if known else None
-    if latest is not None and latest.how == TAKEN and _is_same(latest, call):
+    if latest is not None and latest.how is Ending.TAKEN_OVER and _is_same(latest, call):
         return latest  # its run was taken from it: what it still says there is late, whatever it begins
     if latest is not None and _is_before_its_end(latest, call):
         return latest  # it could not be read when its turn was: whatever it began has ended since
@@ -129,10 +126,10 @@ def _is_same(session: Session, call: Call) -> bool:
 def _run_to_join(journal: Journal, call: Call, reading: Reading, ground: Ground) -> Run | None:
     if run := journal.find_run(call.environment.get("HOLDFAST_RUN") or ""):
         return run
-    if reading.begins in SAME_PROCESS:
+    if reading.begins is Beginning.CLEAR:  # it follows another one of its process
         before = next((found for found in journal.list_sessions(limit=100) if _shares_process(found, call)), None)
-        return journal.find_run(before.run) if before and before.how != TAKEN else None
-    if reading.begins == "fork":
+        return journal.find_run(before.run) if before and before.how is not Ending.TAKEN_OVER else None
+    if reading.begins is Beginning.FORK:
         return newest_run(journal, ground.worktree)
     return _open_run(journal, call, ground)
 

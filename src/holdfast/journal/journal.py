@@ -16,7 +16,7 @@ from holdfast.core import ids
 from holdfast.core.errors import Damaged, Fenced, NotFound
 from holdfast.core.event_text import searchable
 from holdfast.core.fold import run as fold, worktree_log
-from holdfast.core.model import Body, Checkpoint, Draft, Event, Run, Session
+from holdfast.core.model import Body, Checkpoint, Draft, Ending, Event, Run, Session
 from holdfast.core.retention import RAW
 from holdfast.core.text import sound, sound_text
 from holdfast.journal import codec, rows
@@ -177,7 +177,7 @@ class Journal:
         session = self.find_session(id)
         if session is None or not session.is_open:
             return False
-        body = {"how": "ended", "reason": reason}
+        body = {"how": Ending.ENDED, "reason": reason}
         self.append(session.run, Draft(fold.ENDED, body, session=id, agent=session.agent))
         return True
 

@@ -13,13 +13,16 @@ import msgspec
 from msgspec import Struct
 
 import holdfast
-from holdfast.agents.claude import import_transcripts, install, transcript
+from holdfast.agents import jsonl
+from holdfast.agents.protocol import Agent, setup_of
+from holdfast.agents.registry import find_agent
 from holdfast.core import ids
 from holdfast.core.errors import Damaged, HoldfastError, Refused
 from holdfast.core.fold import run as fold
 from holdfast.core.fold.worktree_log import record_of
 from holdfast.core.model import Body, Checkpoint, Event, Run, Session
 from holdfast.core.text import path_text
+from holdfast.ingest.import_conversations import worktree_of
 from holdfast.journal.journal import Journal
 from holdfast.operations.verb import verb
 from holdfast.project.checkpoints.create import shadow_of
@@ -29,6 +32,7 @@ from holdfast.project.transfer.bundle import Manifest, Outgoing
 from holdfast.project.workspace import Workspace
 from holdfast.redaction.redactor import Counts, Redactor
 from holdfast.system.clock import micros
+from holdfast.system.files import open_regular
 from holdfast.system.safe_paths import real_path
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.packs.portable import format_pack
@@ -186,44 +190,29 @@ def _lost(id: str) -> Damaged:
 def _add_transcripts(
     workspace: Workspace, parcels: Outgoing, sessions: Iterable[Session], cleaner: _Cleaner, result: RunExported
 ) -> None:
-    """The client's own records of the run's conversations. Only files below the client's own directory are read."""
-    home = real_path(install.config_directory(workspace.environ) / "projects")
-    for name, told in _records(sessions, home):
-        path = Path(real_path(told))
-        part = f"transcripts/{ids.file_name(name)}{transcript.ENDING}"
-        try:
-            if result.transcripts == MOST_TRANSCRIPTS or any(part == known.name for known in parcels.parts):
-                raise Refused("There is no place for this transcript", [("path", path_text(path))])
-            _check_transcript(workspace, path, home)
-            parcels.add(part, functools.partial(transcript.copied, path, cleaner.clean))
-            result.transcripts += 1
-        except HoldfastError:
-            result.skipped.append(path_text(told))
+    """The clients' own records of the run's conversations."""
+    setup = setup_of(workspace)
+    for session in {session.agent_session or session.transcript: session for session in sessions}.values():
+        agent = find_agent(session.agent)
+        for name, told in agent.transcripts_of(setup, session):
+            path = Path(real_path(told))
+            part = f"transcripts/{ids.file_name(name)}{jsonl.ENDING}"
+            try:
+                if result.transcripts == MOST_TRANSCRIPTS or any(part == known.name for known in parcels.parts):
+                    raise Refused("There is no place for this transcript", [("path", path_text(path))])
+                _check_transcript(workspace, agent, path)
+                parcels.add(part, functools.partial(jsonl.copied, path, cleaner.clean))
+                result.transcripts += 1
+            except HoldfastError:
+                result.skipped.append(path_text(told))
 
 
-def _records(sessions: Iterable[Session], home: str) -> Iterator[tuple[str, str]]:
-    """The name and the file of each record: of a conversation, and then of its subagents."""
-    told = {session.agent_session or session.transcript: session.transcript for session in sessions}
-    for conversation, file in told.items():
-        if file:
-            path = Path(real_path(file))
-            name = conversation if conversation != file and conversation else path.stem
-            yield name, file
-            below = path.with_suffix("") / transcript.SUBAGENTS
-            for each in sorted(below.glob(f"*{transcript.ENDING}")) if _is_below(path, home) else ():
-                yield f"{name}.{each.stem}", str(each)
-
-
-def _is_below(path: Path, home: str) -> bool:
-    return str(path).startswith(home + os.sep) and path.suffix == transcript.ENDING
-
-
-def _check_transcript(workspace: Workspace, path: Path, home: str) -> None:
-    if not _is_below(path, home):
+def _check_transcript(workspace: Workspace, agent: Agent, path: Path) -> None:
+    if not agent.owns_transcript(setup_of(workspace), path):
         raise Refused("This is not a file that the client keeps", [("path", path_text(path))])
-    head = import_transcripts.read_head(path)  # whoever calls a hook can name any file
-    if head is None or import_transcripts.worktree_of(workspace, head.directory, is_named=False) is None:
+    head = agent.read_head(path)
+    if head is None or worktree_of(workspace, head.directory, is_named=False) is None:
         raise Refused("This is not a conversation of this project", [("path", path_text(path))])
-    with transcript.opened(path) as file:
+    with open_regular(path) as file:
         if os.fstat(file).st_size > MOST_TRANSCRIPT:
             raise Refused("This transcript is too large", [("path", path_text(path))])

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast.agents.claude import import_transcripts, install
-from holdfast.agents.claude.import_transcripts import Head, Importer
-from holdfast.agents.claude.transcript import ENDING
+from holdfast.agents.protocol import Agent, Head, setup_of
+from holdfast.agents.registry import find_agent
 from holdfast.core.errors import HoldfastError, NotFound
 from holdfast.core.text import count, one_line, path_text
 from holdfast.core.validation import as_tuple
+from holdfast.ingest.import_conversations import Importer, roots_of, worktree_of
 from holdfast.operations.verb import verb
 from holdfast.project.runs import tombstones
 from holdfast.project.workspace import Workspace
@@ -45,27 +45,31 @@ def import_claude(workspace: Workspace, paths: Sequence[str] = (), *, every: boo
 
     What was imported or recorded before is not doubled. Without `every`, the newest hundred are taken.
     """
+    return _import(workspace, "claude", as_tuple(paths), every=every)
+
+
+def _import(workspace: Workspace, agent: str, named: tuple[str, ...], *, every: bool) -> Imported:
     if workspace.exists:
         workspace.check_ours()
-    named = as_tuple(paths)
+    adapter = find_agent(agent)
     result = Imported([], [], 0, 0, 0, [], 0)
-    files = _files(workspace, named)
-    found = _conversations(workspace, files, result, is_named=bool(named))
+    home, files = _files(workspace, adapter, named)
+    found = _conversations(workspace, adapter, files, result, is_named=bool(named))
     chosen = found if every or named else found[-MOST:]
     result.left = len(found) - len(chosen)
-    importer = Importer(workspace)
+    importer = Importer(workspace, adapter)
     for done, (heads, worktree) in enumerate(chosen):
         workspace.progress("importing conversations", done, len(chosen))
         _take(importer, heads, worktree, result)
     if not result.conversations:
-        result.reason = _why_nothing(workspace, files, named)
+        result.reason = _why_nothing(home, files, named)
     return result
 
 
-def _why_nothing(workspace: Workspace, files: list[Path], named: tuple[str, ...]) -> str:
+def _why_nothing(home: Path, files: list[Path], named: tuple[str, ...]) -> str:
     if files:
         return f"no conversation of this project is in {count(len(files), 'transcript')}"
-    place = ", ".join(named) or path_text(install.config_directory(workspace.environ) / "projects")
+    place = ", ".join(named) or path_text(home)
     return f"there is no transcript of this project in {one_line(place, 200)}"
 
 
@@ -88,29 +92,26 @@ def _take(importer: Importer, heads: list[Head], worktree: str, result: Imported
         (result.runs if taken.started else result.joined).append(taken.run)
 
 
-def _files(workspace: Workspace, named: tuple[str, ...]) -> list[Path]:
-    """The transcripts that are meant: those named, those in a directory that is named, or those of this project."""
-    if not named:
-        config = install.config_directory(workspace.environ)
-        return import_transcripts.find_transcripts(config, import_transcripts.roots_of(workspace))
-    found: list[Path] = []
+def _files(workspace: Workspace, agent: Agent, named: tuple[str, ...]) -> tuple[Path, list[Path]]:
+    """The client's directory, and the transcripts: those named or in a named directory, or those of this project."""
+    home, found = agent.find_transcripts(setup_of(workspace), roots_of(workspace) if not named else ())
     for name in named:
         path = Path(name).absolute()
         if not path.exists():
-            raise NotFound("There is no such file", [("path", path_text(path))], ["`ls ~/.claude/projects`"])
-        found += sorted(path.rglob(f"*{ENDING}")) if path.is_dir() else [path]
-    return found
+            raise NotFound("There is no such file", [("path", path_text(path))], [f"`ls {path_text(home)}`"])
+        found += sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
+    return home, found
 
 
 def _conversations(
-    workspace: Workspace, files: list[Path], result: Imported, *, is_named: bool
+    workspace: Workspace, agent: Agent, files: list[Path], result: Imported, *, is_named: bool
 ) -> list[tuple[list[Head], str]]:
     """The files of each conversation of this project, its own before those of its subagents; the oldest first."""
     heads: dict[str, list[Head]] = {}
     for done, path in enumerate(files):
         workspace.progress("looking at transcripts", done, len(files))
         try:
-            head = import_transcripts.read_head(path)
+            head = agent.read_head(path)
         except (HoldfastError, OSError) as error:
             _skip(result, path, error.message if isinstance(error, HoldfastError) else "it cannot be read")
             continue
@@ -123,7 +124,7 @@ def _conversations(
     found: list[tuple[list[Head], str]] = []
     for listed in heads.values():
         listed.sort(key=lambda head: (not head.is_main, head.changed))
-        worktree = import_transcripts.worktree_of(workspace, listed[0].directory, is_named=is_named)
+        worktree = worktree_of(workspace, listed[0].directory, is_named=is_named)
         if worktree is None:
             _skip(result, listed[0].path, f"it is of another project: {one_line(listed[0].directory, 200)}")
         else:

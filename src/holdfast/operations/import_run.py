@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from holdfast.agents.claude import transcript
+from holdfast.agents import jsonl
 from holdfast.core import ids
 from holdfast.core.errors import NotFound, Refused
 from holdfast.core.fold.worktree_log import record_of
@@ -149,6 +149,6 @@ def _carry(workspace: Workspace, incoming: Incoming, run: str) -> list[str]:
             path = directory / found[1]
             if not path.exists() or path.stat().st_size < part.length:
                 lines = b"".join(incoming.read(part.name)).split(b"\n")
-                files.write(path, b"".join(transcript.changed(line, workspace.hide) for line in lines))
+                files.write(path, b"".join(jsonl.changed(line, workspace.hide) for line in lines))
             kept.append(path_text(workspace.place / path.relative_to(workspace.here)))
     return kept

@@ -9,8 +9,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.agents.claude import hooks as hooking, install, installed, plugin_commands, settings_file
-from holdfast.agents.protocol import ENTRY
+from holdfast.agents import install
+from holdfast.agents.protocol import Agent, Setup, setup_of
+from holdfast.agents.registry import DEFAULT, adapters, find_agent
 from holdfast.core.errors import HoldfastError, Refused, WrongUsage
 from holdfast.core.text import path_text
 from holdfast.ingest.catch_up import has_files
@@ -19,7 +20,7 @@ from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
-AGENTS = (hooking.AGENT, "none")
+NONE = "none"  # in place of an agent: no settings are written
 
 
 class Initialised(Struct):
@@ -75,84 +76,77 @@ def init(
         workspace.warn(earlier)
     if plugin:
         return _with_plugin(workspace, adopt, agent, scope, dry_run)
-    is_wanted = scope is not None or status_line or install.is_used(workspace.root, workspace.environ)
-    chosen = agent or (hooking.AGENT if is_wanted else "none")
-    scope = scope or "local"
-    _check(agent, scope)
-    inbox = str(ENTRY)
-    result = Initialised(path_text(workspace.root), path_text(workspace.place), False, path_text(inbox))
-    if chosen != "none" or dry_run:
-        calls = hooking.block(scope, _sayable(sys.executable), _sayable(inbox))
-        place = install.place_of(scope, workspace.root, workspace.environ, workspace.user_directory("state"))
-        result.agent, result.scope, result.file = hooking.AGENT, scope, path_text(place.path)
-        drawing = hooking.status_line(scope, _sayable(sys.executable), _sayable(inbox)) if status_line else None
-        line = _status_line(workspace, drawing, result) if drawing else None
-        result.block = hooking.as_settings(calls) | ({settings_file.LINE: line} if line else {})
+    setup = setup_of(workspace)
+    is_wanted = scope is not None or status_line
+    chosen = agent or next((each.NAME for each in adapters() if is_wanted or each.is_used(setup)), NONE)
+    _check_agent(agent)
+    adapter = find_agent(chosen if chosen != NONE else DEFAULT)
+    scope = _checked_scope(adapter, scope)
+    result = Initialised(path_text(workspace.root), path_text(workspace.place), False, path_text(setup.script))
+    fabers = client_hooks.is_fabers if faber_hooks == client_hooks.REPLACE else None
+    if chosen != NONE or dry_run:
+        setup = setup._replace(python=_sayable(setup.python), script=_sayable(setup.script))
+        planned = adapter.plan_install(setup, scope, status_line=status_line, drop=fabers)
+        result.agent, result.scope, result.file = adapter.NAME, scope, path_text(planned.place.path)
+        result.block, result.hints = planned.settings, list(planned.hints)
     if dry_run:
         return result
     with files.os_errors():
         result.created = workspace.create(adopt)
-        if chosen != "none":
-            replaced = _replaced(workspace) if faber_hooks == client_hooks.REPLACE else {}
-            drop = client_hooks.is_fabers if scope in replaced else None
-            result.events = install.install(place, calls, line, drop).events
-            _settle_faber(workspace, scope, replaced, result)
-            result.hints += _shown_by_git(workspace, place.path) if scope == "local" and result.events else []
+        if chosen != NONE:
+            replaced = _replaced(setup) if fabers else {}
+            result.events = install.install(planned).events
+            _settle_faber(setup, adapter, scope, replaced, result)
+            is_new = scope == adapter.SCOPES[0] and bool(result.events)
+            result.hints += _shown_by_git(workspace, planned.place.path) if is_new else []
         elif agent is None:
-            result.hints.append("`holdfast init --agent claude` lets Claude Code call Holdfast")
+            result.hints.append(f"`holdfast init --agent {adapter.NAME}` lets {adapter.LABEL} call Holdfast")
     return result
 
 
-def _replaced(workspace: Workspace) -> dict[str, str]:
+def _replaced(setup: Setup) -> dict[str, str]:
     """The settings files of this project with hooks of FABER's own, by scope."""
-    found = client_hooks.find_hooks(workspace.root, workspace.environ, workspace.user_directory("state"))
-    return {hooks.level: hooks.where for hooks in found if hooks.can_be_replaced}
+    return {hooks.level: hooks.where for hooks in client_hooks.find_hooks(setup) if hooks.can_be_replaced}
 
 
-def _settle_faber(workspace: Workspace, scope: str, replaced: dict[str, str], result: Initialised) -> None:
-    """Remove FABER's own hooks from the project's other settings file too, and say which are left."""
-    state = workspace.user_directory("state")
+def _settle_faber(setup: Setup, adapter: Agent, scope: str, replaced: dict[str, str], result: Initialised) -> None:
+    """Remove FABER's own hooks from the project's other settings file too, and name those that are left."""
     for other in replaced.keys() - {scope}:
-        place = install.place_of(other, workspace.root, workspace.environ, state)
-        install.install(place, None, is_unwanted=client_hooks.is_fabers)
+        install.install(adapter.plan_drop(setup, other, client_hooks.is_fabers))
     result.faber_hooks = list(replaced.values())
-    if left := client_hooks.find_hooks(workspace.root, workspace.environ, state):
+    if left := client_hooks.find_hooks(setup):
         result.hints.append("; ".join([client_hooks.told(left), *client_hooks.ways_to_replace(left)]))
 
 
-def _status_line(workspace: Workspace, line: hooking.Handler, result: Initialised) -> hooking.Handler | None:
-    """What draws our line; None where the user has a line of his own, at whatever level: it is never taken over."""
-    for level in installed.levels(workspace.root, workspace.environ, workspace.user_directory("state")):
-        if settings_file.LINE in level.settings and not hooking.is_ours(level.settings[settings_file.LINE]):
-            stays = f"the status line in {path_text(level.path)} stays"
-            result.hints.append(f"{stays}; to show ours too, let it call, with the same input: `({line['command']})`")
-            return None
-    return line
-
-
 def _with_plugin(workspace: Workspace, adopt: bool, agent: str | None, scope: str | None, dry_run: bool) -> Initialised:
+    setup, adapter = setup_of(workspace), find_agent(agent or DEFAULT)
+    found = adapter.find_plugin(setup)
     if scope is not None:
         raise WrongUsage("The plugin has no scope: it writes no settings", hints=["`holdfast init --plugin`"])
-    if agent not in (None, hooking.AGENT):
-        raise WrongUsage("The plugin is for Claude Code", hints=["`holdfast init --plugin`"])
-    inbox = str(ENTRY)
-    result = Initialised(path_text(workspace.root), path_text(workspace.place), False, path_text(inbox), hooking.AGENT)
-    result.plugin = _sayable(str(plugin_commands.DIRECTORY))
-    result.commands, result.block = plugin_commands.commands(result.plugin), hooking.plugin()
+    if found is None:
+        raise WrongUsage(f"The plugin is for {find_agent(DEFAULT).LABEL}", hints=["`holdfast init --plugin`"])
+    place = path_text(workspace.place)
+    result = Initialised(path_text(workspace.root), place, False, path_text(setup.script), adapter.NAME)
+    result.plugin = _sayable(found.directory)
+    result.commands, result.block = found.commands, found.settings
     if has_files(workspace):
-        names = "`/fractary-faber:session-load` and the others"
-        result.hints.append(f"`{plugin_commands.faber_command()}` adds FABER's own names: {names}")
+        result.hints.append(client_hooks.told_of_names())
     if not dry_run:
         with files.os_errors():
             result.created = workspace.create(adopt)
     return result
 
 
-def _check(agent: str | None, scope: str) -> None:
-    if agent is not None and agent not in AGENTS:
-        raise WrongUsage(f'There is no agent "{agent}" to install for', [("agents", ", ".join(AGENTS))])
-    if scope not in hooking.SCOPES:
-        raise WrongUsage(f'There is no scope "{scope}"', [("scopes", ", ".join(hooking.SCOPES))])
+def _check_agent(agent: str | None) -> None:
+    names = [*(each.NAME for each in adapters()), NONE]
+    if agent is not None and agent not in names:
+        raise WrongUsage(f'There is no agent "{agent}" to install for', [("agents", ", ".join(names))])
+
+
+def _checked_scope(adapter: Agent, scope: str | None) -> str:
+    if scope is not None and scope not in adapter.SCOPES:
+        raise WrongUsage(f'There is no scope "{scope}"', [("scopes", ", ".join(adapter.SCOPES))])
+    return scope or adapter.SCOPES[0]
 
 
 def _sayable(path: str) -> str:

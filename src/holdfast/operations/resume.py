@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from holdfast.agents.registry import find_agent
+from holdfast.agents.registry import DEFAULT, find_agent
 from holdfast.core import ids
 from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import HoldfastError, NotFound, Refused
@@ -116,7 +116,7 @@ def resume(
         sessions[0] if sessions else None,
         name,
         None if spoken else why_new,
-        agent.command(name),
+        agent.resume_command(name),
         _directory(workspace, spoken or (sessions[0] if sessions else None)),
         {"HOLDFAST_RUN": found.id},
         bearings,
@@ -292,7 +292,7 @@ def _conversation(sessions: list[Session]) -> tuple[Session | None, str | None]:
 
 
 def _last_agent(sessions: list[Session], run: Run) -> str:
-    return next((found.agent for found in sessions if found.agent), None) or (run.agents or ["claude"])[-1]
+    return next((found.agent for found in sessions if found.agent), None) or (run.agents or [DEFAULT])[-1]
 
 
 def _directory(workspace: Workspace, session: Session | None) -> str:

@@ -14,7 +14,7 @@ from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import HoldfastError, NotFound, WrongUsage
 from holdfast.core.fold import run as fold
 from holdfast.core.lifecycle import Move, transition
-from holdfast.core.model import Draft, Run, Session, Status
+from holdfast.core.model import Draft, Ending, Run, Session, Status
 from holdfast.core.recovery import DISCONNECT
 from holdfast.core.text import one_line, path_text
 from holdfast.ingest.catch_up import catch_up, establish, face, has_team
@@ -170,7 +170,7 @@ def _settle(journal: Journal, run: Run, session: Session, words: list[str], ende
         journal.end_session(session.id, why)
         move = fold.status_draft(Move.PAUSE, f"{ON_PURPOSE[number]} ({number.name})")
     else:
-        body = {"how": "died", "reason": why}
+        body = {"how": Ending.DIED, "reason": why}
         journal.append(run.id, Draft(fold.ENDED, body, session=session.id, agent=session.agent))
         evidence = f"its command was {why}"
         evidence = f"{DISCONNECT}: {evidence}" if number == HUNG_UP else evidence

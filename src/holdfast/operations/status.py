@@ -6,12 +6,14 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from holdfast.agents.claude.health import warn_if_silent
+from holdfast.agents.protocol import setup_of
 from holdfast.core.errors import Ambiguous, NotFound
 from holdfast.core.model import Checkpoint, Restore, Run, Session
 from holdfast.core.text import path_text
 from holdfast.ingest.catch_up import has_files
+from holdfast.ingest.executable_files import find_waiting
 from holdfast.ingest.preview import previewed
+from holdfast.ingest.silence import warn_if_silent
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.faber.client_hooks import find_hooks, told as told_of_hooks, ways_to_replace
@@ -24,7 +26,6 @@ from holdfast.project import inbox
 from holdfast.project.runs import select, tombstones
 from holdfast.project.sessions.leftovers import Leftover, find_leftovers
 from holdfast.project.sessions.sessions import is_silent, last_heard
-from holdfast.project.trust.check import find_waiting
 from holdfast.project.workspace import Workspace
 from holdfast.system import process
 from holdfast.system.clock import shown
@@ -85,7 +86,7 @@ def status(workspace: Workspace, *, run: str | None = None) -> Status:
         workspace.warn(told)
     warn_if_silent(workspace)
     if has_files(workspace) and not workspace.is_preview:
-        found = find_hooks(workspace.root, workspace.environ, workspace.user_directory("state"))
+        found = find_hooks(setup_of(workspace))
         if found:
             workspace.warn("; ".join([told_of_hooks(found), *ways_to_replace(found)]))
     result.warnings = workspace.warnings

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast.agents.claude import hooks, install, settings_file
-from holdfast.agents.claude.install import Changed
+from holdfast.agents import install
+from holdfast.agents.install import Changed
+from holdfast.agents.protocol import Place, setup_of
+from holdfast.agents.registry import adapters
 from holdfast.core import ids
 from holdfast.core.errors import NotFound, Refused, WrongUsage
 from holdfast.core.text import path_text
@@ -33,15 +35,16 @@ class Uninstalled(Struct):
 def uninit(workspace: Workspace, *, scope: str | None = None, purge: bool = False) -> Uninstalled:
     """Give the agent's settings files back as they were; without a scope, those of this project. With `purge`, delete
     the store too."""
-    if scope is not None and scope not in hooks.SCOPES:
-        raise WrongUsage(f'There is no scope "{scope}"', [("scopes", ", ".join(hooks.SCOPES))])
+    scopes = list(dict.fromkeys(name for agent in adapters() for name in agent.SCOPES))
+    if scope is not None and scope not in scopes:
+        raise WrongUsage(f'There is no scope "{scope}"', [("scopes", ", ".join(scopes))])
     result = Uninstalled([])
     with files.os_errors():
         if purge:
             _check_store(workspace)
         for name in (scope,) if scope else HERE:
-            done = install.uninstall(_place(workspace, name))
-            result.files += [done] if done.events else []
+            changed = [install.uninstall(place) for place in _places(workspace, name)]
+            result.files += [done for done in changed if done.events]
         if scope is None and _is_in_user_settings(workspace):
             result.hints.append("`holdfast uninit --scope user` takes them out of your own settings too")
         if purge:
@@ -49,15 +52,20 @@ def uninit(workspace: Workspace, *, scope: str | None = None, purge: bool = Fals
     return result
 
 
-def _place(workspace: Workspace, scope: str) -> install.Place:
-    return install.place_of(scope, workspace.root, workspace.environ, workspace.user_directory("state"))
+def _places(workspace: Workspace, scope: str) -> list[Place]:
+    """The settings files of a scope, of every agent that has it."""
+    setup = setup_of(workspace)
+    return [places[scope] for agent in adapters() if scope in (places := agent.places(setup))]
 
 
 def _is_in_user_settings(workspace: Workspace) -> bool:
-    try:
-        return bool(settings_file.found_in(install.read_settings(_place(workspace, "user").resolved())))
-    except Refused:  # what cannot be read does not call us either
-        return False
+    for place in _places(workspace, "user"):
+        try:
+            if place.format.found_in(install.read(place)):
+                return True
+        except Refused:  # what cannot be read does not call us either
+            continue
+    return False
 
 
 def _check_store(workspace: Workspace) -> None:

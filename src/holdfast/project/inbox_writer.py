@@ -11,23 +11,33 @@ from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[impo
 from holdfast.system.boot import describe_process, moment
 from holdfast.system.locate import open_ours
 
+TYPE_CHECKING = False  # what the typing module would say, without its 10 ms
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Client(Protocol):
+        """The variables of a client: see its `client.py`."""
+
+        PROJECT: str | None
+        PROCESS: str | None
+        CONVERSATION: str | None
+        RECORDED: tuple[str, ...]
+
+
 LIMIT = 64 * 1024 * 1024
 CHUNK = 1 << 20
 TICK = 0.25  # seconds between two looks at a standard input that nobody closes
 TICKS = 12  # after so many of them the call is kept as far as it came
 SLOT = 128  # bytes of one line in the preallocated trouble file
-ENVIRONMENT = (
-    b"HOLDFAST_SESSION", b"HOLDFAST_RUN", b"CLAUDE_PROJECT_DIR", b"CLAUDE_PID", b"CLAUDECODE",
-    b"CLAUDE_CODE_SESSION_ID", b"CLAUDE_CODE_ENTRYPOINT", b"CLAUDE_PLUGIN_ROOT", b"CLAUDE_ENV_FILE",
-    b"GEMINI_SESSION_ID", b"COPILOT_CLI", b"CURSOR_VERSION",
-)  # fmt: skip
+OURS = ("HOLDFAST_SESSION", "HOLDFAST_RUN")  # variables that are recorded with a call of any client
 
 
 class Quiet(Exception):
     """Standard input is still open, but nothing more is coming."""
 
 
-def keep(inbox: int, agent: str, event: str, directory: str) -> tuple[int, str]:
+def keep(inbox: int, agent: str, event: str, directory: str, client: "Client") -> tuple[int, str]:
     """Write what stands on standard input into the store's inbox; on disk when this returns.
 
     Answers with the open file and its name: by that, another process may have taken it in already.
@@ -37,7 +47,7 @@ def keep(inbox: int, agent: str, event: str, directory: str) -> tuple[int, str]:
     flags = posix.O_RDWR | posix.O_CREAT | posix.O_EXCL | posix.O_CLOEXEC
     file = posix.open("." + name, flags, 0o600, dir_fd=inbox)
     try:
-        _write(file, _head(agent, event, boot, monotonic, directory))
+        _write(file, _head(agent, event, boot, monotonic, directory) + _environment(client))
         final = name if _copy_input(file) else name + ".cut"
         posix.fsync(file)
         posix.rename("." + name, final, src_dir_fd=inbox, dst_dir_fd=inbox)
@@ -60,10 +70,18 @@ def _head(agent: str, event: str, boot: str, monotonic: int, directory: str) -> 
         b"parent=" + describe_process(b"%d" % posix.getppid()),
         b"directory=" + directory.encode("utf-8", "surrogateescape"),
     ]
-    environ = posix.environ
-    if b"CLAUDE_PID" in environ:
-        fields.append(b"client=" + describe_process(environ[b"CLAUDE_PID"]))
-    fields += [b"env." + name + b"=" + environ[name] for name in ENVIRONMENT if name in environ]
+    return b"\0".join(fields)
+
+
+def _environment(client: "Client") -> bytes:
+    """The client's process, where a variable names it, and the variables that are recorded."""
+    environ, fields = posix.environ, [b""]
+    process = (client.PROCESS or "").encode()
+    if process in environ:
+        fields.append(b"client=" + describe_process(environ[process]))
+    for name in (*OURS, client.PROJECT, client.PROCESS, client.CONVERSATION, *client.RECORDED):
+        if name and (found := environ.get(name.encode())) is not None:
+            fields.append(b"env." + name.encode() + b"=" + found)
     return b"\0".join(fields) + b"\0\0"
 
 

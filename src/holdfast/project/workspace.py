@@ -11,7 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, NotFound, Refused
@@ -52,6 +52,25 @@ def silent(what: str, done: int, total: int) -> None:
     """For callers that show nothing."""
 
 
+class Caller(NamedTuple):
+    """A client that started this command, and the conversation for which it did."""
+
+    agent: str
+    conversation: str
+
+
+class Clients(Protocol):
+    """The clients that are known, so that a project can tell whose command this is."""
+
+    def find_callers(self, environ: Mapping[str, str]) -> tuple[Caller, ...]:
+        """The clients that started this command: one may have started another."""
+        ...
+
+    def variables_of(self, agent: str | None) -> tuple[str | None, str | None]:
+        """The variables in which a client tells its tools the conversation and its own process."""
+        ...
+
+
 class Workspace:
     is_preview = False  # true: the store is temporary, and other systems' files are read but not written
 
@@ -64,6 +83,7 @@ class Workspace:
         chance: Callable[[], str] = ids.make_mark,
         environ: Mapping[str, str] | None = None,
         progress: Progress = silent,
+        clients: Clients | None = None,
     ) -> None:
         self.root = root
         self.place = place
@@ -71,6 +91,7 @@ class Workspace:
         self.chance = chance
         self.environ = os.environ if environ is None else environ
         self.progress = progress
+        self.clients = clients
         self.session = self.environ.get("HOLDFAST_SESSION") or None  # whose work ours is
         self.owns_session = False  # opened for this very process, so that leaving the workspace ends it
         self.warnings: list[str] = []
@@ -79,6 +100,11 @@ class Workspace:
         self._held: Held | None = None
         self._inbox: Held | None = None
         self._kept: dict[type, Closable] = {}
+
+    @functools.cached_property
+    def callers(self) -> tuple[Caller, ...]:
+        """The clients and conversations in which this command runs, as far as the environment tells."""
+        return self.clients.find_callers(self.environ) if self.clients else ()
 
     def warn(self, text: str) -> None:
         """Say something beside the result, once."""
@@ -305,6 +331,7 @@ def open_workspace(
     chance: Callable[[], str] = ids.make_mark,
     environ: Mapping[str, str] | None = None,
     progress: Progress = silent,
+    clients: Clients | None = None,
 ) -> Workspace:
     """The workspace of a directory: that of its repository, or of a project without one."""
     try:
@@ -313,4 +340,6 @@ def open_workspace(
         gone = "The directory that you are in was removed" if directory == "." else "There is no such directory"
         raise NotFound(gone, [("path", directory)], ["`cd` to one that is there"]) from error
     root, place = locate.locate_store(start)
-    return Workspace(Path(root), Path(place), clock=clock, chance=chance, environ=environ, progress=progress)
+    return Workspace(
+        Path(root), Path(place), clock=clock, chance=chance, environ=environ, progress=progress, clients=clients
+    )

@@ -42,6 +42,11 @@ def shown(time: datetime, *, seconds: bool = False) -> str:
     return timestamps.shown(time, _zone.get(), seconds=seconds)
 
 
+def ago(time: datetime, now: datetime | None = None) -> str:
+    """How long ago a time was."""
+    return timestamps.ago(time, now or datetime.now(UTC))
+
+
 def boot() -> str:
     return str(moment()[0])
 

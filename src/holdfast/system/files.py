@@ -266,3 +266,28 @@ def _wait_for(descriptor: int, path: Path, end: float, what: str) -> None:
 
 def digest(data: bytes) -> str:
     return hexdigest("sha256", data)
+
+
+@contextlib.contextmanager
+def open_regular(path: Path) -> Iterator[int]:
+    """A regular file, open for reading. Links, pipes and devices are refused, and never waited for."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO):
+            raise Refused("This is a link or a socket, not a regular file", [("path", path)]) from error
+        raise from_os_error(error) from error
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise Refused("This is not a regular file", [("path", path)])
+        yield file
+    finally:
+        os.close(file)
+
+
+def listed(directory: Path) -> list[Path]:
+    """The entries of a directory by name; none where it cannot be read."""
+    try:
+        return [directory / name for name in sorted(os.listdir(directory))]
+    except OSError:
+        return []

@@ -11,13 +11,17 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from holdfast.agents.protocol import Reading
+from holdfast.agents.claude.client import CONVERSATION, MOMENTS
+from holdfast.agents.payloads import text_of
+from holdfast.agents.protocol import Moment, Reading
 from holdfast.core import chat_commands
-from holdfast.core.model import Body, Draft
+from holdfast.core.model import Beginning, Body, Draft
 from holdfast.core.text import one_line, path_text
 from holdfast.project.inbox import Call
 
 GOAL, REPLY, OUTCOME, INPUT = 2_000, 4_000, 1_000, 4_000  # characters that are kept
+WAITING = ("Stop", "PermissionRequest")  # for a prompt, or at once for a permission
+PERMISSION = "permission_prompt"  # of a notification, when nobody has answered for some seconds
 OURS = "/holdfast:"  # a slash command of our plugin
 NOTIFICATION = "<task-notification>"
 ERROR = re.compile(r"<tool_use_error>(.*?)(?:</tool_use_error>.*)?", re.DOTALL)
@@ -43,20 +47,28 @@ TELLING = (
 
 def read_call(call: Call) -> Reading:
     payload = call.payload if isinstance(call.payload, dict) else {}
-    event = _text(payload, "hook_event_name") or call.event
+    event = text_of(payload, "hook_event_name") or call.event
     told = tell(event, payload)
     drafts = [
         Draft(kind, body, id=call.event_id(number), time=call.time, agent=call.agent)
         for number, (kind, body) in enumerate(told or [("call.kept", _kept(call, event))])
     ]
+    is_start, is_prompt = event == "SessionStart", event == "UserPromptSubmit"
     return Reading(
         drafts,
-        conversation=_text(payload, "session_id") or call.environment.get("CLAUDE_CODE_SESSION_ID"),
-        transcript=_text(payload, "transcript_path") or None,
-        begins=(_text(payload, "source") or "startup") if event == "SessionStart" else None,
-        ends=(_text(payload, "reason") or "other") if event == "SessionEnd" else None,
-        goal=goal_of(payload) if event == "UserPromptSubmit" else None,
+        Moment(MOMENTS.get(event, Moment.OTHER)),
+        conversation=conversation_in(payload) or call.environment.get(CONVERSATION),
+        transcript=text_of(payload, "transcript_path") or None,
+        begins=Beginning(text_of(payload, "source")) if is_start else None,
+        ends=(text_of(payload, "reason") or "other") if event == "SessionEnd" else None,
+        goal=goal_of(payload) if is_prompt else None,
+        prompt=text_of(payload, "prompt") if is_prompt else None,
+        waits=event in WAITING or (event == "Notification" and text_of(payload, "notification_type") == PERMISSION),
     )
+
+
+def conversation_in(payload: Any) -> str | None:
+    return text_of(payload, "session_id") or None
 
 
 def tell(event: str, payload: Body) -> list[tuple[str, Body]]:
@@ -65,15 +77,11 @@ def tell(event: str, payload: Body) -> list[tuple[str, Body]]:
     return list(reader(payload)) if reader else []
 
 
-def command(conversation: str | None) -> list[str]:
-    return ["claude", "--resume", conversation] if conversation else ["claude"]
-
-
 Told = Iterator[tuple[str, Body]]
 
 
 def _prompt(payload: Body) -> Told:
-    text = _text(payload, "prompt")
+    text = text_of(payload, "prompt")
     if text.startswith(NOTIFICATION):
         yield "subagent.told", {"text": _between(text, "summary"), "result": _between(text, "result")[:REPLY]}
     elif not text.strip():
@@ -81,11 +89,11 @@ def _prompt(payload: Body) -> Told:
     elif chat_commands.parse(text):
         yield "command.typed", {"text": text}
     else:
-        yield "prompt.given", {"text": text, "key": _text(payload, "prompt_id")}
+        yield "prompt.given", {"text": text, "key": text_of(payload, "prompt_id")}
 
 
 def goal_of(payload: Body) -> str | None:
-    text = _text(payload, "prompt").strip()
+    text = text_of(payload, "prompt").strip()
     is_goal = text and not text.startswith((NOTIFICATION, OURS)) and not chat_commands.parse(text)
     return text[:GOAL] if is_goal else None
 
@@ -95,7 +103,7 @@ def _begun(payload: Body) -> Told:
 
 
 def _failed(payload: Body) -> Told:
-    error, body = _text(payload, "error"), _action(payload, payload)
+    error, body = text_of(payload, "error"), _action(payload, payload)
     yield "action.taken", _refused(body, error) or {**body, "error": error[:OUTCOME], "failed": True}
 
 
@@ -120,17 +128,17 @@ def _refused(body: Body, answer: str) -> Body | None:
 
 def _action(payload: Body, done: Body) -> Body:
     """What a tool was asked to do: in one line, with the files that it writes."""
-    tool, asked = _text(done, "tool_name"), done.get("tool_input")
+    tool, asked = text_of(done, "tool_name"), done.get("tool_input")
     given = asked if isinstance(asked, dict) else {}
-    about = next((found for key in TELLING if (found := _text(given, key))), "")
-    file = _text(given, "file_path") or _text(given, "notebook_path")
+    about = next((found for key in TELLING if (found := text_of(given, key))), "")
+    file = text_of(given, "file_path") or text_of(given, "notebook_path")
     body: Body = {
         "text": one_line(f"{tool}: {_from_here(payload, about)}" if about else tool or "a tool", 300),
         "tool": tool,
-        "key": _text(done, "tool_use_id"),
+        "key": text_of(done, "tool_use_id"),
         "files": [_from_here(payload, file)] if file and tool in WRITING else [],
     }
-    if subagent := _text(payload, "agent_id"):
+    if subagent := text_of(payload, "agent_id"):
         body["subagent"] = subagent
     return body
 
@@ -148,7 +156,7 @@ def _place(response: Any) -> Body:
 
 def _from_here(payload: Body, path: str) -> str:
     """A path as one would type it in the project; what is no path in it stays."""
-    root = _text(payload, "cwd")
+    root = text_of(payload, "cwd")
     if not root or not os.path.isabs(path):
         return path
     inside = os.path.relpath(path, root)
@@ -156,32 +164,35 @@ def _from_here(payload: Body, path: str) -> str:
 
 
 def _turn(payload: Body) -> Told:
-    body: Body = {"text": _text(payload, "last_assistant_message")[:REPLY]}
+    body: Body = {"text": text_of(payload, "last_assistant_message")[:REPLY]}
     waiting = payload.get("background_tasks")
     if isinstance(waiting, list) and waiting:
-        body["waiting"] = [_text(task, "description") for task in waiting if isinstance(task, dict)]
+        body["waiting"] = [text_of(task, "description") for task in waiting if isinstance(task, dict)]
     yield "turn.ended", body
 
 
 def _broken(payload: Body) -> Told:
     yield (
         "error.met",
-        {"text": one_line(f"{_text(payload, 'error')}: {_text(payload, 'error_details')}".strip(": "), 500)},
+        {"text": one_line(f"{text_of(payload, 'error')}: {text_of(payload, 'error_details')}".strip(": "), 500)},
     )
 
 
 def _subagent_started(payload: Body) -> Told:
-    yield "subagent.started", {"key": _text(payload, "agent_id"), "type": _text(payload, "agent_type")}
+    yield "subagent.started", {"key": text_of(payload, "agent_id"), "type": text_of(payload, "agent_type")}
 
 
 def _subagent_ended(payload: Body) -> Told:
-    if _text(payload, "agent_type"):  # the one without a type is the client's own summariser
-        text = _text(payload, "last_assistant_message")[:REPLY]
-        yield "subagent.ended", {"key": _text(payload, "agent_id"), "type": _text(payload, "agent_type"), "text": text}
+    if text_of(payload, "agent_type"):  # the one without a type is the client's own summariser
+        text = text_of(payload, "last_assistant_message")[:REPLY]
+        yield (
+            "subagent.ended",
+            {"key": text_of(payload, "agent_id"), "type": text_of(payload, "agent_type"), "text": text},
+        )
 
 
 def _task_created(payload: Body) -> Told:
-    yield "task.added", {"text": _text(payload, "task_subject"), "key": _task_key(payload)}
+    yield "task.added", {"text": text_of(payload, "task_subject"), "key": _task_key(payload)}
 
 
 def _task_completed(payload: Body) -> Told:
@@ -189,16 +200,16 @@ def _task_completed(payload: Body) -> Told:
 
 
 def _task_key(payload: Body) -> str:
-    return f"{_text(payload, 'session_id')}/{_text(payload, 'task_id')}"
+    return f"{text_of(payload, 'session_id')}/{text_of(payload, 'task_id')}"
 
 
 def _compacting(payload: Body) -> Told:
-    yield "context.compacting", {"trigger": _text(payload, "trigger")}
+    yield "context.compacting", {"trigger": text_of(payload, "trigger")}
 
 
 def _compacted(payload: Body) -> Told:
-    summary = _between(_text(payload, "compact_summary"), "summary") or _text(payload, "compact_summary")
-    yield "context.compacted", {"trigger": _text(payload, "trigger"), "summary": summary.strip()[:REPLY]}
+    summary = _between(text_of(payload, "compact_summary"), "summary") or text_of(payload, "compact_summary")
+    yield "context.compacted", {"trigger": text_of(payload, "trigger"), "summary": summary.strip()[:REPLY]}
 
 
 def _kept(call: Call, event: str) -> Body:
@@ -207,11 +218,6 @@ def _kept(call: Call, event: str) -> Body:
 
 def _between(text: str, tag: str) -> str:
     return text.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0]
-
-
-def _text(payload: Any, key: str) -> str:
-    value = payload.get(key) if isinstance(payload, dict) else None
-    return value if isinstance(value, str) else ""
 
 
 READERS: dict[str, Callable[[Body], Told]] = {

@@ -1,44 +1,56 @@
-"""Detect hooks of Claude Code that are installed and do not reach us, so that silence is not mistaken for health."""
+"""The health of Claude Code's hooks: everything that can keep a call from arriving."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
-from msgspec import Struct
-
-from holdfast.agents.claude import hooks, installed
-from holdfast.agents.claude.transcript import IMPORTED
+from holdfast.agents import hook_command
+from holdfast.agents.claude import bundled_plugin, hooks, installed, settings_file
+from holdfast.agents.claude.client import NAME
+from holdfast.agents.claude.installed import Level, Plugin
+from holdfast.agents.claude.setup import SCOPES, is_used
+from holdfast.agents.program_checks import check_path, check_programs
+from holdfast.agents.protocol import ENTRY, Silence, setup_of
 from holdfast.agents.registry import identify
 from holdfast.core.errors import HoldfastError
-from holdfast.core.model import Session
-from holdfast.core.text import path_text
+from holdfast.core.health import BROKEN, OK, WARNING, Check
+from holdfast.core.model import Beginning, Session
+from holdfast.core.text import path_text, sound_text
 from holdfast.project import inbox
 from holdfast.project.inbox import NotACall
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, process
+from holdfast.system.clock import shown
+from holdfast.system.safe_paths import real_path
 
+OFF = "disableAllHooks"
+GRACE = timedelta(minutes=2)  # a transcript may be written so much later than the last call
 NEWEST = 100  # waiting calls that are searched for one of Claude Code
+Allowed = Callable[[Path], list[str]]
 
 
-class Silence(Struct):
-    """Why hooks that `init` installed do not run, and the remedies."""
-
-    about: str
-    hints: list[str]
-
-
-def warn_if_silent(workspace: Workspace) -> None:
-    """Say in one line that hooks which `init` installed do not run any more, and what to do."""
-    for silence in (find_removal(workspace), find_off_switch(workspace)):
-        if silence is not None and not workspace.is_off:
-            told = ", or ".join(silence.hints)
-            workspace.warn(f"Claude Code is not recorded here any more: {silence.about}; {told}")
-            return
+def health(workspace: Workspace, allowed: Allowed) -> Iterator[Check]:
+    levels = installed.levels(setup_of(workspace))
+    last = last_call(workspace)
+    yield from _calls(workspace, levels, last, allowed)
+    yield from _switches(workspace, levels)
+    yield _trust(workspace)
+    yield _version(workspace)
+    yield _arrival(workspace, levels, last)
 
 
-def find_removal(workspace: Workspace) -> Silence | None:
-    """Hooks that were removed from the agent's settings without `uninit`."""
-    lost = installed.find_lost(workspace.root, workspace.environ, workspace.user_directory("state"))
+def find_silence(workspace: Workspace) -> Silence | None:
+    """Hooks that `init` installed and that do not run any more."""
+    return _find_removal(workspace) or _find_off_switch(workspace)
+
+
+def _find_removal(workspace: Workspace) -> Silence | None:
+    """Hooks that were removed from the settings without `uninit`."""
+    lost = installed.find_lost(setup_of(workspace))
     if lost is None:
         return None
     scope, path = lost
@@ -46,21 +58,27 @@ def find_removal(workspace: Workspace) -> Silence | None:
     return Silence(f"the hooks were removed from {path_text(path)} (perhaps by `git clean -fdx`)", hints)
 
 
-def find_off_switch(workspace: Workspace) -> Silence | None:
+def _find_off_switch(workspace: Workspace) -> Silence | None:
     """The setting that turns all hooks off, ours among them."""
-    levels = installed.levels(workspace.root, workspace.environ, workspace.user_directory("state"))
-    switch = next((level for level in levels if level.is_set(installed.OFF)), None)
+    levels = installed.levels(setup_of(workspace))
+    switch = find_switch(levels)
     if switch is None or not installed.is_called(levels, workspace.environ):
         return None
     place = path_text(switch.path)
-    return Silence(f"`{installed.OFF}` in {place} turns all hooks off", [f"remove `{installed.OFF}` from {place}"])
+    return Silence(f"`{OFF}` in {place} turns all hooks off", [f"remove `{OFF}` from {place}"])
+
+
+def find_switch(levels: list[Level]) -> Level | None:
+    """The level that turns all hooks off: the strongest one that says anything about it decides."""
+    said = next((level for level in levels if OFF in level.settings), None)
+    return said if said is not None and said.is_set(OFF) else None
 
 
 def last_call(workspace: Workspace) -> datetime | None:
     """The time of Claude Code's last call here: a waiting one, or one that was ingested."""
     try:
         waiting = inbox.waiting(workspace.inbox)[-NEWEST:]
-        looks = [files.signature(workspace.inbox / name) for name in waiting if _is_claudes(workspace, name)]
+        looks = [files.signature(workspace.inbox / name) for name in waiting if _is_ours(workspace, name)]
         times = [datetime.fromtimestamp(look[1] / 1e9, UTC) for look in looks if look]  # others were ingested meanwhile
         if workspace.exists:
             with workspace.reading() as journal:
@@ -71,17 +89,162 @@ def last_call(workspace: Workspace) -> datetime | None:
     return max(times, default=None)
 
 
-def _is_claudes(workspace: Workspace, name: str) -> bool:
+def _is_ours(workspace: Workspace, name: str) -> bool:
     try:
         call = inbox.read(workspace.inbox, name)
     except NotACall:
         return False
     if call is not None:
         identify(call)
-    return call is not None and call.agent == hooks.AGENT
+    return call is not None and call.agent == NAME
 
 
 def _was_called(session: Session) -> bool:
     """Whether hooks on this machine opened a session; commands, transcripts and parcels open sessions too."""
     is_here = session.environment is not None and session.environment.host == process.here().host
-    return session.agent == hooks.AGENT and bool(session.agent_session) and is_here and session.reason != IMPORTED
+    return session.agent == NAME and bool(session.agent_session) and is_here and session.begun is not Beginning.IMPORTED
+
+
+def _calls(workspace: Workspace, levels: list[Level], last: datetime | None, allowed: Allowed) -> Iterator[Check]:
+    """Where our calls stand, whether they are all of this version, and whether what they run is there."""
+    ours = [level.name for level in levels if settings_file.called(level.settings)]
+    for level in levels:
+        if level.trouble is not None:
+            yield Check(
+                f"{level.name} settings",
+                WARNING,
+                f"{path_text(level.path)}: {level.trouble.message}",
+                level.trouble.hints,
+            )
+        elif settings_file.called(level.settings) and level.name in SCOPES:
+            yield from _block(level)
+            yield from _programs(workspace, level, allowed)
+    plugin = installed.find_plugin(levels, workspace.environ)
+    if plugin is not None:
+        yield from _plugin(workspace, plugin, ours)
+    elif not ours:
+        yield _nobody(workspace, last)
+    scopes = list(dict.fromkeys(ours))  # the same call in two local files is made once
+    if len(scopes) > 1:
+        hints = [f"`holdfast uninit --scope {name}`" for name in scopes[1:]]
+        yield Check("twice", WARNING, f"several settings files call us: {', '.join(scopes)}", hints)
+
+
+def _init(level: Level) -> list[str]:
+    """What puts our calls into the settings of a level, as they should be."""
+    there = f"cd {shlex.quote(path_text(level.elsewhere))} && " if level.elsewhere else ""
+    return [f"`{there}holdfast init --scope {level.name}`"]
+
+
+def _nobody(workspace: Workspace, last: datetime | None) -> Check:
+    if removed := _find_removal(workspace):
+        return Check("hooks", BROKEN, removed.about, removed.hints)
+    used = is_used(setup_of(workspace))
+    about = "no settings file has our calls, and no plugin of ours is enabled"
+    hints = ["`holdfast init --agent claude`", "`holdfast init --plugin` says how the plugin is loaded"]
+    if last is not None:  # the plugin may be named anew for each session, and nothing of that is written down
+        return Check("hooks", WARNING, f"{about}, but calls came: with `--plugin-dir`, or before", hints)
+    return Check("hooks", BROKEN if used else WARNING, about, hints)
+
+
+def _plugin(workspace: Workspace, plugin: Plugin, ours: list[str]) -> Iterator[Check]:
+    """Whether the plugin that is enabled is there, and this one; and who records where settings call us too."""
+    name, place = sound_text(plugin.name), path_text(plugin.level.path)
+    remedy = [f"`{command}`" for command in bundled_plugin.commands(path_text(bundled_plugin.DIRECTORY))[1:]]
+    if plugin.directory is None or not plugin.directory.is_dir():
+        where = f"; {path_text(plugin.directory)} is not there any more" if plugin.directory else ""
+        about = f"{place} enables {name}, which is not installed{where}"
+        yield Check("plugin", WARNING if ours else BROKEN, about, remedy)
+    elif real_path(plugin.directory) != real_path(bundled_plugin.DIRECTORY):
+        about = f"{name} is another one: it lies in {path_text(plugin.directory)}"
+        yield Check("plugin", WARNING, about, remedy)
+    elif ours:
+        about = f"{name} is enabled; {' and '.join(ours)} settings call us too, so they record and the plugin is silent"
+        yield Check("plugin", OK, about)
+    else:
+        yield Check("plugin", OK, f"{place} enables {name}")
+    if not ours:
+        yield check_path(workspace)
+
+
+def _block(level: Level) -> Iterator[Check]:
+    calls = settings_file.called(level.settings)
+    wanted = hooks.block(level.name, sys.executable, str(ENTRY))
+    missing = [event for event in wanted if event not in calls]
+    other = [event for event in calls if event in wanted and calls[event] != [wanted[event]]]
+    remedy = _init(level)
+    name = f"{level.name} settings"
+    if missing:
+        yield Check(name, WARNING, f"{path_text(level.path)} lacks our calls for {', '.join(missing)}", remedy)
+    elif any(hook_command.is_old(call) for found in calls.values() for call in found):
+        about = f"{path_text(level.path)} has our calls in the old form with `args`, which Copilot CLI and Codex ignore"
+        yield Check(name, WARNING, f"{about}: Copilot may then refuse its own tool calls", remedy)
+    elif other or len(calls) > len(wanted):
+        yield Check(
+            name, WARNING, f"{path_text(level.path)} has our calls in the form of another version or place", remedy
+        )
+    else:
+        yield Check(name, OK, f"{path_text(level.path)} has our calls for all {len(wanted)} events")
+
+
+def _switches(workspace: Workspace, levels: list[Level]) -> Iterator[Check]:
+    """What turns hooks off, wherever it stands."""
+    found = []
+    if switch := find_switch(levels):
+        hint = f"remove `{OFF}` from {path_text(switch.path)}"
+        found.append(Check("switches", BROKEN, f"{path_text(switch.path)} turns all hooks off", [hint]))
+    for level in levels:
+        if level.name == "managed" and level.is_set("allowManagedHooksOnly"):
+            about = f"{path_text(level.path)} allows only the hooks that an administrator has set"
+            found.append(Check("switches", BROKEN, about, ["ask whoever manages this machine"]))
+    yield from found or ([] if workspace.is_off else [Check("switches", OK, "nothing turns hooks off")])
+
+
+def _trust(workspace: Workspace) -> Check:
+    trusted = installed.is_trusted(workspace.root, workspace.environ)
+    if trusted:
+        return Check("trust", OK, "Claude Code trusts this folder")
+    about = "Claude Code does not trust this folder yet, so it runs no hooks here but with `-p`"
+    return Check("trust", WARNING, about, ["start `claude` here once and answer its question"])
+
+
+def _version(workspace: Workspace) -> Check:
+    program, version = installed.find_version(workspace.root, workspace.environ)
+    if program is None:
+        return Check("client", WARNING, "there is no `claude` on PATH", ["install Claude Code"])
+    if version is None:
+        return Check("client", WARNING, f"{program} does not say its version", [f"`{program} --version`"])
+    about = f"{program} is version {version}; Holdfast was tested with {hooks.TESTED}"
+    if _numbers(version) < _numbers(hooks.TESTED):
+        return Check("client", WARNING, about, ["`claude update`"])
+    return Check("client", OK, about)
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in version.split(".")]
+
+
+def _arrival(workspace: Workspace, levels: list[Level], last: datetime | None) -> Check:
+    """Whether calls come while the client works."""
+    written = installed.last_written(workspace.root, workspace.environ)
+    looks = [files.signature(level.path) for level in levels if settings_file.called(level.settings)]
+    begun = [datetime.fromtimestamp(found[1] / 1e9, UTC) for found in looks if found]
+    since = last or max(begun, default=None)
+    if written and since and written - since > GRACE:
+        about = f"a transcript was written at {shown(written)}, and no call came since {shown(since)}"
+        return Check("calls", BROKEN, about, ["restart Claude Code: it reads its hooks when it starts", "`/hooks`"])
+    if last is None:
+        return Check("calls", WARNING, "no call of Claude Code has arrived yet", ["start `claude` here"])
+    return Check("calls", OK, f"the last call arrived at {shown(last)}")
+
+
+def _programs(workspace: Workspace, level: Level, allowed: Allowed) -> Iterator[Check]:
+    """The programs of our calls. A repository may bring such settings: what they name is tried only if trusted."""
+    calls = [call for found in settings_file.called(level.settings).values() for call in found]
+    ways, trusted = [], None
+    if level.name != "user":
+        ways = [] if level.elsewhere else [f"`holdfast trust {shlex.quote(path_text(level.path))}`"]
+        trusted = allowed(level.path) if ways else []  # by name: these settings may be others by now
+    yield from check_programs(workspace, calls, _init(level), ways, trusted)
+    if any(hook_command.PROGRAM in str(call.get("command")) for call in calls):
+        yield check_path(workspace)

@@ -1,14 +1,11 @@
-"""Claude Code as it is set up here: its settings at every level, trust, version, transcripts. Only looked at.
-
-What a repository brings is never run, and nothing that stands in its settings either.
-"""
+"""Claude Code as it is set up here: its settings at every level, plugins, trust, version. Nothing is changed or run."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -16,14 +13,21 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct
 
-from holdfast.agents.claude import install, settings_file
+from holdfast.agents import install
+from holdfast.agents.claude import settings_file
+from holdfast.agents.claude.client import MOMENTS
+from holdfast.agents.claude.setup import SCOPES, config_directory, place_of
+from holdfast.agents.hook_command import files_of
+from holdfast.agents.protocol import HookCommand, Moment, NotSettings, Place, Setup
 from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.formats.json_limits import sparse
+from holdfast.core.text import path_text, sound_text
 from holdfast.journal.codec import UNREADABLE
 from holdfast.system import files, locate, process
 from holdfast.system.git.command import find_program
 
 PLUGIN = "holdfast@"
+PLUGIN_HOOKS = "hooks/hooks.json"
 OFF = "disableAllHooks"
 MANAGED = Path(
     "/Library/Application Support/ClaudeCode/managed-settings.json"
@@ -38,27 +42,25 @@ T = TypeVar("T")
 class Level:
     """The settings of one level, or why they cannot be read."""
 
-    def __init__(self, name: str, path: Path, border: Path | None = None, elsewhere: Path | None = None) -> None:
+    def __init__(self, name: str, place: Place, elsewhere: Path | None = None) -> None:
         self.name = name
-        self.path = path
+        self.path = place.path
         self.elsewhere = elsewhere  # the worktree that it belongs to, where that is not the one looked at
         self.settings: dict[str, Any] = {}
         self.trouble: HoldfastError | None = None
         try:
-            real = install.Place(path, border, path.parent).resolved() if border else path
-            self.settings = install.read_settings(real)
+            self.settings = settings_file.parse(install.read(place))
         except HoldfastError as error:
             self.trouble = error
 
     def is_set(self, switch: str) -> bool:
         return self.settings.get(switch) is True
 
-    @property
-    def plugins(self) -> dict[str, bool]:
-        """What it says of our plugin, by the marketplace that it comes from: whether it is enabled."""
+    def plugins(self, prefix: str = "") -> dict[str, bool]:
+        """The plugins whose name begins so, and whether this level enables them."""
         enabled = self.settings.get("enabledPlugins")
         found = enabled.items() if isinstance(enabled, dict) else []
-        return {name: value is not False for name, value in found if name.startswith(PLUGIN)}
+        return {name: value is not False for name, value in found if name.startswith(prefix)}
 
 
 class Plugin(NamedTuple):
@@ -90,27 +92,72 @@ class Marketplace(Struct):
     installLocation: str = ""
 
 
-def levels(root: Path, environ: Mapping[str, str], state: Path, managed: Path = MANAGED) -> list[Level]:
+def levels(setup: Setup, managed: Path = MANAGED) -> list[Level]:
     """Every settings file that holds for a project, the strongest first.
 
     In a linked worktree the client reads the main one's local settings too, beside the worktree's own.
     """
-    places = {scope: install.place_of(scope, root, environ, state) for scope in ("local", "project", "user")}
-    local, *found = [Level(scope, place.path, place.border) for scope, place in places.items()]
-    beside = [
-        Level("local", install.place_of("local", main, environ, state).path, main, main) for main in _main_one(root)
-    ]
-    return [Level("managed", managed), local, *beside, *found]
+    local, *others = [Level(scope, place_of(scope, setup)) for scope in SCOPES]
+    beside = [Level("local", place_of("local", setup._replace(root=main)), main) for main in _main_one(setup.root)]
+    administrator = Place(managed, Path("/"), setup.state, settings_file)
+    return [Level("managed", administrator), local, *beside, *others]
 
 
-def find_lost(root: Path, environ: Mapping[str, str], state: Path) -> tuple[str, Path] | None:
+def find_lost(setup: Setup) -> tuple[str, Path] | None:
     """The scope and the file that held our calls and hold them no more, where nothing else calls us either."""
-    places = [(scope, install.place_of(scope, root, environ, state)) for scope in ("local", "project", "user")]
-    places += [("local", install.place_of("local", main, environ, state)) for main in _main_one(root)]
+    places = [(scope, place_of(scope, setup)) for scope in SCOPES]
+    places += [("local", place_of("local", setup._replace(root=main))) for main in _main_one(setup.root)]
     lost = [(scope, place.path) for scope, place in places if install.has_lost(place)]
     if not lost:
         return None
-    return None if is_called(levels(root, environ, state), environ) else lost[0]
+    return None if is_called(levels(setup), setup.environ) else lost[0]
+
+
+def hook_commands(setup: Setup) -> list[HookCommand]:
+    """Every command that the client runs as a hook in this project, from settings and from plugins."""
+    found_levels = levels(setup)
+    found = [
+        HookCommand(level.name, path_text(level.path), moment, command, level.elsewhere is None)
+        for level in found_levels
+        for moment, command in _commands(level.settings)
+    ]
+    said = {name: value for level in reversed(found_levels) for name, value in level.plugins().items()}
+    for name, is_on in said.items():
+        directory = installed_at(name, setup.environ) if is_on else None
+        brought = _noted(directory / PLUGIN_HOOKS, dict[str, Any]) if directory is not None else None
+        found += [HookCommand("plugin", name, moment, command, False) for moment, command in _commands(brought or {})]
+    return found
+
+
+def _commands(settings: dict[str, Any]) -> list[tuple[Moment, str]]:
+    try:
+        handlers = settings_file.find_handlers(settings, lambda handler: isinstance(handler, dict))
+    except (AttributeError, TypeError):  # a plugin's file may have any shape
+        return []
+    commands = [(event, handler.get("command")) for event, found in handlers.items() for handler in found]
+    return [
+        (Moment(MOMENTS.get(event, Moment.OTHER)), command) for event, command in commands if isinstance(command, str)
+    ]
+
+
+def executable_files(setup: Setup) -> dict[Path, Callable[[bytes], list[tuple[str, str]]]]:
+    """The settings in the worktree: our own calls in them name programs."""
+    return {place_of(scope, setup).path: _programs for scope in ("local", "project")}
+
+
+def _programs(data: bytes) -> list[tuple[str, str]]:
+    try:
+        calls = settings_file.called(settings_file.parse(data.decode()))
+    except (NotSettings, ValueError, RecursionError):
+        return []
+    return [(event, program) for event, found in calls.items() for program in programs_of(found)]
+
+
+def programs_of(calls: Iterable[object]) -> list[str]:
+    """The interpreters of calls that name theirs exactly, each once; but for the one that we are."""
+    exact = [found for call in calls if (found := files_of(call))]
+    named = dict.fromkeys(sound_text(python) for python, _ in exact)
+    return [program for program in named if program != sys.executable]
 
 
 def is_called(found: list[Level], environ: Mapping[str, str]) -> bool:
@@ -125,7 +172,7 @@ def _main_one(root: Path) -> list[Path]:
 
 def find_plugin(found: list[Level], environ: Mapping[str, str]) -> Plugin | None:
     """Our plugin, if it is enabled; the strongest level that says anything about it decides."""
-    said = {name: (level, value) for level in reversed(found) for name, value in level.plugins.items()}
+    said = {name: (level, value) for level in reversed(found) for name, value in level.plugins(PLUGIN).items()}
     for name, (level, value) in said.items():
         if value:
             return Plugin(name, level, installed_at(name, environ))
@@ -134,7 +181,7 @@ def find_plugin(found: list[Level], environ: Mapping[str, str]) -> Plugin | None
 
 def installed_at(name: str, environ: Mapping[str, str]) -> Path | None:
     """The directory that the client reads a plugin from; None where it is not installed."""
-    directory = install.config_directory(environ) / "plugins"
+    directory = config_directory(environ) / "plugins"
     known = _noted(directory / "installed_plugins.json", Installations)
     copy = next((each.installPath for each in known.plugins.get(name, []) if each.installPath), None) if known else None
     if copy is None:
@@ -178,7 +225,7 @@ def find_version(root: Path, environ: Mapping[str, str]) -> tuple[str | None, st
 
 def last_written(root: Path, environ: Mapping[str, str]) -> datetime | None:
     """When the client last wrote a transcript of this folder."""
-    directory = install.config_directory(environ) / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(root))
+    directory = config_directory(environ) / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(root))
     try:
         times = [entry.stat().st_mtime for entry in os.scandir(directory) if entry.name.endswith(".jsonl")]
     except OSError:

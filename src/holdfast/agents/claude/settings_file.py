@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from holdfast.agents.claude.hooks import Handler, is_ours
+from holdfast.agents.hook_command import is_ours
+from holdfast.agents.protocol import NotSettings
 from holdfast.core.formats import json_edit
 from holdfast.core.formats.json_edit import NotJson
 
@@ -13,11 +14,8 @@ NEW = "{}\n"
 LARGEST = 4_000_000  # characters
 LINE = "statusLine"  # the settings' key for what draws the status line
 Place = tuple[str | int, ...]
+Handler = dict[str, object]
 Wanted = Callable[[object], bool]  # of a handler
-
-
-class NotSettings(ValueError):
-    """The text is not what the agent takes for settings."""
 
 
 def parse(text: str) -> dict[str, Any]:
@@ -64,10 +62,11 @@ def with_calls(text: str, calls: dict[str, Handler]) -> tuple[str, dict[str, str
     return text, done
 
 
-def without_calls(text: str, earlier: dict[str, Any]) -> str:
-    """The text without our calls. What they leave empty goes too, unless it stood in the earlier settings."""
-    kept: set[Place] = {("hooks",)} if "hooks" in earlier else set()
-    kept |= {("hooks", event) for event in earlier.get("hooks", {})}
+def without_hooks(text: str, earlier: str) -> str:
+    """The text without our calls. What they leave empty goes too, unless it stood in the earlier text."""
+    then = parse(earlier)
+    kept: set[Place] = {("hooks",)} if "hooks" in then else set()
+    kept |= {("hooks", event) for event in then.get("hooks", {})}
     for event in called(parse(text)):
         text = _without(text, event, kept)
     return json_edit.remove(text, (LINE,)) if is_ours(parse(text).get(LINE)) else text
@@ -103,8 +102,28 @@ def without_handlers(text: str, is_unwanted: Wanted) -> tuple[str, list[str]]:
     return text, events
 
 
-def found_in(settings: dict[str, Any]) -> list[str]:
-    """Everything of ours in these settings: the events that call us, and the status line if it is ours."""
+def check(text: str) -> None:
+    """Refuse a text that Claude Code does not take for settings."""
+    parse(text)
+
+
+def has_hooks(text: str) -> bool:
+    return bool(called(parse(text)))
+
+
+def is_empty(text: str) -> bool:
+    return parse(text) == {}
+
+
+def put_back(now: str, then: str) -> list[str]:
+    """The events of which an earlier text has handlers that the present one lacks."""
+    present, earlier = (parse(text).get("hooks", {}) for text in (now, then))
+    return [event for event, groups in earlier.items() if any(group not in present.get(event, []) for group in groups)]
+
+
+def found_in(text: str) -> list[str]:
+    """Everything of ours in a text: the events that call us, and the status line if it is ours."""
+    settings = parse(text)
     return [*called(settings), *([LINE] if is_ours(settings.get(LINE)) else [])]
 
 

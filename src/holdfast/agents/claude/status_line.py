@@ -8,28 +8,24 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from typing import Any
 
-from holdfast.agents.claude import context_window
-from holdfast.agents.claude.context_window import Gauge
 from holdfast.agents.claude.transcript import COUNTS
 from holdfast.core.fold.context_usage import fill_of, number
 from holdfast.core.model import Body, Run, Session
 from holdfast.core.text import one_line, visible
 from holdfast.journal.journal import Journal
-from holdfast.project import inbox
-from holdfast.project.inbox import NotACall
+from holdfast.project import context_windows
+from holdfast.project.context_windows import Gauge
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace, open_workspace
-from holdfast.surfaces.cli.terminal import ago
+from holdfast.system.clock import ago
 
-LIMIT = 1024 * 1024  # bytes of what the client tells
 TITLE = 40
 BETWEEN = " · "
 
 
-def drawn(payload: Body) -> str:
+def draw_status(payload: Body) -> str:
     """The line for what the client tells, or nothing."""
     with contextlib.suppress(Exception), open_workspace(_directory(payload)) as workspace:
         return line(workspace, payload)
@@ -45,7 +41,7 @@ def line(workspace: Workspace, payload: Body) -> str:
     if workspace.is_off:
         return BETWEEN.join(["holdfast is off", *_fullness(known, [])])
     workspace.check_ours()
-    context_window.keep(workspace.here, conversation, known)
+    context_windows.keep(workspace.here, conversation, known)
     with workspace.reading() as journal:
         sessions = journal.sessions_of(conversation) if conversation else []
         run = _run(journal, sessions, workspace.worktree)
@@ -74,21 +70,13 @@ def _run(journal: Journal, sessions: list[Session], worktree: str) -> Run | None
     return journal.find_run(sessions[0].run) if sessions else select.current_run(journal, worktree)
 
 
-def without_store(payload: Body) -> str:
+def draw_without_store(payload: Body) -> str:
     return BETWEEN.join(_fullness(gauge_of(payload), []))
 
 
 def _directory(payload: Body) -> str:
     named = os.environ.get("CLAUDE_PROJECT_DIR") or _text(_object(payload.get("workspace")).get("project_dir"))
     return named or os.getcwd()
-
-
-def read() -> Body:
-    """What the client tells on standard input."""
-    try:
-        return _object(inbox.parse(sys.stdin.buffer.read(LIMIT)))
-    except (NotACall, OSError):
-        return {}
 
 
 def _object(value: Any) -> Body:

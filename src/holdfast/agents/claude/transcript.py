@@ -5,61 +5,44 @@ The form is the client's own and changes: whatever is not what we know is passed
 
 from __future__ import annotations
 
-import codecs
-import contextlib
-import errno
 import itertools
 import os
 import re
-import stat
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
-from holdfast.core.errors import HoldfastError, Refused, from_os_error
+from holdfast.agents.jsonl import CHUNK, ENDING, Line, parse, split
+from holdfast.agents.protocol import Usage
+from holdfast.core.errors import HoldfastError, from_os_error
 from holdfast.core.fold.context_usage import MOST, number
-from holdfast.core.formats.json_limits import is_dense
+from holdfast.core.token_usage import Spent
 from holdfast.journal.codec import UNREADABLE
-from holdfast.project import inbox
-from holdfast.project.inbox import NotACall
+from holdfast.system import files
 
-ENDING = ".jsonl"
-IMPORTED = "imported; nobody knows how it ended"  # the reason with which a session ends that was made from one
 SUBAGENTS = "subagents"  # the directory of their records, below one that is named like the conversation
 FIRST_TAIL, LAST_TAIL = 64 * 1024, 16 * 1024 * 1024  # bytes from the end in which the last answer is looked for
 TALLIED = 64 * 1024 * 1024  # bytes of a transcript that are counted when its session ends; `import` counts any
 TRIES = 1_000  # lines that look as if they told it
 ANSWER = 1 << 20  # bytes; a line that tells how many tokens an answer has used is never longer
-CHUNK, LONGEST = 1 << 20, 32 * 1024 * 1024  # bytes; a line that is longer is passed over
 SYNTHETIC = "<synthetic>"  # the model of answers that the client itself made up
 COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 BOUNDARY = "compact_boundary"
-TOO_LONG = b'{"type":"left-out","reason":"the line is too long"}\n'
 BEGINNING = re.compile(rb'(?<=.)\{"(?=(?:parentUuid|type|uuid|sessionId|isSidechain)")', re.DOTALL)
-WIDE = {BOM_UTF16_LE: "utf-16-le", BOM_UTF16_BE: "utf-16-be", b"{\0": "utf-16-le", b"\0{": "utf-16-be"}
 BEGINNINGS = 100  # places in a damaged line that are tried
 WANTED = (b'"user"', b'"assistant"', b'"system"', b'"cost-state"')  # kinds of line; most bytes are in others
 
-Line = dict[str, Any]
-_decode = msgspec.json.Decoder().decode
 _validate = msgspec.json.Decoder(msgspec.Raw).decode
-
-
-class Usage(Struct, frozen=True):
-    """The tokens in a context after its last answer, and the model that gave it."""
-
-    tokens: int
-    model: str | None = None
 
 
 def read_usage(path: Path) -> Usage | None:
     """What the last answer of the conversation itself left in the context; None where that cannot be known."""
     try:
-        with opened(path) as file:
+        if not _is_one(path):
+            return None
+        with files.open_regular(path) as file:
             size, tail = os.fstat(file).st_size, FIRST_TAIL
             while True:
                 found, is_found = _last_usage(os.pread(file, tail, max(0, size - tail)), whole=tail >= size)
@@ -68,6 +51,11 @@ def read_usage(path: Path) -> Usage | None:
                 tail *= 4
     except (HoldfastError, OSError, ValueError):  # gone, a pipe, somebody else's: then it is not known
         return None
+
+
+def _is_one(path: Path) -> bool:
+    """Whether a path that a hook named can be a transcript."""
+    return path.is_absolute() and path.suffix == ENDING
 
 
 class Tally:
@@ -97,32 +85,36 @@ class Tally:
             self.written += number(usage.get(COUNTS[3])) or 0
         self._add_cost(line.get("costUSD"), is_total=False)
 
+    @property
+    def spent(self) -> Spent:
+        return Spent(self.read, self.written, self.cost)
+
     def _add_cost(self, cost: Any, *, is_total: bool) -> None:
         if isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 <= cost <= MOST:
             self.cost = float(cost) if is_total else (self.cost or 0.0) + cost
 
 
-def read_tally(path: Path) -> Tally | None:
-    """What a whole conversation has used; None where it cannot be read, or is too long to be read on the way."""
+def read_spent(path: Path) -> Spent | None:
+    """The usage of a whole conversation; None where it cannot be read, or is too long to be read on the way."""
     tally = Tally()
     try:
-        if os.lstat(path).st_size > TALLIED:
+        if not _is_one(path) or os.lstat(path).st_size > TALLIED:
             return None
         for line in read_lines(path):
             tally.add(line)
     except (HoldfastError, OSError, ValueError):
         return None
-    return tally
+    return tally.spent
 
 
 def read_lines(path: Path, lose: Callable[[], object] | None = None) -> Iterator[Line]:
     """The lines of a whole transcript that tell of the conversation. `lose` is called for each that is damaged."""
-    with opened(path) as file:
+    with files.open_regular(path) as file:
         try:
-            for line in _split(file):
+            for line in split(file):
                 parsed = None
                 if line is not None and any(kind in line for kind in WANTED):
-                    parsed = _parse(line)
+                    parsed = parse(line)
                     if found := parsed or _second(line):
                         yield found
                 if parsed is None and lose is not None and not _is_sound(line):
@@ -130,39 +122,6 @@ def read_lines(path: Path, lose: Callable[[], object] | None = None) -> Iterator
         except OSError as error:
             error.filename = error.filename or str(path)
             raise from_os_error(error) from error
-
-
-def copied(path: Path, change: Callable[[Line], Line]) -> Iterator[bytes]:
-    """Every line of a transcript, as `change` makes it. One that cannot be read is changed as a text."""
-    with opened(path) as file:
-        for line in _split(file):
-            if line != b"":
-                yield TOO_LONG if line is None else changed(line, change)
-
-
-def changed(line: bytes, change: Callable[[Line], Line]) -> bytes:
-    """One line of a transcript, as `change` makes it; nothing for an empty one."""
-    parsed = _parse(line) if line else None
-    if parsed is not None:
-        return msgspec.json.encode(change(parsed)) + b"\n"
-    return str(change({"": line.decode("utf-8", "replace")})[""]).encode() + b"\n" if line else b""
-
-
-@contextlib.contextmanager
-def opened(path: Path) -> Iterator[int]:
-    """A regular file, open for reading. Links, pipes and devices are refused, and never waited for."""
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENXIO):
-            raise Refused("This is a link or a socket, not a regular file", [("path", path)]) from error
-        raise from_os_error(error) from error
-    try:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
-            raise Refused("This is not a regular file", [("path", path)])
-        yield file
-    finally:
-        os.close(file)
 
 
 def usage_of(line: Line) -> Usage | None:
@@ -188,7 +147,7 @@ def _last_usage(data: bytes, whole: bool) -> tuple[Usage | None, bool]:
     for line in itertools.islice(telling, TRIES):
         if len(line) > ANSWER:
             continue
-        parsed = _parse(line) or {}
+        parsed = parse(line) or {}
         if found := usage_of(parsed):
             return found, True
         if is_boundary(parsed):
@@ -208,31 +167,6 @@ def _backwards(data: bytes, whole: bool) -> Iterator[bytes]:
         yield data[:end]
 
 
-def _split(file: int) -> Iterator[bytes | None]:
-    """The lines of a file, never more of it in memory than the longest line that we take; None for a longer one."""
-    parts: list[bytes] = []
-    size = 0
-    for chunk in _chunks(file):
-        first, *rest = chunk.split(b"\n")
-        parts, size = ([*parts, first] if size <= LONGEST else []), size + len(first)
-        for following in rest:
-            yield b"".join(parts) if size <= LONGEST else None
-            parts, size = [following], len(following)
-    yield b"".join(parts) if size <= LONGEST else None
-
-
-def _chunks(file: int) -> Iterator[bytes]:
-    """A file piece by piece, in UTF-8. One in UTF-16, as some editors save it, is decoded on the way."""
-    begins = os.pread(file, 4, 0)
-    mark = next((mark for mark in (BOM_UTF8, BOM_UTF16_LE, BOM_UTF16_BE) if begins.startswith(mark)), b"")
-    os.lseek(file, len(mark), os.SEEK_SET)
-    coding = next((coding for begin, coding in WIDE.items() if begins.startswith(begin)), None)
-    # half a character is no UTF-8 then, and so it is damage; one at the very end is a part of the last line
-    decoder = codecs.getincrementaldecoder(coding)("surrogatepass") if coding else None
-    while chunk := os.read(file, CHUNK):
-        yield decoder.decode(chunk).encode("utf-8", "surrogatepass") if decoder else chunk
-
-
 def _second(line: bytes) -> Line | None:
     """A whole record that follows where another one broke off: so it is after a crash of the client."""
     left = len(line) + BEGINNINGS * CHUNK // 10
@@ -240,7 +174,7 @@ def _second(line: bytes) -> Line | None:
         left -= len(line) - begin.start()
         if left < 0:  # tens of megabytes a hundred times over: nobody waits for that
             return None
-        parsed = _parse(line[begin.start() :])
+        parsed = parse(line[begin.start() :])
         if parsed and isinstance(parsed.get("uuid"), str) and isinstance(parsed.get("sessionId"), str):
             return parsed
     return None
@@ -255,20 +189,3 @@ def _is_sound(line: bytes | None) -> bool:
     except UNREADABLE:
         return False
     return True
-
-
-def _parse(line: bytes) -> Line | None:
-    if is_dense(line):
-        return None
-    try:
-        value = _decode(line)
-    except UNREADABLE:  # the last line may still be in the making; half a character is put up with
-        value = _parse_patiently(line) if b"\\u" in line else None
-    return value if isinstance(value, dict) else None
-
-
-def _parse_patiently(line: bytes) -> Any:
-    try:
-        return inbox.parse(line)
-    except NotACall:
-        return None

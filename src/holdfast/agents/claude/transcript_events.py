@@ -6,23 +6,28 @@ twice, it is one event.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from holdfast.agents.claude import events
-from holdfast.agents.claude.transcript import Line, Tally, Usage, is_boundary, usage_of
+from holdfast.agents.claude.client import NAME
+from holdfast.agents.claude.transcript import Tally, is_boundary, read_lines, usage_of
+from holdfast.agents.jsonl import Line
+from holdfast.agents.protocol import Usage
 from holdfast.core import ids
 from holdfast.core.model import Body, Draft
+from holdfast.core.token_usage import Spent
 
 # How texts of the user's begin that he did not write as a prompt: commands and their output, remarks of the client.
 NOT_PROMPTS = (
     "<command-", "<local-command-", "<bash-", "<system-reminder>", "<user-prompt-submit-hook>", "[Request interrupted",
     "Caveat: The messages below",
 )  # fmt: skip
-AGENT = "claude"
 NOT_HIS = ("isSidechain", "isMeta", "isCompactSummary")  # marks of lines that the client wrote for him
 WAITING = 10_000  # tools without a result that are remembered
 SUMMARY = "Summary:\n"
@@ -37,17 +42,35 @@ class Asked(Struct):
     given: Any
 
 
-class Retelling:
-    """What the lines of one conversation say, in their order, and what they add up to."""
+def retell(
+    transcripts: Iterable[Path], clean: Callable[[Any], Any], lose: Callable[[], object], now: datetime
+) -> Retelling:
+    """The events of one conversation, from its own transcript and those of its subagents."""
+    lines = itertools.chain.from_iterable(read_lines(path, lose) for path in transcripts)
+    return Retelling(map(clean, lines), now)
 
-    def __init__(self, now: datetime) -> None:
+
+class Retelling:
+    """The events of the lines of one conversation, in their order, and the sums after them."""
+
+    def __init__(self, lines: Iterable[Line], now: datetime) -> None:
         self.usage: Usage | None = None
         self.tally = Tally()
         self.last = ""  # the id of the last line
         self.begun: datetime | None = None
         self.time = self._now = now
+        self._lines = lines
         self._asked: dict[str, Asked] = {}
         self._trigger = ""
+
+    @property
+    def spent(self) -> Spent:
+        return self.tally.spent
+
+    def drafts(self) -> Iterator[Draft]:
+        for line in self._lines:
+            yield from self.tell(line)
+        yield from self.unfinished()
 
     def tell(self, line: Line) -> Iterator[Draft]:
         """The events of one line."""
@@ -62,7 +85,7 @@ class Retelling:
             yield self._draft(line, at, kind, body)
 
     def unfinished(self) -> Iterator[Draft]:
-        """What was begun and has no result."""
+        """The tools that have no result."""
         for key, asked in self._asked.items():
             for kind, body in events.tell("PreToolUse", _call(asked, key)):
                 yield self._draft(asked.line, f"begun {key}", kind, body)
@@ -70,7 +93,7 @@ class Retelling:
     def _draft(self, line: Line, at: int | str, kind: str, body: Body) -> Draft:
         id = ids.event_of_call(f"claude line {_text(line, 'uuid') or repr(line)} {at}")
         body = {**body, "imported": True}
-        return Draft(kind, body, id, _time(line, self.time, self._now), agent=AGENT)
+        return Draft(kind, body, id, _time(line, self.time, self._now), agent=NAME)
 
     def _told(self, line: Line) -> Told:
         if is_boundary(line):

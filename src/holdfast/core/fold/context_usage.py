@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.core.model import Body, Event, Run, Session
+from holdfast.core.model import Beginning, Body, Event, Run, Session
 
 MEASURED, COUNTED = "context.measured", "usage.counted"
 SILENT = frozenset({MEASURED, COUNTED})  # what is measured is no action of the agent
@@ -14,7 +14,11 @@ COMPACTED = "context.compacted"
 USUAL, LARGE, UNTOLD = 200_000, 1_000_000, 128_000  # tokens of a window: Claude's, its large one, anybody else's
 LARGE_MARK = "[1m]"  # in the name of a model with the large window
 HEALTHY, WARN, COMPACT = 50, 55, 78  # per cent
-GOING_ON = ("resume", "compact", "fork")  # how a session begins that has an earlier one's context
+GOING_ON = (
+    Beginning.RESUME,
+    Beginning.COMPACT,
+    Beginning.FORK,
+)  # how a session begins that has an earlier one's context
 MOST = 10**9  # tokens; what is more was not measured
 ADVICE = {
     "healthy": "there is room",

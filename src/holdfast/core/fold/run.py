@@ -21,9 +21,11 @@ from holdfast.core.fold.worktree_log import checkpoint_dropped, restore_began, r
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import (
     OPEN,
+    Beginning,
     Body,
     Decision,
     Draft,
+    Ending,
     Environment,
     Event,
     Note,
@@ -36,7 +38,7 @@ from holdfast.core.model import (
 
 T = TypeVar("T")
 
-VERSION = 10  # of what the fold makes of the same events; snapshots of another version are folded anew
+VERSION = 11  # of what the fold makes of the same events; snapshots of another version are folded anew
 
 FORGOTTEN = "event.forgotten"
 BLANK = "event.blank"
@@ -45,10 +47,7 @@ REFOLDED = frozenset({FORGOTTEN, RETURNED})
 OPENED = "session.opened"
 ENDED = "session.ended"
 BRIEFED = "brief.given"  # what we told the agent is no action of its
-COMING_AND_GOING = (  # that is nothing done
-    "SessionStart", "SessionEnd", "Setup", "PermissionRequest", "Notification", "CwdChanged",
-)  # fmt: skip
-FENCING = {"died", "taken_over"}
+FENCING = {Ending.DIED, Ending.TAKEN_OVER}
 
 MOVES = {
     "run.resumed": Move.RESUME,
@@ -108,13 +107,13 @@ def apply_session(session: Session | None, event: Event) -> Session | None:
         return session
     if event.kind == ENDED:
         session.ended = _time(event.body.get("at")) or event.time
-        session.how = text_of(event.body.get("how")) or "ended"
+        session.how = Ending(text_of(event.body.get("how")))
         session.reason = text_of(event.body.get("reason")) or None
         session.fenced = session.how in FENCING
         return session
     session.events += 1
     session.last_active = event.time
-    if event.kind != "call.kept" or event.body.get("event") not in COMING_AND_GOING:
+    if event.kind != "call.kept" or _is_activity(event.body):
         session.last_action = headline(event)
     return session
 
@@ -263,8 +262,16 @@ def _called(run: Run, event: Event, body: Body) -> None:
     """Count a call. One that only says that a client came, went or waits moves nothing."""
     run.calls += 1
     run.last_call = headline(event)
-    if body.get("event") not in COMING_AND_GOING:
+    if _is_activity(body):
         _move(run, event, Move.ACT)
+
+
+def _is_activity(body: Body) -> bool:
+    """Whether a stored call may stand for work: only those of agents without an adapter name their directory.
+
+    An adapter turns work into events of its own; of its other calls it stores the payload alone.
+    """
+    return "directory" in body and body.get("quiet") is not True
 
 
 def _entry(run: Run, event: Event) -> str:
@@ -283,6 +290,7 @@ def _opened_session(event: Event) -> Session:
         agent=event.agent,
         agent_session=text_of(body.get("agent_session")) or None,
         transcript=text_of(body.get("transcript")) or None,
+        begun=Beginning(begun) if (begun := text_of(body.get("begun"))) else None,
         process=_convert(body.get("process"), Process),
         environment=_convert(body.get("environment"), Environment),
         epoch=_number(body.get("epoch")),

@@ -14,6 +14,8 @@ T = TypeVar("T")
 KEPT_RESTORES = 100
 VISITING = "bisect"  # goes to many checkpoints and then back: nothing of it is left to be undone
 
+CONVERSATION = "conversation"  # the key of the conversation that an event without a run comes from
+
 
 def record_of(checkpoint: Checkpoint) -> Body:
     """A checkpoint as it is stored: what is empty is left out, since there are many."""

@@ -24,6 +24,18 @@ def shown(time: datetime, zone: Zone = Zone.NAMED, *, seconds: bool = False) -> 
     return f"{text} {offset[:3]}:{offset[3:5]}" if there.utcoffset() else f"{text} UTC"
 
 
+def ago(time: datetime, now: datetime) -> str:
+    """How long ago a time was, in its largest unit."""
+    seconds = int((now - time).total_seconds())
+    if seconds < -60:
+        return "in the future: a clock was wrong"
+    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            number = seconds // size
+            return f"{number} {unit}{'' if number == 1 else 's'} ago"
+    return "just now"
+
+
 def day(time: datetime) -> str:
     """The local date."""
     return f"{_in_zone(time, Zone.LOCAL):%Y-%m-%d}"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from holdfast.core.event_text import headline
 from holdfast.core.formats import timestamps
 from holdfast.core.formats.timestamps import Zone, day
-from holdfast.core.model import Checkpoint, Event, Run, Session
+from holdfast.core.model import Checkpoint, Ending, Event, Run, Session
 from holdfast.core.report.escape import as_xml
 from holdfast.core.report.markdown import lasting
 from holdfast.core.token_usage import in_words, spent
@@ -188,7 +188,7 @@ def _head(run: Run, sessions: list[Session], shown: int) -> Iterator[str]:
 
 def _bar(session: Session, run: Run, scale: Scale, y: int) -> Iterator[str]:
     left, right = scale.x(session.opened), scale.x(_end(session, run))
-    colour = "open" if session.is_open else "bar" if session.how == "ended" else "died"
+    colour = "open" if session.is_open else "bar" if session.how is Ending.ENDED else "died"
     about = [
         f"{session.id} {session.agent or ''}".strip(),
         f"{timestamps.shown(session.opened)}, {lasting(_end(session, run) - session.opened)}",

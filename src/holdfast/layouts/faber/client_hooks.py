@@ -1,4 +1,4 @@
-"""FABER's own hooks in Claude Code: those of its documents in a settings file, and those that its plugin brings.
+"""FABER's own hooks: those of its documents in a client's settings file, and those that its plugin brings.
 
 They load and save the same session records as Holdfast's hooks, so only one of both may be active.
 """
@@ -6,24 +6,15 @@ They load and save the same session records as Holdfast's hooks, so only one of 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
-from holdfast.agents.claude import installed, plugin_commands, settings_file
-from holdfast.core.errors import HoldfastError
-from holdfast.core.formats.json_limits import sparse
-from holdfast.core.text import path_text
-from holdfast.journal.codec import UNREADABLE
-from holdfast.system import files
+from holdfast.agents.claude import bundled_plugin
+from holdfast.agents.protocol import HookCommand, Moment, Setup
+from holdfast.agents.registry import adapters
 
 COMMAND = re.compile(r"/fractary-faber:|\bfractary-faber session-|faber/hooks/")
-EVENTS = ("SessionStart", "PreCompact", "SessionEnd")
-PLUGINS = (f"{plugin_commands.FABER}@", "faber@")
-HOOKS = "hooks/hooks.json"
-LIMIT = 1024 * 1024
+SESSION = (Moment.START, Moment.COMPACTING, Moment.END)  # at which FABER loads or saves
+PLUGINS = (f"{bundled_plugin.FABER}@", "faber@")
 REPLACED = ("local", "project")  # levels whose files belong to this project alone
 REPLACE, KEEP = CHOICES = ("replace", "keep")
 
@@ -40,43 +31,23 @@ class FaberHooks(NamedTuple):
         return self.is_own and self.level in REPLACED
 
 
-def is_fabers(handler: object) -> bool:
-    """Whether a hook's handler runs a session command of FABER's."""
-    command = handler.get("command") if isinstance(handler, dict) else None
-    return isinstance(command, str) and COMMAND.search(command) is not None
+def is_fabers(command: str) -> bool:
+    """Whether a hook runs a session command of FABER's."""
+    return COMMAND.search(command) is not None
 
 
-def find_hooks(root: Path, environ: Mapping[str, str], state: Path) -> list[FaberHooks]:
-    """FABER's own hooks that hold for a project."""
-    levels = installed.levels(root, environ, state)
-    found = [
-        FaberHooks(level.name, path_text(level.path), level.elsewhere is None)
-        for level in levels
-        if settings_file.find_handlers(level.settings, is_fabers)
-    ]
-    said = {name: value for level in reversed(levels) for name, value in _plugins(level).items()}
-    for name, is_on in said.items():
-        directory = installed.installed_at(name, environ) if is_on else None
-        if directory is not None and brings_hooks(directory / HOOKS):
-            found.append(FaberHooks("plugin", name, False))
-    return found
+def find_hooks(setup: Setup) -> list[FaberHooks]:
+    """FABER's own hooks that hold for a project, in the settings and plugins of every agent."""
+    commands = [command for agent in adapters() for command in agent.hook_commands(setup)]
+    found = [FaberHooks(each.level, each.where, each.is_own) for each in commands if _is_one(each)]
+    return list(dict.fromkeys(found))
 
 
-def _plugins(level: installed.Level) -> dict[str, bool]:
-    """FABER's plugins that a settings file enables or disables. The one beside our own has its name, and no hooks."""
-    enabled = level.settings.get("enabledPlugins")
-    found = enabled.items() if isinstance(enabled, dict) else []
-    return {name: value is not False for name, value in found if name.startswith(PLUGINS)}
-
-
-def brings_hooks(path: Path) -> bool:
-    """Whether the hooks file of a plugin has any for the events of a session: older versions have none."""
-    try:
-        hooks = msgspec.json.decode(sparse(files.read(path, LIMIT) or b"{}"))
-    except (*UNREADABLE, HoldfastError):
-        return False
-    events = hooks.get("hooks", hooks) if isinstance(hooks, dict) else {}
-    return isinstance(events, dict) and any(event in events for event in EVENTS)
+def _is_one(found: HookCommand) -> bool:
+    """Older versions of FABER's plugin have no hooks for sessions, and the one beside our own has none at all."""
+    if found.level == "plugin":
+        return found.where.startswith(PLUGINS) and found.moment in SESSION
+    return is_fabers(found.command)
 
 
 def told(found: list[FaberHooks]) -> str:
@@ -94,3 +65,8 @@ def ways_to_replace(found: list[FaberHooks]) -> list[str]:
         elif not hooks.can_be_replaced:
             ways.append(f"remove them from {hooks.where}, which holds for other projects too")
     return ways
+
+
+def told_of_names() -> str:
+    """How FABER's own names of its session commands are installed beside our plugin."""
+    return f"`{bundled_plugin.faber_command()}` adds FABER's own names: `/fractary-faber:session-load` and the others"

@@ -37,7 +37,8 @@ class Client(Struct, frozen=True):
 
 def own_client(workspace: Workspace) -> Client:
     """The agent session in which a command was typed, where its client tells."""
-    return Client(one_line(workspace.environ.get("CLAUDE_CODE_SESSION_ID", ""), 200) or None)
+    conversation = workspace.callers[0].conversation if workspace.callers else ""
+    return Client(one_line(conversation, 200) or None)
 
 
 def make_opening(workspace: Workspace, target: Target, trigger: str, client: Client) -> Opening:

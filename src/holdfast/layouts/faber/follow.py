@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from holdfast.agents.protocol import Moment, Reading, setup_of
 from holdfast.core.errors import HoldfastError, WorkflowError
 from holdfast.core.text import one_line, visible
 from holdfast.core.untrusted_text import enclose
@@ -40,7 +41,7 @@ ARTIFACTS = 6_500  # bytes of artifacts in it, with their fences: what counts as
 FENCE = TITLE + 20
 
 
-def begin(workspace: Workspace, call: Call) -> str | None:
+def begin(workspace: Workspace, call: Call, reading: Reading) -> str | None:
     """Load the context of the active run for a conversation that begins; None where no run is active."""
     run = _active(workspace)
     if run is None:
@@ -48,7 +49,7 @@ def begin(workspace: Workspace, call: Call) -> str | None:
     if others := _fabers_hooks(workspace):
         by_hand = "`holdfast session-load` loads the run's context by hand"
         return enclose(workspace.hide(f"{told_of_hooks(others)}. {by_hand}."), workspace.chance)
-    client = _client(call)
+    client = _client(call, reading)
     if other := _other(workspace, run, client):
         told = f"FABER's run {run} is active here, and {other} works on it: its context was not loaded."
         return enclose(told, workspace.chance)
@@ -61,23 +62,15 @@ def begin(workspace: Workspace, call: Call) -> str | None:
     return enclose(_told(found, workspace.clock.now()), workspace.chance)
 
 
-def compact(workspace: Workspace, call: Call) -> None:
-    _save(workspace, call, "compaction", None)
-
-
-def end(workspace: Workspace, call: Call) -> None:
-    _save(workspace, call, "normal", one_line(str(_payload(call).get("reason") or "other"), 60))
-
-
-END = {"PreCompact": compact, "SessionEnd": end}
-
-
-def _save(workspace: Workspace, call: Call, reason: str, raw: str | None) -> None:
+def save(workspace: Workspace, call: Call, reading: Reading) -> None:
+    """Save the session before its conversation is compacted, and when it ends."""
     run = schema.find_active(workspace.root).run
     if run is None or schema.find_state(workspace.root, run) is None or _fabers_hooks(workspace):
         return
+    raw = one_line(reading.ends, 60) if reading.ends else None
+    reason = "normal" if reading.moment is Moment.END else "compaction"
     try:
-        save_session(workspace, _client(call), run=run, reason=reason, raw=raw)
+        save_session(workspace, _client(call, reading), run=run, reason=reason, raw=raw)
     except HoldfastError as error:
         _note_failure(workspace, call, "session-save", error)
 
@@ -91,7 +84,7 @@ def _note_failure(workspace: Workspace, call: Call, verb: str, error: HoldfastEr
 
 def _fabers_hooks(workspace: Workspace) -> list[FaberHooks]:
     """FABER's own hooks, to which loading and saving are left: two writers would close each other's records."""
-    return find_hooks(workspace.root, workspace.environ, workspace.user_directory("state"))
+    return find_hooks(setup_of(workspace))
 
 
 def _active(workspace: Workspace) -> str | None:
@@ -126,11 +119,5 @@ def _told(found: Reloaded, now: datetime) -> str:
     return text
 
 
-def _client(call: Call) -> Client:
-    payload = _payload(call)
-    id = one_line(str(payload.get("session_id") or ""), 200) or None
-    return Client(id, one_line(str(payload.get("source") or ""), 40) or None, call.directory, PATIENCE)
-
-
-def _payload(call: Call) -> dict[str, object]:
-    return call.payload if isinstance(call.payload, dict) else {}
+def _client(call: Call, reading: Reading) -> Client:
+    return Client(one_line(reading.conversation or "", 200) or None, reading.begins, call.directory, PATIENCE)

@@ -19,6 +19,7 @@ from holdfast.agents.protocol import Reading
 from holdfast.core.errors import Refused, WorkflowError
 from holdfast.core.model import Draft, Run, Session, Status
 from holdfast.core.text import one_line, path_text, visible
+from holdfast.project.trust.command_line import PLACEHOLDER
 from holdfast.system import files
 from holdfast.system.safe_paths import real_path
 
@@ -49,7 +50,6 @@ TELLING = (
 )
 PHASE_NAMES = ("phase_name", "name", "phase", "id")
 PARTIAL = re.compile(r"\s*\(partial\)\s*\Z", re.IGNORECASE)
-PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 def follow(run: Run, session: Session | None, reading: Reading) -> list[Draft]:

@@ -7,16 +7,18 @@ warning. Nothing here writes or runs anything.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdfast.agents.claude.install import config_directory
+from holdfast.agents.claude.setup import config_directory
 from holdfast.core.errors import WorkflowError
 from holdfast.core.text import one_line, path_text, sound_text
 from holdfast.layouts.faber.schema import check_run_id
 from holdfast.layouts.json_file import Unreadable, parse_face, read_face
+from holdfast.project.trust.check import FILE_LIMIT, Executable
 from holdfast.system.safe_paths import real_path
 
 NAMESPACE = "fractary-faber"
@@ -24,7 +26,6 @@ CUSTOM = (".fractary/faber/workflows", ".fractary/plugins/faber/workflows")
 BUILT_IN = ("config/workflows", ".fractary/faber/workflows")  # in the plugin
 IN_ITS_OWN_REPOSITORY = "plugins/faber"
 MARKETPLACE = "plugins/marketplaces/fractary-faber/plugins/faber"
-FILE_LIMIT = 1024 * 1024
 ANCESTORS = 10
 WIDTH = 80
 
@@ -70,8 +71,16 @@ def find_workflow(root: Path, plugin_root: Path | None, workflow_id: str) -> Wor
     return Workflow(_as_block(merged), search.tried, search.warnings, files)
 
 
+def executable_files(root: Path, plugin_root: Path | None = None) -> list[Executable]:
+    """Every file in which a workflow of the project, or of FABER's plugin, may be defined: it may name commands."""
+    return [executable(path) for path in find_definitions(root, plugin_root)]
+
+
+def executable(path: Path) -> Executable:
+    return Executable(path, "workflow", functools.partial(read_commands, path))
+
+
 def find_definitions(root: Path, plugin_root: Path | None) -> list[Path]:
-    """Every file in which a workflow of the project, or of FABER's plugin, may be defined."""
     search = _Search(root, plugin_root)
     found = []
     for directory in search.custom + search.built_in:

@@ -12,7 +12,6 @@ from holdfast.agents.protocol import Reading
 from holdfast.core.model import Draft, Run, Session
 from holdfast.core.text import one_line
 
-ASKS, PERMISSION = "PermissionRequest", "permission_prompt"  # at once, and when nobody has answered for some seconds
 ANSWERED = ("prompt.given", "action.taken", "action.begun")
 
 
@@ -23,22 +22,12 @@ def follow(run: Run, session: Session | None, reading: Reading) -> list[Draft]:
         if draft.kind == "subagent.started" and (agent := one_line(str(draft.body.get("type") or ""), 100)):
             if agent != run.standing.agent:
                 found.append(_like(draft, "handoff.made", {"agent": agent}))
-        elif _waits(draft) and not waiting:
-            found.append(_like(draft, "breakpoint.set", {"on": True}))
-            waiting = True
         elif draft.kind in ANSWERED and waiting:
             found.append(_like(draft, "breakpoint.set", {"on": False}))
             waiting = False
+    if reading.waits and not waiting:
+        found.append(_like(reading.drafts[0], "breakpoint.set", {"on": True}))
     return found
-
-
-def _waits(draft: Draft) -> bool:
-    """Whether the client waits for somebody: its turn is over, or it asks for a permission."""
-    if draft.kind == "turn.ended" or (draft.kind == "call.kept" and draft.body.get("event") == ASKS):
-        return True
-    call = draft.body.get("call")
-    told: dict[str, Any] = call if draft.kind == "call.kept" and isinstance(call, dict) else {}
-    return draft.body.get("event") == "Notification" and told.get("notification_type") == PERMISSION
 
 
 def _like(draft: Draft, kind: str, body: dict[str, Any]) -> Draft:

@@ -18,12 +18,12 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from holdfast.agents.claude import context_window
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, NotFound, Refused
 from holdfast.core.fold.team import LAYOUT as TEAM
 from holdfast.core.model import Body, Draft, Run
 from holdfast.core.text import path_text
+from holdfast.ingest.open import open_workspace
 from holdfast.journal.codec import UNREADABLE
 from holdfast.journal.journal import Journal
 from holdfast.layouts.goteam import purge as teampurging
@@ -33,9 +33,9 @@ from holdfast.layouts.orchestrator.follow import SESSION
 from holdfast.maintenance.backup.search import mentions
 from holdfast.maintenance.prune.checkpoints import named_objects
 from holdfast.maintenance.purge import worktree_log
-from holdfast.project import inbox as intake
+from holdfast.project import context_windows, inbox as intake
 from holdfast.project.runs import select, tombstones
-from holdfast.project.workspace import Workspace, open_workspace
+from holdfast.project.workspace import Workspace
 from holdfast.system import files, safe_paths
 from holdfast.system.clock import micros
 from holdfast.system.file_copies import Generations
@@ -323,7 +323,7 @@ def _clear_leftovers(directory: Path) -> None:
 
 def _forget_names(workspace: Workspace, purge: Purge) -> None:
     """Take the run's names out of what is remembered for the next command."""
-    context_window.forget(workspace.here, purge.names)
+    context_windows.forget(workspace.here, purge.names)
     select.forget_listed(workspace, {purge.run, *purge.names, *purge.checkpoints})
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import cast
 
+from holdfast.agents.registry import find_agent
 from holdfast.core.fold import run as fold
+from holdfast.core.fold.worktree_log import CONVERSATION
 from holdfast.core.model import Body, Event, Run
 from holdfast.journal import codec, rows
 from holdfast.journal.journal import LEDGER_PREFIX, Journal
 from holdfast.journal.store import Snapshot, Writer
 
-CONVERSATION = "conversation"  # the key of an event in a ledger that says whose words it has
 OURS = ("run.", "checkpoint.", "restore.")  # how kinds begin that no call is told in
 
 
@@ -65,7 +66,8 @@ def _is_said(event: Event, names: Collection[str]) -> bool:
     if event.kind.startswith(OURS) or not event.body:
         return False
     call = event.body.get("call")
-    said_by = event.body.get(CONVERSATION) or (call.get("session_id") if isinstance(call, dict) else None)
+    agent = find_agent(str(event.body.get("agent") or ""))
+    said_by = event.body.get(CONVERSATION) or agent.conversation_in(call)
     return said_by is None or said_by in names
 
 

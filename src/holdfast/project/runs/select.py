@@ -286,7 +286,7 @@ def _terminal(workspace: Workspace) -> str:
 
     A client starts each command in a session of its own, so what belongs together there is the conversation.
     """
-    conversation = workspace.environ.get("CLAUDE_CODE_SESSION_ID", "")
+    conversation = workspace.callers[0].conversation if workspace.callers else ""
     return f"{one_line(conversation, NAME) or os.getsid(0)} "
 
 

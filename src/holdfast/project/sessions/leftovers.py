@@ -1,4 +1,4 @@
-"""Processes that a session which died has left running: found by the variables that its agent gave to its tools."""
+"""Processes that a dead session has left running: found by the variables that its agent gave to its tools."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 from msgspec import Struct
 
-from holdfast.core.model import Run, Session
+from holdfast.core.model import Ending, Run, Session
 from holdfast.core.text import one_line
 from holdfast.journal.journal import Journal
 from holdfast.project.workspace import Workspace
@@ -14,9 +14,9 @@ from holdfast.system import process
 from holdfast.system.process import Running
 
 OURS = "HOLDFAST_SESSION"  # what `holdfast run` and programs that join a run give on
-CONVERSATION, CLIENT = "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID"  # what Claude Code gives to its tools
 ERRANDS = ("-m", "holdfast", "hook")  # a process of our own that outlives the call which started it
 SESSIONS, SHOWN, WIDTH = 20, 10, 200
+Variables = tuple[str | None, str | None]
 
 
 class Leftover(Struct):
@@ -29,14 +29,16 @@ class Leftover(Struct):
 
 def find_leftovers(workspace: Workspace, journal: Journal, run: Run) -> list[Leftover]:
     """The processes of the run's dead sessions that are still running here, the oldest first; at most a few."""
-    died = [session for session in journal.list_sessions(run.id, limit=SESSIONS) if session.how == "died"]
+    died = [session for session in journal.list_sessions(run.id, limit=SESSIONS) if session.how is Ending.DIED]
     if not any(session.process and _is_of_here(session) for session in died):
         return []
     family = {os.getpid(), *process.ancestors()}
+    variables = {session.agent: _variables(workspace, session.agent) for session in died}
+    wanted = {name for names in variables.values() for name in names if name}
     found = [
         Leftover(running.pid, one_line(workspace.hide(running.command), WIDTH), owner.id)
-        for running in process.running_with(OURS, CONVERSATION, CLIENT)
-        if running.pid not in family and not _is_errand(running) and (owner := _owner(running, died))
+        for running in process.running_with(OURS, *sorted(wanted))
+        if running.pid not in family and not _is_errand(running) and (owner := _owner(running, died, variables))
     ]
     return sorted(found, key=lambda left: left.pid)[:SHOWN]
 
@@ -47,11 +49,17 @@ def _is_of_here(session: Session) -> bool:
     return known is not None and (known.boot, known.namespace) == (place.boot, place.namespace)
 
 
-def _owner(running: Running, died: list[Session]) -> Session | None:
+def _variables(workspace: Workspace, agent: str | None) -> Variables:
+    """The variables in which an agent's client tells its tools the conversation and its own process."""
+    return workspace.clients.variables_of(agent) if workspace.clients else (None, None)
+
+
+def _owner(running: Running, died: list[Session], variables: dict[str | None, Variables]) -> Session | None:
     told = running.variables
     for session in died:
+        conversation, client = (told.get(name) if name else None for name in variables[session.agent])
         pid = str(session.process.pid) if session.process else None
-        is_tool = session.agent_session and told.get(CONVERSATION) == session.agent_session and told.get(CLIENT) == pid
+        is_tool = session.agent_session and (conversation, client) == (session.agent_session, pid)
         if told.get(OURS) == session.id or is_tool:
             return session
     return None

@@ -12,14 +12,12 @@ from holdfast.core import ids
 from holdfast.core.errors import Busy, HoldfastError, NotFound
 from holdfast.core.fold import run as fold
 from holdfast.core.lifecycle import Move
-from holdfast.core.model import Draft, Environment, Process, Run, Session, Status
+from holdfast.core.model import Draft, Ending, Environment, Process, Run, Session, Status
 from holdfast.journal.journal import Journal
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, process
 from holdfast.system.clock import shown
 
-# Variables by which an agent tells a command that it starts which conversation that belongs to.
-CONVERSATIONS = ("CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID", "GEMINI_SESSION_ID")
 SIGNS = "alive"  # the directory of the store where those who are supervised give signs of life
 
 
@@ -46,7 +44,7 @@ def attend(
 
 def dismiss(journal: Journal, session: Session, why: str) -> Session:
     """End a session whose run somebody else takes over; it cannot write any more."""
-    body = {"how": "taken_over", "reason": why, "at": session.last_active}
+    body = {"how": Ending.TAKEN_OVER, "reason": why, "at": session.last_active}
     journal.append(session.run, Draft(fold.ENDED, body, session=session.id, agent=session.agent))
     return journal.find_session(session.id) or session
 
@@ -66,7 +64,7 @@ def is_own(workspace: Workspace, session: Session) -> bool:
     """Whether a session is the caller's: by its id, by its conversation, or because its process started this one."""
     if session.id == workspace.session:
         return True
-    if session.agent_session and session.agent_session in map(workspace.environ.get, CONVERSATIONS):
+    if session.agent_session and session.agent_session in [caller.conversation for caller in workspace.callers]:
         return True
     known = session.process
     return known is not None and process.is_ancestor(known)
@@ -93,8 +91,8 @@ def find_conversation(workspace: Workspace, journal: Journal) -> Session | None:
 
 def told_conversation(workspace: Workspace, journal: Journal) -> Session | None:
     """The open or else the last session of the conversation that the environment names."""
-    for conversation in filter(None, map(workspace.environ.get, CONVERSATIONS)):
-        if known := journal.sessions_of(conversation):
+    for caller in workspace.callers:
+        if known := journal.sessions_of(caller.conversation):
             return next((found for found in known if found.is_open), known[0])
     return None
 
@@ -171,7 +169,7 @@ def judged(sessions: list[Session]) -> Iterator[tuple[Session, str]]:
 
 def bury(journal: Journal, session: Session, evidence: str) -> str | None:
     """End a dead session; its run is interrupted if nobody else is working on it."""
-    body = {"how": "died", "reason": evidence, "at": session.last_active}
+    body = {"how": Ending.DIED, "reason": evidence, "at": session.last_active}
     journal.append(session.run, Draft(fold.ENDED, body, session=session.id, agent=session.agent))
     run = journal.get_run(session.run)
     if attended(journal, run.id) or run.status is not Status.ACTIVE:

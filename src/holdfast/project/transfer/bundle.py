@@ -19,10 +19,10 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from holdfast.agents.claude.transcript import opened as open_regular
 from holdfast.core.errors import Damaged, HoldfastError, Refused
 from holdfast.journal.codec import UNREADABLE
 from holdfast.system import files, safe_paths
+from holdfast.system.files import open_regular
 
 MAGIC = b"holdfast-run 1\n"
 LENGTH, DIGEST = 8, 32

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
-from holdfast.agents.claude import hooks, install, settings_file
-from holdfast.agents.claude.settings_file import NotSettings
 from holdfast.core.errors import HoldfastError
 from holdfast.core.text import one_line, path_text, sound_text
-from holdfast.layouts.faber.workflows import FILE_LIMIT, find_definitions, read_commands
 from holdfast.project.trust import command_line
 from holdfast.project.trust.command_line import Unfit
 from holdfast.project.trust.grants import Grant, Grants, digest
@@ -29,8 +26,18 @@ from holdfast.system import files, user_dirs
 from holdfast.system.safe_paths import real_path
 
 WAITING, TRUSTED, CHANGED = "waiting", "trusted", "changed"
+FILE_LIMIT = 1024 * 1024
 SCRIPT_LIMIT = 16 * 1024 * 1024
 MOST_TEXT = 20_000  # characters of a named file that are shown
+
+
+class Executable(NamedTuple):
+    """A file that may name something to be run, and how it is read."""
+
+    path: Path
+    kind: str  # `workflow` or `hooks`
+    read: Callable[[bytes], list[tuple[str, str]]]  # the commands or programs that it names, by artifact or event
+    is_program: bool = False  # it names programs, and no commands with words
 
 
 class Order(Struct):
@@ -85,37 +92,24 @@ def key(workspace: Workspace, path: Path) -> tuple[str, str]:
     return path_text(real_path(workspace.root)), path_text(real_path(path))
 
 
-def find_brought(workspace: Workspace) -> list[Brought]:
-    """Every file of the project that brings something which could run."""
-    found = [look(workspace, path) for path in (*find_definitions(workspace.root, None), *_settings(workspace))]
-    return [brought for brought in found if brought is not None and brought.can_run]
-
-
-def find_waiting(workspace: Workspace) -> list[str]:
-    """The workflows that name a command which nobody has allowed as it is now."""
-    found = [look(workspace, path) for path in find_definitions(workspace.root, None)]
-    return [brought.path for brought in found if brought and brought.can_run and brought.state != TRUSTED]
-
-
-def allowed(workspace: Workspace, path: Path) -> list[str]:
-    """What a file names that could run and that the user has allowed."""
-    found = look(workspace, path)
+def allowed(workspace: Workspace, file: Executable) -> list[str]:
+    """The commands of a file that could run and that the user has allowed."""
+    found = look(workspace, file)
     return [] if found is None or found.state != TRUSTED else [order.command for order in found.orders]
 
 
-def look(workspace: Workspace, path: Path) -> Brought | None:
-    """What a file brings; None where that is nothing, or it cannot be read."""
-    data = _read(real_path(path), FILE_LIMIT)
+def look(workspace: Workspace, file: Executable) -> Brought | None:
+    """The commands that a file brings; None where there are none, or it cannot be read."""
+    data = _read(real_path(file.path), FILE_LIMIT)
     if data is None:
         return None
-    is_settings = path in _settings(workspace)
-    orders, named = (list(_hooks(data)), []) if is_settings else _commands(workspace.root, path, data)
-    root, real = key(workspace, path)
-    parts = [part.encode() for file in named for part in (file.path, file.sha256)]
+    orders, named = _orders(workspace.root, file, data)
+    root, real = key(workspace, file.path)
+    parts = [part.encode() for each in named for part in (each.path, each.sha256)]
     found = digest([root.encode(), real.encode(), data, *parts, *_never(orders)])
     grant = grants_of(workspace).find(root, real)
     state = WAITING if grant is None else TRUSTED if holds(grant, found, orders) else CHANGED
-    return Brought(path_text(path), "hooks" if is_settings else "workflow", state, found, orders, named)
+    return Brought(path_text(file.path), file.kind, state, found, orders, named)
 
 
 def holds(grant: Grant, found: str, orders: Iterable[Order]) -> bool:
@@ -130,7 +124,7 @@ def _never(orders: Iterable[Order]) -> Iterator[bytes]:
             yield from (f"\0{number}".encode(), order.why_not.encode())  # no path of a file begins so
 
 
-def judge(workspace: Workspace, definitions: Iterable[Path], command: str, values: dict[str, str]) -> Verdict:
+def judge(workspace: Workspace, definitions: Iterable[Executable], command: str, values: dict[str, str]) -> Verdict:
     """Whether a command of a workflow may run, as one of these definitions names it and with these values filled in."""
     try:
         words = command_line.split(command)
@@ -139,8 +133,8 @@ def judge(workspace: Workspace, definitions: Iterable[Path], command: str, value
     except Unfit as error:
         return Verdict([], f"it {error.why}")
     hint = "`holdfast trust` shows it and asks"
-    for path in definitions:
-        found = look(workspace, path)
+    for file in definitions:
+        found = look(workspace, file)
         order = next((order for order in found.orders if order.command == command), None) if found else None
         if found is None or order is None:
             continue
@@ -151,8 +145,8 @@ def judge(workspace: Workspace, definitions: Iterable[Path], command: str, value
         if found.state == TRUSTED:
             other = [name for name in named if name not in [file.path for file in found.files]]
             return Verdict([], _unseen(other[0])) if other else Verdict(filled)
-        if not is_inside(workspace, path):
-            hint = f"`holdfast trust {shlex.quote(path_text(path))}` shows it and asks"
+        if not is_inside(workspace, file.path):
+            hint = f"`holdfast trust {shlex.quote(path_text(file.path))}` shows it and asks"
     return Verdict([], "a command that a project names runs only where you have allowed it", hint)
 
 
@@ -165,37 +159,14 @@ def is_inside(workspace: Workspace, path: Path) -> bool:
     return real.startswith(root + os.sep)
 
 
-def programs(calls: Iterable[object]) -> list[str]:
-    """The programs of calls that name theirs exactly, each once; but for the one that we are."""
-    exact = [found for call in calls if (found := hooks.named_by(call))]
-    named = dict.fromkeys(sound_text(python) for python, _ in exact)
-    return [program for program in named if program != sys.executable]
-
-
-def _settings(workspace: Workspace) -> list[Path]:
-    """The agent's settings that lie in the worktree."""
-    state = workspace.user_directory("state")
-    return [install.place_of(scope, workspace.root, workspace.environ, state).path for scope in ("local", "project")]
-
-
-def _hooks(data: bytes) -> Iterator[Order]:
-    """What settings name for our own calls."""
-    try:
-        calls = settings_file.called(settings_file.parse(data.decode()))
-    except (NotSettings, ValueError, RecursionError):
-        return
-    for event, found in calls.items():
-        yield from (Order(one_line(sound_text(event), 80), program) for program in programs(found))
-
-
-def _commands(root: Path, path: Path, data: bytes) -> tuple[list[Order], list[Named]]:
-    """The commands that a workflow names, and the files that they name, by path, each with its text."""
+def _orders(root: Path, file: Executable, data: bytes) -> tuple[list[Order], list[Named]]:
+    """The commands that a file names, and the files that they name, by path, each with its text."""
     orders: list[Order] = []
     found: dict[str, str] = {}
-    for id, command in read_commands(path, data):
+    for id, command in file.read(data):
         why = None
         try:
-            found |= named_files(command_line.split(command), root)
+            found |= {} if file.is_program else named_files(command_line.split(command), root)
         except Unfit as error:
             why = error.why
         orders.append(Order(one_line(sound_text(id), 80), command, why))

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 from holdfast.core import ids
 from holdfast.core.text import one_line
-from holdfast.layouts.faber import schema
 
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
 LONGEST = 4096  # characters of a command
 SLASH = re.compile(r"/[A-Za-z][\w:.-]*")
 OWN = "project_root"  # the one placeholder whose value is ours
@@ -50,9 +50,9 @@ def fill(words: Iterable[str], values: dict[str, str]) -> list[str]:
 
 
 def _filled(word: str, values: dict[str, str]) -> str:
-    for name in schema.PLACEHOLDER.findall(word):
+    for name in PLACEHOLDER.findall(word):
         if name not in values:
             raise Unfit(f"has the placeholder {one_line(name, 40)}, which has no value")
         if name != OWN and not ids.is_safe(values[name]):
             raise Unfit(f"would hold {one_line(values[name], 80)}, which is not safe in a command")
-    return schema.fill(word, values) or word
+    return PLACEHOLDER.sub(lambda found: values[found[1]], word)

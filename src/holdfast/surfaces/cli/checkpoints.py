@@ -37,7 +37,7 @@ from holdfast.surfaces.cli.decorators import (
 )
 from holdfast.surfaces.cli.render.checkpoints import coloured, make_checkpoint, preview, said_restored
 from holdfast.surfaces.cli.runner import Said, is_terminal
-from holdfast.surfaces.cli.terminal import ago
+from holdfast.system.clock import ago
 
 COMMAND = click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND…")
 PATHS = "holdfast.paths"

@@ -15,7 +15,8 @@ import click
 from holdfast.core.errors import Ambiguous, Interrupted, NotFound, Refused
 from holdfast.core.model import Run
 from holdfast.core.text import one_line
-from holdfast.project.workspace import Workspace, open_workspace
+from holdfast.ingest.open import open_workspace
+from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import picker, terminal
 from holdfast.surfaces.cli.runner import Manner, Said, answer, is_terminal
 from holdfast.system import process

@@ -18,7 +18,8 @@ from holdfast.surfaces.cli.render.details import told_event, told_run
 from holdfast.surfaces.cli.render.lists import said_history, said_runs
 from holdfast.surfaces.cli.render.sizes import said_sizes
 from holdfast.surfaces.cli.runner import Said, print_json
-from holdfast.surfaces.cli.terminal import Line, ago
+from holdfast.surfaces.cli.terminal import Line
+from holdfast.system.clock import ago
 
 PASSED_OVER = 5  # projects that are named
 FOLLOW = 0.3  # seconds between two looks at the journal

@@ -13,12 +13,12 @@ from typing import NoReturn
 import click
 from msgspec import structs
 
-from holdfast.agents.claude.health import warn_if_silent
 from holdfast.core.errors import DONE, FAILED, NotFound, WrongUsage
 from holdfast.core.model import Run
 from holdfast.core.recovery import recommended
 from holdfast.core.text import count, one_line, path_text
 from holdfast.core.untrusted_text import enclose
+from holdfast.ingest.silence import warn_if_silent
 from holdfast.layouts.goteam import screens
 from holdfast.layouts.goteam.resumable import silent_since
 from holdfast.layouts.orchestrator import screens as bannering

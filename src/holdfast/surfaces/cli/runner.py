@@ -20,7 +20,8 @@ from holdfast import __version__
 from holdfast.core.errors import DONE, FAILED, INTERRUPTED, Bug, HoldfastError, Trouble, WorkflowError, from_os_error
 from holdfast.core.formats.timestamps import Zone
 from holdfast.core.text import ACTING, one_line
-from holdfast.project.workspace import Workspace, open_workspace
+from holdfast.ingest.open import open_workspace
+from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
 from holdfast.surfaces.cli.commands import VERBS
 from holdfast.surfaces.cli.progress import Reporter

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.core.errors import HoldfastError
 from holdfast.core.text import one_line
-from holdfast.project.workspace import open_workspace
+from holdfast.ingest.open import open_workspace
 
 if TYPE_CHECKING:
     from holdfast.redaction.redactor import Redactor

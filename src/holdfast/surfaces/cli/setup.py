@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import click
 
-from holdfast.agents.claude.hooks import SCOPES
-from holdfast.agents.claude.install import Changed
+from holdfast.agents.install import Changed
+from holdfast.agents.protocol import setup_of
+from holdfast.agents.registry import adapters
 from holdfast.core.errors import DONE, FAILED
 from holdfast.core.text import count, one_line, path_text
 from holdfast.layouts.faber.client_hooks import CHOICES, KEEP, REPLACE, find_hooks
@@ -24,10 +25,15 @@ from holdfast.surfaces.cli.terminal import Line
 
 STYLE_OF = {"ok": "good", "warning": "warn", "broken": "bad"}
 
+AGENTS = {agent.NAME: agent for agent in adapters()}
+SCOPES = dict.fromkeys(scope for agent in AGENTS.values() for scope in agent.SCOPES)
+
 
 @verb("holdfast init --agent claude --scope local")
-@click.option("--agent", type=click.Choice(initialise.AGENTS), help="The agent that shall call us; else what is here.")
-@click.option("--scope", type=click.Choice(SCOPES), help="For you here (local), for all of the project, or you.")
+@click.option(
+    "--agent", type=click.Choice([*AGENTS, initialise.NONE]), help="The agent that shall call us; else what is here."
+)
+@click.option("--scope", type=click.Choice(list(SCOPES)), help="For you here (local), for all of the project, or you.")
 @click.option("--plugin", is_flag=True, help="Write no settings: say how our plugin for Claude Code is loaded.")
 @click.option("--status-line", is_flag=True, help="Show the run and its context in the status line, if there is none.")
 @click.option(
@@ -77,8 +83,7 @@ def init(
 
 def _asked_about_faber(workspace: Workspace) -> str | None:
     """Whether FABER's own hooks in this project's settings make way for ours; None where nobody can be asked."""
-    state = workspace.user_directory("state")
-    found = find_hooks(workspace.root, workspace.environ, state) if is_terminal() else []
+    found = find_hooks(setup_of(workspace)) if is_terminal() else []
     places = ", ".join(hooks.where for hooks in found if hooks.can_be_replaced)
     if not places:
         return None
@@ -102,7 +107,7 @@ def _changes(file: str, events: dict[str, str]) -> Iterator[Line]:
 
 
 @verb("holdfast uninit --scope local")
-@click.option("--scope", type=click.Choice(SCOPES), help="Only there; else wherever this project has our calls.")
+@click.option("--scope", type=click.Choice(list(SCOPES)), help="Only there; else wherever this project has our calls.")
 @click.option("--purge", is_flag=True, help="Delete the store too, with all runs and checkpoints.")
 @yes_option
 def uninit(workspace: Workspace, scope: str | None, purge: bool, yes: bool) -> Said:

@@ -18,7 +18,8 @@ from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
 from holdfast.surfaces.cli.decorators import run_option, verb
 from holdfast.surfaces.cli.runner import Said
-from holdfast.surfaces.cli.terminal import Line, ago, by, when
+from holdfast.surfaces.cli.terminal import Line, by, when
+from holdfast.system.clock import ago
 
 FILES = 4  # that are named
 FILL_STYLE = {"warn": "warn", "compact": "bad"}

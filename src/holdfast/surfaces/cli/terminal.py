@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import IO, TYPE_CHECKING
 
 from holdfast.core.model import Session
 from holdfast.core.text import one_line, visible
-from holdfast.system.clock import shown
+from holdfast.system.clock import ago, shown
 
 if TYPE_CHECKING:
     from holdfast.layouts.faber.screens import Marks  # few commands need it
@@ -126,14 +126,3 @@ def by(session: Session) -> str:
 def when(moment: datetime | None, now: datetime | None = None) -> str:
     """A time for people, with how long ago it was."""
     return f"{shown(moment)} ({ago(moment, now)})" if moment else "-"
-
-
-def ago(moment: datetime, now: datetime | None = None) -> str:
-    seconds = int(((now or datetime.now(UTC)) - moment).total_seconds())
-    if seconds < -60:
-        return "in the future: a clock was wrong"
-    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
-        if seconds >= size:
-            number = seconds // size
-            return f"{number} {unit}{'' if number == 1 else 's'} ago"
-    return "just now"

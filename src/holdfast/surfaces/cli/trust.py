@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import click
 
+from holdfast.agents.registry import find_tool_mark
 from holdfast.core.errors import Refused
 from holdfast.core.text import count, one_line, spelled
 from holdfast.operations import trust as trusting
@@ -19,7 +20,6 @@ from holdfast.surfaces.cli.decorators import ask, verb
 from holdfast.surfaces.cli.runner import Said, is_terminal
 from holdfast.surfaces.cli.terminal import Line
 
-AGENTS = ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID")  # variables that an agent gives to what it starts
 WHITE = r"[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]"
 BLANK = re.compile(rf"{WHITE}*+(?:\n{WHITE}*+){{6,}}|{WHITE}{{41,}}")  # of a length that nobody needs
 STYLE_OF = {"trusted": "good", "changed": "bad", "waiting": "warn"}
@@ -53,7 +53,8 @@ def _nobody() -> str | None:
     """Why nobody is here who can see and answer; None where somebody is."""
     if not is_terminal() or not sys.stderr.isatty():
         return "nobody is at one here"
-    return next((f"an agent started this ({name} is set)" for name in AGENTS if name in os.environ), None)
+    mark = find_tool_mark(os.environ)
+    return f"an agent started this ({mark} is set)" if mark else None
 
 
 def _is_allowed(workspace: Workspace, path: str | None, brought: Brought) -> bool:

@@ -11,12 +11,18 @@ from _frozen_importlib_external import SourceFileLoader
 
 NAMES = "system.locate", "system.boot", "project.inbox_writer", "ingest.detach", "surfaces.hooks.record"
 
+
+def load(name: str) -> None:
+    """Load one of our modules by its full name, and nothing above it."""
+    path = __file__[: -len("holdfast/surfaces/hooks/entry.py")] + name.replace(".", "/") + ".py"
+    module = sys.modules[name] = type(sys)(name)
+    exec(SourceFileLoader(name, path).get_code(name) or "", module.__dict__)
+
+
 if __name__ == "__main__":
     try:
         for name in NAMES:
-            sys.modules["holdfast." + name] = module = type(sys)("holdfast." + name)
-            path = __file__[: -len("surfaces/hooks/entry.py")] + name.replace(".", "/") + ".py"
-            exec(SourceFileLoader(module.__name__, path).get_code(module.__name__) or "", module.__dict__)
-        module.hook(*sys.argv[1:3])
+            load("holdfast." + name)
+        sys.modules["holdfast.surfaces.hooks.record"].hook(*sys.argv[1:3], load)
     finally:
         posix._exit(0)

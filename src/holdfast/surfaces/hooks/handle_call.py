@@ -11,20 +11,21 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from holdfast.agents.claude.hooks import STATUS_LINE
 from holdfast.ingest import detach
 from holdfast.project import inbox_writer
 from holdfast.surfaces.hooks import record
 from holdfast.system import locate
 
-PLAIN = ("PreCompact",)  # what is printed here joins the instructions for the summary as it is
-ANSWERED = ("SessionStart", "PreCompact")
-ENDING = "SessionEnd"  # has no answer; where another system keeps runs in files, theirs are closed
+if TYPE_CHECKING:
+    from holdfast.agents.protocol import Agent
+
 DEADLINE, SHORTLY = 3.5, 0.6  # seconds after our begin for the answer, and then for a short one: less than 5 together
 LEAST = 0.2  # seconds for the answer, however long it took to begin
 WAITS = "3"  # seconds for the store, where somebody has typed a command
+
+STATUS_LIMIT = 1024 * 1024  # bytes that are read for a status line
 
 T = TypeVar("T")
 _begun = time.monotonic()
@@ -36,8 +37,8 @@ def main(arguments: list[str]) -> int:
     try:
         if agent in ERRANDS:
             ERRANDS[agent](*arguments[1:])
-        elif event == STATUS_LINE:
-            _draw()
+        elif event and event == _adapter(agent).STATUS_LINE:
+            _draw(agent)
         else:
             _answer(agent, event)
     except BaseException as error:
@@ -52,31 +53,41 @@ def _note_trouble(agent: str, event: str, error: BaseException) -> None:
         pass
 
 
+def _adapter(agent: str) -> Agent:
+    from holdfast.agents.registry import find_agent
+
+    return find_agent(agent)
+
+
 def _answer(agent: str, event: str) -> None:
     kept = record.hook(agent, event)
-    if kept is None or (event not in ANSWERED and not (event == ENDING and _has_files())):
+    adapter = _adapter(agent)
+    moment = record.client_of(agent, __import__).MOMENTS.get(event)
+    is_end = moment == "end" and _has_files()  # it has no answer; but another system's session is closed
+    if kept is None or (moment not in adapter.ANSWERS and not is_end):
         return
     from holdfast.worktree import prefetch
 
-    if event != ENDING:
+    if not is_end:
         prefetch.begin()
+    from holdfast.ingest.open import open_workspace
     from holdfast.project import inbox
-    from holdfast.project.workspace import open_workspace
-    from holdfast.surfaces.hooks.replies import Answer, answer, answer_shortly
+    from holdfast.surfaces.hooks.replies import Answer, Asking, answer, answer_shortly
 
     call = inbox.decode("", os.pread(kept, inbox.READ_LIMIT, 0))
+    asking = Asking(call, adapter.read_call(call), adapter)
 
     def tell(teller: Callable[..., Answer]) -> Answer:
         with open_workspace(os.getcwd()) as workspace:
-            return teller(workspace, call, event)
+            return teller(workspace, asking)
 
     found, in_time = _within(_left(), lambda: tell(answer))
     if not in_time:
         found, _ = _within(SHORTLY, lambda: tell(answer_shortly))
     if found and found.text:
-        sys.stdout.write(found.text if event in PLAIN else _as_json(event, found.text, found.notice))
+        sys.stdout.write(adapter.reply(event, found.text, found.notice))
         sys.stdout.flush()
-    if not in_time:  # what is still at work here ends with us, as it may at any moment
+    if not in_time:  # the work that is under way here ends with us, as it may at any moment
         detach.go_on_later()
         os._exit(0)
 
@@ -110,44 +121,47 @@ def _within(seconds: float, work: Callable[[], T]) -> tuple[T | None, bool]:
     return (answers[0], True) if answers else (None, False)
 
 
-def _as_json(event: str, text: str, notice: str | None) -> str:
-    import json
-
-    shown = {"systemMessage": notice} if notice else {}
-    return json.dumps({**shown, "hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}) + "\n"
-
-
 def _observe(*_: str) -> None:
-    """Answer what was typed into the client, if it was meant for us. The kept call is our standard input."""
-    import json
-
+    """Answer a chat command. The recorded call is our standard input."""
+    from holdfast.agents.registry import identify
+    from holdfast.ingest.open import open_workspace
     from holdfast.project import inbox
-    from holdfast.project.workspace import open_workspace
     from holdfast.surfaces.hooks.chat_command import observe
 
     call = inbox.decode("", os.pread(0, inbox.READ_LIMIT, 0))
+    identify(call)
+    adapter = _adapter(call.agent)
     with open_workspace(call.directory, environ={"HOLDFAST_STORE_DEADLINE": WAITS, **os.environ}) as workspace:
-        text = observe(workspace, call)
+        text = observe(workspace, adapter.read_call(call))
     if text is not None:
-        sys.stdout.write(json.dumps({"decision": "block", "reason": text}) + "\n")
+        sys.stdout.write(adapter.refuse_prompt(text))
         sys.stdout.flush()
 
 
-def _draw() -> None:
-    """Draw the line for what stands on standard input. Somebody may never close that, or hold the store for himself."""
-    from holdfast.agents.claude import status_line
-
-    payload, is_read = _within(_left(), status_line.read)
-    text, in_time = _within(_left(), lambda: status_line.drawn(payload or {}))
-    sys.stdout.write((text or status_line.without_store(payload or {})) + "\n")
+def _draw(agent: str) -> None:
+    """Draw the status line for standard input, which may never be closed, while the store may be locked."""
+    adapter = _adapter(agent)
+    payload, is_read = _within(_left(), _read_payload)
+    text, in_time = _within(_left(), lambda: adapter.draw_status(payload or {}))
+    sys.stdout.write((text or adapter.draw_without_store(payload or {})) + "\n")
     sys.stdout.flush()
     if not is_read or not in_time:
         os._exit(0)
 
 
+def _read_payload() -> dict[str, Any]:
+    from holdfast.project import inbox
+
+    try:
+        found = inbox.parse(sys.stdin.buffer.read(STATUS_LIMIT))
+    except (inbox.NotACall, OSError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def _go_on(directory: str = "", call: str = "") -> None:
     from holdfast.ingest.background import go_on
-    from holdfast.project.workspace import open_workspace
+    from holdfast.ingest.open import open_workspace
 
     with open_workspace(directory or os.getcwd()) as workspace:
         go_on(workspace, call)

@@ -12,20 +12,27 @@ from holdfast.ingest.detach import go_on_later
 from holdfast.project.inbox_writer import CHUNK, keep, note_trouble
 from holdfast.system.locate import exists, is_astray, locate_store, open_ours
 
-# After these, what was changed becomes a checkpoint: by the agent, or by somebody else before the next prompt.
-TURNS = ("Stop", "StopFailure", "SessionEnd", "UserPromptSubmit")
-COMMAND = b'"prompt":"*'  # somebody has typed what may be meant for us, and not for the model
+TYPE_CHECKING = False  # what the typing module would say, without its 10 ms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
-def hook(agent: str, event: str) -> int | None:
-    """One hook call, from finding the place to keeping it; answers with the open file that holds it."""
+# After these, changed files become a checkpoint: the agent's changes, or those that were made before the next prompt.
+TURNS = ("turn", "end", "prompt")
+
+
+def hook(agent: str, event: str, load: "Callable[[str], object]" = __import__) -> int | None:
+    """Record one call, from locating the store to starting the background work; returns the open file of the call."""
     posix.umask(0o077)
     if posix.environ.get(b"HOLDFAST") == b"0":
         return None
+    client = client_of(agent, load)
     try:
-        posix.chdir(posix.environ.get(b"CLAUDE_PROJECT_DIR") or b".")
+        posix.chdir(posix.environ.get((client.PROJECT or "").encode()) or b".")
     except OSError:
-        pass  # a name that leads nowhere: where we are is the next best
+        pass  # the variable names no directory: the working directory is the next best
     directory = posix.getcwd()  # without any links in it
     root, store = locate_store(directory)
     try:
@@ -37,13 +44,28 @@ def hook(agent: str, event: str) -> int | None:
     try:
         if is_astray(root, store):
             raise OSError("not kept: the worktree was moved, or its `.git` leads astray")
-        kept, name = keep(open_ours("inbox", held), agent, event, directory)
-        if event in TURNS:
+        kept: int
+        kept, name = keep(open_ours("inbox", held), agent, event, directory, client)
+        moment = client.MOMENTS.get(event)
+        if moment in TURNS:
             go_on_later("", name)
-        if event == "UserPromptSubmit" and COMMAND in posix.pread(kept, CHUNK, 0):
-            posix.dup2(kept, 0)  # go on as the program that answers, with the kept call as its standard input
+        if moment == "prompt" and client.COMMAND and client.COMMAND in posix.pread(kept, CHUNK, 0):
+            posix.dup2(kept, 0)  # go on as the program that answers, with the recorded call as its standard input
             posix.execv(sys.executable, [sys.executable, "-I", "-m", "holdfast", "hook", "observe"])
         return kept
     except BaseException as error:
         note_trouble(store, agent, event, error, held)
         return None
+
+
+def client_of(agent: str, load: "Callable[[str], object]") -> "Any":
+    """What is known of a client's hooks."""
+    generic, known = "holdfast.agents.generic_client", "holdfast.agents." + agent + ".client"
+    load(generic)
+    if agent.isidentifier():
+        try:
+            load(known)
+            return sys.modules[known]
+        except (ImportError, OSError):  # no client that we know
+            pass
+    return sys.modules[generic]

@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from holdfast.agents.protocol import Agent, Moment, Reading
 from holdfast.core.brief import Brief, plan_brief
 from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import HoldfastError
 from holdfast.core.fold.run import BRIEFED
 from holdfast.core.formats.hashing import hexdigest
-from holdfast.core.model import Draft, Run, Session, Status
+from holdfast.core.model import Beginning, Draft, Ending, Run, Session, Status
 from holdfast.core.text import one_line
 from holdfast.core.untrusted_text import AGE, enclose, opened
 from holdfast.ingest.catch_up import catch_up, has_files
@@ -28,14 +29,12 @@ from holdfast.project.runs import select
 from holdfast.project.sessions.sessions import attended, judged, who
 from holdfast.project.workspace import Workspace
 
-LIMIT = 10_000  # characters that Claude Code takes from one hook; more would become a file that nobody reads
 SURVIVING = 4_000  # characters for whoever writes the summary
 PATIENCE = 3.0  # seconds for taking in what waits; the rest is taken in by whoever comes next
 NAMED = 5
 LEAST = 1_000  # characters of a brief, whatever else is told
 PASSING = ("Kept by Holdfast", "Status: ", "- the last session's last action", "- the last call that was kept")
 BEHIND = "Holdfast is still taking in what happened: `holdfast brief`"
-REMEMBERS = ("resume",)  # a conversation that goes on like this still has in it what it was told
 
 
 class Answer(NamedTuple):
@@ -45,32 +44,44 @@ class Answer(NamedTuple):
     notice: str | None = None
 
 
-def answer(workspace: Workspace, call: Call, event: str) -> Answer:
+class Asking(NamedTuple):
+    """A call that waits for an answer."""
+
+    call: Call
+    reading: Reading
+    agent: Agent
+
+    @property
+    def compacts(self) -> bool:
+        return self.reading.moment is Moment.COMPACTING
+
+
+def answer(workspace: Workspace, asking: Asking) -> Answer:
     catch_up(workspace, until=time.monotonic() + PATIENCE, hurry=True)
-    owned = _of_other_systems(workspace, call, event)
-    if event == "SessionEnd":
+    owned = _of_other_systems(workspace, asking)
+    if asking.reading.moment is Moment.END:
         return Answer(None)
-    own, notice = _own(workspace, call, event, len(owned) + 2 if owned else 0)
+    own, notice = _own(workspace, asking, len(owned) + 2 if owned else 0)
     return Answer("\n\n".join(filter(None, [owned, own, notice])) or None, notice)
 
 
-def _of_other_systems(workspace: Workspace, call: Call, event: str) -> str:
-    """What a system that keeps its runs in files of the project wants done now; the text for the agent, if any."""
+def _of_other_systems(workspace: Workspace, asking: Asking) -> str:
+    """The text of a system that keeps its runs in files of the project, once it has loaded or saved."""
     if not has_files(workspace):
         return ""
     from holdfast.layouts.faber import follow  # few projects have such files, and this loads much
 
-    if event == "SessionStart":
-        return follow.begin(workspace, call) or ""
-    follow.END[event](workspace, call)
+    if asking.reading.moment is Moment.START:
+        return follow.begin(workspace, asking.call, asking.reading) or ""
+    follow.save(workspace, asking.call, asking.reading)
     return ""
 
 
-def _own(workspace: Workspace, call: Call, event: str, used: int) -> Answer:
-    """What the conversation's run tells, in the room that is left."""
+def _own(workspace: Workspace, asking: Asking, used: int) -> Answer:
+    """The brief of the conversation's run, in the room that is left."""
     with workspace.reading() as journal:
-        session, run, last = _place(journal, call)
-    if event == "PreCompact":
+        session, run, last = _place(journal, asking.reading)
+    if asking.compacts:
         turn = Turn(run.id, session.id) if run and session else None
         keep_or_note(workspace, Reason.BEFORE_COMPACTION, turn)
     with workspace.reading() as journal:
@@ -78,13 +89,13 @@ def _own(workspace: Workspace, call: Call, event: str, used: int) -> Answer:
             others = _others(workspace, journal)
             return Answer(enclose(others, workspace.chance) if others else None)
         told = {found.brief for found in journal.sessions_of(session.agent_session or "")} if session else set()
-    notice = _recovery(workspace, run) if event == "SessionStart" else None
+    notice = _recovery(workspace, run) if asking.reading.moment is Moment.START else None
     used += len(notice) + 2 if notice else 0
-    made = make_brief(workspace, run, last, max(LEAST, _budget(workspace, event) - used))
-    if event == "PreCompact" or session is None:
+    made = make_brief(workspace, run, last, max(LEAST, _budget(workspace, asking) - used))
+    if asking.compacts or session is None:
         return Answer(made.text, notice)
     digest = _digest(made)
-    if _source(call) in REMEMBERS and digest in told:
+    if asking.reading.begins is Beginning.RESUME and digest in told:  # the conversation still has it in its context
         same = f"Run {run.id} stands where the brief says that you were given: nothing has changed since."
         return Answer(enclose(same, workspace.chance), notice)
     _note(workspace, session, made, digest)
@@ -101,15 +112,15 @@ def _recovery(workspace: Workspace, run: Run) -> str | None:
     return "\n".join(offered(run, ways_of(workspace, run)))
 
 
-def answer_shortly(workspace: Workspace, call: Call, event: str) -> Answer:
+def answer_shortly(workspace: Workspace, asking: Asking) -> Answer:
     """The same from what is stored already: nothing is taken in, and nobody is waited for."""
     with workspace.reading() as journal:
-        _, run, last = _place(journal, call)
+        _, run, last = _place(journal, asking.reading)
         if run is None and (run := select.current_run(journal, workspace.worktree)):
             last = next(iter(journal.list_sessions(run.id, limit=1)), None)
     if run is None:
         return Answer(f"{BEHIND} tells where the work stands.")
-    budget = _budget(workspace, event) // 2
+    budget = _budget(workspace, asking) // 2
     told = last and without_secrets(workspace, _as_it_is(last))
     text = plan_brief(
         without_secrets(workspace, run), told, workspace.clock.now(), budget, chance=workspace.chance
@@ -120,29 +131,23 @@ def answer_shortly(workspace: Workspace, call: Call, event: str) -> Answer:
 def _as_it_is(session: Session) -> Session:
     """A session with what nobody has written down yet: that its process is gone."""
     for dead, evidence in judged([session] if session.is_open else []):
-        return structs.replace(dead, how="died", reason=evidence, ended=dead.last_active)
+        return structs.replace(dead, how=Ending.DIED, reason=evidence, ended=dead.last_active)
     return session
 
 
-def _budget(workspace: Workspace, event: str) -> int:
-    return SURVIVING if event == "PreCompact" else min(LIMIT, workspace.settings.whole("brief.budget"))
+def _budget(workspace: Workspace, asking: Asking) -> int:
+    return SURVIVING if asking.compacts else min(asking.agent.BRIEF_LIMIT, workspace.settings.whole("brief.budget"))
 
 
-def _place(journal: Journal, call: Call) -> tuple[Session | None, Run | None, Session | None]:
+def _place(journal: Journal, reading: Reading) -> tuple[Session | None, Run | None, Session | None]:
     """Who asks, on which run, and the session before: what it was doing when it stopped is what is asked for."""
-    payload = call.payload if isinstance(call.payload, dict) else {}
-    found = journal.sessions_of(str(payload.get("session_id") or call.environment.get("CLAUDE_CODE_SESSION_ID") or ""))
+    found = journal.sessions_of(reading.conversation or "")
     session = found[0] if found else None
     run = journal.find_run(session.run) if session else None
     if run is None:
         return session, None, None
     earlier = [known for known in journal.list_sessions(run.id, limit=2) if session is None or known.id != session.id]
     return session, run, earlier[0] if earlier else session
-
-
-def _source(call: Call) -> str:
-    payload = call.payload if isinstance(call.payload, dict) else {}
-    return str(payload.get("source") or "")
 
 
 def _digest(made: Brief) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from holdfast.core.text import count, one_line
 from holdfast.surfaces.cli import terminal
 from holdfast.surfaces.cli.runner import Said
-from holdfast.surfaces.cli.terminal import Line, ago
-from holdfast.system.clock import shown
+from holdfast.surfaces.cli.terminal import Line
+from holdfast.system.clock import ago, shown
 
 if TYPE_CHECKING:  # a list need not load what searches
     from datetime import datetime

@@ -7,44 +7,32 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct, structs
 
-from holdfast.agents.claude import context_window, transcript
-from holdfast.agents.claude.transcript import IMPORTED
-from holdfast.agents.claude.transcript_events import AGENT, Retelling, goal_in
+from holdfast.agents.protocol import Agent, Head, Retelling
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError
 from holdfast.core.fold import run as fold
 from holdfast.core.fold.context_usage import COUNTED, MEASURED
 from holdfast.core.lifecycle import Move
-from holdfast.core.model import Body, Draft, Environment, Run, Session, Status
+from holdfast.core.model import Beginning, Body, Draft, Environment, Run, Session, Status
 from holdfast.core.text import path_text
-from holdfast.core.token_usage import Spent, share
+from holdfast.core.token_usage import share
 from holdfast.ingest.context_usage import counted, window_in
 from holdfast.journal.journal import Journal
+from holdfast.project import context_windows
 from holdfast.project.workspace import Workspace
-from holdfast.system import locate, process
+from holdfast.system import files, locate, process
 from holdfast.system.safe_paths import real_path
 
+IMPORTED = "imported; nobody knows how it ended"  # the reason of a session's end, for people
 BATCH = 2_000  # events in one commit
 NEAR = 10.0  # seconds between what a hook told and the line that says the same
-ENCODED = 180  # characters of a directory's name by which the client names its folder, before it shortens
 OF_RECORDED = ("prompt.given", "action.taken")  # what is added to a conversation that hooks have recorded
-
-
-class Head(Struct):
-    """What a transcript says of itself."""
-
-    path: Path
-    conversation: str
-    directory: str
-    is_main: bool  # not a subagent's
-    changed: float
 
 
 class Taken(Struct):
@@ -61,31 +49,12 @@ class Taken(Struct):
         self.damaged += 1
 
 
-def find_transcripts(config: Path, roots: Iterable[Path]) -> list[Path]:
-    """The transcripts that the client may have written for these directories, or for some below them."""
-    wanted = tuple(re.sub(r"[^A-Za-z0-9]", "-", str(root))[:ENCODED] for root in roots)
-    folders = [folder for folder in _listed(config / "projects") if folder.name.startswith(wanted)]
-    main = [file for folder in folders for file in _listed(folder)]
-    beside = [file for folder in main for file in _listed(folder / transcript.SUBAGENTS)]
-    return sorted(file for file in [*main, *beside] if file.name.endswith(transcript.ENDING))
-
-
 def roots_of(workspace: Workspace) -> list[Path]:
     """The directory of the project, and those of the other worktrees of its repository."""
-    linked = [_first_line(entry / "gitdir") for entry in _listed(workspace.place.parent / "worktrees")]
+    linked = [_first_line(entry / "gitdir") for entry in files.listed(workspace.place.parent / "worktrees")]
     main = workspace.place.parent
     roots = [workspace.root, *(Path(line).parent for line in linked if os.path.isabs(line))]
     return [*roots, main.parent] if main.name == ".git" else roots
-
-
-def read_head(path: Path) -> Head | None:
-    """From the first line that names conversation and directory; None where there is none."""
-    for line in itertools.islice(transcript.read_lines(path), 1000):
-        conversation, directory = line.get("sessionId"), line.get("cwd")
-        if isinstance(conversation, str) and isinstance(directory, str) and conversation and directory:
-            is_main = line.get("isSidechain") is not True
-            return Head(path, conversation, directory, is_main, os.stat(path).st_mtime)
-    return None
 
 
 def worktree_of(workspace: Workspace, directory: str, *, is_named: bool) -> str | None:
@@ -100,13 +69,14 @@ def worktree_of(workspace: Workspace, directory: str, *, is_named: bool) -> str 
 class Importer:
     """Takes conversations in, one after the other. A fork is known by the first prompt that it shares."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, agent: Agent) -> None:
         self.workspace = workspace
+        self.agent = agent
         self._owners: dict[str, str] = {}  # the first prompt's line -> its run
 
     def take(self, heads: list[Head], worktree: str) -> Taken | None:
         """One conversation from its files; None where nobody ever asked anything in it."""
-        first, goal = _opening(self.workspace, heads)
+        first, goal = self.agent.opening_of([head.path for head in heads], self.workspace.hide)
         if goal is None and not self.workspace.exists:
             return None
         self.workspace.create()
@@ -118,18 +88,16 @@ class Importer:
         taken = Taken(run or ids.make("run"), started=run is None)
         if first:
             self._owners.setdefault(first, taken.run)
-        self._tell(heads, Destination(self.workspace, heads[0], worktree, goal or "", taken, known))
+        self._tell(heads, Destination(self.workspace, self.agent.NAME, heads[0], worktree, goal or "", taken, known))
         return taken
 
     def _tell(self, heads: list[Head], destination: Destination) -> None:
-        retelling = Retelling(self.workspace.clock.now())
-        lose = destination.taken.lose
-        lines = itertools.chain.from_iterable(transcript.read_lines(head.path, lose) for head in heads)
-        drafts = (draft for line in lines for draft in retelling.tell(self.workspace.clean(line)))
+        paths = [head.path for head in heads]
+        retelling = self.agent.retell(paths, self.workspace.clean, destination.taken.lose, self.workspace.clock.now())
+        drafts = retelling.drafts()
         destination.begin()
         while batch := list(itertools.islice(drafts, BATCH)):
             destination.add(batch, retelling)
-        destination.add(list(retelling.unfinished()), retelling)
         destination.finish(retelling)
 
 
@@ -137,10 +105,17 @@ class Destination:
     """The run and the session to which the lines of one conversation go."""
 
     def __init__(
-        self, workspace: Workspace, head: Head, worktree: str, goal: str, taken: Taken, known: list[Session]
+        self, workspace: Workspace, agent: str, head: Head, worktree: str, goal: str, taken: Taken, known: list[Session]
     ) -> None:
-        self.workspace, self.head, self.worktree, self.goal, self.taken = workspace, head, worktree, goal, taken
-        self.is_recorded = any(session.reason != IMPORTED and not _is_ours(session) for session in known)
+        self.workspace, self.agent, self.head, self.worktree, self.goal, self.taken = (
+            workspace,
+            agent,
+            head,
+            worktree,
+            goal,
+            taken,
+        )
+        self.is_recorded = any(session.begun is not Beginning.IMPORTED for session in known)
         self.session = next((session.id for session in reversed(known) if not session.fenced), None)
         self.before: Status | None = None
         self._has_session = bool(known)
@@ -207,7 +182,7 @@ class Destination:
         opened: Body = {
             "agent_session": self.head.conversation,
             "transcript": path_text(self.head.path),
-            "begun": "imported",
+            "begun": Beginning.IMPORTED,
             "environment": Environment(process.here().host, "", path_text(self.head.directory)),
             "epoch": journal.get_run(self.taken.run).epoch,
         }
@@ -219,10 +194,11 @@ class Destination:
         if session is None:
             return
         others = [other for other in journal.sessions_of(conversation) if other.id != session.id]
-        tally = retelling.tally
-        used = share(Spent(tally.read, tally.written, tally.cost), others)
+        used = share(retelling.spent, others)
         if usage is not None and not self.is_recorded:
-            window = window_in(self.workspace, usage, context_window.find(self.workspace.here, conversation), [session])
+            window = window_in(
+                self.workspace, usage, context_windows.find(self.workspace.here, conversation), [session]
+            )
             body = {"tokens": usage.tokens, "window": window, "model": usage.model}
             yield Draft(MEASURED, body, self._id(retelling, MEASURED), retelling.time)
         if body := counted(session, used):
@@ -232,44 +208,19 @@ class Destination:
             yield Draft(fold.ENDED, body, self._id(retelling, fold.ENDED), retelling.time)
 
     def _id(self, retelling: Retelling, kind: str) -> str:
-        return ids.event_of_call(f"claude import {self.head.conversation} {retelling.last} {kind}")
+        return ids.event_of_call(f"{self.agent} import {self.head.conversation} {retelling.last} {kind}")
 
     def _append(self, journal: Journal, drafts: list[Draft]) -> None:
-        signed = (_signed(draft, self.session) for draft in drafts)
+        signed = (Draft(draft.kind, draft.body, draft.id, draft.time, self.session, self.agent) for draft in drafts)
         for event in journal.append(self.taken.run, *signed):
             self.taken.events += 1
             self.taken.prompts += event.kind == "prompt.given"
             self.taken.actions += event.kind == "action.taken"
 
 
-def _signed(draft: Draft, session: str | None) -> Draft:
-    return Draft(draft.kind, draft.body, draft.id, draft.time, session, AGENT)
-
-
-def _is_ours(session: Session) -> bool:
-    """Whether an import opened it and was killed before its end."""
-    return session.is_open and session.process is None
-
-
-def _opening(workspace: Workspace, heads: list[Head]) -> tuple[str, str | None]:
-    """The first prompt of a conversation: its line's id, and the goal that it gives."""
-    for head in heads:
-        for line in transcript.read_lines(head.path):
-            if goal_in(line) and (goal := goal_in(workspace.hide(line))):  # hidden before it is cut to its length
-                return str(line.get("uuid") or ""), goal
-    return "", None
-
-
 def _first_line(path: Path) -> str:
     try:
-        with transcript.opened(path) as file:
+        with files.open_regular(path) as file:
             return os.fsdecode(os.read(file, 4096).partition(b"\n")[0])
     except (HoldfastError, OSError):
         return ""
-
-
-def _listed(directory: Path) -> list[Path]:
-    try:
-        return [directory / name for name in sorted(os.listdir(directory))]
-    except OSError:  # there is none, or it is a file
-        return []

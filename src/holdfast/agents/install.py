@@ -1,8 +1,8 @@
-"""Putting our calls into an agent's settings file, and giving the file back as it was.
+"""Install hooks into a client's settings file, and restore the file byte for byte when they are removed.
 
-Before a file is touched, a record in the user's own directory says what it held and what it will hold. So whoever
-comes after a kill can finish, and taking out again gives back the very bytes, unless somebody else has changed the file
-meanwhile: then only our own calls go.
+Before a file is touched, a record in the user's own directory says what it held and what it will hold. So an
+installation that was killed can be finished, and removal restores the original bytes, unless the file was changed
+meanwhile: then only our own entries are removed.
 """
 
 from __future__ import annotations
@@ -11,22 +11,18 @@ import contextlib
 import errno
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from holdfast.agents.claude import settings_file
-from holdfast.agents.claude.hooks import Handler
-from holdfast.agents.claude.settings_file import NotSettings
+from holdfast.agents.protocol import Installation, NotSettings, Place
 from holdfast.core.errors import Busy, Refused
 from holdfast.core.text import one_line, path_text, sound_text
 from holdfast.journal.codec import UNREADABLE
 from holdfast.system import files, shared_files
 from holdfast.system.file_copies import Generations
-from holdfast.system.git.command import find_program
 from holdfast.system.safe_paths import real_path
 
 ATTEMPTS = 5
@@ -38,7 +34,7 @@ LEFTOVER = re.compile(r"\.[0-9a-f]{12}(\.old)?")
 
 
 class Record(Struct):
-    """What a settings file held before us, and what we wrote into it."""
+    """The content of a settings file before us, and what we wrote into it."""
 
     path: str
     original: bytes | None  # None: there was no such file
@@ -47,7 +43,7 @@ class Record(Struct):
 
 
 class Changed(Struct):
-    """What became of one settings file."""
+    """The outcome for one settings file."""
 
     file: str
     events: dict[str, str]  # the event, and whether our call was `added`, `replaced` or `removed`
@@ -55,99 +51,44 @@ class Changed(Struct):
     gone: bool = False  # we had made it, so it went
 
 
-class Place(Struct, frozen=True):
-    """A settings file, the directory that it must not lead out of, and where the user's own records are."""
-
-    path: Path
-    border: Path
-    state: Path
-    mode: int = files.PRIVATE_FILE  # of the file, where it is made
-
-    def resolved(self) -> Path:
-        """The file itself, where its name is a link."""
-        real, border = real_path(self.path), real_path(self.border)
-        if not real.startswith(border.rstrip("/") + "/"):
-            raise Refused(
-                "The agent's settings file is a link that leads out of the project",
-                [("file", self.path), ("leads to", real)],
-                ["`holdfast init --print` shows what to put there by hand"],
-            )
-        return Path(real)
+def resolve(place: Place) -> Path:
+    """The settings file itself, where its name is a link."""
+    real, border = real_path(place.path), real_path(place.border)
+    if not real.startswith(border.rstrip("/") + "/"):
+        raise Refused(
+            "The agent's settings file is a link that leads out of the project",
+            [("file", place.path), ("leads to", real)],
+            ["`holdfast init --print` shows what to put there by hand"],
+        )
+    return Path(real)
 
 
-def config_directory(environ: Mapping[str, str]) -> Path:
-    """Where Claude Code keeps what belongs to the user."""
-    home = environ.get("HOME") or os.path.expanduser("~")
-    return Path(environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"))
-
-
-def is_used(root: Path, environ: Mapping[str, str]) -> bool:
-    """Whether anything tells that Claude Code is used in a project, or by this user."""
-    if (root / ".claude").is_dir() or config_directory(environ).is_dir():
-        return True
-    return find_program("claude", environ.get("PATH", os.defpath), str(root)) is not None
-
-
-def place_of(scope: str, root: Path, environ: Mapping[str, str], state: Path) -> Place:
-    if scope == "user":
-        directory = config_directory(environ)
-        home = Path(environ.get("HOME") or os.path.expanduser("~"))
-        return Place(directory / "settings.json", home if home in directory.parents else directory, state)
-    if scope == "local":
-        return Place(root / ".claude" / "settings.local.json", root, state)
-    return Place(root / ".claude" / "settings.json", root, state, _common_mode())  # it is meant to be committed
-
-
-def _common_mode() -> int:
-    """The mode of a file that is not the user's alone, as the umask has it."""
-    umask = os.umask(0o077)  # it can only be asked by setting it; what another thread makes meanwhile is too private
-    os.umask(umask)
-    return 0o666 & ~umask
-
-
-def read_settings(path: Path) -> dict[str, Any]:
-    """What a settings file says; nothing where there is none."""
-    return _settings(path, files.read(path, LIMIT))
+def read(place: Place) -> str:
+    """The text of a settings file; empty where there is none. One that is not in its format is refused."""
+    path = resolve(place)
+    return _text(place, path, files.read(path, LIMIT))
 
 
 def has_lost(place: Place) -> bool:
-    """Whether our calls were put into this file and are gone from it, though nobody has asked us to take them out."""
+    """Whether our hooks were installed into this file and are gone from it without an uninstall."""
     try:
-        path = place.resolved()
-        record = _load(place.state, path)
-        had_calls = record is not None and settings_file.called(_settings(path, record.written))
-        return bool(had_calls) and not settings_file.called(read_settings(path))
+        record = _load(place.state, resolve(place))
+        had_hooks = record is not None and place.format.has_hooks(_text(place, place.path, record.written))
+        return had_hooks and not place.format.has_hooks(read(place))
     except (Refused, OSError):  # what cannot be read says nothing
         return False
 
 
-def install(
-    place: Place,
-    calls: dict[str, Handler] | None,
-    line: Handler | None = None,
-    is_unwanted: settings_file.Wanted | None = None,
-) -> Changed:
-    """Put our calls in, and our status line; take handlers out that are unwanted beside ours. Without calls, only that.
-
-    What is there already is left, an older form of ours is replaced.
-    """
-    path = place.resolved()
+def install(installation: Installation) -> Changed:
+    """Edit a settings file as planned. Entries that are there already stay, an older form of ours is replaced."""
+    place = installation.place
+    path = resolve(place)
     with _locked(place.state):
         for record, before in _attempts(place, path):
-            _settings(path, before)
-            after, events = (before or b"").decode(), dict[str, str]()
-            if is_unwanted is not None:
-                after, dropped = settings_file.without_handlers(after, is_unwanted)
-                events = dict.fromkeys(dropped, "replaced")
-            if calls is not None:
-                after, added = settings_file.with_calls(after, calls)
-                events = added | events
-            if line is not None:
-                after, drawn = settings_file.with_status_line(after, line)
-                events |= {settings_file.LINE: drawn} if drawn else {}
+            after, events = installation.edit(_text(place, path, before))
             if not events:
                 return Changed(path_text(path), {})
-            original, made = _origin(path, before, record)
+            original, made = _origin(place, path, before, record)
             _note(place.state, path, Record(path_text(path), original, after.encode(), made))
             if _write(place, path, before, after.encode(), made):
                 return Changed(
@@ -166,14 +107,16 @@ def _attempts(place: Place, path: Path) -> Iterator[tuple[Record | None, bytes |
 
 
 def uninstall(place: Place) -> Changed:
-    """Give the file back as it was, or take only our calls out where somebody has changed it."""
-    path = place.resolved()
+    """Restore the file as it was; where it was changed since, remove only our entries."""
+    path = resolve(place)
     with _locked(place.state):
         for record, before in _attempts(place, path):
-            events = {sound_text(event): "removed" for event in settings_file.found_in(_settings(path, before))}
+            text = _text(place, path, before)
+            events = {sound_text(event): "removed" for event in place.format.found_in(text)}
             exact = record is not None and before in (record.written, record.original)
-            original, made = _origin(path, before, record)
-            events |= dict.fromkeys(_put_back(path, before, original), "put back")
+            original, made = _origin(place, path, before, record)
+            put_back = place.format.put_back(text, _text(place, path, original))
+            events |= dict.fromkeys(map(sound_text, put_back), "put back")
             if before != original:
                 assert before is not None
                 _note(place.state, path, Record(path_text(path), original, before, made))
@@ -186,17 +129,11 @@ def uninstall(place: Place) -> Changed:
     raise _contested(path)
 
 
-def _put_back(path: Path, before: bytes | None, original: bytes | None) -> list[str]:
-    """The events whose handlers `install` had taken out."""
-    now, then = (_settings(path, data).get("hooks", {}) for data in (before, original))
-    return [
-        sound_text(event) for event, groups in then.items() if any(group not in now.get(event, []) for group in groups)
-    ]
-
-
-def _settings(path: Path, data: bytes | None) -> dict[str, Any]:
+def _text(place: Place, path: Path, data: bytes | None) -> str:
     try:
-        return settings_file.parse((data or b"").decode())
+        text = (data or b"").decode()
+        place.format.check(text)
+        return text
     except UnicodeDecodeError as error:
         raise _unreadable(path, "it is not UTF-8") from error
     except NotSettings as error:
@@ -212,21 +149,20 @@ def _unreadable(path: Path, why: str) -> Refused:
 
 
 def _contested(path: Path) -> Busy:
-    return Busy("Somebody else keeps changing the agent's settings file", [("file", path)], ["run the command again"])
+    return Busy("Another process keeps changing the agent's settings file", [("file", path)], ["run the command again"])
 
 
-def _origin(path: Path, before: bytes | None, record: Record | None) -> tuple[bytes | None, list[bytes]]:
+def _origin(place: Place, path: Path, before: bytes | None, record: Record | None) -> tuple[bytes | None, list[bytes]]:
     """What the file is without us, and which directories we made for it."""
     made = record.made if record else _missing(path.parent)
     if record is not None and before == record.written:
         return record.original, made
     if before is None:
         return None, made
-    _settings(path, before)
-    earlier = _settings(path, record.original) if record else {}
-    text = settings_file.without_calls(before.decode(), earlier)
+    earlier = _text(place, path, record.original) if record else ""
+    text = place.format.without_hooks(_text(place, path, before), earlier)
     made_by_us = record is not None and record.original is None
-    return (None if made_by_us and settings_file.parse(text) == {} else text.encode()), made
+    return (None if made_by_us and place.format.is_empty(text) else text.encode()), made
 
 
 def _missing(directory: Path) -> list[bytes]:

@@ -1,0 +1,32 @@
+"""Our plugin for Claude Code: slash commands, a skill, an agent, and the hooks of `hooks.py`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from holdfast.agents.claude.hooks import plugin
+from holdfast.agents.protocol import Plugin, Setup
+
+NAME, FABER = "holdfast", "fractary-faber"
+DIRECTORY = Path(__file__).parent / "plugin"  # it is a marketplace too, of itself
+
+
+def find_plugin(setup: Setup) -> Plugin:
+    directory = str(DIRECTORY)
+    return Plugin(directory, commands(directory), plugin())
+
+
+def faber_command() -> str:
+    """The command that installs FABER's own names of its session commands, once the marketplace is known."""
+    return f"claude plugin install {FABER}@{NAME}"
+
+
+def commands(directory: str) -> list[str]:
+    """The commands that load the plugin for a single session, and for all of them."""
+    place = shlex.quote(directory)
+    return [
+        f"claude --plugin-dir {place}",
+        f"claude plugin marketplace add {place}",
+        f"claude plugin install {NAME}@{NAME}",
+    ]

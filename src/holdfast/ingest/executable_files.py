@@ -1,0 +1,46 @@
+"""Files of a repository that could run something: settings of agents, and files of other systems."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from holdfast.agents.protocol import setup_of
+from holdfast.agents.registry import adapters
+from holdfast.layouts.faber import workflows
+from holdfast.project.trust import check
+from holdfast.project.trust.check import TRUSTED, Brought, Executable, look
+from holdfast.project.workspace import Workspace
+
+
+def find_files(workspace: Workspace) -> list[Executable]:
+    """Every file of the project that may name something to be run."""
+    return [*workflows.executable_files(workspace.root), *_settings(workspace)]
+
+
+def find_brought(workspace: Workspace) -> list[Brought]:
+    """Those that do."""
+    found = (look(workspace, file) for file in find_files(workspace))
+    return [brought for brought in found if brought is not None and brought.can_run]
+
+
+def find_waiting(workspace: Workspace) -> list[str]:
+    """The workflows that name a command which the user has not allowed as it is now."""
+    found = (look(workspace, file) for file in workflows.executable_files(workspace.root))
+    return [brought.path for brought in found if brought and brought.can_run and brought.state != TRUSTED]
+
+
+def allowed(workspace: Workspace, path: Path) -> list[str]:
+    """The commands of a file that the user has allowed."""
+    return check.allowed(workspace, file_at(workspace, path))
+
+
+def file_at(workspace: Workspace, path: Path) -> Executable:
+    """A file by its path, also outside of the project: then it is a workflow."""
+    settings = next((file for file in _settings(workspace) if file.path == path), None)
+    return settings or workflows.executable(path)
+
+
+def _settings(workspace: Workspace) -> list[Executable]:
+    setup = setup_of(workspace)
+    found = (agent.executable_files(setup) for agent in adapters())
+    return [Executable(path, "hooks", read, is_program=True) for files in found for path, read in files.items()]

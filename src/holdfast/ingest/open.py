@@ -1,0 +1,23 @@
+"""Open a project with the agents that are known."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+
+from holdfast.agents import registry
+from holdfast.core import ids
+from holdfast.project.workspace import Progress, Workspace, open_workspace as open_project, silent
+from holdfast.system.clock import Clock
+
+
+def open_workspace(
+    directory: str | os.PathLike[str] = ".",
+    *,
+    clock: Clock | None = None,
+    chance: Callable[[], str] = ids.make_mark,
+    environ: Mapping[str, str] | None = None,
+    progress: Progress = silent,
+) -> Workspace:
+    """The workspace of a directory: that of its repository, or of a project without one."""
+    return open_project(directory, clock=clock, chance=chance, environ=environ, progress=progress, clients=registry)

@@ -1,0 +1,44 @@
+"""Outside `agents/` no code knows an event, an agent or a payload's key by name."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from holdfast.agents import generic_client, registry
+
+from .tree import Module, modules, texts
+
+EVENTS = {event for name in registry.NAMES for event in registry.find_client(name).MOMENTS}
+VARIABLES = {"CLAUDE", "CLAUDECODE", "CODEX", "COPILOT", "GEMINI", "CURSOR"}  # how those of clients begin
+PAYLOAD = re.compile(r"payload(\.get\(|\[)[\"']")
+# module: the name that it may say, and why
+MAY_SAY = {
+    "operations.import_claude": {"claude"},  # the verb that is named after it
+    "surfaces.cli.transfer": {"claude"},  # its option
+}
+
+
+def said(module: Module) -> set[str]:
+    """The names of events, agents and variables among the texts of a module."""
+    names = {*EVENTS, *generic_client.MOMENTS, *registry.NAMES}
+    return {text for text in texts(module) if text in names or text.partition("_")[0] in VARIABLES}
+
+
+def outside() -> dict[str, Module]:
+    return {name: module for name, module in modules().items() if module.folder != "agents"}
+
+
+def test_no_module_outside_names_an_event_an_agent_or_its_variables() -> None:
+    found = {name: names for name, module in outside().items() if (names := said(module) - MAY_SAY.get(name, set()))}
+    assert found == {}
+
+
+def test_no_module_outside_reads_a_payload_by_its_keys() -> None:
+    assert [name for name, module in outside().items() if PAYLOAD.search(module.text)] == []
+
+
+def test_such_names_are_known_when_they_are_seen() -> None:
+    adapter = modules()["agents.claude.events"]
+    assert {"SessionStart", "UserPromptSubmit"} <= said(adapter)
+    assert isinstance(adapter.tree, ast.Module)
