@@ -123,11 +123,11 @@ def conversation_in(payload: Any) -> str | None:
     return text_of(payload, "session_id") or None
 
 
-def read_usage(transcript: Path) -> Usage | None:
+def read_usage(path: Path) -> Usage | None:
     return None
 
 
-def read_spent(transcript: Path) -> Spent | None:
+def read_spent(path: Path) -> Spent | None:
     return None
 
 
@@ -135,7 +135,7 @@ def find_transcripts(setup: Setup, roots: Iterable[Path]) -> tuple[Path, list[Pa
     return Path(setup.environ.get("HOME", "/")), []
 
 
-def read_head(transcript: Path) -> Head | None:
+def read_head(path: Path) -> Head | None:
     return None
 
 

@@ -22,8 +22,6 @@ from holdfast.system import files
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.packs.prune import prune
 
-HERE = ("local", "project")
-
 
 class Uninstalled(Struct):
     files: list[Changed]  # settings files that held calls of ours
@@ -42,30 +40,36 @@ def uninit(workspace: Workspace, *, scope: str | None = None, purge: bool = Fals
     with files.os_errors():
         if purge:
             _check_store(workspace)
-        for name in (scope,) if scope else HERE:
-            changed = [install.uninstall(place) for place in _places(workspace, name)]
-            result.files += [done for done in changed if done.events]
-        if scope is None and _is_in_user_settings(workspace):
-            result.hints.append("`holdfast uninit --scope user` takes them out of your own settings too")
+        changed = [install.uninstall(place) for place in _places(workspace, scope)]
+        result.files = [done for done in changed if done.events]
+        for name in _elsewhere(workspace) if scope is None else ():
+            result.hints.append(f"`holdfast uninit --scope {name}` takes them out of your own settings too")
         if purge:
             _purge(workspace, result)
     return result
 
 
-def _places(workspace: Workspace, scope: str) -> list[Place]:
-    """The settings files of a scope, of every agent that has it."""
-    setup = setup_of(workspace)
-    return [places[scope] for agent in adapters() if scope in (places := agent.places(setup))]
+def _places(workspace: Workspace, scope: str | None) -> list[Place]:
+    """The settings files of a scope, of every agent that has it; without a scope, those in the project."""
+    found = [(name, place) for agent in adapters() for name, place in agent.places(setup_of(workspace)).items()]
+    return [place for name, place in found if name == scope or (scope is None and _is_here(workspace, place))]
 
 
-def _is_in_user_settings(workspace: Workspace) -> bool:
-    for place in _places(workspace, "user"):
-        try:
-            if place.format.found_in(install.read(place)):
-                return True
-        except Refused:  # what cannot be read does not call us either
-            continue
-    return False
+def _is_here(workspace: Workspace, place: Place) -> bool:
+    return workspace.root in place.path.parents
+
+
+def _elsewhere(workspace: Workspace) -> list[str]:
+    """The scopes of the user's own settings that have our calls."""
+    found = [(name, place) for agent in adapters() for name, place in agent.places(setup_of(workspace)).items()]
+    return list(dict.fromkeys(name for name, place in found if not _is_here(workspace, place) and _calls_us(place)))
+
+
+def _calls_us(place: Place) -> bool:
+    try:
+        return bool(place.format.found_in(install.read(place)))
+    except Refused:  # what cannot be read does not call us either
+        return False
 
 
 def _check_store(workspace: Workspace) -> None:

@@ -1,0 +1,12 @@
+"""Parrot, an agent that does not exist: it proves that a new one is added by a folder and a name in the registry."""
+
+MEMBERS = {
+    "client": "NAME LABEL STATUS_LINE",
+    "events": "conversation_in read_call",
+    "replies": "ANSWERS BRIEF_LIMIT refuse_prompt reply",
+    "setup": "SCOPES is_used places",
+    "hooks": "executable_files hook_commands plan_drop plan_install",
+    "health": "find_silence health",
+    "transcripts": "find_transcripts opening_of owns_transcript read_head read_spent read_usage resume_command retell "
+    "transcripts_of",
+}
