@@ -211,7 +211,7 @@ def test_adapter_from_init_to_resume(life: Life) -> None:
 def test_agent_without_an_adapter_is_recorded_and_not_installed(life: Life) -> None:
     life.run("init", "--agent", "none")
     script = life.python.parents[2] / "src/holdfast/surfaces/hooks/entry.py"
-    command = [life.python, "-I", "-S", script, "macaw", "Squawked"]
+    command = [str(life.python), "-I", "-S", str(script), "macaw", "Squawked"]
     subprocess.run(command, cwd=life.project, input=b'{"loud": true}', timeout=60, check=True)
     (run,) = json.loads(life.run("runs", "--json"))["runs"]
     assert run["goal"] == "Work of macaw"
