@@ -210,13 +210,14 @@ def test_a_call_is_kept_in_the_inbox_that_was_looked_at(project: Workspace, outs
     script = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
+from holdfast.agents import generic_client
 from holdfast.project import inbox_writer
 from holdfast.system.locate import open_ours
 place, outside = sys.argv[2:]
 inbox = open_ours("inbox", open_ours(place))
 os.rename(place, place + "-away")
 os.symlink(outside, place)
-inbox_writer.keep(inbox, "robot", "Did", "/")
+inbox_writer.keep(inbox, "robot", "Did", "/", generic_client)
 os.unlink(place)
 os.rename(place + "-away", place)
 """

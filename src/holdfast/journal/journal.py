@@ -37,6 +37,7 @@ class Journal:
         self.session = session
         self._runs: dict[str, Run] = {}
         self._sessions: dict[str, Session] = {}
+        self._outdated: set[str] = set()  # runs that another version of the fold has stored, and so their sessions
         self._conversations: dict[str, list[Session]] = {}  # as long as no session opens or ends
 
     # looking
@@ -47,6 +48,8 @@ class Journal:
             if row is None:
                 return None
             self._runs[id] = self._run_of(row)
+            if row.fold != fold.VERSION:
+                self._outdated.add(id)
         return self._runs[id]
 
     def get_run(self, id: str) -> Run:
@@ -202,6 +205,8 @@ class Journal:
 
     def flush(self) -> None:
         """Write the states that have changed. Called once, before the commit."""
+        for id in self._outdated & self._runs.keys():
+            self._sessions.update(self.fold_sessions(id))
         for run in self._runs.values():
             self._put_run(run)
         for session in self._sessions.values():

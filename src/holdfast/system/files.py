@@ -19,6 +19,7 @@ from holdfast.core.errors import Busy, Facts, Refused, from_os_error, known
 from holdfast.core.formats.hashing import hexdigest
 from holdfast.system import safe_paths
 
+REGULAR = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # no link is followed, no pipe waited for
 PRIVATE_FILE, PRIVATE_DIRECTORY = 0o600, 0o700
 READ_LIMIT = 64 * 1024 * 1024
 
@@ -126,7 +127,7 @@ def read(path: Path, limit: int = READ_LIMIT, root: Path | None = None) -> bytes
     with os_errors(path):
         try:
             with safe_paths.held(path, root) as place:
-                descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+                descriptor = os.open(place, REGULAR)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -272,7 +273,7 @@ def digest(data: bytes) -> str:
 def open_regular(path: Path) -> Iterator[int]:
     """A regular file, open for reading. Links, pipes and devices are refused, and never waited for."""
     try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        file = os.open(path, REGULAR)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO):
             raise Refused("This is a link or a socket, not a regular file", [("path", path)]) from error
