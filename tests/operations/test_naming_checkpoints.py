@@ -214,6 +214,20 @@ def test_a_number_beyond_the_last_list_is_answered_with_its_length(held: Workspa
         assert "`holdfast checkpoints` lists them" in done.err
 
 
+@pytest.mark.defect("After a list of 2 rows, `diff 1 3` said that the path 3 names nothing")
+def test_second_number_of_diff_beyond_the_last_list_is_answered_with_its_length(held: Workspace) -> None:
+    take(held)
+    put(held.root, {"a.txt": "x", "7": "seven"})
+    take(held)
+    say(held, "checkpoints").ok()
+    done = say(held, "diff", "1", "3")
+    assert done.code == NotFound.code
+    assert "There is no checkpoint 3: the last list had 2 rows\n" in done.err
+    assert "`holdfast diff A -- PATH` means a path" in done.err
+    assert "seven" in say(held, "diff", "2", "7").ok().out
+    assert "This path names nothing" in say(held, "diff", "1", "--", "3").err
+
+
 def test_a_number_beyond_the_last_list_of_runs_and_sessions_is_answered_with_its_length(held: Workspace) -> None:
     run = holdfast.start(held, "goal").run.id
     say(held, "runs").ok()

@@ -154,7 +154,10 @@ def find_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkp
 
 
 def names_checkpoint(workspace: Workspace, word: str, *, is_path: bool) -> bool:
-    """Whether a word that may be a path as well names a checkpoint. Where it is both, nothing is guessed."""
+    """Whether a word that may be a path as well names a checkpoint. Where it is both, nothing is guessed.
+
+    A number that is no path is a row of the last list, if there was one.
+    """
     with workspace.reading() as journal:
         try:
             found = find_checkpoint(workspace, journal, word)
@@ -164,6 +167,10 @@ def names_checkpoint(workspace: Workspace, word: str, *, is_path: bool) -> bool:
             raise
     if found is not None and is_path and found.worktree != workspace.worktree:
         return False  # somebody gave another worktree's checkpoint the name of a file that is here
+    if found is None and not is_path and _is_row(word) and listed(workspace, "checkpoint"):
+        error = _not_found(workspace, "checkpoint", word)
+        error.hints.append("`holdfast diff A -- PATH` means a path")
+        raise error
     if found is not None and found.id != word and is_path:
         raise Ambiguous(
             f'"{one_line(word, 40)}" is both a checkpoint and a path',
