@@ -55,6 +55,28 @@ def test_it_has_the_status_again_that_it_had_before_its_end(project: Workspace) 
         assert (after.status_reason, after.evidence) == (before.status_reason, before.evidence)
 
 
+@pytest.mark.defect("A failed run of the orchestrator that had not begun was active after `reopen`.")
+@pytest.mark.parametrize("layout", ["native", "orchestrator", "go-team"])
+@pytest.mark.parametrize("end", [holdfast.fail, holdfast.abort, holdfast.abandon])
+def test_a_run_that_had_not_begun_has_not_begun_after_it_is_reopened(
+    project: Workspace, end: Callable[..., Settled], layout: str
+) -> None:
+    before = holdfast.start(project, "Fix it", layout=layout).run
+    end(project, reason="by mistake")
+    assert holdfast.reopen(project).run.status is before.status
+    if layout == "orchestrator":
+        assert session_of(project)["status"] == "created"
+
+
+def test_a_failed_session_of_the_orchestrator_has_its_error_once(project: Workspace) -> None:
+    run = orchestrate(project)
+    holdfast.fail(project, reason="the API is gone")
+    holdfast.fail(project, reason="the API is gone")
+    failed = run_of(project, run.id)
+    assert (failed.status, [met.text for met in failed.errors]) == (Status.FAILED, ["the API is gone"])
+    assert [met["error"] for met in archived(project)[f"{run.id}.json"]["errors"]] == ["the API is gone"]
+
+
 def test_sessions_that_the_end_has_ended_stay_so(project: Workspace) -> None:
     run = holdfast.start(project, "Fix it").run.id
     with a_process() as child:

@@ -93,9 +93,10 @@ def _settle(workspace: Workspace, name: str | None, move: Move, reason: str | No
         run = select.get_run(workspace, journal, name, ended_too=True)
         if run.owned and move is not Move.ABANDON:
             refuse_owned(run, f"it cannot be told to {move} here")
-        if move is Move.FAIL and run.layout == "orchestrator" and run.status.is_open:
-            journal.append(run.id, Draft("error.met", {"text": reason or "the session failed"}))
-        changed = settle(journal, run, move, reason)
+        # after the end: an error that is met makes a created run active, and `reopen` would give that status back
+        met = move is Move.FAIL and run.layout == "orchestrator"
+        errors = [Draft("error.met", {"text": reason or "the session failed"})] if met else []
+        changed = settle(journal, run, move, reason, errors)
         return Settled(journal.get_run(run.id), changed)
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from holdfast.core.fold import run as fold
 from holdfast.core.lifecycle import Effect, Move, transition
-from holdfast.core.model import Run
+from holdfast.core.model import Draft, Run
 from holdfast.journal.journal import Journal
 
 
-def settle(journal: Journal, run: Run, move: Move, reason: str | None = None) -> bool:
-    """Take a move of a run's lifecycle; an ended run has no open sessions. False where it was so already."""
+def settle(journal: Journal, run: Run, move: Move, reason: str | None = None, more: Iterable[Draft] = ()) -> bool:
+    """Take a move of a run's lifecycle; an ended run has no open sessions. False where it was so already.
+
+    `more` is appended with the move, while the sessions are still open.
+    """
     effects = transition(run.status, move, run.layout).effects
     if Effect.CHANGED in effects:
-        journal.append(run.id, fold.status_draft(move, reason))
+        journal.append(run.id, fold.status_draft(move, reason), *more)
     if Effect.END_SESSIONS in effects:
         for session in journal.list_sessions(run.id, only_open=True):
             journal.end_session(session.id, f"the run was settled: {move}")
