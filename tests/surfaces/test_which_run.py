@@ -6,9 +6,11 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 
 import holdfast
+from holdfast.surfaces.cli import app
 from holdfast.surfaces.cli.commands import VERBS
 from tests.surfaces.commands import Known
 from tests.surfaces.inside import call
@@ -274,3 +276,30 @@ def test_suggestions_for_typos_are_near(mistyped: str, meant: list[str], say: Ca
     assert done.code == 2
     assert [line.split("`")[1] for line in done.err.splitlines() if "did you mean" in line] == meant
     assert "Did you mean" not in done.err
+
+
+@pytest.mark.defect("`checkpoint --name x` proposed a command that would make a checkpoint called `name`")
+@pytest.mark.parametrize(
+    ("mistyped", "meant"),
+    [
+        ("checkpoint --name x", ["holdfast checkpoint NAME"]),
+        ("start --goal x", ["holdfast start GOAL"]),
+        ("rollback --checkpoint 3", ["holdfast rollback CHECKPOINT"]),
+    ],
+)
+def test_an_option_that_is_an_argument_is_answered_with_its_place(
+    mistyped: str, meant: list[str], say: Callable[..., Command]
+) -> None:
+    done = say(*mistyped.split())
+    assert done.code == 2
+    assert [line.split("`")[1] for line in done.err.splitlines() if "did you mean" in line] == meant
+
+
+@pytest.mark.defect("The help listed `step begin`, which is no command")
+def test_the_subcommands_that_the_help_names_exist() -> None:
+    with click.Context(app.holdfast) as context:
+        for name, verb in VERBS.items():
+            command = app.holdfast.get_command(context, name)
+            named = verb.about.partition(": ")[2]
+            if isinstance(command, click.Group) and named:
+                assert set(named.split(", ")) <= set(command.commands), name

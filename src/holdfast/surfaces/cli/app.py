@@ -107,11 +107,16 @@ def _message(error: click.UsageError) -> str:
     return error.message if getattr(error, "possibilities", None) else error.format_message()
 
 
+def _typed(param: click.Parameter, name: str) -> str:
+    """A parameter as it is typed: an argument has no name there, so a word that stands for its value."""
+    return name.upper() if isinstance(param, click.Argument) else name
+
+
 def _near(error: click.UsageError, path: str) -> list[str]:
     """Options, subcommands or values that a mistyped one may stand for."""
     command = error.ctx.command if error.ctx else None
     if command and isinstance(error, click.NoSuchOption):
-        known = {option.lstrip("-"): option for param in command.params for option in param.opts}
+        known = {name.lstrip("-"): _typed(param, name) for param in command.params for name in param.opts}
         return [f"{path} {known[name]}" for name in nearest(error.option_name.lstrip("-"), known)]
     if isinstance(command, click.Group) and (word := getattr(error, "command_name", None)):
         return [f"{path} {name}" for name in nearest(word, command.commands)]

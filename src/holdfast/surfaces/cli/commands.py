@@ -81,7 +81,7 @@ VERBS = {
     "action": Verb("notes", "tell", "record something that was done"),
     "error": Verb("step", "tell", "record an error that was met"),
     "agent": Verb("agent", "tell", "agents a run sent out: start, progress, complete, fail, list"),
-    "step": Verb("step", "tell", "steps of a run: begin, complete, fail, list"),
+    "step": Verb("step", "tell", "steps of a run: start, complete, fail, list"),
     "handoff": Verb("team", "tell", "hand a run on to another agent"),
     "breakpoint": Verb("team", "tell", "a run waits for an answer, or goes on"),
     "output": Verb("team", "tell", "keep what a step has given"),

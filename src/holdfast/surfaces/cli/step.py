@@ -19,7 +19,7 @@ NEW = click.option("--new", is_flag=True, help="Add the step to a Go Team run th
 
 @click.group(cls=VerbGroup, example="holdfast step start testing --agent test-agent", no_args_is_help=True)
 def step() -> None:
-    """Steps of a run: begin one, complete one, say that one failed, list them."""
+    """Steps of a run: start one, complete one, say that one failed, list them."""
 
 
 @verb("holdfast step start testing --agent test-agent", "start", step)
@@ -28,7 +28,7 @@ def step() -> None:
 @NEW
 @run_option
 def start(workspace: Workspace, name: str, agent: str | None, new: bool, run: str | None) -> Said:
-    """Begin a step, or begin it again. One that nobody planned is added; in a Go Team run only with --new."""
+    """Start a step, or start it again. One that nobody planned is added; in a Go Team run only with --new."""
     return _said(stepping.start_step(workspace, name, agent=agent, run=run, new=new))
 
 
