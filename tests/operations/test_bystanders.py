@@ -14,6 +14,7 @@ import holdfast
 from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import Busy
 from holdfast.project.checkpoints.automatic import keep_if_changed
+from holdfast.project.checkpoints.preconditions import told_clashes
 from holdfast.project.workspace import Workspace
 from tests.operations.people import as_session, kill
 from tests.operations.trees import commit, put
@@ -133,11 +134,28 @@ def test_a_dry_run_names_the_same_files_as_the_refusal(held: Workspace) -> None:
         third.do("echo its > c.txt")
         third.holdfast("action edited --file c.txt")
         assert refused(held, made) == {(theirs, "a.txt"), (theirs, "b.txt"), (its, "c.txt")}
-        holdfast.restore(held, made, dry_run=True)
-        assert [told for told in held.warnings if "is refused" in told] == [
+        assert told_clashes(holdfast.restore(held, made, dry_run=True).clashes) == [
             f"{theirs}, which is alive, has changed a.txt, b.txt: without `--force` this is refused",
             f"{its}, which is alive, has changed c.txt: without `--force` this is refused",
         ]
+
+
+@pytest.mark.defect("`restore --dry-run --json` said nothing of the refusal that the text named.")
+def test_a_dry_run_tells_the_refusal_in_json_and_in_words(held: Workspace) -> None:
+    run = holdfast.start(held, "go back").run.id
+    made = holdfast.checkpoint(held).checkpoint.id
+    with a_shell(held.root) as other:
+        theirs = other.take_up_work(held)
+        other.do("echo theirs > a.txt")
+        other.holdfast("action edited --file a.txt")
+        put(held.root, {"b.txt": "mine"})
+        for words in (("restore", made), ("rollback", made, "--run", run)):
+            told = Command.run(*words, "--dry-run", directory=held.root).ok().err
+            assert f"{theirs}, which is alive, has changed a.txt: without `--force` this is refused" in told
+            found = Command.run(*words, "--dry-run", "--json", directory=held.root).ok().json
+            assert found["clashes"] == {"a.txt": theirs}
+            forced = Command.run(*words, "--dry-run", "--force", "--json", directory=held.root).ok().json
+            assert forced["clashes"] == {}
 
 
 def test_what_our_own_events_name_is_ours_though_another_kept_it(held: Workspace) -> None:
@@ -214,6 +232,6 @@ def test_what_a_living_session_went_back_to_and_kept_is_not_overwritten(held: Wo
         other.holdfast(f"restore {made} --yes --force")
         other.holdfast("undo")
         other.holdfast("checkpoint")
-        assert holdfast.restore(held, made, dry_run=True).paths == ["a.txt"]
-        assert [theirs in warning for warning in held.warnings] == [True]
+        planned = holdfast.restore(held, made, dry_run=True)
+        assert (planned.paths, planned.clashes) == (["a.txt"], {"a.txt": theirs})
         assert refused(held, made) == {(theirs, "a.txt")}

@@ -32,6 +32,7 @@ from holdfast.operations.start import start
 from holdfast.operations.status import Status, status
 from holdfast.operations.switch import switch
 from holdfast.operations.verb import verb
+from holdfast.project.checkpoints.preconditions import told_clashes
 from holdfast.project.checkpoints.restore import Restored
 from holdfast.project.checkpoints.save import save_run
 from holdfast.project.inbox import trouble_title
@@ -264,6 +265,7 @@ def _acts(found: Restored) -> Lines:
     yield from lines[:PATHS]
     if len(lines) > PATHS:
         yield f"  and {len(lines) - PATHS:,} more"
+    yield from told_clashes(found.clashes)
 
 
 def _cp_export(workspace: Workspace, order: Order) -> Lines:

@@ -19,28 +19,26 @@ from holdfast.worktree.restore.plan import Plan
 SHOWN = 20
 
 
-def _clashes(plan: Plan, others: Bystanders | None) -> list[tuple[str, str]]:
-    """Who else has changed which of the files."""
-    clash = ((who, path) for path in plan.paths if (who := others.whose(path))) if others else ()
-    return [(who, path_text(os.fsdecode(path))) for who, path in clash]
+def find_clashes(plan: Plan, others: Bystanders | None) -> dict[str, str]:
+    """The files that another living session has changed, each with that session."""
+    clash = ((path, who) for path in plan.paths if (who := others.whose(path))) if others else ()
+    return {path_text(os.fsdecode(path)): who for path, who in clash}
 
 
-def warn_of_others(workspace: Workspace, plan: Plan, others: Bystanders | None) -> None:
-    """Say of a way that is only looked at that it would be refused, with the files that the refusal names."""
-    clash: dict[str, list[str]] = {}
-    for who, path in _clashes(plan, others)[:SHOWN]:
-        clash.setdefault(who, []).append(one_line(path, 200))
-    for who, paths in clash.items():
-        named = ", ".join(paths)
-        workspace.warn(f"{who}, which is alive, has changed {named}: without `--force` this is refused")
+def told_clashes(clashes: dict[str, str]) -> list[str]:
+    """Why what was only looked at would be refused: the files that the refusal names, by session."""
+    named: dict[str, list[str]] = {}
+    for path, who in list(clashes.items())[:SHOWN]:
+        named.setdefault(who, []).append(one_line(path, 200))
+    told = "which is alive, has changed"
+    return [f"{who}, {told} {', '.join(paths)}: without `--force` this is refused" for who, paths in named.items()]
 
 
 def refuse_others(plan: Plan, others: Bystanders | None) -> None:
-    clash = _clashes(plan, others)
-    if clash:
+    if clashes := find_clashes(plan, others):
         raise Busy(
             "Another session that is alive has changed files that would be overwritten",
-            clash[:SHOWN],
+            [(who, path) for path, who in clashes.items()][:SHOWN],
             [
                 "name the files that you want back",
                 "add `--force` to overwrite them all the same; `holdfast undo` brings them back",

@@ -26,13 +26,13 @@ from holdfast.project.checkpoints.create import MEGABYTE, beside_of, look, make_
 from holdfast.project.checkpoints.interrupted import Broken, is_changed
 from holdfast.project.checkpoints.preconditions import (
     SHOWN,
+    find_clashes,
     find_unfinished,
     refuse_nameless,
     refuse_other_worktree,
     refuse_others,
     refuse_unfinished,
     telling_when_interrupted,
-    warn_of_others,
 )
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
@@ -65,6 +65,7 @@ class Restored(Struct):
     undone: Restore | None = None  # what `undo` or `redo` took back
     undone_name: str | None = None  # of the checkpoint that it had gone to
     given_up: bool = False  # whether all is as it was before an interrupted one began
+    clashes: dict[str, str] = {}  # of a dry run: file -> living session that changed it; refused without `force`
 
 
 def go_back(
@@ -84,8 +85,7 @@ def go_back(
         if way.is_there_already(plan, scan):
             return way.said(plan, dry_run=dry_run)
         if dry_run:
-            warn_of_others(workspace, plan, others)
-            return way.said(plan, dry_run=True)
+            return structs.replace(way.said(plan, dry_run=True), clashes=find_clashes(plan, others))
         refuse_others(plan, others)
         way.begin(plan, scan)
         way.carry_out(plan)

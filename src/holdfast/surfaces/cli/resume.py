@@ -26,6 +26,7 @@ from holdfast.operations.past_runs import past_runs
 from holdfast.operations.recover import CHOICES, HISTORY, Recovery, recover
 from holdfast.operations.resume import RESTORES, STARTS, Resumed, resume as go_on
 from holdfast.operations.runs import runs as list_runs
+from holdfast.project.checkpoints.preconditions import told_clashes
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
 from holdfast.surfaces.cli.decorators import MANY, complete_run, confirm, pick_option, verb, which
@@ -233,6 +234,8 @@ def _banner(workspace: Workspace, found: Resumed) -> Iterator[Line]:
         yield f"    {task.id} {one_line(task.text, 100)}"
     if found.restored and not found.restored.dry_run:
         yield f"  restored from {found.restored.to}; `holdfast undo` takes that back"
+    if found.restored:
+        yield from (("warn", f"  {line}") for line in told_clashes(found.restored.clashes))
     for line in found.bearings.disagreements:
         yield ("warn", f"  git: {one_line(line, 200)}")
     for id in found.attended:

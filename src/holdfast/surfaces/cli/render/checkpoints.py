@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.core.text import count, one_line
 from holdfast.operations.checkpoint import checkpoint
+from holdfast.project.checkpoints.preconditions import told_clashes
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
 from holdfast.surfaces.cli.runner import Said, is_terminal
@@ -103,6 +104,7 @@ def summary(found: Restored) -> Iterator[Line]:
         yield f"Is in its place again: {one_line(path)}"
     for path, why in list(found.left.items())[:SHOWN]:
         yield ("warn", f"Not brought back: {one_line(path)} {why}")
+    yield from (("warn", line) for line in told_clashes(found.clashes))
 
 
 def _undone(undone: Restore, name: str | None, restore: Restore | None) -> str:
