@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import holdfast
+from holdfast.core.errors import NotAProject
 from tests.surfaces.commands import Known
 from tests.surfaces.terminal import Terminal
 from tests.tools import Command
@@ -124,7 +126,7 @@ def test_init_asks_before_it_makes_a_store_of_the_home_directory(home: Path, cli
     assert not (home / ".holdfast").exists()
     for answer, code in (("n", 1), ("y", 0)):
         with Terminal("init", "--agent", "none", directory=home) as terminal:
-            terminal.wait_for("would share this store. Make it? [y/N]: ")
+            terminal.wait_for("Make a store here? [y/N]: ")
             terminal.type(answer + "\n")
             assert terminal.finish() == code
         assert (home / ".holdfast" / "id").exists() is (answer == "y")
@@ -135,3 +137,83 @@ def test_init_asks_in_the_root_of_the_disk_and_not_in_a_project(repository: Path
     assert cli("init", directory=Path("/")).code == 1
     cli("init", "--print", directory=Path("/")).ok()
     cli("init", directory=repository).ok()
+
+
+MAKERS = [
+    ("start", "x"),
+    ("start", "x", "--layout", "go-team"),
+    ("start", "x", "--layout", "orchestrator"),
+    ("checkpoint",),
+    ("checkpoint", "before", "--fence"),  # not on the fast path
+    ("guard", "--auto", "--", "touch", "ran"),
+    ("run", "--", "touch", "ran"),
+    ("command", "*new x"),
+    ("import", "{exported}"),
+    ("restore-backup", "{backup}", "--yes"),
+    ("init", "--agent", "none"),
+    ("init", "--plugin"),
+]
+
+
+@pytest.fixture
+def parcels(cli: Callable[..., Command], tmp_path: Path) -> Callable[[str], str]:
+    """Fill in an exported run and a backup of another project."""
+    made = {"exported": str(tmp_path / "run.holdfast"), "backup": str(tmp_path / "backup.tar.gz")}
+    run = cli("start", "elsewhere").ok().out.strip()
+    cli("export", run, made["exported"]).ok()
+    cli("backup", made["backup"]).ok()
+    return lambda text: text.format(**made)
+
+
+@pytest.mark.defect(
+    "`start`, `checkpoint` and other verbs made a store in the home directory or in `/` without a question, "
+    "and the checkpoint kept the files there"
+)
+@pytest.mark.parametrize("arguments", MAKERS, ids=" ".join)
+def test_no_verb_makes_a_store_of_the_home_directory_unasked(
+    arguments: tuple[str, ...], home: Path, parcels: Callable[[str], str], cli: Callable[..., Command]
+) -> None:
+    before = sorted(home.iterdir())
+    refused = cli(*map(parcels, arguments), directory=home)
+    assert (refused.code, refused.out) == (1, "")
+    assert f"{home} is no project" in refused.err
+    assert "`holdfast init --yes`" in refused.err
+    assert sorted(home.iterdir()) == before
+    cli("init", "--agent", "none", "--yes", directory=home).ok()
+    cli(*map(parcels, arguments), directory=home).ok()
+
+
+@pytest.mark.parametrize("arguments", [("start", "x"), ("checkpoint",)], ids=" ".join)
+@pytest.mark.parametrize(("answer", "code"), [("n", 1), ("y", 0)])
+def test_a_person_is_asked_before_a_verb_makes_a_store_of_the_home_directory(
+    arguments: tuple[str, ...], answer: str, code: int, home: Path
+) -> None:
+    with Terminal(*arguments, directory=home) as terminal:
+        terminal.wait_for("Make a store here? [y/N]: ")
+        terminal.type(answer + "\n")
+        assert terminal.finish() == code, terminal.text
+    assert (home / ".holdfast" / "id").exists() is (answer == "y")
+
+
+def test_the_library_makes_a_store_of_the_home_directory_only_on_request(home: Path) -> None:
+    with holdfast.open(home) as workspace:
+        for make in (holdfast.init, holdfast.checkpoint):
+            with pytest.raises(NotAProject):
+                make(workspace)
+        assert holdfast.init(workspace, agent="none", broad=True).created
+        holdfast.checkpoint(workspace)
+
+
+def test_what_another_system_keeps_in_the_home_directory_is_read_without_a_store(
+    home: Path, cli: Callable[..., Command]
+) -> None:
+    (home / ".fractary").mkdir()
+    assert cli("runs", directory=home).ok().out == ""
+    assert not (home / ".holdfast").exists()
+
+
+def test_a_repository_in_the_home_directory_needs_no_question(home: Path, cli: Callable[..., Command]) -> None:
+    inner = home / "project"
+    inner.mkdir()
+    subprocess.run(["git", "init", "-q", str(inner)], check=True)
+    cli("start", "x", directory=inner).ok()

@@ -4,6 +4,7 @@ HoldfastError          1
   Refused              1   the request is understood and not allowed
     Fenced             1   this session was declared dead or taken over
     Ambiguous          1   several things fit; the choices are listed
+    NotAProject        1   a store in the home directory or in `/` is made only on request
     Trouble            1   the disk, the network or the system said no
     WorkflowError      1   what FABER's documents call an error; told in their words
   WrongUsage           2   wrong arguments or settings
@@ -63,6 +64,10 @@ class Fenced(Refused):
 
 class Ambiguous(Refused):
     """Its facts are the choices: a name each, and what it is."""
+
+
+class NotAProject(Refused):
+    """A terminal asks instead whether a store is to be made there."""
 
 
 class Trouble(Refused):

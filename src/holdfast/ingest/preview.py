@@ -26,6 +26,7 @@ class Preview(Workspace):
     """A workspace whose store and list of stores are temporary."""
 
     is_preview = True
+    allows_broad = True
 
     def user_directory(self, kind: str) -> Path:
         return self.place.parent / kind if kind == "state" else super().user_directory(kind)

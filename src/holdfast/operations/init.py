@@ -54,6 +54,7 @@ def init(
     plugin: bool = False,
     status_line: bool = False,
     faber_hooks: str | None = None,
+    broad: bool = False,
     dry_run: bool = False,
 ) -> Initialised:
     """Make the store of this project, and put our calls into its agent's settings, if the agent is there.
@@ -61,7 +62,7 @@ def init(
     The scope is `local`, unless it is said; whoever says it means that there is an agent. With `plugin`, no settings
     are written: our plugin brings the calls, and how it is loaded is said. With `status_line`, our line is put there as
     well, unless there is one. With `adopt`, believe a store that came from elsewhere. With `dry_run`, only say what
-    would be put where.
+    would be put where. In the home directory and in `/`, a store is made only with `broad`.
 
     Hooks of FABER's own in this project's settings are removed with `faber_hooks="replace"`; else they are kept, and
     Holdfast's hooks leave FABER's sessions to them.
@@ -72,6 +73,7 @@ def init(
         raise WrongUsage(
             "The plugin writes no settings, so no status line either", hints=["`holdfast init --status-line`"]
         )
+    workspace.allows_broad = workspace.allows_broad or broad
     if earlier := workspace.told_of_earlier():
         workspace.warn(earlier)
     if plugin:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from holdfast.core import ids
-from holdfast.core.errors import HoldfastError, NotFound, Refused
+from holdfast.core.errors import HoldfastError, NotAProject, NotFound, Refused
 from holdfast.core.text import one_line, path_text
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import Store
@@ -73,6 +73,7 @@ class Clients(Protocol):
 
 class Workspace:
     is_preview = False  # true: the store is temporary, and other systems' files are read but not written
+    allows_broad = False  # true: a store may be made in the home directory or in `/`
 
     def __init__(
         self,
@@ -245,6 +246,17 @@ class Workspace:
         else:
             self._held.renew()
 
+    def check_broad(self) -> None:
+        """Refuse to make a store for the home directory or the whole disk, unless that was confirmed."""
+        if self.allows_broad or self.exists or not self.is_broad:
+            return
+        raise NotAProject(
+            f"{path_text(self.root)} is no project: every directory below it without a repository would share its "
+            "store, and checkpoints would keep its files",
+            [],
+            ["`cd` to a project", "`holdfast init --yes` makes a store here all the same"],
+        )
+
     def create(self, adopt: bool = False) -> bool:
         """Make the store, or finish one that was left half made; False where there was one already.
 
@@ -253,6 +265,7 @@ class Workspace:
         if self.exists and not adopt:
             self.store  # noqa: B018 - refuses what is not ours
             return False
+        self.check_broad()
         if not self.place.parent.exists():
             raise Refused("The repository's directory is not there", [("path", self.place.parent)], ["`git status`"])
         if not adopt and self._holds_something():

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
-from holdfast.core.errors import Ambiguous, Interrupted, NotFound, Refused
+from holdfast.core.errors import Ambiguous, Interrupted, NotAProject, NotFound, Refused
 from holdfast.core.model import Run
 from holdfast.core.text import one_line
 from holdfast.ingest.open import open_workspace
@@ -63,6 +63,16 @@ class VerbCommand(WithExample):
         return answer(functools.partial(self._call, ctx), manner)
 
     def _call(self, ctx: click.Context, workspace: Workspace) -> Said:
+        try:
+            return self._carry_out(ctx, workspace)
+        except NotAProject as error:
+            if not is_terminal():
+                raise
+            confirm(f"{error.message}. Make a store here?", yes=False, hint="holdfast init")
+            workspace.allows_broad = True
+        return self._carry_out(ctx, workspace)
+
+    def _carry_out(self, ctx: click.Context, workspace: Workspace) -> Said:
         callback = functools.partial(self.callback or _nothing, workspace)
         try:
             return callback(**ctx.params)

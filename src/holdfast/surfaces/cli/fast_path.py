@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from holdfast.core.errors import Ambiguous
+from holdfast.core.errors import Ambiguous, NotAProject
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import runner
 from holdfast.surfaces.cli.runner import Manner, Said, is_terminal
@@ -61,7 +61,7 @@ def _carry_out(form: Form, arguments: list[str]) -> int:
     assert read is not None
     try:
         return runner.answer(lambda workspace: form.act(workspace, read.words, **read.options), read.manner)
-    except Ambiguous:
+    except (Ambiguous, NotAProject):
         if not is_terminal():
             raise
         from holdfast.surfaces.cli.app import invoke

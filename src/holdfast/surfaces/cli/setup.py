@@ -14,7 +14,7 @@ from holdfast.agents.install import Changed
 from holdfast.agents.protocol import setup_of
 from holdfast.agents.registry import adapters
 from holdfast.core.errors import DONE, FAILED
-from holdfast.core.text import count, one_line, path_text
+from holdfast.core.text import count, one_line
 from holdfast.layouts.faber.client_hooks import CHOICES, KEEP, REPLACE, find_hooks
 from holdfast.operations import config as configure, doctor as examining, init as initialise, uninit as uninstall
 from holdfast.project.workspace import Workspace
@@ -54,9 +54,8 @@ def init(
     yes: bool,
 ) -> Said:
     """Prepare this project: make its store, and let its agent call us."""
-    if workspace.is_broad and not (dry_run or workspace.exists):
-        whole = f"{path_text(workspace.root)} is no project: every directory below it without a repository would share"
-        confirm(f"{whole} this store. Make it?", yes, "holdfast init")
+    if not (dry_run or yes):
+        workspace.check_broad()  # before anything else is asked
     found = initialise.init(
         workspace,
         adopt=adopt,
@@ -65,6 +64,7 @@ def init(
         plugin=plugin,
         status_line=status_line,
         faber_hooks=faber_hooks or (None if plugin or dry_run or agent == "none" else _asked_about_faber(workspace)),
+        broad=yes,
         dry_run=dry_run,
     )
     if found.plugin:
