@@ -63,7 +63,7 @@ def test_calls_are_kept_with_the_client_that_made_them_while_it_works(project: P
     assert session.agent_session == project.witness.seen[0].session
     (run,) = project.runs()
     assert [prompt.text.split(" @@")[0] for prompt in run.prompts] == ["wait"]
-    assert list(run.doing.values()) == [f"Bash: {gate.command}"]
+    assert [action.text for action in run.doing.values()] == [f"Bash: {gate.command}"]
     gate.open()
     assert project.finish(client).code == 0
 
@@ -228,7 +228,8 @@ def test_session_killed_in_a_tool_says_nothing_and_is_found_interrupted(project:
     project.finish(client)
     assert project.witness.names == ["SessionStart(startup)", "UserPromptSubmit", "PreToolUse(Bash)"]
     (run,) = project.runs()
-    assert (run.status, list(run.doing.values())) == ("interrupted", [f"Bash: {gate.command}"])
+    assert run.status == "interrupted"
+    assert [action.text for action in run.doing.values()] == [f"Bash: {gate.command}"]
     (session,) = project.sessions()
     assert (session.how, session.fenced) == ("died", True)
 

@@ -29,7 +29,7 @@ def test_killed_conversation_goes_on_in_the_client_that_resume_became(project: P
     asked = project.model.turns[before]
     assert "begin here" in asked.text.partition(asked.told)[0], "the conversation itself is still there"
     stopped = asked.told.partition("Where it stopped")[2].partition("\n\n")[0]
-    assert f"it was in the middle of: Bash: {gate.command}" in stopped
+    assert f"interrupted in: Bash: {gate.command}" in stopped
     (after,) = project.runs()
     assert (after.id, [prompt.text.split(" ")[0] for prompt in after.prompts]) == (run.id, ["begin", "go"])
 
@@ -46,7 +46,7 @@ def test_where_the_transcript_is_gone_a_new_conversation_begins_with_the_brief(p
         project.witness.wait_for("Stop")
     (asked,) = project.model.turns[before:]
     assert asked.told.startswith(f"# Where run {run.id} stands")
-    assert f"it was in the middle of: Bash: {gate.command}" in asked.told
+    assert f"interrupted in: Bash: {gate.command}" in asked.told
     newest, oldest = (session for session in project.sessions() if session.agent_session)
     assert (newest.run, oldest.run) == (run.id, run.id)
     assert newest.agent_session != oldest.agent_session == killed

@@ -19,6 +19,7 @@ from holdfast.ingest.routing import Ground, place
 from holdfast.project.inbox import Call
 from holdfast.project.workspace import Workspace
 from holdfast.system import process
+from tests.tools import Command
 
 NUMBERS = itertools.count(1)
 DAY = timedelta(days=1)
@@ -210,7 +211,43 @@ def test_what_was_begun_and_never_ended_is_known(project: Workspace) -> None:
     with a_client() as client:
         prompt(project, "a", client, "Fix it")
         tell(project, "PreToolUse", "a", client, tool_name="Bash", tool_use_id="t", tool_input={"command": "make"})
-    assert "it was in the middle of: Bash: make" in holdfast.brief(project).text
+    assert "- interrupted in: Bash: make [" in holdfast.brief(project).text
+
+
+@pytest.mark.defect(
+    "`status` and the brief told what a session was in the middle of that had died as if the living one were doing it"
+)
+def test_what_a_dead_session_was_interrupted_in_is_told_apart_from_what_a_living_one_does(project: Workspace) -> None:
+    begun: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "make"}}
+    with a_client() as living:
+        with a_client() as dying:
+            prompt(project, "a", dying, "Fix it")
+            (run,) = runs(project)
+            prompt(project, "b", living, "Help", environment={"HOLDFAST_RUN": run.id})
+            tell(project, "PreToolUse", "a", dying, tool_use_id="t1", **begun)
+            tell(project, "PreToolUse", "b", living, tool_use_id="t2", **begun)
+            (first,), (second,) = sessions(project, "a"), sessions(project, "b")
+            assert told_by_status(project) == [
+                f"In the middle of: Bash: make ({first.id})",
+                f"In the middle of: Bash: make ({second.id})",
+            ]
+        broken_off = f"Interrupted in: Bash: make ({first.id})"
+        assert told_by_status(project) == [broken_off, f"In the middle of: Bash: make ({second.id})"]
+        brief = holdfast.brief(project).text
+        assert f"- interrupted in: Bash: make ({first.id}) [" in brief
+        assert f"- in the middle of: Bash: make ({second.id}) [" in brief
+        tell(project, "Stop", "b", living, last_assistant_message="done")
+        assert told_by_status(project) == [broken_off]
+        with a_client() as next_one:
+            prompt(project, "a", next_one, "go on")
+            assert told_by_status(project) == [broken_off]
+            tell(project, "Stop", "a", next_one, last_assistant_message="done")
+            assert told_by_status(project) == []
+
+
+def told_by_status(project: Workspace) -> list[str]:
+    said = Command.run("status", directory=project.root).ok().out.splitlines()
+    return [line for line in said if line.startswith(("In the middle of: ", "Interrupted in: "))]
 
 
 def test_a_run_that_the_environment_names_wins(project: Workspace) -> None:

@@ -17,6 +17,7 @@ TREE = {
     "Refused": ("HoldfastError", 1, "refused"),
     "Fenced": ("Refused", 1, "fenced"),
     "Ambiguous": ("Refused", 1, "ambiguous"),
+    "NotAProject": ("Refused", 1, "not_a_project"),
     "Trouble": ("Refused", 1, "trouble"),
     "WorkflowError": ("Refused", 1, "workflow_error"),
     "WrongUsage": ("HoldfastError", 2, "wrong_usage"),

@@ -11,7 +11,7 @@ import pytest
 from holdfast.core import event_text
 from holdfast.core.fold import activity, run as fold
 from holdfast.core.lifecycle import Move
-from holdfast.core.model import Environment, Event, Mishap, Process, Run, Session, Status, Step, Worker
+from holdfast.core.model import Environment, Event, Mishap, Process, Run, Session, Status, Step, Underway, Worker
 from holdfast.core.team_state import Kept, Rollback, Standing
 from tests.tools import NOON, a_session, an_event
 
@@ -68,7 +68,11 @@ FIELDS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("event.forgotten", {"seq": 9}, {"forgotten": [9], "status": Status.CREATED}),
     ("prompt.given", {"text": "do it"}, {"status": Status.ACTIVE}),
     ("action.taken", {"text": "did it", "files": ["b.py"]}, {"status": Status.ACTIVE, "files": {"b.py": at(2)}}),
-    ("action.begun", {"text": "do", "key": "k"}, {"status": Status.ACTIVE, "doing": {"k": "do"}}),
+    (
+        "action.begun",
+        {"text": "do", "key": "k"},
+        {"status": Status.ACTIVE, "doing": {"k": Underway("do", at(2), "ses-1")}},
+    ),
     ("action.begun", {"text": "do"}, {"status": Status.ACTIVE, "doing": {}}),
     ("turn.ended", {"text": "all done"}, {"status": Status.ACTIVE, "reply": "all done", "doing": {}}),
     ("error.met", {"text": "overloaded"}, {"errors": [Mishap("overloaded", at(2))]}),

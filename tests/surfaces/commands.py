@@ -60,7 +60,7 @@ STEPPED = "run step changed completed left checkpoint"
 AGENT = "run agent changed"
 WENT_BACK = (
     "restore to written removed paths moved_aside brought_back dry_run state name acts left event later_events "
-    "taken_back_by undone undone_name given_up"
+    "taken_back_by undone undone_name given_up clashes"
 )
 
 CASES = [

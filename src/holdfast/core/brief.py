@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from holdfast.core.fold import steps, workers
+from holdfast.core.fold import activity, steps, workers
 from holdfast.core.fold.external import said
 from holdfast.core.formats.timestamps import shown
 from holdfast.core.model import Action, Artifact, Bearings, Decision, Ending, Note, Run, Session, Status, Task
@@ -104,8 +104,8 @@ def _stop(run: Run, last: Session | None, now: datetime) -> Iterable[str]:
         yield _dated(f"interrupted: {run.evidence}", run.status_since, now)
     if last and last.how is Ending.DIED:
         yield _dated(f"the last session died: {last.reason or 'its process is gone'}", last.ended, now)
-    for text in run.doing.values():
-        yield _dated(f"it was in the middle of: {text}", since, now)
+    for text, begun in activity.told_underway(run, LINE - 100):
+        yield _dated(text, begun, now)
     for kind in run.subagents.values():
         yield _dated(f"a subagent was at work: {kind}", since, now)
     if run.reply:

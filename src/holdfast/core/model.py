@@ -177,6 +177,13 @@ class Action(Struct):
     error: str | None = None
 
 
+class Underway(Struct):
+    text: str
+    time: datetime  # when it was begun
+    session: str | None = None  # whose it is
+    heir: str | None = None  # the session that was opened since that one ended
+
+
 class Step(Struct):
     """A part of a run that is done as one, mostly by one agent."""
 
@@ -322,7 +329,7 @@ class Run(Struct):
     actions: list[Action] = []
     files: dict[str, datetime] = {}
     entries: dict[str, int] = {}  # how many entries of each kind were ever made
-    doing: dict[str, str] = {}  # what was begun and has not ended: the agent's own name for it -> what it is
+    doing: dict[str, Underway] = {}  # what was begun and has not ended, by the agent's own name for it
     reply: str | None = None  # the agent's last words
     errors: list[Mishap] = []
     mode: str | None = None  # of an orchestrator

@@ -6,9 +6,11 @@ An agent may tell the same thing twice and in any order. Whatever has a name of 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, TypeVar
 
-from holdfast.core.model import Action, Body, Draft, Event, Mishap, Prompt, Run
+from holdfast.core.model import Action, Body, Draft, Event, Mishap, Prompt, Run, Underway
+from holdfast.core.text import one_line
 
 P = TypeVar("P", Prompt, Action)
 
@@ -51,7 +53,7 @@ def _begun(run: Run, event: Event, body: Body) -> None:
     """Something has begun of which the end may never be told."""
     key = text_of(body.get("key"))
     if key and all(action.key != key for action in run.actions):
-        run.doing[key] = text_of(body.get("text"))
+        run.doing[key] = Underway(text_of(body.get("text")), event.time, event.session)
 
 
 def _acted(run: Run, event: Event, body: Body) -> None:
@@ -101,7 +103,38 @@ def _met_error(run: Run, event: Event, body: Body) -> None:
 
 def _turned(run: Run, event: Event, body: Body) -> None:
     run.reply = text_of(body.get("text")) or run.reply
-    run.doing = {}
+    run.doing = {key: action for key, action in run.doing.items() if not _is_over(action, event.session)}
+
+
+def _is_over(action: Underway, session: str | None) -> bool:
+    """Whether a turn that this session has ended is the action's own, or a later one than its session had."""
+    return session == action.session or (session is not None and session == action.heir)
+
+
+def _is_broken_off(run: Run, action: Underway) -> bool:
+    """Whether the session of an action has ended, and the action not."""
+    return action.session is not None and action.session not in run.open_sessions
+
+
+def pass_on(run: Run, session: str) -> None:
+    """Note the session that is opened now as the heir of what sessions that have ended were in the middle of."""
+    for action in run.doing.values():
+        if _is_broken_off(run, action) and action.heir not in run.open_sessions:
+            action.heir = session
+
+
+def told_underway(run: Run, length: int) -> list[tuple[str, datetime]]:
+    """Actions without an end, as of a session at work or of one that has ended, and when they were begun.
+
+    The session is named where there are several. Of a run that has ended, nothing is under way.
+    """
+    several = len({action.session for action in run.doing.values()}.union(run.open_sessions)) > 1
+    told = []
+    for action in run.doing.values() if run.status.is_open else ():
+        words = "interrupted in" if _is_broken_off(run, action) else "in the middle of"
+        whose = f" ({action.session})" if several and action.session else ""
+        told.append((f"{words}: {one_line(action.text, length)}{whose}", action.time))
+    return told
 
 
 def _subagent(run: Run, event: Event, body: Body) -> None:

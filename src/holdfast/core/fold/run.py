@@ -150,6 +150,8 @@ def _gone_back(now: Run, then: Run, event: Event) -> Run:
         sessions=now.sessions,
         open_sessions=now.open_sessions,
         last_session=now.last_session,
+        doing=now.doing,
+        subagents=now.subagents,
         entries={letter: max(number, then.entries.get(letter, 0)) for letter, number in now.entries.items()},
         forgotten=now.forgotten,
         unasked=now.unasked,
@@ -191,6 +193,7 @@ def _settled(run: Run, event: Event, body: Body) -> None:
 def _opened(run: Run, event: Event, body: Body) -> None:
     session = event.session or ""
     context_usage.opened(run, body)
+    activity.pass_on(run, session)
     run.sessions += 1
     run.last_session = session
     run.epoch = max(run.epoch, _number(body.get("epoch")))

@@ -181,7 +181,7 @@ def outputs_of(run: Run) -> Body:
 def live(run: Run, around: Around) -> Body:
     """The live state."""
     last, since, standing = team.last_kept(run), team.since_kept(run), run.standing
-    doing = list(run.doing.values())
+    doing = [action.text for action in run.doing.values()]
     return {
         "session_id": run.id,
         "saved_at": stamp(around.now),
@@ -236,7 +236,7 @@ def recovery(run: Run, found: list[Option], around: Around) -> Body:
             "step": current_number(run),
             "step_name": step.name if step else None,
             "agent": run.standing.agent or "orchestrator",
-            "action": next(reversed(run.doing.values()), None) or last_action(run),
+            "action": next((action.text for action in reversed(run.doing.values())), None) or last_action(run),
             "error": next((found.error for found in run.steps if found.error), None),
             "evidence": run.evidence or run.status_reason,
         },

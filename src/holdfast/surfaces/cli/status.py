@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from datetime import datetime
 
-from holdfast.core.fold import context_usage, steps
+from holdfast.core.fold import activity, context_usage, steps
 from holdfast.core.fold.external import said
 from holdfast.core.fold.worktree_log import interrupted
 from holdfast.core.model import Run
@@ -21,7 +21,7 @@ from holdfast.surfaces.cli.runner import Said
 from holdfast.surfaces.cli.terminal import Line, by, when
 from holdfast.system.clock import ago
 
-FILES = 4  # that are named
+FILES, DOING = 4, 3  # files that are named, actions that were begun and have not ended
 FILL_STYLE = {"warn": "warn", "compact": "bad"}
 
 
@@ -96,10 +96,10 @@ def _where(run: Run, found: standing.Status) -> Iterator[Line]:
 
 
 def _doing(run: Run) -> Iterator[Line]:
-    """What the agent was asked, what it is in the middle of, and what it last said and wrote."""
+    """What the agent was asked, what it is or was in the middle of, and what it last said and wrote."""
     if run.prompts and run.prompts[-1].text.strip() != run.goal.strip():
         yield f"Last asked: {one_line(run.prompts[-1].text, 160)}"
-    yield from (f"In the middle of: {one_line(text, 160)}" for text in list(run.doing.values())[-3:])
+    yield from (text[:1].upper() + text[1:] for text, _ in activity.told_underway(run, 160)[-DOING:])
     if run.reply:
         yield f"Last said: {one_line(run.reply, 160)}"
     if run.files:
