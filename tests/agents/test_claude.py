@@ -130,6 +130,23 @@ def test_tool_call_that_the_client_refused_is_an_error_and_no_action(
     assert f"- {action.text}: " in brief
 
 
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "<tool_use_error>nope</tool_use_error>",
+        "Permission to use Bash with command x has been denied.",
+        "Claude requested permissions to use Bash, but you haven't granted it yet.",
+    ],
+)
+def test_command_that_prints_a_refusal_was_carried_out(project: Project, printed: str) -> None:
+    (project.directory / "log.txt").write_text(printed)
+    project.claude("look " + bash("cat log.txt"))
+    (run,) = project.runs()
+    assert [(action.text, action.error) for action in run.actions] == [("Bash: cat log.txt", None)]
+    assert (run.standing.actions, run.errors) == (1, [])
+    assert " refused: " not in project.holdfast("log").out
+
+
 @pytest.mark.defect("A failed Bash stood in the log twice, once as if it had been done.")
 def test_failed_command_is_told_once_and_as_failed(project: Project) -> None:
     project.claude("try it " + bash("echo out; exit 3"))

@@ -63,7 +63,7 @@ def check_drafts(call: Call, drafts: list[Draft]) -> None:
 
 
 def test_every_adapter_is_under_this_contract() -> None:
-    assert set(registry.adapters()) <= set(ADAPTERS.values())
+    assert {agent.NAME for agent in registry.adapters()} <= ADAPTERS.keys()
     assert registry.find_agent("an agent nobody has heard of") is generic
 
 

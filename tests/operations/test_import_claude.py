@@ -165,6 +165,21 @@ def test_failed_tool_and_one_without_a_result_are_told(project: Workspace, told:
     assert {key: action.text for key, action in run.doing.items()} == {"t3": "Bash: make again"}
 
 
+def test_command_that_printed_a_refusal_was_carried_out(project: Workspace, told: Transcript, keep: Any) -> None:
+    printed = "<tool_use_error>nope</tool_use_error>"
+    told.call("t2", "Bash", command="cat log")
+    told.result("t2", printed)
+    told.call("t3", "Bash", command="cat other")
+    told.result("t3", printed, is_error=True)
+    keep(told)
+    holdfast.import_claude(project)
+    (run,) = runs(project)
+    assert [(action.text, action.error) for action in run.actions[-2:]] == [
+        ("Bash: cat log", None),
+        ("Bash: cat other", "nope"),
+    ]
+
+
 def test_compaction_is_told_with_its_summary(project: Workspace, told: Transcript, keep: Any) -> None:
     told.compact()
     keep(told)

@@ -112,6 +112,66 @@ def test_output_that_only_looks_like_a_refusal_is_an_outcome(answer: str) -> Non
     assert ("refused" in draft.body, draft.body["outcome"]) == (False, answer)
 
 
+def write_transcript(path: Path, *, is_error: bool | None, tool_use: str = "t1", after: int = 0) -> str:
+    """A transcript with the result of one tool call, and as many other lines after it."""
+    mark = {} if is_error is None else {"is_error": is_error}
+    result = {"type": "tool_result", "tool_use_id": tool_use, "content": "…", **mark}
+    asked = {"type": "tool_use", "id": tool_use, "name": "Bash", "input": {}}
+    lines = [
+        {"type": "assistant", "message": {"content": [asked]}},
+        {"type": "user", "message": {"content": [result]}},
+        *({"type": "user", "message": {"content": "x" * 1000}} for _ in range(after)),
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(path)
+
+
+PRINTED = [answer for answer, _ in REFUSALS]
+
+
+def bash_that_printed(answer: str, key: str = "t1") -> dict[str, Any]:
+    call = {"tool_name": "Bash", "tool_use_id": key, "tool_input": {"command": "cat log"}, "tool_response": answer}
+    return {"tool_calls": [call]}
+
+
+@pytest.mark.defect(
+    "A command that succeeded was logged as refused where it printed what a refusal of the client says."
+)
+@pytest.mark.parametrize("answer", PRINTED)
+def test_a_command_that_prints_a_refusal_was_carried_out(answer: str, tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    for is_error, refused in ((False, False), (None, False), (True, True)):
+        transcript = write_transcript(path, is_error=is_error, after=200)
+        (draft,) = read("PostToolBatch", **bash_that_printed(answer), transcript_path=transcript).drafts
+        assert draft.body.get("refused", False) is refused
+        assert ("error" in draft.body, draft.body.get("outcome")) == (refused, None if refused else answer)
+
+
+def test_a_subagent_has_a_record_of_its_own(tmp_path: Path) -> None:
+    (answer, _), path = REFUSALS[0], tmp_path / "c.jsonl"
+    write_transcript(path, is_error=True)
+    write_transcript(tmp_path / "c" / "subagents" / "agent-a1.jsonl", is_error=False)
+    for agent, refused in (("a1", False), ("a2", True), ("../a1", True), ("", True)):
+        call = bash_that_printed(answer)
+        (draft,) = read("PostToolBatch", **call, transcript_path=str(path), agent_id=agent).drafts
+        assert draft.body.get("refused", False) is refused
+
+
+def test_without_a_record_of_the_result_the_text_decides(tmp_path: Path) -> None:
+    (answer, _), path = REFUSALS[0], tmp_path / "c.jsonl"
+    for transcript in (None, "", "c.jsonl", str(path), write_transcript(path, is_error=False, tool_use="other")):
+        (draft,) = read("PostToolBatch", **bash_that_printed(answer), transcript_path=transcript).drafts
+        assert draft.body["refused"] is True
+
+
+@pytest.mark.parametrize("answer", PRINTED)
+def test_the_call_after_a_tool_that_was_carried_out_is_no_refusal(answer: str) -> None:
+    text = read("PostToolUse.Bash", tool_response=answer)
+    structured = read("PostToolUse.Bash", tool_response={"stdout": answer, "stderr": "", "interrupted": False})
+    assert ["refused" in draft.body for reading in (text, structured) for draft in reading.drafts] == [False, False]
+
+
 @pytest.mark.parametrize("source", ["startup", "resume", "clear", "compact", "fork"])
 def test_a_start_says_how_the_conversation_begins(source: str) -> None:
     found = read(f"SessionStart.{source}")

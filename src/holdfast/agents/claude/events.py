@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+from holdfast.agents.claude import transcript
 from holdfast.agents.claude.client import CONVERSATION, MOMENTS
 from holdfast.agents.payloads import text_of
 from holdfast.agents.protocol import Moment, Reading
-from holdfast.core import chat_commands
+from holdfast.core import chat_commands, ids
 from holdfast.core.model import Beginning, Body, Draft
 from holdfast.core.text import one_line, path_text
 from holdfast.project.inbox import Call
@@ -108,17 +110,37 @@ def _failed(payload: Body) -> Told:
 
 
 def _taken(payload: Body) -> Told:
+    """The client calls so only after a tool that it carried out, whatever that printed."""
+    yield "action.taken", _done(payload, payload)
+
+
+def _done(payload: Body, done: Body) -> Body:
+    response = done.get("tool_response")
+    outcome = response[:OUTCOME] if isinstance(response, str) else ""
+    return {**_action(payload, done), **_place(response), "outcome": outcome}
+
+
+def _batch(payload: Body) -> Told:
+    """Tools that were carried out, refused or failed: of each, the batch has only the text that the model was given."""
     calls = payload.get("tool_calls")
     for done in calls if isinstance(calls, list) else [payload]:
         if isinstance(done, dict):
-            response = done.get("tool_response")
-            outcome = response[:OUTCOME] if isinstance(response, str) else ""
-            body = _action(payload, done)
-            yield "action.taken", _refused(body, outcome) or {**body, **_place(response), "outcome": outcome}
+            body = _done(payload, done)
+            refused = _refused(_action(payload, done), body["outcome"])
+            yield "action.taken", refused if refused and not _was_carried_out(payload, done) else body
+
+
+def _was_carried_out(payload: Body, done: Body) -> bool:
+    """Whether the transcript says that a tool had no error, so that a text like a refusal is a program's own."""
+    path, subagent = text_of(payload, "transcript_path"), text_of(payload, "agent_id")
+    if not os.path.isabs(path) or not path.endswith(transcript.ENDING) or (subagent and not ids.is_safe(subagent)):
+        return False
+    file = transcript.path_of_subagent(Path(path), subagent) if subagent else Path(path)
+    return transcript.find_outcome(file, text_of(done, "tool_use_id")) is True
 
 
 def _refused(body: Body, answer: str) -> Body | None:
-    """An action that the client did not carry out, so it wrote no file; None if it did."""
+    """An action that the client did not carry out, so it wrote no file; None where the answer is no refusal."""
     if not REFUSED.match(answer):
         return None
     wrapped = ERROR.fullmatch(answer)
@@ -224,7 +246,7 @@ READERS: dict[str, Callable[[Body], Told]] = {
     "UserPromptSubmit": _prompt,
     "PreToolUse": _begun,
     "PostToolUse": _taken,
-    "PostToolBatch": _taken,
+    "PostToolBatch": _batch,
     "PostToolUseFailure": _failed,
     "Stop": _turn,
     "StopFailure": _broken,

@@ -9,8 +9,9 @@ import itertools
 import os
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -34,18 +35,34 @@ BEGINNING = re.compile(rb'(?<=.)\{"(?=(?:parentUuid|type|uuid|sessionId|isSidech
 BEGINNINGS = 100  # places in a damaged line that are tried
 WANTED = (b'"user"', b'"assistant"', b'"system"', b'"cost-state"')  # kinds of line; most bytes are in others
 
+T = TypeVar("T")
 _validate = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 def read_usage(path: Path) -> Usage | None:
     """What the last answer of the conversation itself left in the context; None where that cannot be known."""
+    return _search_end(path, _last_usage)
+
+
+def path_of_subagent(path: Path, subagent: str) -> Path:
+    """The record of a subagent of the conversation with this transcript."""
+    return path.with_suffix("") / SUBAGENTS / f"agent-{subagent}{ENDING}"
+
+
+def find_outcome(path: Path, tool_use: str) -> bool | None:
+    """Whether the client carried a tool call out; None where its record does not say so, or does not yet."""
+    return _search_end(path, partial(_outcome_of, tool_use))
+
+
+def _search_end(path: Path, look: Callable[[bytes, bool], tuple[T | None, bool]]) -> T | None:
+    """What is found in the end of a file, of which more and more is read; None where that cannot be known."""
     try:
         if not _is_one(path):
             return None
         with files.open_regular(path) as file:
             size, tail = os.fstat(file).st_size, FIRST_TAIL
             while True:
-                found, is_found = _last_usage(os.pread(file, tail, max(0, size - tail)), whole=tail >= size)
+                found, is_found = look(os.pread(file, tail, max(0, size - tail)), tail >= size)
                 if is_found or tail >= size or tail >= LAST_TAIL:
                     return found
                 tail *= 4
@@ -154,6 +171,19 @@ def _last_usage(data: bytes, whole: bool) -> tuple[Usage | None, bool]:
             about = parsed.get("compactMetadata")
             left = number(about.get("postTokens")) if isinstance(about, dict) else None
             return (Usage(left) if left is not None else None), True
+    return None, False
+
+
+def _outcome_of(tool_use: str, data: bytes, whole: bool) -> tuple[bool | None, bool]:
+    """The result of a tool call in the end of a file, by the mark that the client gives an error."""
+    key = tool_use.encode()
+    for line in _backwards(data, whole):
+        if key in line and b'"tool_result"' in line:
+            message = (parse(line) or {}).get("message")
+            content = message.get("content") if isinstance(message, dict) else None
+            for block in content if isinstance(content, list) else []:
+                if isinstance(block, dict) and block.get("tool_use_id") == tool_use:
+                    return block.get("is_error") is not True, True
     return None, False
 
 
