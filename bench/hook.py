@@ -78,7 +78,7 @@ def _floor() -> list[str]:
 
 
 def _compare(project: Path, rounds: int, called: list[str] | None = None) -> dict[str, Sample]:
-    """Hooks and bare interpreters by turns. Every call must have been kept, or nothing was measured."""
+    """Hooks and the floor by turns. Every call must have been kept, or nothing was measured."""
     payload = calls.sized(PAYLOAD)
     before = _kept(project)
     with contextlib.chdir(project):
