@@ -382,6 +382,20 @@ def test_a_session_that_died_ended_when_it_was_last_seen() -> None:
     assert found.ended == datetime(2026, 1, 1, 11, tzinfo=UTC)
 
 
+def test_a_session_that_went_over_names_the_one_that_follows_it() -> None:
+    body = {"how": "ended", "followed_by": "ses-1111111111"}
+    found = fold.apply_session(a_session(), an_event("session.ended", body, 3))
+    assert found is not None
+    assert (found.followed_by, found.is_open) == ("ses-1111111111", False)
+
+
+def test_a_session_is_told_its_conversation_later_which_is_nothing_done() -> None:
+    body = {"agent_session": "talk", "transcript": "/talk.jsonl"}
+    found = fold.apply_session(a_session(), an_event("session.told", body, 3))
+    assert found is not None
+    assert (found.agent_session, found.transcript, found.events) == ("talk", "/talk.jsonl", 0)
+
+
 def test_an_event_of_a_session_that_never_opened_makes_none() -> None:
     assert fold.apply_session(None, an_event("note.added", {"text": "x"}, 3)) is None
 
@@ -404,6 +418,7 @@ HEADLINES: list[tuple[str, dict[str, Any], str]] = [
     ("run.reopened", {"reason": "not yet"}, "reopened: not yet"),
     ("session.opened", {}, "session opened"),
     ("session.ended", {"how": "died", "reason": "gone"}, "session died: gone"),
+    ("session.told", {"agent_session": "talk"}, "the session's conversation is talk"),
     ("brief.given", {"digest": "x", "characters": 900}, "was told a brief of 900 characters"),
     ("command.typed", {"text": "*sessions"}, "typed *sessions"),
     ("note.added", {"text": "two\nlines"}, "note: two lines"),

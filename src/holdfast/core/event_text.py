@@ -72,6 +72,7 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "session.ended": lambda body: ": ".join(
         filter(None, [f"session {_text(body.get('how'))}", _text(body.get("reason"))])
     ),
+    "session.told": lambda body: f"the session's conversation is {_text(body.get('agent_session'))}",
     "brief.given": lambda body: f"was told a brief of {body.get('characters')} characters",
     "note.added": lambda body: f"note: {_text(body.get('text'))}",
     "decision.made": lambda body: f"decided: {_text(body.get('decision'))}",

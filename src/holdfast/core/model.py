@@ -94,6 +94,7 @@ class Ending(StrEnum):
     """How a session ended."""
 
     ENDED = "ended"
+    STOPPED = "stopped"  # by a signal that asks a program to end
     DIED = "died"
     TAKEN_OVER = "taken_over"
 
@@ -129,6 +130,7 @@ class Session(Struct):
     tokens_read: int = 0  # over all its requests, as far as its transcript was imported
     tokens_written: int = 0
     cost: float | None = None  # in US dollars, as the agent counted it
+    followed_by: str | None = None  # the session on another run in which its conversation goes on
 
     @property
     def is_open(self) -> bool:

@@ -23,6 +23,7 @@ from holdfast.journal.store import RunQuery
 from holdfast.layouts.registry import find_layout
 from holdfast.project.inbox import Call
 from holdfast.project.runs.select import OPEN_STATUSES, current_run, newest_run
+from holdfast.project.sessions.following import find_followed
 from holdfast.project.sessions.sessions import attended, bury, judged
 from holdfast.system import process
 
@@ -37,17 +38,31 @@ class Ground(Struct):
 def place(journal: Journal, call: Call, reading: Reading, ground: Ground) -> int:
     """Append what a call says to the run it belongs to; answers with how many events were added."""
     named = call.environment.get("HOLDFAST_SESSION")
-    session = journal.find_session(named) if named else None
-    if session is None and reading.conversation:
+    session = find_followed(journal, named) if named else None
+    if session is not None:
+        journal.append(session.run, *_identified(call, reading, session))
+    elif reading.conversation:
         session = _session_of(journal, call, reading, ground)
     run = _run_of(journal, call, reading, session, ground)
     if run is None:  # a conversation that has only begun: nobody knows yet what it will be about
         return len(journal.append(journal.ledger(ground.worktree).id, *_named(reading.drafts, reading.conversation)))
     news = [draft for draft in reading.drafts if not activity.is_repeated(run, draft)]
     added = len(journal.append(run.id, *_before(call, reading, session, run), *_signed(news, session)))
-    if reading.ends and session and session.is_open:
+    if reading.ends and session and session.is_open and _is_same(session, call):
         added += len(journal.append(run.id, _ending(call, reading, session)))
     return added + len(journal.append(run.id, *find_layout(run.layout).follow(run, session, reading)))
+
+
+def _identified(call: Call, reading: Reading, session: Session) -> Iterator[Draft]:
+    """The conversation that begins in a session which no client opened: the first one, or the next in its place.
+
+    A client that such a client starts has a conversation of its own in the same session.
+    """
+    is_next = session.agent_session is None or reading.begins in SAME_PROCESS
+    if reading.begins and reading.conversation and session.is_open and is_next:
+        transcript = path_text(reading.transcript) if reading.transcript else None
+        body: Body = {"agent_session": reading.conversation, "transcript": transcript}
+        yield Draft(fold.TOLD_OF, body, id=call.event_id("told"), time=call.time, session=session.id, agent=call.agent)
 
 
 def _before(call: Call, reading: Reading, session: Session | None, run: Run) -> Iterator[Draft]:

@@ -294,7 +294,8 @@ class Journal:
         after = fold.apply_session(session, event)
         if after is not None:
             self._sessions[id] = after
-            if event.kind in (fold.OPENED, fold.ENDED):  # lists made before the commit must know who is at work
+            if event.kind in (fold.OPENED, fold.TOLD_OF, fold.ENDED):
+                # lists made before the commit must know who is at work
                 self._conversations.clear()
                 self._writer.put_session(rows.row_of_session(after))
 

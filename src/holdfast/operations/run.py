@@ -24,6 +24,7 @@ from holdfast.operations.verb import verb
 from holdfast.project.checkpoints.automatic import Turn, keep_if_changed
 from holdfast.project.runs import select
 from holdfast.project.runs.transitions import settle
+from holdfast.project.sessions.following import find_followed
 from holdfast.project.sessions.sessions import (
     attend,
     attended,
@@ -65,8 +66,9 @@ def run(
     """Run a command in the user's terminal, on a run: the one that is meant, or a new one.
 
     What it leaves is saved from time to time, and kept as a checkpoint when it ends. No exit code changes the status
-    of the run, but one other than 0 is an error of it. SIGINT and SIGTERM are sent on purpose and pause it; any other
-    signal that ends the command interrupts it, a closed terminal too.
+    of the run, but one other than 0 is an error of it. Ctrl-C and SIGTERM are sent on purpose and pause it; any other
+    signal that ends the command interrupts it, a closed terminal too. A command that catches the signal and exits with
+    a code was ended by it all the same.
     """
     words = list(command)
     if not words:
@@ -87,13 +89,13 @@ def run(
         session = attend(workspace, journal, found, os.getpid(), one_line(name, 40), epoch=epoch)
         select.choose(journal, workspace.worktree, found)
         clear_signs(workspace, journal)
-    ended = supervise(
+    return supervise(
         words,
         {**os.environ, "HOLDFAST_SESSION": session.id, "HOLDFAST_RUN": found.id},
         beat=lambda: _save(workspace, session),
         interval=workspace.settings.number("save.interval"),
+        judge=lambda ended: _judge(workspace, session, words, ended),
     )
-    return _judge(workspace, session, words, ended)
 
 
 def _run_for(workspace: Workspace, journal: Journal, words: list[str], name: str | None) -> Run:
@@ -112,7 +114,7 @@ def _run_for(workspace: Workspace, journal: Journal, words: list[str], name: str
 def _save(workspace: Workspace, session: Session) -> None:
     """Give a sign of life, ingest what happened meanwhile, and write the faces. Trouble must not end the command."""
     work: Callable[[], object]
-    for work in (lambda: give_sign(workspace, session.id), lambda: _save_faces(workspace)):
+    for work in (lambda: give_sign(workspace, workspace.session or session.id), lambda: _save_faces(workspace)):
         try:
             with files.os_errors():
                 work()
@@ -127,14 +129,17 @@ def _save_faces(workspace: Workspace) -> None:
 
 
 def _judge(workspace: Workspace, session: Session, words: list[str], ended: Ended) -> Ran:
-    number = signal.Signals(ended.signal) if ended.signal is not None else None
+    """End the session of the command, which may have gone over to another run, and let the run follow."""
+    number = signal.Signals(ended.cause) if ended.cause is not None else None
     _save(workspace, session)
+    with workspace.reading() as journal:
+        session = find_followed(journal, session.id) or session
     _keep(workspace, session, _reason(number))
     with workspace.writing(for_session=False) as journal:
         found = journal.get_run(session.run)
         known = journal.find_session(session.id)
         if known is not None and known.is_open:
-            _settle(journal, found, session, words, ended)
+            _settle(journal, found, known, words, ended)
         found = journal.get_run(session.run)
         clear_signs(workspace, journal)
     workspace.owns_session = False
@@ -157,23 +162,22 @@ def _keep(workspace: Workspace, session: Session, reason: Reason) -> None:
 
 
 def _settle(journal: Journal, run: Run, session: Session, words: list[str], ended: Ended) -> None:
-    if ended.signal is None:
-        why = f"exit code {ended.code}"
-        if ended.code != 0:
-            text = f"{one_line(shlex.join(words), LINE)}: {why}"
-            journal.append(run.id, Draft("error.met", {"text": text}, session=session.id, agent=session.agent))
-        journal.end_session(session.id, why)
+    if ended.signal is None and ended.code != 0:
+        text = f"{one_line(shlex.join(words), LINE)}: exit code {ended.code}"
+        journal.append(run.id, Draft("error.met", {"text": text}, session=session.id, agent=session.agent))
+    if ended.cause is None:
+        journal.end_session(session.id, f"exit code {ended.code}")
         return
-    number = signal.Signals(ended.signal)
+    number = signal.Signals(ended.cause)
     why = f"ended by {number.name}"
-    if number in ON_PURPOSE:
-        journal.end_session(session.id, why)
-        move = fold.status_draft(Move.PAUSE, f"{ON_PURPOSE[number]} ({number.name})")
-    else:
-        body = {"how": Ending.DIED, "reason": why}
-        journal.append(run.id, Draft(fold.ENDED, body, session=session.id, agent=session.agent))
-        evidence = f"its command was {why}"
-        evidence = f"{DISCONNECT}: {evidence}" if number == HUNG_UP else evidence
-        move = fold.status_draft(Move.INTERRUPT, evidence=evidence)
+    body = {"how": Ending.STOPPED if number in ON_PURPOSE else Ending.DIED, "reason": why}
+    journal.append(run.id, Draft(fold.ENDED, body, session=session.id, agent=session.agent))
     if run.status.is_open and not attended(journal, run.id):
-        journal.append(run.id, move)
+        journal.append(run.id, _move(number, why))
+
+
+def _move(number: signal.Signals, why: str) -> Draft:
+    if number in ON_PURPOSE:
+        return fold.status_draft(Move.PAUSE, f"{ON_PURPOSE[number]} ({number.name})")
+    evidence = f"its command was {why}"
+    return fold.status_draft(Move.INTERRUPT, evidence=f"{DISCONNECT}: {evidence}" if number == HUNG_UP else evidence)

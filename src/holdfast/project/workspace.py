@@ -17,8 +17,9 @@ from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, NotAProject, NotFound, Refused
 from holdfast.core.text import one_line, path_text
 from holdfast.journal.journal import Journal
-from holdfast.journal.store import Store
+from holdfast.journal.store import Reader, Store
 from holdfast.project import inbox_writer, known_projects, settings as config
+from holdfast.project.sessions.following import find_followed
 from holdfast.redaction.ruleset import RULES, RULES_FILE
 from holdfast.system import files, locate, user_dirs
 from holdfast.system.clock import Clock, SystemClock
@@ -199,7 +200,7 @@ class Workspace:
     @contextlib.contextmanager
     def reading(self) -> Iterator[Journal]:
         with self.store.reading() as view:
-            yield Journal(view, self.clock, self.clean)
+            yield self._journal(view)
 
     @contextlib.contextmanager
     def writing(self, *, for_session: bool = True) -> Iterator[Journal]:
@@ -208,9 +209,17 @@ class Workspace:
             way = "`unset HOLDFAST`" if self.environ.get("HOLDFAST") == "0" else "`holdfast on`"
             raise Refused("Holdfast is off here, so nothing is recorded", [("store", self.place)], [way])
         with self.store.writing() as view:
-            journal = Journal(view, self.clock, self.clean, self.session if for_session else None)
+            journal = self._journal(view)
+            journal.session = self.session if for_session else None
             yield journal
             journal.flush()
+
+    def _journal(self, view: Reader) -> Journal:
+        """The journal of one transaction. Where our session went over to another run, we work in its new one."""
+        journal = Journal(view, self.clock, self.clean)
+        if self.session and (found := find_followed(journal, self.session)):
+            self.session = found.id
+        return journal
 
     @property
     def store(self) -> Store:

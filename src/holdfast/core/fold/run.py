@@ -46,6 +46,7 @@ RETURNED = "run.returned"
 REFOLDED = frozenset({FORGOTTEN, RETURNED})
 OPENED = "session.opened"
 ENDED = "session.ended"
+TOLD_OF = "session.told"
 BRIEFED = "brief.given"  # what we told the agent is no action of its
 FENCING = {Ending.DIED, Ending.TAKEN_OVER}
 
@@ -105,11 +106,16 @@ def apply_session(session: Session | None, event: Event) -> Session | None:
     if event.kind == BRIEFED:
         session.brief = text_of(event.body.get("digest")) or None
         return session
+    if event.kind == TOLD_OF:
+        session.agent_session = text_of(event.body.get("agent_session")) or session.agent_session
+        session.transcript = text_of(event.body.get("transcript")) or session.transcript
+        return session
     if event.kind == ENDED:
         session.ended = _time(event.body.get("at")) or event.time
         session.how = Ending(text_of(event.body.get("how")))
         session.reason = text_of(event.body.get("reason")) or None
         session.fenced = session.how in FENCING
+        session.followed_by = text_of(event.body.get("followed_by")) or None
         return session
     session.events += 1
     session.last_active = event.time

@@ -188,7 +188,7 @@ def _head(run: Run, sessions: list[Session], shown: int) -> Iterator[str]:
 
 def _bar(session: Session, run: Run, scale: Scale, y: int) -> Iterator[str]:
     left, right = scale.x(session.opened), scale.x(_end(session, run))
-    colour = "open" if session.is_open else "bar" if session.how is Ending.ENDED else "died"
+    colour = "open" if session.is_open else "bar" if session.how in (Ending.ENDED, Ending.STOPPED) else "died"
     about = [
         f"{session.id} {session.agent or ''}".strip(),
         f"{timestamps.shown(session.opened)}, {lasting(_end(session, run) - session.opened)}",

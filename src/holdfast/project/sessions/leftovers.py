@@ -1,4 +1,4 @@
-"""Processes that a dead session has left running: found by the variables that its agent gave to its tools."""
+"""Processes that a session ended by a signal has left running: found by the variables that its agent gave to tools."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from holdfast.system.process import Running
 
 OURS = "HOLDFAST_SESSION"  # what `holdfast run` and programs that join a run give on
 ERRANDS = ("-m", "holdfast", "hook")  # a process of our own that outlives the call which started it
+BY_SIGNAL = (Ending.DIED, Ending.STOPPED)  # one that ended by itself may have left its processes on purpose
 SESSIONS, SHOWN, WIDTH = 20, 10, 200
 Variables = tuple[str | None, str | None]
 
@@ -28,8 +29,8 @@ class Leftover(Struct):
 
 
 def find_leftovers(workspace: Workspace, journal: Journal, run: Run) -> list[Leftover]:
-    """The processes of the run's dead sessions that are still running here, the oldest first; at most a few."""
-    died = [session for session in journal.list_sessions(run.id, limit=SESSIONS) if session.how is Ending.DIED]
+    """The processes that sessions of the run left when a signal ended them, the oldest first; at most a few."""
+    died = [session for session in journal.list_sessions(run.id, limit=SESSIONS) if session.how in BY_SIGNAL]
     if not any(session.process and _is_of_here(session) for session in died):
         return []
     family = {os.getpid(), *process.ancestors()}

@@ -38,9 +38,12 @@ def move_conversation(workspace: Workspace, journal: Journal, run: Run) -> None:
 def _move(workspace: Workspace, journal: Journal, own: Session, run: Run) -> None:
     if own.run == run.id:
         return
-    journal.end_session(own.id, f"went over to {run.id}")
+    opened = ids.make("ses")
+    body = {"how": own.how or "ended", "reason": own.reason or f"went over to {run.id}", "at": own.ended}
+    draft = Draft(fold.ENDED, {**body, "followed_by": opened}, session=own.id, agent=own.agent)
+    journal.append(own.run, draft)
     _rest(journal, journal.find_run(own.run), run, f"its session went over to {run.id}")
-    opened = _open(journal, own, run)
+    _open(journal, own, run, opened)
     if workspace.session == own.id:
         workspace.session = opened
 
@@ -58,8 +61,8 @@ def _comes_to_rest(left: Run, run: Run) -> bool:
     return left.status in (Status.CREATED, Status.ACTIVE) and not left.owned and not is_followed
 
 
-def _open(journal: Journal, own: Session, run: Run) -> str:
-    """A session of the same conversation and process on another run."""
+def _open(journal: Journal, own: Session, run: Run, id: str) -> None:
+    """Open a session of the same conversation and process on another run."""
     body: Body = {
         "agent_session": own.agent_session,
         "transcript": own.transcript,
@@ -67,6 +70,4 @@ def _open(journal: Journal, own: Session, run: Run) -> str:
         "environment": own.environment,
         "epoch": run.epoch,
     }
-    id = ids.make("ses")
     journal.append(run.id, Draft(fold.OPENED, body, session=id, agent=own.agent))
-    return id

@@ -1,4 +1,8 @@
-"""A command that was started and is waited for: how it is told something, when a save is due, and how it ended."""
+"""A command that was started and is waited for: how it is told something, when a save is due, and how it ended.
+
+A program that catches a signal exits with a code, so how it ended does not tell why. What asked it to end is noted
+here, where the signals, the keys and the end of the terminal pass through.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +21,21 @@ from holdfast.core.errors import NotFound, Refused
 
 CHUNK = 1 << 16
 TYPED = (signal.SIGINT, signal.SIGQUIT)  # what a terminal sends for keys
+FINAL = (signal.SIGHUP, signal.SIGTERM)  # signals that ask for the end; Ctrl-C may only ask a turn or a job to end
+SOON = 15.0  # seconds in which a command that Ctrl-C ends has left: its hooks may need some of them
 
 
 class Ended(NamedTuple):
-    """How a command ended: with a code, or by a signal."""
+    """How a command ended, with a code or by a signal, and the signal that asked it to end."""
 
     code: int
     signal: int | None = None
+    asked: int | None = None
+
+    @property
+    def cause(self) -> int | None:
+        """The signal that ended the command, whether it caught it or not. Ctrl-C explains no death by another one."""
+        return self.asked if self.asked in FINAL or self.signal is None else self.signal
 
     @property
     def exit_code(self) -> int:
@@ -36,6 +48,9 @@ class Child(ABC):
     pid: int
 
     def __init__(self, command: list[str], environ: dict[str, str]) -> None:
+        self.asked: int | None = None  # the first signal that asked for the end
+        self.interrupted: float | None = None  # when Ctrl-C came, if nothing was typed since
+        self.is_over = False
         reading, writing = os.pipe()
         self.pid = self.start(command, environ, writing)
         os.close(writing)
@@ -65,6 +80,27 @@ class Child(ABC):
     @abstractmethod
     def watch(self, beat: Callable[[], None], interval: float) -> Ended:
         """Wait for its end, with a save whenever the interval is over."""
+
+    def tell(self, number: int) -> None:
+        """Pass on a signal that we were sent. After the command's end its pid may be another process's."""
+        self.note(number)
+        if not self.is_over:
+            self.forward(number)
+
+    def note(self, number: int) -> None:
+        """Remember what asks the command to end."""
+        if self.is_over:
+            return
+        if number in FINAL:
+            self.asked = self.asked or number
+        elif number == signal.SIGINT:
+            self.interrupted = time.monotonic()
+
+    def conclude(self, over: Ended) -> Ended:
+        """How the command ended, with what asked it to."""
+        self.is_over = True
+        is_interrupted = self.interrupted is not None and time.monotonic() - self.interrupted < SOON
+        return over._replace(asked=self.asked or (int(signal.SIGINT) if is_interrupted else None))
 
     def forward(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):

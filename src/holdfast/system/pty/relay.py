@@ -10,6 +10,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import re
 import select
 import signal
 import struct
@@ -21,6 +22,8 @@ from holdfast.system.pty.child import CHUNK, TYPED, Beats, Child, Ended, ended
 from holdfast.system.pty.session_leader import STATUS, hang_up, lead
 
 REST = 256  # looks at a terminal whose command is over: more than the kernel can hold
+CONTROL_C = (b"\x03", b"\x1b[99;5u", b"\x1b[27;5;99~")  # plain, and in the two forms that programs can ask for
+SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]P_][^\x07\x1b]*(?:\x07|\x1b\\))")
 
 
 class OnTerminal(Child):
@@ -118,8 +121,9 @@ class OnTerminal(Child):
             return None
         _, monitored = os.waitpid(self.monitor, 0)
         over = ended(status if told else monitored)
-        is_closed = not self.is_there or not _is_open()
-        return Ended(0, signal.SIGHUP) if is_closed and over.signal is None else over
+        if not self.is_there or not _is_open():
+            self.note(signal.SIGHUP)
+        return over
 
     def stop(self) -> None:
         """Stop all whom our terminal would have stopped. Where nobody could start us again, that does nothing."""
@@ -142,9 +146,14 @@ class OnTerminal(Child):
         self.typed += data
         if not data:
             self.lose()
+        elif keys := _typed(data):
+            self.interrupted = None
+            if keys.endswith(CONTROL_C):
+                self.note(signal.SIGINT)
 
     def lose(self) -> None:
         """Our terminal is gone, so the command's goes as well: the kernel tells all who are on it."""
+        self.note(signal.SIGHUP)
         self.is_there = False
         os.close(self.master)
 
@@ -182,6 +191,11 @@ def _write(data: bytes) -> int:
     except BlockingIOError:
         select.select([], [1], [])
         return 0
+
+
+def _typed(data: bytes) -> bytes:
+    """The keys in what came from a terminal, which also answers questions and reports the mouse by itself."""
+    return SEQUENCE.sub(lambda found: found[0] if found[0] in CONTROL_C else b"", data)
 
 
 def _is_open() -> bool:

@@ -13,6 +13,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
+from typing import TypeVar
 
 from holdfast.system.pty.child import CHUNK, TYPED, Beats, Child, Ended, ended
 from holdfast.system.pty.relay import OnTerminal
@@ -22,6 +23,8 @@ FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signa
 PR_SET_PDEATHSIG = 1
 UNRUNNABLE = 126  # as shells say it
 
+T = TypeVar("T")
+
 
 def supervise(
     command: Sequence[str],
@@ -29,12 +32,20 @@ def supervise(
     *,
     beat: Callable[[], None],
     interval: float,
-) -> Ended:
-    """Run a command to its end. `beat` is called whenever the interval is over."""
+    judge: Callable[[Ended], T],
+) -> T:
+    """Run a command to its end, and answer with what `judge` makes of it. `beat` is called whenever the interval is
+    over.
+
+    While it is judged, signals do not end us: a terminal that is closed sends more than one.
+    """
     has_terminal = sys.stdin.isatty() and sys.stdout.isatty() and _is_in_front()
     supervision = OnTerminal if has_terminal else _Plain
-    with supervision(list(command), dict(environ)) as child, _forwarding(child):
-        return child.watch(beat, interval)
+    child = supervision(list(command), dict(environ))
+    with _forwarding(child):
+        with child:
+            over = child.conclude(child.watch(beat, interval))
+        return judge(over)
 
 
 class _Plain(Child):
@@ -105,7 +116,7 @@ def _forwarding(child: Child) -> Iterator[None]:
     """What we are told to do, the command is told to do."""
 
     def pass_on(number: int, _frame: FrameType | None) -> None:
-        child.forward(number)
+        child.tell(number)
 
     heard = [number for number in FORWARDED if signal.getsignal(number) is not signal.SIG_IGN]  # as with `nohup`
     before = {number: signal.signal(number, pass_on) for number in heard}
