@@ -273,8 +273,6 @@ def _take(workspace: Workspace, run: Run, take_over: bool) -> list[Session]:
             bury_silent(workspace, journal, run)
             run = journal.get_run(run.id)
         settle(journal, run, Move.RESUME)
-        if run.archived:
-            journal.append(run.id, Draft("run.archived", {"path": None}))
         select.choose(journal, workspace.worktree, run)
         move_conversation(workspace, journal, run)
     return taken

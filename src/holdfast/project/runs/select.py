@@ -81,7 +81,9 @@ def current_run(journal: Journal, worktree: str) -> Run | None:
 
 
 def choose(journal: Journal, worktree: str, run: Run) -> None:
-    """Make a run the one that commands in a worktree mean, because a command asked for it."""
+    """Make a run the one that commands in a worktree mean, because a command asked for it; out of its archive too."""
+    if run.archived:
+        journal.append(run.id, Draft("run.archived", {"path": None}))
     if run.unasked:
         journal.append(run.id, Draft("run.chosen", {}))
     journal.point(worktree, run.id)
