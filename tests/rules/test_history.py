@@ -150,6 +150,12 @@ FIELDS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("face.edited", {"file": "state.json", "fields": {"state.phase": "x"}}, {"status": Status.CREATED}),
     ("run.recovered", {"type": "live_state"}, {"standing": Standing(recovered="live_state")}),
     (
+        "save.told",
+        {"saved": "2026-01-01T12:00:00Z", "trigger": "auto"},
+        {"standing": Standing(saved=NOON, trigger="auto"), "status": Status.CREATED},
+    ),
+    ("save.told", {"saved": 7, "trigger": "whim"}, {"standing": Standing()}),
+    (
         "step.kept",
         {"id": "cp-01-a", "step": "a", "number": "01", "checkpoint": "cp-1", "seq": 1},
         {"standing": Standing(trigger="checkpoint", kept=[Kept("cp-01-a", "a", "01", at(2), "cp-1", 1)])},
@@ -419,6 +425,7 @@ HEADLINES: list[tuple[str, dict[str, Any], str]] = [
     ("session.opened", {}, "session opened"),
     ("session.ended", {"how": "died", "reason": "gone"}, "session died: gone"),
     ("session.told", {"agent_session": "talk"}, "the session's conversation is talk"),
+    ("save.told", {"saved": "2026-01-01T12:00:00Z"}, "another program saved its live state at 2026-01-01T12:00:00Z"),
     ("brief.given", {"digest": "x", "characters": 900}, "was told a brief of 900 characters"),
     ("command.typed", {"text": "*sessions"}, "typed *sessions"),
     ("note.added", {"text": "two\nlines"}, "note: two lines"),

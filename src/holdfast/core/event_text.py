@@ -122,6 +122,7 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     ),
     "rollback.told": lambda body: f"somebody else went back to {_text(body.get('to_checkpoint')) or 'a checkpoint'}",
     "face.edited": lambda body: f"somebody else edited {_text(body.get('file'))}",
+    "save.told": lambda body: f"another program saved its live state at {_text(body.get('saved'))}",
     "handoff.made": lambda body: f"handed to {_text(body.get('agent'))}",
     "breakpoint.set": lambda body: "waits at a breakpoint" if body.get("on") is True else "goes on after a breakpoint",
     "output.given": lambda body: f"output {_text(body.get('key'))}",

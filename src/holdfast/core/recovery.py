@@ -87,7 +87,11 @@ def is_foreign(run: Run) -> bool:
     if run.standing.recovered is not None:
         return False
     kept, why = last_kept(run), run.evidence or run.status_reason or ""
-    return why.startswith((FILES_SAY, REGISTRY_SAYS, UNHEARD)) or (kept is not None and kept.checkpoint is None)
+    return (
+        run.standing.saved is not None
+        or why.startswith((FILES_SAY, REGISTRY_SAYS, UNHEARD))
+        or (kept is not None and kept.checkpoint is None)
+    )
 
 
 def interrupted_at(run: Run) -> datetime | None:

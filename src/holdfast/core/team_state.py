@@ -57,6 +57,7 @@ class Standing(Struct):
     iterations: int = 0  # turns of the review loop
     most_iterations: int = 3
     trigger: str = "action"  # what its files were last written for
+    saved: datetime | None = None  # when another program saved the live state; null: the journal knows more by now
     kept: list[Kept] = []
     rollbacks: list[Rollback] = []
     recovered: str | None = None  # how it was last gone on with: `checkpoint`, `live_state` or `fresh_start`

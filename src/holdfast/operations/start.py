@@ -105,7 +105,7 @@ def _check_layout(layout: str, mode: str | None) -> None:
 
 
 def _pause_earlier(workspace: Workspace, journal: Journal, layout: str) -> list[str]:
-    """Pause the runs that are active here, except those on which another session is at work.
+    """Pause the runs that are active here, except those on which another session or another program is at work.
 
     A session of the orchestrator that another one follows is archived instead, and keeps its status.
     """
@@ -114,6 +114,7 @@ def _pause_earlier(workspace: Workspace, journal: Journal, layout: str) -> list[
     archived = ORCHESTRATOR if layout == ORCHESTRATOR else None
     moving = find_conversation(workspace, journal)  # it goes over to the new run
     held = {found.run for run in runs for found in attended(journal, run.id) if moving is None or found.id != moving.id}
+    held |= {run.id for run in runs if run.layout == GO_TEAM and run.unasked}  # taken in, and never chosen here
     paused = [run.id for run in runs if run.layout != archived and not run.owned and run.id not in held]
     for id in paused:
         journal.append(id, fold.status_draft(Move.PAUSE, "another run was started"))

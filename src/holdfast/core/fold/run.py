@@ -168,6 +168,7 @@ def _gone_back(now: Run, then: Run, event: Event) -> Run:
 
 
 def _move(run: Run, event: Event, move: Move) -> None:
+    run.standing.saved = None
     try:
         after = external.moved(run, move) if run.owned else transition(run.status, move, run.layout).status
     except Refused:
@@ -342,6 +343,7 @@ HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     BLANK: _blanked,
     **dict.fromkeys(TOLD, _told),
     "call.kept": _called,
+    "save.told": team.saved,
     external.TOLD: external.told,
     context_usage.MEASURED: context_usage.measured,
     "restore.began": restore_began,

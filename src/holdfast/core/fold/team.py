@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from holdfast.core.fold.activity import text_of, texts_of
+from holdfast.core.formats.timestamps import moment
 from holdfast.core.model import Body, Event, Run, Step
 from holdfast.core.team_state import Kept, Rollback, Standing
 from holdfast.core.text import one_line
@@ -33,6 +34,7 @@ KEYS = ("spec", "architecture", *LISTS, "release_config", "partial_output")
 KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,59}")
 MOST_KEYS, MOST_KEPT = 100, 1_000
 TEXT = 200_000  # characters of an output
+TRIGGERS = ("auto", "action", "checkpoint", "breakpoint", "agent_switch")  # of a save
 
 NUMBERED = re.compile(r"0*(\d{1,3})(?:\.5|([a-z]))?")
 FILE = re.compile(r"step-(0*\d{1,3}[a-z]?)-.+")
@@ -260,6 +262,13 @@ def _went_back(run: Run, event: Event, body: Body) -> None:
     standing = run.standing
     if all(known.id != found.id for known in standing.rollbacks):
         standing.rollbacks = [*standing.rollbacks, found][-MOST_KEPT:]
+
+
+def saved(run: Run, event: Event, body: Body) -> None:
+    """Another program saved its live state, and nothing was done here since."""
+    run.standing.saved = moment(body.get("saved"))
+    if body.get("trigger") in TRIGGERS:
+        run.standing.trigger = text_of(body.get("trigger"))
 
 
 def _recovered(run: Run, event: Event, body: Body) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from datetime import datetime
 
 from holdfast.core.fold.team import LAYOUT
 from holdfast.core.formats.timestamps import moment
@@ -73,7 +75,15 @@ def _follow_entry(shelf: Shelf, run: Run, entry: Body) -> None:
     then = _then(shelf, run, shelf.written.runs[run.id])
     before = schema.entry(then, Around(shelf.workspace.clock.now()))
     if not _is_older(entry.get("updated_at"), then):
-        _append(shelf, run, diff.drafts(diff.ENTRY, before, entry, run))
+        drafts = diff.drafts(diff.ENTRY, before, entry, run)
+        _append(shelf, run, [*drafts, *_saved(shelf, run, run.standing.saved, entry.get("updated_at"))])
+
+
+def _saved(shelf: Shelf, run: Run, saved: datetime | None, heard: object) -> Iterator[Draft]:
+    """The program that works on a session has saved again, which is a sign of life although nothing else changed."""
+    time = moment(heard)
+    if saved is not None and time and run.updated and run.updated < time <= shelf.workspace.clock.now():
+        yield Draft("save.told", {"saved": saved}, time=time)
 
 
 def follow_files(shelf: Shelf, run: Run) -> None:
@@ -82,7 +92,10 @@ def follow_files(shelf: Shelf, run: Run) -> None:
     for name in FACES:
         if shelf.is_changed(directory / name):
             value = shelf.read(directory / name, run.id)
-            _append(shelf, run, follow_face(shelf, run, name, value) if value is not None else [])
+            if value is not None:
+                drafts = follow_face(shelf, run, name, value)
+                told = value.get("saved_at") if name == STATE and run.standing.saved else None
+                _append(shelf, run, [*drafts, *_saved(shelf, run, moment(told), told)])
     for path in point_files(directory):
         if shelf.is_changed(path):
             value = shelf.read(path, run.id)

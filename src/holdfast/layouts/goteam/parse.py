@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
@@ -17,13 +17,12 @@ from holdfast.core.fold import team
 from holdfast.core.fold.activity import text_of, texts_of
 from holdfast.core.formats.timestamps import moment
 from holdfast.core.model import Body, Draft, Run, Step
-from holdfast.core.recovery import FILES_SAY, REGISTRY_SAYS, UNHEARD
+from holdfast.core.recovery import FILES_SAY, REGISTRY_SAYS
 from holdfast.core.text import one_line
 from holdfast.core.validation import LIMIT
 from holdfast.layouts.foreign_ids import RESERVED
 from holdfast.layouts.goteam import schema
 
-SILENT = timedelta(seconds=60)
 NINE = (
     "init", "requirements", "architecture", "implementation", "testing", "review", "optimization", "release",
     "synthesis",
@@ -32,6 +31,7 @@ MOST_STEPS = 100
 PLACEHOLDER = re.compile(r"\[[^\]\n]*\]")  # `[from checkpoint 2]`: what it stands for is known from there
 UNVERIFIED = "unverified: its checksum is not that of its content"
 MOVES = {
+    "active": "run.resumed",
     "interrupted": "run.interrupted",
     "paused": "run.paused",
     "completed": "run.completed",
@@ -83,8 +83,8 @@ def drafts(found: Found, worktree: str, directory: str, now: datetime) -> list[D
         last = max(last, _time(point.get("created_at"), now) or last)
         kept = list(kept_point(found, point, last))
         told += [*_passed(plan, kept[0].body["name"], told, last), *kept]
-    told += _step(found, plan, told, last, now)
-    return [*told, *_live(found, last, now), *_status(found, last, now)]
+    told += _step(found, plan, told, last)
+    return [*told, *_live(found, last, now), *_status(found, last, now), *_saved(found, last, now)]
 
 
 def _passed(plan: Run, step: str, told: list[Draft], time: datetime) -> Iterator[Draft]:
@@ -95,26 +95,20 @@ def _passed(plan: Run, step: str, told: list[Draft], time: datetime) -> Iterator
             yield Draft("step.completed", {"name": name}, time=time)
 
 
-def _step(found: Found, plan: Run, told: list[Draft], last: datetime, now: datetime) -> Iterator[Draft]:
-    """The step that the live state names, or else the registry; not where that is older than the last checkpoint.
+def _step(found: Found, plan: Run, told: list[Draft], last: datetime) -> Iterator[Draft]:
+    """The step that the live state names, or else the registry. It is worked on, also where a checkpoint has it.
 
-    One that was completed is worked on again only if that was told after its checkpoint.
+    A step that is kept is not begun again in a session that is over.
     """
     done = {draft.body.get("name") for draft in told if draft.kind == "step.completed"}
     state = _object(found.state.get("state"))
-    live = _time(found.state.get("saved_at"), now)
-    listed = _time(found.entry.get("updated_at"), now)
-    for time, word in (
-        (live, state.get("current_step")),
-        (live, state.get("phase")),
-        (listed, found.entry.get("current_step")),
-    ):
+    for word in (state.get("current_step"), state.get("phase"), found.entry.get("current_step")):
         is_word = isinstance(word, (str, int, float)) and not isinstance(word, bool)
         step = team.meant(plan, str(word).removesuffix(".0")).step if is_word else ""
-        is_newer = time is not None and (time > last or (time == last and step not in done))
-        if time is not None and is_newer and step in team.known_steps(plan):
-            yield from _passed(plan, step, told, time)
-            yield Draft("step.started", {"name": step, "agent": text_of(state.get("current_agent"))}, time=time)
+        if step in team.known_steps(plan):
+            yield from _passed(plan, step, told, last)
+            if step not in done or found.entry.get("status") not in schema.NOT_RESUMABLE:
+                yield Draft("step.started", {"name": step, "agent": text_of(state.get("current_agent"))}, time=last)
             return
 
 
@@ -189,25 +183,26 @@ def _live(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:
 
 
 def _status(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:
-    """The status that the registry has. One that is active and has been silent has nobody who could be asked."""
+    """The status that the registry has. Silence does not change it: the program that wrote it may be at work."""
     word = text_of(found.entry.get("status")) or "interrupted"
     saved = _time(found.state.get("saved_at"), now) or _time(found.entry.get("updated_at"), now) or last
     reason = text_of(found.recovery.get("interrupt_reason"))
     at = _time(found.recovery.get("interrupted_at"), now) or saved
-    if word == "active" and now - max(saved, last) > SILENT:
-        yield Draft(
-            "run.interrupted",
-            {"evidence": f"{UNHEARD} {saved:%Y-%m-%d %H:%M} UTC"},
-            time=at,
-        )
-    elif word == "interrupted":
+    if word == "interrupted":
         yield Draft(
             "run.interrupted",
             {"evidence": f"{FILES_SAY} {one_line(reason, 40) or 'that it was interrupted'}"},
             time=at,
         )
     elif kind := MOVES.get(word):
-        yield Draft(kind, {"reason": REGISTRY_SAYS}, time=at)
+        yield Draft(kind, {"reason": REGISTRY_SAYS}, time=saved if word == "active" else at)
+
+
+def _saved(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:
+    """When the live state was saved, and when the program that did it was last heard of."""
+    saved, listed = _time(found.state.get("saved_at"), now), _time(found.entry.get("updated_at"), now)
+    body = {"saved": saved or listed or last, "trigger": text_of(found.state.get("save_trigger"))}
+    yield Draft("save.told", body, time=max(filter(None, (saved, listed, last))))
 
 
 def _given(outputs: Body, time: datetime) -> Iterator[Draft]:

@@ -171,7 +171,7 @@ def _write_run(shelf: Shelf, run: Run, around: Around) -> None:
         bearings = take_bearings(shelf.workspace, run, PATIENCE)
         around = msgspec.structs.replace(around, uncommitted=bool(bearings.uncommitted))
         shelf.put(directory / RECOVERY, schema.recovery(run, ways_of(shelf.workspace, run), around))
-    else:
+    elif run.standing.saved is None:  # else it is another program's file, about a session that is its own
         shelf.remove(directory / RECOVERY, schema.recovery(run, options(run), around))
     shelf.put(directory / STATE, schema.live(run, around))
 

@@ -184,7 +184,7 @@ def live(run: Run, around: Around) -> Body:
     doing = [action.text for action in run.doing.values()]
     return {
         "session_id": run.id,
-        "saved_at": stamp(around.now),
+        "saved_at": stamp(standing.saved or around.now),
         "save_trigger": around.trigger or standing.trigger,
         "state": {**state_of(run), "session": _session(run, since, around)},
         "context": {
@@ -216,7 +216,7 @@ def _session(run: Run, since: int, around: Around) -> Body:
         "auto_save": {
             "enabled": run.status.is_open,
             "interval": round(around.interval, 3),
-            "last_save": stamp(around.now),
+            "last_save": stamp(run.standing.saved or around.now),
         },
         "recovery": {
             "enabled": run.status.is_open,

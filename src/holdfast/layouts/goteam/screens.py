@@ -122,7 +122,7 @@ def _about(run: Run, option: Option) -> Iterator[str]:
     if option.type == CHECKPOINT:
         yield f"Checkpoint: {option.target}"
     elif option.type == LIVE:
-        yield f"Saved: {stamp(run.updated)}"
+        yield f"Saved: {stamp(run.standing.saved or run.updated)}"
     yield f"Data loss: {loss(option)}"
     if option.type == CHECKPOINT and option.actions is not None:
         yield "Safe and reliable"
