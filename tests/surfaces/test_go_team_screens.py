@@ -160,12 +160,52 @@ def test_a_start_that_goes_on_with_an_earlier_one_runs_no_module_of_the_project(
     assert not owned.exists()
 
 
-def test_a_start_on_a_terminal_begins_a_new_one_on_enter(interrupted: str, repository: Path) -> None:
+@pytest.mark.defect(
+    "The question of `start --layout go-team` refused `*new`, which its own screen proposes, and a blank"
+)
+@pytest.mark.parametrize(
+    ("answer", "topic"), [("", "another"), ("  ", "another"), ("*new", "another"), ("*new payment", "payment")]
+)
+def test_a_start_on_a_terminal_begins_a_new_one(interrupted: str, repository: Path, answer: str, topic: str) -> None:
     with Terminal("start", "another", "--layout", "go-team", directory=repository) as terminal:
         terminal.wait_for("Resume # (Enter: a new session)")
-        terminal.type("\n")
+        terminal.type(f"{answer}\n")
         terminal.wait_for("GO TEAM SESSION STARTED")
+        terminal.wait_for(f"Topic: {topic}")
         assert terminal.finish() == 0
+    assert status_of(repository, interrupted) == "interrupted"
+
+
+@pytest.mark.parametrize("answer", ["*resume", "*resume:1", "*resume:{}", "{}", "*resume:1 live", "*resume live"])
+def test_a_start_on_a_terminal_goes_on_with_the_session_that_is_answered(
+    interrupted: str, repository: Path, answer: str
+) -> None:
+    with Terminal("start", "another", "--layout", "go-team", directory=repository) as terminal:
+        terminal.wait_for("Resume # (Enter: a new session)")
+        terminal.type(f"{answer.format(interrupted)}\n")
+        if not answer.endswith("live"):
+            terminal.wait_for("[2]: ")
+            terminal.type("2\n")
+        terminal.wait_for(f"Session: {interrupted}")
+        terminal.wait_for("Recovered from: live_state")
+        assert terminal.finish() == 0
+
+
+@pytest.mark.parametrize("answer", ["*nonsense", "*help"])
+def test_a_start_on_a_terminal_refuses_another_command(interrupted: str, repository: Path, answer: str) -> None:
+    with Terminal("start", "another", "--layout", "go-team", directory=repository) as terminal:
+        terminal.wait_for("Resume # (Enter: a new session)")
+        terminal.type(f"{answer}\n")
+        terminal.wait_for("a number, `*resume:ID`, or `*new`")
+        assert terminal.finish() == 2
+
+
+def test_with_auto_resume_a_start_on_a_terminal_does_not_ask(interrupted: str, repository: Path) -> None:
+    environ = {"HOLDFAST_RECOVERY_AUTO_RESUME": "on"}
+    with Terminal("start", "another", "--layout", "go-team", directory=repository, env=environ) as terminal:
+        terminal.wait_for("✓ SESSION RESUMED")
+        assert terminal.finish() == 0
+        assert "Resume #" not in terminal.text
 
 
 def test_g30_with_auto_resume_a_start_takes_the_recommended_way_without_asking(interrupted: str, cli: Cli) -> None:

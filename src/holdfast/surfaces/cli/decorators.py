@@ -117,9 +117,10 @@ def which(runs: list[Run]) -> Ambiguous:
     return Ambiguous("Which run", facts if is_terminal() else facts[:FEW], ["name one of them", "`holdfast runs`"])
 
 
-def resume_instead(run: str) -> NoReturn:
-    """Become `holdfast resume RUN`, which asks how to go on."""
+def resume_instead(run: str, way: str | None = None) -> NoReturn:
+    """Become `holdfast resume RUN`, which asks how to go on unless the way is named."""
     command = [sys.executable, "-I", "-m", "holdfast", "resume", run]  # else a `holdfast/` of the project would run
+    command += ["--from", way] if way else []
     process.become(sys.executable, command, Path.cwd(), dict(os.environ))
 
 

@@ -7,6 +7,9 @@ from functools import partial
 
 import click
 
+from holdfast.core import chat_commands
+from holdfast.core.chat_commands import Order
+from holdfast.core.errors import WrongUsage
 from holdfast.core.model import Run, Session, Status
 from holdfast.core.recovery import recommended
 from holdfast.core.text import one_line
@@ -67,15 +70,18 @@ def _start_team(workspace: Workspace, goal: str, plan: tuple[str, ...], pid: int
     if has_team(workspace):  # sessions of another program may be there before the first run of ours
         establish(workspace)
     earlier = list_resumable(workspace)
-    if earlier and is_terminal():
-        terminal.emit(screens.resumable(earlier, find_silent(workspace, earlier)), sys.stderr)
-        if answer := str(click.prompt("Resume # (Enter: a new session)", default="", show_default=False, err=True)):
-            return Said(None, then=partial(resume_instead, _chosen(earlier, answer)))
     auto = workspace.settings.values["recovery.auto_resume"].value == "on"
     if auto and (interrupted := next((run for run in earlier if run.status is Status.INTERRUPTED), None)):
         ways = go_on(workspace, interrupted.id, dry_run=True).recovery
         done = go_on(workspace, interrupted.id, start_from=recommended(ways).start_from)
         return Said(done, list(screens.resumed(done.run, workspace.hide(Repository(workspace.root).head().branch))))
+    if earlier and is_terminal():
+        terminal.emit(screens.resumable(earlier, find_silent(workspace, earlier)), sys.stderr)
+        answer = str(click.prompt("Resume # (Enter: a new session)", default="", show_default=False, err=True))
+        order = _answered(answer)
+        if order.word == "resume":
+            return Said(None, then=partial(resume_instead, _chosen(earlier, order.argument), order.way))
+        goal = order.argument or goal
     found = starting.start(workspace, goal, steps=plan, layout=starting.GO_TEAM, pid=pid, agent=agent)
     talk: list[Line] = [] if is_terminal() else list(screens.resumable(earlier, find_silent(workspace, earlier)))
     talk += [f"`holdfast resume {run.id}` goes on with it" for run in earlier]
@@ -86,11 +92,19 @@ def _start_team(workspace: Workspace, goal: str, plan: tuple[str, ...], pid: int
     return Said(found, [found.run.id], talk)
 
 
-def _chosen(earlier: list[Run], answer: str) -> str:
-    word = answer.strip().removeprefix("*resume").removeprefix(":") or "1"
-    if word.isdecimal() and 0 < int(word) <= len(earlier):
-        return earlier[int(word) - 1].id
-    return word
+def _answered(answer: str) -> Order:
+    """The command that an answer is: `*new` or `*resume`, or a number or an id alone; nothing at all is `*new`."""
+    text = answer.strip()
+    order = chat_commands.parse(text) if text.startswith("*") else Order("resume" if text else "new", text)
+    if order is None or order.word not in ("resume", "new"):
+        raise WrongUsage(f'"{one_line(text, 40)}" is no answer here', [], ["a number, `*resume:ID`, or `*new`"])
+    return order
+
+
+def _chosen(earlier: list[Run], word: str) -> str:
+    """The run of a row; without a word that of the first one, and otherwise the name itself."""
+    row = int(word or "1") if (word or "1").isdecimal() else 0
+    return earlier[row - 1].id if 0 < row <= len(earlier) else word
 
 
 @verb("holdfast switch run-4x9k2m7pq3")
