@@ -155,7 +155,7 @@ def put_archived(directory: Path, **members: str) -> None:
     place.write_text(json.dumps(old))
 
 
-@pytest.mark.parametrize("status", ["complete", "in_progress", "paused", "aborted"])
+@pytest.mark.parametrize("status", ["complete", "in_progress", "paused", "aborted", "abandoned", "completed", "error"])
 @pytest.mark.defect(
     "`history` showed no creation date, and sessions of the orchestrator in other words than their file"
 )
@@ -165,6 +165,33 @@ def test_the_history_shows_the_creation_date_and_the_words_of_the_file(begun: Pa
     created = datetime.fromisoformat("2025-12-20T10:30:00Z").astimezone()
     assert head.split() == ["#", "run", "status", "created", "ended", "goal"]
     assert row.split()[:5] == ["1", "2025-12-20-old111", status, *f"{created:%Y-%m-%d %H:%M}".split()]
+
+
+def test_a_file_of_the_history_without_a_word_has_that_of_the_document(begun: Path, say: Say) -> None:
+    put_archived(begun, status="\x1b[31m")
+    assert "\x1b" not in say("history").ok().out
+    put_archived(begun, status=" ")
+    assert say("history").ok().out.splitlines()[1].split()[2] == "in_progress"
+
+
+@pytest.mark.defect("Sessions in files of another program had ended, and were worked on last, when they were imported")
+def test_the_times_of_an_imported_session_are_those_of_its_file(begun: Path, say: Say) -> None:
+    put_archived(begun, status="complete")
+    (found,) = say("history", "--json").ok().json["runs"]
+    assert (found["status_since"], found["updated"]) == ("2025-12-27T11:45:00Z", "2025-12-27T11:45:00Z")
+    assert "just now" not in say("history").ok().out
+    assert "just now" not in say("runs", "--status", "archived").out
+
+
+def test_the_times_of_a_session_file_that_is_taken_in_are_its_own(repository: Path, say: Say) -> None:
+    path = repository / SESSION
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(schema_1_0()))
+    say("init", "--agent", "none").ok()
+    (found,) = say("runs", "--json").ok().json["runs"]
+    assert (found["created"], found["updated"]) == ("2025-12-27T10:30:00Z", "2025-12-27T11:45:00Z")
+    assert "just now" not in say("runs").ok().out
+    assert json.loads(path.read_text())["updated"] == "2025-12-27T11:45:00Z"
 
 
 def test_the_history_keeps_our_own_words_for_our_own_runs(repository: Path, say: Say) -> None:

@@ -10,8 +10,9 @@ from holdfast.core.text import one_line
 from holdfast.ingest.preview import previewed
 from holdfast.journal.rows import ARCHIVED
 from holdfast.journal.store import RunQuery
+from holdfast.layouts.orchestrator.files import word_of
 from holdfast.layouts.orchestrator.follow import HISTORY
-from holdfast.layouts.orchestrator.reconcile import adopt_history
+from holdfast.layouts.orchestrator.reconcile import LAYOUT, adopt_history
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
@@ -23,6 +24,7 @@ MOST = 10_000
 class PastRuns(Struct):
     runs: list[Run]
     more: bool  # whether there are more than these
+    words: dict[str, str] = {}  # by run, the status of an orchestrator's session as its file says it
 
 
 @previewed
@@ -43,4 +45,5 @@ def past_runs(workspace: Workspace, number: int = 10, *, here: bool = False) -> 
     has_more, found = page.next is not None or len(found) > number, found[:number]
     if found:  # an empty list names nothing, so what was listed before still does
         select.remember(workspace, "run", [run.id for run in found])
-    return PastRuns(found, has_more)
+    words = {run.id: word_of(workspace, run) for run in found if run.layout == LAYOUT}
+    return PastRuns(found, has_more, words)

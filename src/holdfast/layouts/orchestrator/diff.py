@@ -24,15 +24,22 @@ MOVES = {
 }
 
 
-def drafts(before: State, after: State, run: Run, now: datetime) -> list[Draft]:
+def drafts(before: State, after: State, run: Run, now: datetime, *, as_written: bool = False) -> list[Draft]:
     """The events by which a run follows a file that somebody has changed from one state to another.
 
-    What the run knows and neither state has came later, and stays.
+    What the run knows and neither state has came later, and stays. With `as_written`, what has no time of its own
+    happened when the file was last updated, and not now: nobody has looked at it before.
     """
     found: list[Draft] = []
     for part in (_retold, _workers, _tasks, _decided, _erred, _used, _settled):
         found += part(before, after, run)
-    return [_dated(draft, now) for draft in found]
+    written = last_time(after) if as_written else None
+    return [_dated(draft, now, written) for draft in found]
+
+
+def last_time(state: State) -> datetime | None:
+    """When a file was last updated, as it says itself; None where it does not say."""
+    return moment(state.updated) or moment(state.created)
 
 
 def known_part(theirs: State, run: Run) -> State:
@@ -51,9 +58,10 @@ def known_part(theirs: State, run: Run) -> State:
     )
 
 
-def _dated(draft: Draft, now: datetime) -> Draft:
+def _dated(draft: Draft, now: datetime, written: datetime | None) -> Draft:
     """The time that the file tells, unless it lies in the future."""
-    return draft if draft.time is None or draft.time <= now else structs.replace(draft, time=None)
+    times = (time for time in (draft.time, written) if time and time <= now)
+    return structs.replace(draft, time=next(times, None))
 
 
 def _retold(before: State, after: State, run: Run) -> Iterator[Draft]:

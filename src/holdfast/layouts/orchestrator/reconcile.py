@@ -8,6 +8,7 @@ before the file is removed. Whoever is killed on the way leaves it to the next c
 from __future__ import annotations
 
 import json
+from datetime import datetime
 
 from msgspec import structs
 
@@ -19,7 +20,7 @@ from holdfast.core.text import one_line, path_text
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.json_file import Face, Unreadable, parse_face, read_face, with_members
-from holdfast.layouts.orchestrator.diff import drafts, known_part
+from holdfast.layouts.orchestrator.diff import drafts, known_part, last_time
 from holdfast.layouts.orchestrator.files import (
     SHARED,
     Written,
@@ -109,7 +110,7 @@ def _show(workspace: Workspace, run: Run, face: Face | None, *, always: bool) ->
     is_written = face is not None and digest(face.data) == memory.digest
     if is_written and not always and (memory.run, memory.seq) == (run.id, run.seq):
         return True
-    return _write(workspace, run, face)
+    return _write(workspace, run, face, workspace.clock.now() if always else run.updated)
 
 
 def find_current(journal: Journal, worktree: str) -> Run | None:
@@ -137,6 +138,7 @@ def _take_in(workspace: Workspace, face: Face, memory: Written) -> bool:
         if run is not None and (run.layout != LAYOUT or run.worktree != workspace.worktree):
             workspace.warn(f"{SESSION} is left alone: run {run.id} is not this worktree's; `holdfast switch {run.id}`")
             return False
+        is_new = run is None
         if run is None:
             run = _begin(workspace, journal, theirs)
             before = State(run.id, run.goal, run.mode or "default")
@@ -144,7 +146,7 @@ def _take_in(workspace: Workspace, face: Face, memory: Written) -> bool:
             before = _last_written(workspace, memory, run, theirs)
         if run.archived and run.status.is_open:  # somebody else took it out of the history
             journal.append(run.id, Draft("run.archived", {"path": None}))
-        journal.append(run.id, *drafts(before, theirs, run, workspace.clock.now()))
+        journal.append(run.id, *drafts(before, theirs, run, workspace.clock.now(), as_written=is_new))
     remember(workspace, Written(run.id, 0, digest(face.data), face.value))
     return True
 
@@ -186,8 +188,9 @@ def _adopt(workspace: Workspace, theirs: State, path: str) -> None:
     with workspace.writing(for_session=False) as journal:
         run = _begin(workspace, journal, theirs, current=False)
         before = State(run.id, run.goal, run.mode or "default")
-        journal.append(run.id, *drafts(before, theirs, run, workspace.clock.now()))
-        journal.append(run.id, Draft("run.archived", {"path": path}))
+        told = drafts(before, theirs, run, workspace.clock.now(), as_written=True)
+        journal.append(run.id, *told)
+        journal.append(run.id, Draft("run.archived", {"path": path}, time=journal.get_run(run.id).updated))
 
 
 def _begin(workspace: Workspace, journal: Journal, theirs: State, *, current: bool = True) -> Run:
@@ -195,7 +198,7 @@ def _begin(workspace: Workspace, journal: Journal, theirs: State, *, current: bo
     id = name_of(theirs.session_id) if theirs.session_id else make_id(workspace)
     body = {"goal": theirs.goal, "layout": LAYOUT, "mode": theirs.mode, "worktree": workspace.worktree}
     draft = Draft("run.started", {**body, "directory": path_text(workspace.root), "unasked": True})
-    now, created = workspace.clock.now(), moment(theirs.created)
+    now, created = workspace.clock.now(), moment(theirs.created) or last_time(theirs)
     run = journal.start(id, structs.replace(draft, time=created if created and created < now else now))
     if current:
         journal.point(workspace.worktree, run.id)
@@ -220,10 +223,10 @@ def make_id(workspace: Workspace) -> str:
 # Writing
 
 
-def _write(workspace: Workspace, run: Run, face: Face | None) -> bool:
+def _write(workspace: Workspace, run: Run, face: Face | None, updated: datetime | None) -> bool:
     path = workspace.root / SESSION
     before = _held(workspace, run, face)
-    members = _members(workspace, run, before)
+    members = _members(workspace, run, before, updated)
     if face is not None and (face.flaws or not is_of(face, run)):
         workspace.warn(f"{SESSION} is not written: {'; '.join(face.flaws) or 'it is of another session'}")
         return True
@@ -238,9 +241,9 @@ def _write(workspace: Workspace, run: Run, face: Face | None) -> bool:
     return True
 
 
-def _members(workspace: Workspace, run: Run, before: Body) -> Body:
+def _members(workspace: Workspace, run: Run, before: Body, updated: datetime | None) -> Body:
     """What the file says of the run; what the journal hides of it stays as the file has it."""
-    ours = render(run, workspace.hide(before), _where(workspace), workspace.clock.now())
+    ours = render(run, workspace.hide(before), _where(workspace), updated or workspace.clock.now())
     raw: Body = put_raw(ours, before, workspace.hide)
     return raw
 
@@ -271,7 +274,7 @@ def _where(workspace: Workspace) -> Body:
 def _archive(workspace: Workspace, run: Run, face: Face | None) -> bool:
     """Move a run to the history; its file goes once the copy is known to be whole."""
     before = _held(workspace, run, face)
-    data = as_bytes(before, _members(workspace, run, before))
+    data = as_bytes(before, _members(workspace, run, before, run.updated))
     place = place_in_history(workspace, run)
     files.make_directories(place.parent, root=workspace.root)
     files.write(place, data, SHARED, workspace.root)

@@ -244,7 +244,7 @@ def state_of(run: Run) -> State:
     )
 
 
-def render(run: Run, before: Body, project: Body, now: datetime) -> Body:
+def render(run: Run, before: Body, project: Body, updated: datetime) -> Body:
     """The members of schema 1.0 for a run; what entries of the file hold beside them is kept."""
     window = run.context_window or UNTOLD
     tokens = run.context_tokens or 0
@@ -259,7 +259,7 @@ def render(run: Run, before: Body, project: Body, now: datetime) -> Body:
         "schema_version": VERSION,
         "session_id": run.id,
         "created": state.created,
-        "updated": stamp(now),
+        "updated": stamp(updated),
         "project": {**_dict(before.get("project")), **project},
         "goal": run.goal,
         "mode": state.mode,

@@ -37,20 +37,18 @@ def said_history(found: PastRuns, limit: int) -> Said:
     if not found.runs:
         return Said(found, talk=["No run has ended yet."])
     rows = [
-        [str(number), run.id, _status_word(run), _day(run.created), _ended(run), one_line(run.title, 80)]
+        [
+            str(number),
+            run.id,
+            found.words.get(run.id, run.status),
+            _day(run.created),
+            _ended(run),
+            one_line(run.title, 80),
+        ]
         for number, run in enumerate(found.runs, 1)
     ]
     talk = [f"There are more: `holdfast history --limit {min(10_000, 10 * limit)}`"] if found.more else []
     return Said(found, lambda: terminal.table(["#", "run", "status", "created", "ended", "goal"], rows), talk)
-
-
-def _status_word(run: Run) -> str:
-    """The status in the words of the run's own system."""
-    if run.layout != "orchestrator":
-        return run.status
-    from holdfast.layouts.orchestrator.schema import WORDS  # few lists hold such a run
-
-    return WORDS[run.status]
 
 
 def _day(moment: datetime | None) -> str:
