@@ -156,3 +156,16 @@ def test_an_agent_at_work_tells_its_tokens_with_its_progress(project: Workspace)
     assert holdfast.progress_agent(project, "code-1", 70).agent.tokens == 3300
     with pytest.raises(WrongUsage, match="number of tokens"):
         holdfast.progress_agent(project, "code-1", 70, tokens=-1)
+
+
+@pytest.mark.defect("`agent progress ID --tokens N` asked for a percentage")
+def test_an_agent_at_work_tells_its_tokens_alone(project: Workspace) -> None:
+    orchestrate(project)
+    holdfast.start_agent(project, "code", "Implement it")
+    holdfast.progress_agent(project, "code-1", 60)
+    Command.run("agent", "progress", "code-1", "--tokens", "3200", directory=project.root).ok()
+    (written,) = session_of(project)["agents"]
+    assert (written["progress"], written["context_tokens"]) == (60, 3200)
+    assert holdfast.progress_agent(project, "code-1", tokens=3200).changed is False
+    with pytest.raises(WrongUsage, match="How far"):
+        holdfast.progress_agent(project, "code-1")

@@ -441,6 +441,7 @@ HEADLINES: list[tuple[str, dict[str, Any], str]] = [
     ("run.archived", {"path": None}, "taken out of the archive"),
     ("agent.started", {"entry": "code-1", "task": "x"}, "agent code-1 started: x"),
     ("agent.progressed", {"entry": "code-1", "progress": 60}, "agent code-1: 60 %"),
+    ("agent.progressed", {"entry": "code-1", "tokens": 3200}, "agent code-1: 3200 tokens"),
     ("agent.completed", {"entry": "code-1", "result": "green"}, "agent code-1 complete: green"),
     ("agent.completed", {"entry": "code-1"}, "agent code-1 complete"),
     ("agent.failed", {"entry": "code-1", "error": "red"}, "agent code-1 failed: red"),

@@ -46,6 +46,11 @@ def _ended(word: str, body: Body, key: str) -> str:
     return f"agent {_text(body.get('entry'))} {word}: {_text(body.get(key))}".rstrip(": ")
 
 
+def _progress(body: Body) -> str:
+    told = [(body.get("progress"), "%"), (body.get("tokens"), "tokens")]
+    return ", ".join(f"{number} {unit}" for number, unit in told if number is not None)
+
+
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
@@ -86,7 +91,7 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
         f"archived as {_text(body.get('path'))}" if body.get("path") else "taken out of the archive"
     ),
     "agent.started": lambda body: f"agent {_text(body.get('entry'))} started: {_text(body.get('task'))}",
-    "agent.progressed": lambda body: f"agent {_text(body.get('entry'))}: {body.get('progress')} %",
+    "agent.progressed": lambda body: f"agent {_text(body.get('entry'))}: {_progress(body)}",
     "agent.completed": lambda body: _ended("complete", body, "result"),
     "agent.failed": lambda body: _ended("failed", body, "error"),
     "entry.pinned": lambda body: f"pinned {_text(body.get('entry'))}",

@@ -44,10 +44,13 @@ def start_agent(workspace: Workspace, type: str, task: str, *, run: str | None =
 
 @verb
 def progress_agent(
-    workspace: Workspace, agent: str, percent: int, *, tokens: int | None = None, run: str | None = None
+    workspace: Workspace, agent: str, percent: int | None = None, *, tokens: int | None = None, run: str | None = None
 ) -> AgentTold:
-    """Note how far an agent has come, and how many tokens it took until now."""
-    if not 0 <= percent <= 100:
+    """Note how far an agent has come, how many tokens it took until now, or both."""
+    if percent is None and tokens is None:
+        hints = [f"`holdfast agent progress {agent} 60`", f"`holdfast agent progress {agent} --tokens 3200`"]
+        raise WrongUsage("How far has the agent come, or how many tokens did it take?", [], hints)
+    if percent is not None and not 0 <= percent <= 100:
         raise WrongUsage(
             "Progress is a number from 0 to 100", [("given", percent)], [f"`holdfast agent progress {agent} 60`"]
         )
@@ -56,7 +59,7 @@ def progress_agent(
         found = select.get_run(workspace, journal, run)
         worker = workers.get_worker(found, agent)
         _refuse_ended(worker)
-        same = worker.progress == percent and tokens in (None, worker.tokens)
+        same = percent in (None, worker.progress) and tokens in (None, worker.tokens)
         body = {"entry": agent, "progress": percent, "tokens": tokens}
         return _tell(journal, found, "agent.progressed", body, same)
 

@@ -32,11 +32,11 @@ def start(workspace: Workspace, type: str, task: str, run: str | None) -> Said:
 
 @verb("holdfast agent progress code-1 60 --tokens 3200", "progress", agent)
 @ID
-@click.argument("percent", type=click.IntRange(0, 100))
+@click.argument("percent", type=click.IntRange(0, 100), required=False)
 @TOKENS
 @run_option
-def progress(workspace: Workspace, id: str, percent: int, tokens: int | None, run: str | None) -> Said:
-    """Note how far an agent has come, in per cent."""
+def progress(workspace: Workspace, id: str, percent: int | None, tokens: int | None, run: str | None) -> Said:
+    """Note how far an agent has come, in per cent, or only its tokens."""
     return _said(crewing.progress_agent(workspace, id, percent, tokens=tokens, run=run))
 
 
