@@ -11,9 +11,11 @@ import pytest
 
 import holdfast
 from holdfast.core.model import Process, Status
+from holdfast.core.recovery import options
 from holdfast.layouts.goteam import screens
 from holdfast.layouts.goteam.reconcile import show_team
 from holdfast.layouts.goteam.resumable import find_resumable
+from holdfast.layouts.goteam.schema import stamp
 from holdfast.project.sessions import sessions
 from holdfast.project.workspace import Workspace
 from holdfast.system import process
@@ -217,6 +219,20 @@ def test_a_silent_session_is_shown_as_potentially_interrupted_and_stays_active(
     assert team.entry(run)["resumable"] is True
     holdfast.action(team.project, "Writing b.go")
     assert holdfast.status(team.project).silent_since is None
+
+
+@pytest.mark.defect(
+    "The recovery screen of an active session that was just heard of gave a time at which it was interrupted"
+)
+def test_the_recovery_screen_of_an_active_session_names_no_interruption(team: Team) -> None:
+    run = team.begin().id
+    holdfast.action(team.project, "Writing a.go")
+    found = run_of(team.project, run)
+    screen = "\n".join(screens.recovery(found, options(found)))
+    assert f"Interrupted: no, it is active, last heard of {stamp(found.updated)}" in screen
+    holdfast.pause(team.project)
+    paused = run_of(team.project, run)
+    assert f"Interrupted: {stamp(paused.status_since)}" in "\n".join(screens.recovery(paused, options(paused)))
 
 
 def test_a_session_with_a_living_process_or_one_at_rest_is_never_potentially_interrupted(

@@ -85,7 +85,7 @@ CASES = [
     Case("sessions", (), r"#  session .*\n1  {session}  robot .*open\n", "", "run sessions"),
     Case("log", (), "#1  .*  started: Add retries to the client\n#2  .*\n", "", "run events"),
     Case("budget", ("--used", "86000", "--window", "200000"), r"context 43 % \(86,000 of 200,000 tokens\): healthy\n", "Advice: there is room\n", "run session model fill compacted by_agent mode at_once compress_at advice"),
-    Case("history", (), "", "No run has ended yet.\n", "runs more"),
+    Case("history", (), "", "No run has ended yet.\n", "runs more words"),
     Case(
         "start",
         ("Another goal",),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from holdfast.core.fold import team
-from holdfast.core.model import Run
+from holdfast.core.model import Run, Status
 from holdfast.core.recovery import CHECKPOINT, FRESH, LIVE, Option, interrupted_at
 from holdfast.core.text import count, one_line
 from holdfast.layouts.goteam import schema
@@ -92,7 +92,7 @@ def recovery(run: Run, options: list[Option], silent: datetime | None = None) ->
     yield from _head("SESSION RECOVERY")
     yield f"Session: {run.id}"
     yield f"Topic: {one_line(run.title, 120)}"
-    yield f"Interrupted: {f'potentially, silent since {stamp(silent)}' if silent else stamp(interrupted_at(run))}"
+    yield f"Interrupted: {_interrupted(run, silent)}"
     yield f"Last step: {schema.current_number(run)} - {one_line(step.name, 60) if step else '-'}"
     if action := schema.last_action(run):
         yield f"Last action: {one_line(action, 120)}"
@@ -106,6 +106,14 @@ def recovery(run: Run, options: list[Option], silent: datetime | None = None) ->
         yield ""
     yield f"Enter choice [{'/'.join(str(number) for number in range(1, len(options) + 1))}]:"
     yield RULE
+
+
+def _interrupted(run: Run, silent: datetime | None) -> str:
+    if silent:
+        return f"potentially, silent since {stamp(silent)}"
+    if run.status in (Status.CREATED, Status.ACTIVE):
+        return f"no, it is active, last heard of {stamp(run.updated)}"
+    return str(stamp(interrupted_at(run)))
 
 
 def offered(run: Run, options: list[Option]) -> Iterator[str]:
