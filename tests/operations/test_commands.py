@@ -17,9 +17,12 @@ from holdfast.core.text import visible
 from holdfast.core.untrusted_text import opened
 from holdfast.operations.chat_command import ACTIONS
 from holdfast.project.workspace import Workspace
+from tests.conftest import TickingClock
+from tests.operations.orchestras import archived, orchestrate, put_session, session_of
 from tests.operations.people import kinds_of, run_of
 from tests.operations.test_placing import a_client, prompt, sessions, tell
 from tests.operations.trees import picture, put, take
+from tests.orchestrator_files import schema_1_0
 
 
 @pytest.fixture
@@ -288,3 +291,50 @@ def test_a_store_is_not_made_by_looking(repository: Path) -> None:
         with pytest.raises(NotFound):
             holdfast.command(workspace, "*sessions")
         assert not workspace.place.exists()
+
+
+@pytest.mark.defect("`*exit` was refused after `*abort`, and in a run that cannot pause, though leaving needs no pause")
+@pytest.mark.parametrize("word", ["abort", "complete", "fail", "abandon"])
+def test_the_client_can_be_left_after_the_run_has_ended(begun: Workspace, word: str) -> None:
+    run = run_of(begun)
+    getattr(holdfast, word)(begun)
+    before = kinds_of(begun, run.id)
+    shown = say(begun, "*exit")
+    assert run_of(begun, run.id).status.value in shown
+    assert "/exit" in shown
+    assert kinds_of(begun, run.id) == before
+
+
+def test_the_client_can_be_left_where_nothing_can_pause(project: Workspace) -> None:
+    assert "/exit" in say(project, "*exit")
+    run = holdfast.start(project, "goal", layout="orchestrator").run
+    shown = say(project, "*exit")
+    assert f"{run.id} stays created: A session of the orchestrator that is created cannot pause" in shown
+    assert "/exit" in shown
+    assert run_of(project).status is Status.CREATED
+
+
+@pytest.mark.defect("`*new GOAL` in a project of the orchestrator began a run that its session file does not show")
+def test_a_new_run_is_one_of_the_projects_layout(project: Workspace) -> None:
+    first = orchestrate(project, "First")
+    shown = say(project, "*new Second")
+    second = run_of(project)
+    assert (second.goal, second.layout, session_of(project)["session_id"]) == ("Second", "orchestrator", second.id)
+    assert f"Archived {first.id}" in shown
+    assert list(archived(project)) == [f"{first.id}.json"]
+    holdfast.abort(project)
+    say(project, "*new Third")
+    assert (run_of(project).goal, run_of(project).layout) == ("Third", "orchestrator")
+    holdfast.start(project, "a native one")
+    say(project, "*new Fourth")
+    assert (run_of(project).goal, run_of(project).layout) == ("Fourth", "native")
+
+
+def test_a_new_run_beside_a_session_file_without_a_store_follows_its_session(
+    repository: Path, clock: TickingClock
+) -> None:
+    with holdfast.open(repository, clock=clock) as workspace:
+        put_session(workspace, schema_1_0())
+        say(workspace, "*new Second")
+        assert run_of(workspace).layout == "orchestrator"
+        assert list(archived(workspace)) == [f"{schema_1_0()['session_id']}.json"]

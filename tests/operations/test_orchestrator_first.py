@@ -101,3 +101,20 @@ def test_continue_names_another_version_and_leaves_the_file_alone(fresh: Workspa
     assert "The session file is of another version and is left alone" in told.err
     assert "schema_version 2.0 is not 1.0" in told.err
     assert (session_path(fresh).read_bytes(), fresh.exists) == (data, has_store)
+
+
+@pytest.mark.defect("A `start` beside a session file of another version claimed to have archived a run that it had not")
+def test_beside_a_file_of_another_version_nothing_is_said_to_be_archived(fresh: Workspace) -> None:
+    put_session(fresh, {**schema_1_0(), "schema_version": "2.0"})
+    first = holdfast.start(fresh, "First", layout="orchestrator").run
+    second = holdfast.start(fresh, "Second", layout="orchestrator")
+    assert (second.archived, second.paused, [run.id for run in second.resumable]) == ([], [], [first.id])
+    holdfast.resume(fresh, first.id)
+    third = holdfast.start(fresh, "Third", layout="orchestrator")
+    assert (third.archived, third.paused) == ([], [first.id])
+    assert run_of(fresh, first.id).status is Status.PAUSED
+    assert archived(fresh) == {}
+    session_path(fresh).unlink()
+    holdfast.status(fresh)
+    assert session_of(fresh)["session_id"] == third.run.id
+    assert sorted(archived(fresh)) == sorted([f"{first.id}.json", f"{second.run.id}.json"])

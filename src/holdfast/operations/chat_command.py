@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from holdfast.core import chat_commands as observer
 from holdfast.core.chat_commands import Order
-from holdfast.core.errors import HoldfastError, WrongUsage
+from holdfast.core.errors import HoldfastError, NotFound, Refused, WrongUsage
 from holdfast.core.fold import steps
 from holdfast.core.model import Checkpoint, Run
 from holdfast.core.text import count, one_line
@@ -22,6 +22,7 @@ from holdfast.layouts.goteam import chat_commands as teamcommands
 from holdfast.layouts.goteam.find_checkpoint import get_point
 from holdfast.layouts.goteam.meaning import find_run, find_team_run, get_meant
 from holdfast.layouts.goteam.screens import potentially
+from holdfast.layouts.orchestrator.reconcile import is_orchestrated
 from holdfast.maintenance.verify.checkpoints import prove
 from holdfast.operations import checkpoints as looking, finish
 from holdfast.operations.brief import brief
@@ -118,10 +119,10 @@ def _resume(workspace: Workspace, order: Order) -> Lines:
 def _new(workspace: Workspace, order: Order) -> Lines:
     if not order.argument:
         return ["What is it about? `*new GOAL` begins another run; the one before it is put to rest"]
-    begun = start(workspace, order.argument).run
+    begun = start(workspace, order.argument, layout="orchestrator" if is_orchestrated(workspace) else "native")
     with workspace.writing(for_session=False) as journal:
-        go_over(workspace, journal, journal.get_run(begun.id))
-    return [f"Began {begun.id}: {one_line(begun.goal, 200)}"]
+        go_over(workspace, journal, journal.get_run(begun.run.id))
+    return [f"Began {begun.run.id}: {one_line(begun.run.goal, 200)}", *(f"Archived {id}" for id in begun.archived)]
 
 
 def _info(workspace: Workspace, order: Order) -> Lines:
@@ -171,8 +172,20 @@ def _pause(workspace: Workspace, order: Order) -> Lines:
 
 
 def _exit(workspace: Workspace, order: Order) -> Lines:
-    first, _ = _pause(workspace, order)
-    return [first, "Leave the client with `/exit`; `holdfast resume` goes on later"]
+    """Leaving is never refused: a run that is over, or cannot pause, stays as it is."""
+    leave = "Leave the client with `/exit`"
+    try:
+        with workspace.reading() as journal:
+            run = select.get_run(workspace, journal, None, ended_too=True)
+    except NotFound:
+        return [leave]
+    if not run.status.is_open:
+        return [f"{run.id} is {run.status}; {leave[0].lower()}{leave[1:]}"]
+    try:
+        first, _ = _pause(workspace, order)
+    except Refused as error:
+        first = f"{run.id} stays {run.status}: {error.message}"
+    return [first, f"{leave}; `holdfast resume` goes on later"]
 
 
 def _abort(workspace: Workspace, order: Order) -> Lines:

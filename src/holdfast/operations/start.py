@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from holdfast.core import ids
-from holdfast.core.errors import WrongUsage
+from holdfast.core.errors import Refused, WrongUsage
 from holdfast.core.fold import run as fold, steps as planning
-from holdfast.core.lifecycle import Move
+from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Draft, Run, Session, Status
 from holdfast.core.text import one_line, path_text
 from holdfast.core.validation import as_tuple, checked
@@ -17,7 +17,7 @@ from holdfast.ingest.catch_up import establish
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.goteam.reconcile import show_team
-from holdfast.layouts.orchestrator.files import expect
+from holdfast.layouts.orchestrator.files import expect, find_incompatible
 from holdfast.layouts.orchestrator.reconcile import find_current, make_id, project
 from holdfast.layouts.orchestrator.schema import MODES
 from holdfast.operations.verb import verb
@@ -62,9 +62,10 @@ def start(
     worktree = workspace.worktree
     if layout == ORCHESTRATOR:
         expect(workspace)
+    archives = layout == ORCHESTRATOR and find_incompatible(workspace) is None  # else the file is another program's
     with workspace.writing() as journal:
-        paused = _pause_earlier(workspace, journal, layout)
-        before = find_current(journal, worktree) if layout == ORCHESTRATOR else None
+        paused = _pause_earlier(workspace, journal, archives=archives)
+        before = find_current(journal, worktree) if archives else None
         resumable, _ = journal.list_runs(RunQuery(worktree=worktree, statuses=select.OPEN_STATUSES, limit=5))
         body = {"goal": goal, "layout": layout, "worktree": worktree, "directory": path_text(workspace.root)}
         if layout == ORCHESTRATOR:
@@ -104,18 +105,28 @@ def _check_layout(layout: str, mode: str | None) -> None:
         raise WrongUsage(f'There is no mode "{one_line(mode, 40)}"', [], [f"one of {', '.join(MODES)}"])
 
 
-def _pause_earlier(workspace: Workspace, journal: Journal, layout: str) -> list[str]:
+def _pause_earlier(workspace: Workspace, journal: Journal, *, archives: bool) -> list[str]:
     """Pause the runs that are active here, except those on which another session or another program is at work.
 
-    A session of the orchestrator that another one follows is archived instead, and keeps its status.
+    If the new run `archives` the session of the orchestrator that it follows, that one keeps its status.
     """
     statuses = frozenset({Status.ACTIVE.value, Status.CREATED.value})
     runs, _ = journal.list_runs(RunQuery(worktree=workspace.worktree, statuses=statuses, limit=1000))
-    archived = ORCHESTRATOR if layout == ORCHESTRATOR else None
+    archived = ORCHESTRATOR if archives else None
     moving = find_conversation(workspace, journal)  # it goes over to the new run
     held = {found.run for run in runs for found in attended(journal, run.id) if moving is None or found.id != moving.id}
     held |= {run.id for run in runs if run.layout == GO_TEAM and run.unasked}  # taken in, and never chosen here
-    paused = [run.id for run in runs if run.layout != archived and not run.owned and run.id not in held]
+    earlier = [run for run in runs if run.layout != archived and not run.owned and run.id not in held]
+    paused = [run.id for run in earlier if _can_pause(run)]
     for id in paused:
         journal.append(id, fold.status_draft(Move.PAUSE, "another run was started"))
     return paused
+
+
+def _can_pause(run: Run) -> bool:
+    """Whether a run can pause: a session of the orchestrator that has not begun stays as it is."""
+    try:
+        transition(run.status, Move.PAUSE, run.layout)
+    except Refused:
+        return False
+    return True

@@ -39,6 +39,7 @@ from holdfast.layouts.orchestrator.files import (
 )
 from holdfast.layouts.orchestrator.follow import HISTORY, SESSION
 from holdfast.layouts.orchestrator.schema import VERSION, Incompatible, State, is_legacy, read_state, render
+from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.redaction.unmask import put_raw
 from holdfast.system import files, shared_files
@@ -119,6 +120,17 @@ def find_current(journal: Journal, worktree: str) -> Run | None:
     if pointed and pointed.layout == LAYOUT and not pointed.archived and pointed.worktree == worktree:
         return pointed
     return next((run for run in _ours(journal, worktree) if not run.archived), None)
+
+
+def is_orchestrated(workspace: Workspace) -> bool:
+    """Whether commands here mean a session of the orchestrator; where they mean no run, whether it has files here."""
+    try:
+        if workspace.exists:
+            with workspace.reading() as journal:
+                return select.get_run(workspace, journal, None, ended_too=True).layout == LAYOUT
+    except HoldfastError:
+        pass
+    return any((workspace.root / name).exists() for name in (SESSION, HISTORY))
 
 
 def _ours(journal: Journal, worktree: str) -> list[Run]:
