@@ -163,11 +163,18 @@ def test_after_a_crash_the_way_to_go_on_is_offered_and_chosen_in_the_client(team
         clear(claude)
         claude.type("go on @@say gone on")
         project.witness.wait_for("Stop")
-        told = project.model.turns[-1].told
-        assert f"Go Team session {team.run} was interrupted" in told
-        assert "- `*resume checkpoint`" in told
+        asked_last = project.model.turns[-1]
+        assert f"Go Team session {team.run} was interrupted" in asked_last.text, "as it was told at the beginning"
+        assert "- `*resume checkpoint`" in asked_last.text
+        assert "The user typed `*resume checkpoint` into the client" in asked_last.text
+        assert f"# Where run {team.run} stands" in asked_last.told
+        assert "Status: active" in asked_last.told
+        claude.wait_until_idle()
+        claude.type("and on @@say gone on")
+        project.witness.wait_for("Stop", 2)
+        assert project.model.turns[-1].text.count("The user typed `*resume checkpoint`") == 1, "once is enough"
     (run,) = project.runs()
-    assert [prompt.text.split(" @@")[0] for prompt in run.prompts][-1] == "go on"
+    assert [prompt.text.split(" @@")[0] for prompt in run.prompts][-2:] == ["go on", "and on"]
 
 
 def test_a_new_session_that_is_typed_into_the_client_takes_the_conversation_along(team: Team) -> None:
@@ -182,6 +189,9 @@ def test_a_new_session_that_is_typed_into_the_client_takes_the_conversation_alon
         claude.type("chapter one @@say written")
         project.witness.wait_for("Stop", 2)
         claude.wait_until_idle()
+    told = project.model.turns[-1]
+    assert "The user typed `*new payment-gateway` into the client" in told.text
+    assert "Goal: payment-gateway" in told.told
     after, before = project.runs()
     assert (after.goal, after.layout, before.id) == ("payment-gateway", "go-team", team.run)
     assert [prompt.text.split(" @@")[0] for prompt in after.prompts] == ["chapter one"]

@@ -36,6 +36,7 @@ from .strategies import WILD_TEXT, many_examples
 )
 def test_these_are_commands(text: str, order: Order) -> None:
     assert chat_commands.parse(text) == order
+    assert chat_commands.parse(chat_commands.written(order)) == order
 
 
 @pytest.mark.parametrize(

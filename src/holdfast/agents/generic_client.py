@@ -27,7 +27,8 @@ PROJECT = PROCESS = CONVERSATION = None  # variables that it sets: its project, 
 MARK = TOOL = None  # variables that show that it made a call, and that one of its tools started a command
 PLACES = ("session_id", "transcript_path", "cwd")  # keys by which a call finds its run: never redacted
 RECORDED: tuple[str, ...] = ()  # further variables that are recorded with a call
-COMMAND = b""  # bytes of a prompt's payload where a chat command may have been typed
+COMMAND = b""  # bytes of a prompt's payload where a chat command may have been typed; without them none is answered
+CONVERSES = b""  # the bytes before the conversation in such a payload
 
 
 def is_caller(payload: dict[str, object]) -> bool:

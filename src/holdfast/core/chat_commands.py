@@ -106,6 +106,13 @@ def _single(text: str) -> Order | None:
     return Order(word, argument)
 
 
+def written(order: Order) -> str:
+    """An order as it can be typed by itself."""
+    mark = " " if FORMS[order.word].spaced else ":"
+    argument = f"{mark}{order.argument}" if order.argument else ""
+    return f"*{order.word}{argument}{f' {order.way}' if order.way else ''}{YES if order.confirmed else ''}"
+
+
 def typed(word: str) -> str:
     """How a command is typed, for people."""
     form = FORMS[word]

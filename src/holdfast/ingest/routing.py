@@ -58,7 +58,7 @@ def _identified(call: Call, reading: Reading, session: Session) -> Iterator[Draf
 
     A client that such a client starts has a conversation of its own in the same session.
     """
-    is_next = session.agent_session is None or reading.begins in SAME_PROCESS
+    is_next = session.agent_session is None or reading.begins is Beginning.CLEAR
     if reading.begins and reading.conversation and session.is_open and is_next:
         transcript = path_text(reading.transcript) if reading.transcript else None
         body: Body = {"agent_session": reading.conversation, "transcript": transcript}

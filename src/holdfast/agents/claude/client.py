@@ -30,7 +30,7 @@ RECORDED = (  # the last three are those of clients that run its hooks too
     "GEMINI_SESSION_ID", "COPILOT_CLI", "CURSOR_VERSION",
 )  # fmt: skip
 STATUS_LINE = "StatusLine"  # what is called to draw its status line; it is no event
-COMMAND = b'"prompt":"*'
+COMMAND, CONVERSES = b'"prompt":"*', b'"session_id":"'
 
 
 def is_caller(payload: dict[str, object]) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 from holdfast.agents.claude import transcript
 from holdfast.agents.claude.client import CONVERSATION, MOMENTS
+from holdfast.agents.jsonl import ENDING
 from holdfast.agents.payloads import text_of
 from holdfast.agents.protocol import Moment, Reading
 from holdfast.core import chat_commands, ids
@@ -133,7 +134,7 @@ def _batch(payload: Body) -> Told:
 def _was_carried_out(payload: Body, done: Body) -> bool:
     """Whether the transcript says that a tool had no error, so that a text like a refusal is a program's own."""
     path, subagent = text_of(payload, "transcript_path"), text_of(payload, "agent_id")
-    if not os.path.isabs(path) or not path.endswith(transcript.ENDING) or (subagent and not ids.is_safe(subagent)):
+    if not os.path.isabs(path) or not path.endswith(ENDING) or (subagent and not ids.is_safe(subagent)):
         return False
     file = transcript.path_of_subagent(Path(path), subagent) if subagent else Path(path)
     return transcript.find_outcome(file, text_of(done, "tool_use_id")) is True

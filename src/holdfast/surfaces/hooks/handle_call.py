@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from holdfast.ingest import detach
 from holdfast.project import inbox_writer
@@ -20,6 +20,8 @@ from holdfast.system import locate
 
 if TYPE_CHECKING:
     from holdfast.agents.protocol import Agent
+    from holdfast.project.workspace import Workspace
+    from holdfast.surfaces.hooks.replies import Answer, Asking
 
 DEADLINE, SHORTLY = 3.5, 0.6  # seconds after our begin for the answer, and then for a short one: less than 5 together
 LEAST = 0.2  # seconds for the answer, however long it took to begin
@@ -70,26 +72,36 @@ def _answer(agent: str, event: str) -> None:
 
     if not is_end:
         prefetch.begin()
-    from holdfast.ingest.open import open_workspace
     from holdfast.project import inbox
-    from holdfast.surfaces.hooks.replies import Answer, Asking, answer, answer_shortly
+    from holdfast.surfaces.hooks.replies import Asking, answer
 
     call = inbox.decode("", os.pread(kept, inbox.READ_LIMIT, 0))
-    asking = Asking(call, adapter.read_call(call), adapter)
+    if not _tell(Asking(call, adapter.read_call(call), adapter), answer).in_time:
+        detach.go_on_later()  # the work that is under way here ends with us, as it may at any moment
+        os._exit(0)
 
-    def tell(teller: Callable[..., Answer]) -> Answer:
-        with open_workspace(os.getcwd()) as workspace:
+
+class Told(NamedTuple):
+    is_told: bool  # whether anything was printed
+    in_time: bool
+
+
+def _tell(asking: Asking, answer: Callable[[Workspace, Asking], Answer]) -> Told:
+    """Print the answer, or a short one if the deadline is over."""
+    from holdfast.ingest.open import open_workspace
+    from holdfast.surfaces.hooks.replies import answer_shortly
+
+    def tell(teller: Callable[[Workspace, Asking], Answer]) -> Answer:
+        with open_workspace(asking.call.directory) as workspace:
             return teller(workspace, asking)
 
     found, in_time = _within(_left(), lambda: tell(answer))
     if not in_time:
         found, _ = _within(SHORTLY, lambda: tell(answer_shortly))
     if found and found.text:
-        sys.stdout.write(adapter.reply(event, found.text, found.notice))
+        sys.stdout.write(asking.agent.reply(asking.call.event, found.text, found.notice))
         sys.stdout.flush()
-    if not in_time:  # the work that is under way here ends with us, as it may at any moment
-        detach.go_on_later()
-        os._exit(0)
+    return Told(bool(found and found.text), in_time)
 
 
 def _has_files() -> bool:
@@ -122,20 +134,40 @@ def _within(seconds: float, work: Callable[[], T]) -> tuple[T | None, bool]:
 
 
 def _observe(*_: str) -> None:
-    """Answer a chat command. The recorded call is our standard input."""
+    """Answer a chat command, or else give the brief that is due. The recorded call is our standard input."""
     from holdfast.agents.registry import identify
     from holdfast.ingest.open import open_workspace
     from holdfast.project import inbox
+    from holdfast.surfaces.hooks import due_brief
     from holdfast.surfaces.hooks.chat_command import observe
+    from holdfast.surfaces.hooks.replies import Asking
 
     call = inbox.decode("", os.pread(0, inbox.READ_LIMIT, 0))
     identify(call)
     adapter = _adapter(call.agent)
+    reading = adapter.read_call(call)
     with open_workspace(call.directory, environ={"HOLDFAST_STORE_DEADLINE": WAITS, **os.environ}) as workspace:
-        text = observe(workspace, adapter.read_call(call))
+        text = observe(workspace, reading)
+        is_due = text is None and due_brief.find(workspace, reading.conversation or "") is not None
     if text is not None:
         sys.stdout.write(adapter.refuse_prompt(text))
         sys.stdout.flush()
+    elif is_due:
+        _give_due(Asking(call, reading, adapter))
+
+
+def _give_due(asking: Asking) -> None:
+    """Give a prompt the brief that is due. Where nothing could be told in time, the next prompt gets it."""
+    from holdfast.ingest.open import open_workspace
+    from holdfast.surfaces.hooks import due_brief
+    from holdfast.surfaces.hooks.replies import answer_prompt
+
+    told = _tell(asking, answer_prompt)
+    if told.is_told or told.in_time:
+        with open_workspace(asking.call.directory) as workspace:
+            due_brief.clear(workspace, asking.reading.conversation or "")
+    if not told.in_time:
+        os._exit(0)
 
 
 def _draw(agent: str) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # After these, changed files become a checkpoint: the agent's changes, or those that were made before the next prompt.
 TURNS = ("turn", "end", "prompt")
+DUE = "briefs-due"  # the store's directory with a mark for each conversation whose model is to be told the brief
 
 
 def hook(agent: str, event: str, load: "Callable[[str], object]" = __import__) -> int | None:
@@ -49,7 +50,7 @@ def hook(agent: str, event: str, load: "Callable[[str], object]" = __import__) -
         moment = client.MOMENTS.get(event)
         if moment in TURNS:
             go_on_later("", name)
-        if moment == "prompt" and client.COMMAND and client.COMMAND in posix.pread(kept, CHUNK, 0):
+        if moment == "prompt" and client.COMMAND and _wants_answer(posix.pread(kept, CHUNK, 0), client, held):
             posix.dup2(kept, 0)  # go on as the program that answers, with the recorded call as its standard input
             posix.execv(sys.executable, [sys.executable, "-I", "-m", "holdfast", "hook", "observe"])
         return kept
@@ -69,3 +70,23 @@ def client_of(agent: str, load: "Callable[[str], object]") -> "Any":
         except (ImportError, OSError):  # no client that we know
             pass
     return sys.modules[generic]
+
+
+def _wants_answer(call: bytes, client: "Any", held: int) -> bool:
+    """Whether a prompt may be a chat command, or its model is to be told the brief with it."""
+    if client.COMMAND in call:
+        return True
+    begin = call.find(client.CONVERSES) + len(client.CONVERSES)
+    end = call.find(b'"', begin)
+    return begin >= len(client.CONVERSES) and end > begin and exists(f"{DUE}/{mark_name(call[begin:end])}", held)
+
+
+def mark_name(conversation: bytes) -> str:
+    """The name of a conversation's mark: FNV-1a, because no module with a better hash is built into every interpreter.
+
+    Two conversations with one mark would only be told a brief too many.
+    """
+    value = 0xCBF29CE484222325
+    for byte in conversation:
+        value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return f"{value:016x}"

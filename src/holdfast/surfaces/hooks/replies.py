@@ -28,10 +28,15 @@ from holdfast.project.inbox import Call
 from holdfast.project.runs import select
 from holdfast.project.sessions.sessions import attended, judged, who
 from holdfast.project.workspace import Workspace
+from holdfast.surfaces.hooks import due_brief
 
 SURVIVING = 4_000  # characters for whoever writes the summary
 PATIENCE = 3.0  # seconds for taking in what waits; the rest is taken in by whoever comes next
 NAMED = 5
+CHANGED = (
+    "The user typed `{}` into the client, which changed what this conversation works on. What follows holds instead of "
+    "what was told before."
+)
 LEAST = 1_000  # characters of a brief, whatever else is told
 PASSING = ("Kept by Holdfast", "Status: ", "- the last session's last action", "- the last call that was kept")
 BEHIND = "Holdfast is still taking in what happened: `holdfast brief`"
@@ -61,8 +66,21 @@ def answer(workspace: Workspace, asking: Asking) -> Answer:
     owned = _of_other_systems(workspace, asking)
     if asking.reading.moment is Moment.END:
         return Answer(None)
+    if asking.reading.moment is Moment.START:
+        due_brief.clear(workspace, asking.reading.conversation or "")
     own, notice = _own(workspace, asking, len(owned) + 2 if owned else 0)
     return Answer("\n\n".join(filter(None, [owned, own, notice])) or None, notice)
+
+
+def answer_prompt(workspace: Workspace, asking: Asking) -> Answer:
+    """The brief with a prompt, where a command that was typed before it has changed what the conversation works on."""
+    typed = due_brief.find(workspace, asking.reading.conversation or "")
+    if typed is None:
+        return Answer(None)
+    catch_up(workspace, until=time.monotonic() + PATIENCE, hurry=True)
+    changed = CHANGED.format(typed.replace("`", "'"))
+    own, _ = _own(workspace, asking, len(changed) + 2)
+    return Answer(f"{changed}\n\n{own}" if own else None)
 
 
 def _of_other_systems(workspace: Workspace, asking: Asking) -> str:
