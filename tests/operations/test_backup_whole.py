@@ -45,6 +45,7 @@ NOT_HELD = {
     "backing-up/": "where the backup is put together",
     "trouble": "what hooks could not keep, once; it is said and then cleared",
     "listed.json": "what a terminal listed last",
+    "briefs-due/": "marks of conversations that go on now",
     "alive/": "signs of life of processes that run now",
     "context.json": "a cache",
     "tidied.json": "when this place was tidied",

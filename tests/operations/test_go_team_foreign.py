@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -109,9 +110,14 @@ def test_a_new_session_beside_one_of_another_program_leaves_that_one_as_it_is(te
     assert [run_of(team.project, DEMO).status, team.entry(DEMO)["status"]] == [Status.ACTIVE, "active"]
 
 
-def test_one_that_was_chosen_here_is_paused_by_the_next_one(team: Team) -> None:
+@pytest.mark.parametrize(
+    "work", [holdfast.resume, holdfast.switch, lambda project, run: holdfast.note(project, "x", run=run)]
+)
+def test_one_that_was_chosen_or_worked_on_here_is_paused_by_the_next_one(
+    team: Team, work: Callable[[Workspace, str], object]
+) -> None:
     at_work(team, seconds_ago=120)
-    holdfast.resume(team.project, DEMO)
+    work(team.project, DEMO)
     assert holdfast.start(team.project, "other", layout="go-team").paused == [DEMO]
 
 

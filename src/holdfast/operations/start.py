@@ -115,7 +115,7 @@ def _pause_earlier(workspace: Workspace, journal: Journal, *, archives: bool) ->
     archived = ORCHESTRATOR if archives else None
     moving = find_conversation(workspace, journal)  # it goes over to the new run
     held = {found.run for run in runs for found in attended(journal, run.id) if moving is None or found.id != moving.id}
-    held |= {run.id for run in runs if run.layout == GO_TEAM and run.unasked}  # taken in, and never chosen here
+    held |= {run.id for run in runs if run.unasked and run.standing.saved}  # another program's, and never chosen here
     earlier = [run for run in runs if run.layout != archived and not run.owned and run.id not in held]
     paused = [run.id for run in earlier if _can_pause(run)]
     for id in paused:
