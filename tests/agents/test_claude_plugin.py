@@ -195,3 +195,18 @@ def test_fabers_own_names_work_as_slash_commands(bare: Plugged, name: str) -> No
     reloads = found["context_metadata"]["reload_count"]
     is_load = name in ("session-load", "prime-context")
     assert (reloads, record.get("end_reason")) == ((2, None) if is_load else (1, "manual"))
+
+
+@pytest.mark.defect(
+    "In the real client, installing the plugin with FABER's names beside Holdfast's hooks ended FABER's session records"
+)
+def test_with_the_plugin_of_fabers_names_installed_a_conversation_is_loaded_and_saved(installed: Plugged) -> None:
+    state = put_state(installed.directory)
+    put(installed.directory, ACTIVE, RUN)
+    installed.plugin("marketplace", "add", DIRECTORY)
+    installed.plugin("install", f"{plugin_commands.FABER}@holdfast")
+    done = installed.claude("begin here @@say begun")
+    assert f"Context reloaded for run: {RUN}" in done.turns[0].text
+    (record,) = json.loads(state.read_bytes())["sessions"]["session_history"]
+    assert (record["agent_session_id"], record["end_reason"]) == (done.session, "normal")
+    assert "FABER's own hooks" not in installed.holdfast("status").err

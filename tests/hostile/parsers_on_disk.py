@@ -72,6 +72,7 @@ ON_DISK = (
     "written session file",
     "written Go Team files",
     "plugins of the client",
+    "catalog of a marketplace",
     "hooks of a plugin",
     "projects of the client",
     "record of an installation",
@@ -280,6 +281,11 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
     state = stage.root / ".fractary/faber/runs" / RUN / "state.json"
     shadow = Shadow(store, stage.root, workspace.worktree)
 
+    def catalog() -> None:
+        found = installed._place_in(stage.home, "x", stage.home)
+        if found is not None:
+            client_hooks.brings_hooks(found / client_hooks.HOOKS)
+
     def purging_now() -> None:
         tombstones.unfinished_purge(store)
         purging.find_pending(store)
@@ -309,6 +315,10 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
                 stage.home / ".claude/plugins/installed_plugins.json",
                 lambda: installed.installed_at("holdfast@x", stage.environ),
             ),
+        ),
+        "catalog of a marketplace": Parser(
+            dumped({"plugins": [{"name": "x", "source": "./x"}], "metadata": {"pluginRoot": "./y"}}),
+            stage.into(stage.home / installed.CATALOG, catalog),
         ),
         "hooks of a plugin": Parser(
             dumped({"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "x.sh"}]}]}}),

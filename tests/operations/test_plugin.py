@@ -331,6 +331,14 @@ def test_calls_that_came_without_an_installation_are_not_called_broken(
     assert check(project, "hooks").state == "warning"
 
 
+def test_plugin_that_its_marketplace_does_not_have_is_not_installed(
+    project: Workspace, home: Path, tmp_path: Path
+) -> None:
+    install(home, tmp_path)
+    put(tmp_path / ".claude-plugin" / "marketplace.json", json.dumps({"plugins": [{"name": "x", "source": "./"}]}))
+    assert (check(project, "plugin").state, "not installed" in check(project, "plugin").about) == ("broken", True)
+
+
 @pytest.mark.parametrize(
     "noted", ["", "{", "[]", '{"plugins": []}', '{"plugins": {"holdfast@holdfast": [{"installPath": 7}]}}']
 )

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from holdfast.agents.claude import plugin_commands
 from tests.faber_states import ACTIVE, RUN, put, put_state
 from tests.surfaces.terminal import Terminal
 from tests.surfaces.test_answering import Ask, ask, context
@@ -45,6 +46,16 @@ def a_plugin(home: Path, name: str = "fractary-faber@fractary", events: tuple[st
     place = home / "plugin"
     put(place, "hooks/hooks.json", {"hooks": {event: runs("${CLAUDE_PLUGIN_ROOT}/hooks/x.sh") for event in events}})
     put(home, ".claude/plugins/installed_plugins.json", {"plugins": {name: [{"installPath": str(place)}]}})
+    put(home, ".claude/settings.json", {"enabledPlugins": {name: True}})
+
+
+def a_marketplace(home: Path, directory: Path, name: str) -> None:
+    """A plugin that is installed from a marketplace that is a directory, as the client notes it."""
+    marketplace = name.partition("@")[2]
+    place = {"source": {"source": "directory", "path": str(directory)}, "installLocation": str(directory)}
+    noted = {"plugins": {name: [{"installPath": str(home / ".claude/plugins/cache/x")}]}}
+    put(home, ".claude/plugins/installed_plugins.json", noted)
+    put(home, ".claude/plugins/known_marketplaces.json", {marketplace: place})
     put(home, ".claude/settings.json", {"enabledPlugins": {name: True}})
 
 
@@ -135,6 +146,45 @@ def test_a_plugin_without_session_hooks_changes_nothing(
     a_plugin(home, name, events)
     assert "FABER's own hooks" not in say("init", "--agent", "claude").ok().err
     assert "Context reloaded" in context(ask("SessionStart", source="startup"))
+
+
+@pytest.mark.defect(
+    "The plugin with FABER's names that comes with Holdfast switched FABER's loading and saving off: the hooks of the "
+    "plugin beside it in the marketplace counted as FABER's"
+)
+def test_our_plugin_with_fabers_names_is_no_plugin_with_hooks(state: Path, home: Path, say: Say, ask: Ask) -> None:
+    a_marketplace(home, plugin_commands.DIRECTORY, "fractary-faber@holdfast")
+    assert "FABER's own hooks" not in say("init", "--plugin").ok().err + say("status").ok().err
+    assert "Context reloaded" in context(ask("SessionStart", source="startup"))
+    assert json.loads(state.read_bytes())["sessions"]["total_sessions"] == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "metadata"),
+    [("./plugins/faber", {}), ("./plugins/faber", {"pluginRoot": "./x"}), ("faber", {"pluginRoot": "./plugins"})],
+)
+def test_hooks_are_looked_for_where_the_marketplace_says_that_the_plugin_lies(
+    source: str, metadata: dict[str, str], home: Path, tmp_path: Path, state: Path, say: Say
+) -> None:
+    shop = tmp_path / "shop"
+    plugins = [{"name": "other", "source": "./"}, {"name": "fractary-faber", "source": source}]
+    put(shop, ".claude-plugin/marketplace.json", {"name": "shop", "metadata": metadata, "plugins": plugins})
+    a_marketplace(home, shop, "fractary-faber@shop")
+    put(shop, "hooks/hooks.json", {"hooks": {"SessionStart": runs("x.sh")}})
+    assert "FABER's own hooks" not in say("init", "--agent", "claude").ok().err
+    put(shop, "plugins/faber/hooks/hooks.json", {"hooks": {"SessionEnd": runs("x.sh")}})
+    assert "FABER's own hooks are active (fractary-faber@shop)" in say("status").ok().err
+
+
+def test_hooks_of_a_plugin_that_the_marketplace_fetches_from_elsewhere_are_those_of_the_copy(
+    home: Path, tmp_path: Path, state: Path, say: Say
+) -> None:
+    shop = tmp_path / "shop"
+    plugins = [{"name": "fractary-faber", "source": {"source": "github", "repo": "a/b"}}]
+    put(shop, ".claude-plugin/marketplace.json", {"name": "shop", "plugins": plugins})
+    a_marketplace(home, shop, "fractary-faber@shop")
+    put(home, ".claude/plugins/cache/x/hooks/hooks.json", {"hooks": {"SessionStart": runs("x.sh")}})
+    assert "FABER's own hooks are active (fractary-faber@shop)" in say("init", "--agent", "claude").ok().err
 
 
 def test_hooks_in_the_users_settings_are_never_removed(state: Path, home: Path, say: Say) -> None:

@@ -34,6 +34,7 @@ MANAGED = Path(
     if sys.platform == "darwin"
     else "/etc/claude-code/managed-settings.json"
 )
+CATALOG = ".claude-plugin/marketplace.json"
 DEADLINE = 10.0
 LIMIT = 64 * 1024 * 1024
 T = TypeVar("T")
@@ -90,6 +91,24 @@ class Marketplace(Struct):
 
     source: Source = Source()
     installLocation: str = ""
+
+
+class Entry(Struct):
+    """A plugin in the catalog of a marketplace."""
+
+    name: Any = None
+    source: Any = None  # its directory in the marketplace, or an object for one that is fetched from elsewhere
+
+
+class Metadata(Struct, frozen=True):
+    pluginRoot: str = ""  # the directory of plugins whose source is a bare name
+
+
+class Catalog(Struct):
+    """What a marketplace says of its plugins; only what we need of it."""
+
+    plugins: list[Entry] = []
+    metadata: Metadata = Metadata()
 
 
 def levels(setup: Setup, managed: Path = MANAGED) -> list[Level]:
@@ -187,8 +206,25 @@ def installed_at(name: str, environ: Mapping[str, str]) -> Path | None:
     if copy is None:
         return None
     places = _noted(directory / "known_marketplaces.json", dict[str, Marketplace]) or {}
-    place = places.get(name.partition("@")[2])
-    return Path(place.installLocation if place and place.source.source == "directory" else copy)
+    plugin, _, marketplace = name.partition("@")
+    place = places.get(marketplace)
+    if place is None or place.source.source != "directory":
+        return Path(copy)
+    return _place_in(Path(place.installLocation), plugin, Path(copy))
+
+
+def _place_in(marketplace: Path, plugin: str, copy: Path) -> Path | None:
+    """The directory of a plugin in a marketplace that is a directory; a copy, if it is fetched from elsewhere."""
+    catalog = _noted(marketplace / CATALOG, Catalog)
+    if catalog is None or not catalog.plugins:  # moved away or damaged: the client finds no plugin there either
+        return marketplace
+    entry = next((entry for entry in catalog.plugins if entry.name == plugin), None)
+    if entry is None:
+        return None
+    if not isinstance(entry.source, str):
+        return copy
+    is_bare = not entry.source.startswith(".")
+    return marketplace / (catalog.metadata.pluginRoot if is_bare else "") / entry.source
 
 
 def _noted(path: Path, kind: type[T]) -> T | None:
