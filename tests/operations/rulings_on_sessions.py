@@ -11,6 +11,7 @@ import pytest
 
 from holdfast.core.errors import WorkflowError, WrongUsage
 from tests.faber_states import (
+    HOST,
     RUN,
     RUNS,
     a_record,
@@ -187,13 +188,13 @@ def s23(faber: Faber) -> None:
 
 def s24(faber: Faber) -> None:
     state = with_a_session()
-    state["sessions"]["session_history"][0]["environment"] = {"hostname": "laptop"}
+    state["sessions"]["session_history"][0]["environment"] = {"platform": "Laptop"}
     faber.put(state)
     faber.save()
     found = faber.records[0]["environment"]
     assert (found["hostname"], found["platform"], set(found)) == (
-        "laptop",
-        "linux",
+        HOST,
+        "Laptop",
         {"hostname", "platform", "cwd", "git_commit"},
     )
 

@@ -358,3 +358,17 @@ def test_a_load_by_hand_on_another_host_opens_a_session_of_its_own(faber: Faber)
     assert (first["ended_at_inferred"], first["environment"]) == (True, elsewhere["environment"])
     assert second["environment"]["worktree"] == str(faber.root)
     assert (faber.save().seconds or 0) < 60
+
+
+def test_a_save_by_hand_on_another_host_closes_its_record_as_interrupted_and_says_so(faber: Faber) -> None:
+    elsewhere = a_record(environment={"hostname": "dev-laptop", "cwd": "/home/dev/shop", "platform": "Linux"})
+    state = with_a_session()
+    state["sessions"]["session_history"] = [elsewhere]
+    faber.put(state)
+    saved = faber.save()
+    assert (saved.why, saved.changed, saved.reason) == ("elsewhere", True, "interrupted")
+    assert (saved.session, saved.origin, saved.seconds) == (elsewhere["session_id"], "dev-laptop, /home/dev/shop", None)
+    (record,) = faber.records
+    assert (record["end_reason"], record["ended_at"]) == ("interrupted", saved.ended)
+    assert (record["environment"], faber.state["sessions"]["current_session_id"]) == (elsewhere["environment"], None)
+    assert faber.save().why == "already"

@@ -12,6 +12,21 @@ NOW = datetime(2026, 1, 7, 17, 0, 0, tzinfo=UTC)
 OPEN = "claude-session-20260107-155946"
 ENVIRONMENT = {"hostname": HOST, "platform": "linux", "cwd": "/src", "git_commit": "abc1234"}
 
+# Where a record was opened, and whether that is another place than HERE.
+HERE: dict[str, Any] = {"hostname": "desk.example.org", "cwd": "/src/shop/lib", "git_commit": None}
+
+ORIGINS: list[tuple[str, object, bool]] = [
+    ("the same", {"hostname": "desk", "cwd": "/src/shop/lib", "worktree": "/src/shop"}, False),
+    ("the same host in another network", {"hostname": "Desk.fritz.box", "worktree": "/src/shop"}, False),
+    ("a directory of the worktree", {"hostname": "desk", "cwd": "/src/shop/lib"}, False),
+    ("the worktree counts more than the directory", {"cwd": "/", "worktree": "/src/shop"}, False),
+    ("unknown", {}, False),
+    ("no object", "desk", False),
+    ("another host", {"hostname": "laptop", "cwd": "/src/shop", "worktree": "/src/shop"}, True),
+    ("another worktree", {"hostname": "desk", "cwd": "/src/shop", "worktree": "/src/shop/trees/two"}, True),
+    ("another directory", {"hostname": "desk", "cwd": "/src/shop2"}, True),
+]
+
 
 def opening(minutes: float = 0, **over: Any) -> Opening:
     """Somebody loads by hand, so many minutes after five o'clock."""

@@ -10,7 +10,7 @@ import pytest
 from holdfast.core.formats.timestamps import stamp
 from holdfast.layouts.faber.session_records import Book, record_ids
 from tests.faber_states import HOST, a_record
-from tests.rules.books import ENVIRONMENT, NOW, OPEN, a_book, a_load, opening
+from tests.rules.books import ENVIRONMENT, HERE, NOW, OPEN, ORIGINS, a_book, a_load, opening
 
 LATER = "2026-01-07T16:30:00Z"
 
@@ -48,6 +48,51 @@ def test_save_idempotence_precompact_session_end_and_a_save_by_hand_leave_one_re
 def test_another_conversations_session_is_not_ended() -> None:
     book = a_book(a_record(agent_session_id="one"))
     assert book.leave(opening(client="two"), "normal").why == "other"
+    assert "ended_at" not in book.history[0]
+
+
+THEIRS = [("another conversation's", "one"), ("nobody's", None), ("of no id", 7)]
+
+
+@pytest.mark.defect("the hook of a client closed a FABER session record that a command at a terminal had opened")
+@pytest.mark.parametrize("client", ["two", None])
+@pytest.mark.parametrize("reason", ["compaction", "normal"])
+@pytest.mark.parametrize("owner", [row[1] for row in THEIRS], ids=[row[0] for row in THEIRS])
+def test_a_hook_closes_only_the_record_of_its_own_conversation(owner: object, reason: str, client: str | None) -> None:
+    book = a_book(a_record(agent_session_id=owner))
+    left = book.leave(opening(client=client, by_hook=True), reason)
+    assert (left.why, left.reason, left.id) == ("other", None, OPEN)
+    assert "ended_at" not in book.history[0]
+    assert book.current_id == OPEN
+
+
+@pytest.mark.parametrize(("client", "why"), [("one", ""), ("two", "other"), (None, "")])
+def test_a_command_closes_a_record_unless_another_conversation_gave_it(client: str | None, why: str) -> None:
+    assert a_book(a_record(agent_session_id="one")).leave(opening(client=client), "manual").why == why
+    assert a_book(a_record()).leave(opening(client=client), "manual").why == ""
+
+
+@pytest.mark.defect("a save by hand ended the record of another host or worktree as if it were this one's")
+@pytest.mark.parametrize("client", [None, "one", "two"])
+@pytest.mark.parametrize("reason", ["manual", "normal", "compaction"])
+@pytest.mark.parametrize(("origin", "is_foreign"), [row[1:] for row in ORIGINS], ids=[row[0] for row in ORIGINS])
+def test_a_record_is_ended_as_ours_only_on_the_host_and_worktree_that_opened_it(
+    origin: object, is_foreign: bool, reason: str, client: str | None
+) -> None:
+    book = a_book(a_record(environment=copy.deepcopy(origin)), last_artifact_reload=LATER)
+    left = book.leave(opening(client=client, environment=HERE, worktree="/src/shop"), reason)
+    (record,) = book.history
+    assert (record["end_reason"], left.reason) == ((left.reason, "interrupted") if is_foreign else (reason, reason))
+    if is_foreign:
+        assert (left.why, left.id, left.ended_text) == ("elsewhere", OPEN, LATER)
+        assert (record["ended_at"], record["ended_at_inferred"], record["environment"]) == (LATER, True, origin)
+        assert "compaction_events" not in book.context
+    assert (book.sessions["current_session_id"], book.sessions["total_sessions"]) == (None, 1)
+
+
+def test_a_hook_leaves_the_record_of_another_host_alone_though_the_conversation_is_its_own() -> None:
+    book = a_book(a_record(agent_session_id="one", environment={"hostname": "laptop"}))
+    assert book.leave(opening(client="one", by_hook=True, environment=HERE), "normal").why == "other"
     assert "ended_at" not in book.history[0]
 
 

@@ -11,7 +11,7 @@ import pytest
 from holdfast.core.formats.timestamps import moment, stamp
 from holdfast.layouts.faber.session_records import Book, phase_name
 from tests.faber_states import a_record, a_state, with_a_session
-from tests.rules.books import NOW, OPEN, a_book, a_load, in_context, opening
+from tests.rules.books import HERE, NOW, OPEN, ORIGINS, a_book, a_load, in_context, opening
 
 # S5: which record a load goes on with
 
@@ -40,21 +40,6 @@ def test_s5_an_open_record_is_gone_on_with_or_closed(over: dict[str, Any], close
     assert first["agent_session_id"] == "one"
     assert (book.current_id == OPEN) is (closed is None)
     assert len(book.history) == book.sessions["total_sessions"] == (1 if closed is None else 2)
-
-
-HERE = {"hostname": "desk.example.org", "cwd": "/src/shop/lib", "git_commit": None}
-
-ORIGINS = [
-    ("the same", {"hostname": "desk", "cwd": "/src/shop/lib", "worktree": "/src/shop"}, False),
-    ("the same host in another network", {"hostname": "Desk.fritz.box", "worktree": "/src/shop"}, False),
-    ("a directory of the worktree", {"hostname": "desk", "cwd": "/src/shop/lib"}, False),
-    ("the worktree counts more than the directory", {"cwd": "/", "worktree": "/src/shop"}, False),
-    ("unknown", {}, False),
-    ("no object", "desk", False),
-    ("another host", {"hostname": "laptop", "cwd": "/src/shop", "worktree": "/src/shop"}, True),
-    ("another worktree", {"hostname": "desk", "cwd": "/src/shop", "worktree": "/src/shop/trees/two"}, True),
-    ("another directory", {"hostname": "desk", "cwd": "/src/shop2"}, True),
-]
 
 
 @pytest.mark.defect("a load on another host or in another worktree was booked to the record that the first one opened")

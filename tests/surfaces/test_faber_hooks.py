@@ -112,6 +112,21 @@ def test_what_counts_as_loaded_was_told_in_full(ask: Ask, repository: Path, stat
     assert "session-load --force" in told
 
 
+@pytest.mark.parametrize(("event", "why"), [("SessionEnd", {"reason": "other"}), ("PreCompact", {"trigger": "auto"})])
+def test_a_client_leaves_a_record_alone_that_a_command_opened(
+    event: str, why: dict[str, str], ask: Ask, repository: Path, state: Path
+) -> None:
+    ask("SessionStart", source="startup")
+    Command.run("session-save", directory=repository).ok()
+    assert "and another session" in context(ask("SessionStart", "c2", source="startup"))
+    Command.run("session-load", directory=repository).ok()
+    before = state.read_bytes()
+    ask(event, "c2", **why)
+    assert state.read_bytes() == before
+    ask(event, **why)
+    assert state.read_bytes() == before
+
+
 def test_a_run_without_an_active_file_is_left_alone(ask: Ask, repository: Path, state: Path) -> None:
     """A state that was committed while it was in progress would speak up in every conversation for ever."""
     (repository / ACTIVE).unlink()

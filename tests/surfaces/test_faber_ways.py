@@ -61,6 +61,7 @@ def test_a_save_as_json(repository: Path, say: Say) -> None:
         "why": "",
         "session": OPEN,
         "reason": "normal",
+        "origin": "",
         "phases": ["frame", "architect"],
         "in_progress": ["build"],
         "artifacts": ["workflow-state", "orchestration-protocol"],

@@ -262,3 +262,14 @@ def test_another_conversations_session_is_left_and_told(
         f"⚠️  The open session belongs to another conversation\n   Session ID: {OPEN}\n\n"
         "   No changes made to state.json\n"
     )
+
+
+def test_a_session_of_another_host_is_not_reported_as_ended_here(repository: Path, say: Say, marked: None) -> None:
+    elsewhere = a_record(environment={"hostname": "otherhost", "cwd": "/src/shop"})
+    put_state(repository, sessions={"current_session_id": OPEN, "session_history": [elsewhere]})
+    done = say("session-save", "--run-id", RUN).ok()
+    assert done.out == (
+        f"⚠️  No session was open on this host in this worktree\n   Session ID: {OPEN}\n"
+        "   Opened in: otherhost, /src/shop\n"
+        "   Closed as interrupted, with its last sign of life as its end: 2026-01-07T15:59:46Z\n"
+    )

@@ -33,6 +33,7 @@ class Client(Struct, frozen=True):
     source: str | None = None
     directory: str | None = None
     patience: float = 30.0  # seconds that it may take to get hold of the state file
+    by_hook: bool = False  # through a hook, it acts for its own session alone
 
 
 def own_client(workspace: Workspace) -> Client:
@@ -49,6 +50,7 @@ def make_opening(workspace: Workspace, target: Target, trigger: str, client: Cli
         trigger=trigger,
         client=client.id,
         source=client.source,
+        by_hook=client.by_hook,
         environment=environment(workspace, client),
         worktree=path_text(workspace.root),
         phase=target.told.phase,

@@ -120,4 +120,6 @@ def _told(found: Reloaded, now: datetime) -> str:
 
 
 def _client(call: Call, reading: Reading) -> Client:
-    return Client(one_line(reading.conversation or "", 200) or None, reading.begins, call.directory, PATIENCE)
+    return Client(
+        one_line(reading.conversation or "", 200) or None, reading.begins, call.directory, PATIENCE, by_hook=True
+    )

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from holdfast.core.text import one_line
+
+WIDTH = 200  # of a place that is told
+
 
 def is_foreign(environment: object, host: object, worktree: str) -> bool:
     """Whether a record's environment names another host or another worktree.
@@ -18,6 +22,13 @@ def is_foreign(environment: object, host: object, worktree: str) -> bool:
         return bool(worktree) and root != worktree
     directory = _text(found.get("cwd"))
     return bool(worktree and directory) and not _is_inside(directory, worktree)
+
+
+def described(environment: object) -> str:
+    """The host and the directory that a record names, for people."""
+    found: dict[str, Any] = environment if isinstance(environment, dict) else {}
+    directory = _text(found.get("worktree")) or _text(found.get("cwd"))
+    return one_line(", ".join(part for part in (_text(found.get("hostname")), directory) if part), WIDTH)
 
 
 def _text(value: object) -> str:

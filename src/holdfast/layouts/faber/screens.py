@@ -80,13 +80,14 @@ class Reloaded(Struct):
 
 
 class SessionSaved(Struct):
-    """What a save did; without a change, why there was nothing to do."""
+    """What a save did, or why there was no session to save."""
 
     run: str | None
     changed: bool
-    why: str = ""  # no workflow, none, already, other
+    why: str = ""  # no workflow, none, already, other, elsewhere
     session: str | None = None
     reason: str = "manual"
+    origin: str = ""  # the host and directory of a session of elsewhere
     seconds: float | None = None
     ended: str = ""
     phases: list[str] = []
@@ -176,7 +177,7 @@ def fenced(artifact: ArtifactReport, now: datetime) -> str:
 
 def saved_report(found: SessionSaved, marks: Marks = DRAWN) -> list[str]:
     """A save in the words of the documents."""
-    if found.changed:
+    if not found.why:
         phases = [*found.phases, *(f"{name} (partial)" for name in found.in_progress)]
         number = len(found.artifacts)
         names = f" ({', '.join(found.artifacts)})" if number else ""
@@ -229,7 +230,22 @@ def _other(found: SessionSaved, marks: Marks) -> list[str]:
     ]
 
 
-NOTHING_SAVED = {"no workflow": _no_workflow, "already": _already, "none": _none, "other": _other}
+def _elsewhere(found: SessionSaved, marks: Marks) -> list[str]:
+    return [
+        f"{marks.warn}{' ' if marks.warn else ''}No session was open on this host in this worktree",
+        f"   Session ID: {found.session}",
+        f"   Opened in: {found.origin}",
+        f"   Closed as {found.reason}, with its last sign of life as its end: {found.ended}",
+    ]
+
+
+NOTHING_SAVED = {
+    "no workflow": _no_workflow,
+    "already": _already,
+    "none": _none,
+    "other": _other,
+    "elsewhere": _elsewhere,
+}
 
 
 def told_error(error: HoldfastError, marks: Marks = DRAWN) -> list[str]:

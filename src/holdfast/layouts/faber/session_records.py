@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from holdfast.core.formats.timestamps import moment, stamp
 from holdfast.core.text import one_line
-from holdfast.layouts.faber.origin import is_foreign
+from holdfast.layouts.faber.origin import described, is_foreign
 
 FRESH = timedelta(minutes=5)
 MOST = 2**53  # counts that every JSON program can read
@@ -36,6 +36,7 @@ class Opening(Struct, frozen=True):
     trigger: str = "manual"
     client: str | None = None  # the client's own name for its session
     source: str | None = None  # how the client's session began: startup, resume, clear, compact
+    by_hook: bool = False  # a hook of the client asks, which acts for its own session alone
     environment: State = {}
     worktree: str = ""  # its root directory
     phase: str | None = None
@@ -53,10 +54,12 @@ class Entered(Struct):
 
 
 class Left(Struct):
-    """How a record was closed; without an id, why none was."""
+    """How a record was closed, or why none was."""
 
     id: str | None
-    why: str = ""  # none, already, other
+    why: str = ""  # none, already, other, elsewhere
+    reason: str | None = None  # of the end, in the record; null: nothing was changed
+    origin: str = ""  # the host and directory of a record of elsewhere
     started: datetime | None = None
     ended: datetime | None = None
     ended_text: str = ""
@@ -218,9 +221,11 @@ class Book:
             return Left(_shown(ended.get("session_id")), "already", ended_text=_shown(ended["ended_at"]))
         record = self.open_record
         assert record is not None
-        owner = record.get("agent_session_id")
-        if opening.client and isinstance(owner, str) and owner and owner != opening.client:
+        is_elsewhere = is_foreign(record.get("environment"), opening.environment.get("hostname"), opening.worktree)
+        if _is_others(record, opening) or (is_elsewhere and opening.by_hook):
             return Left(_shown(id), "other")
+        if is_elsewhere:
+            return self._leave_behind(record, opening)
         record.setdefault("started_at", self._begun() or stamp(opening.now))
         record["ended_at"] = stamp(opening.now)
         record["end_reason"] = reason
@@ -238,11 +243,25 @@ class Book:
         self._count()
         return Left(
             _shown(id),
+            reason=reason,
             started=moment(record["started_at"]),
             ended=opening.now,
             ended_text=record["ended_at"],
             phases=record["phases_completed"],
             artifacts=[_shown(artifact) for artifact in record["artifacts_loaded"]],
+        )
+
+    def _leave_behind(self, record: State, opening: Opening) -> Left:
+        """Close a record that another host or worktree opened: its end was not seen here, so it is interrupted."""
+        self._close(record, INTERRUPTED, opening)
+        self.sessions["current_session_id"] = None
+        self._count()
+        return Left(
+            _shown(record["session_id"]),
+            "elsewhere",
+            reason=INTERRUPTED,
+            origin=described(record.get("environment")),
+            ended_text=_shown(record["ended_at"]),
         )
 
     def _begun(self) -> str | None:
@@ -281,6 +300,14 @@ class Book:
         """What is to be written into the state."""
         context = {"context_metadata": self.context} if self.context else {}
         return {"sessions": self.sessions, **context, "updated_at": stamp(now)}
+
+
+def _is_others(record: State, opening: Opening) -> bool:
+    """Whether a record belongs to another conversation. To a hook, a record without an owner does too."""
+    owner = record.get("agent_session_id")
+    if isinstance(owner, str) and owner:
+        return owner != opening.client and (opening.by_hook or bool(opening.client))
+    return opening.by_hook
 
 
 def _reason_to_close(record: State, opening: Opening) -> str | None:

@@ -17,7 +17,7 @@ IN_PROGRESS = "in_progress"
 def save_session(
     workspace: Workspace, client: Client, *, run: str | None = None, reason: str = "manual", raw: str | None = None
 ) -> SessionSaved:
-    """Close the session of a FABER run, if one is open."""
+    """Close the session of a FABER run, if one is open; one of another host or worktree only as interrupted."""
     target = find_for_save(workspace, run, client.id)
     if target is None:
         return SessionSaved(None, changed=False, why="no workflow", reason=reason)
@@ -26,11 +26,11 @@ def save_session(
         opening = make_opening(workspace, target, "save", client)
         book = Book(target.state)
         left = book.leave(opening, reason, raw)
-        if left.why:
+        if left.reason is None:
             break
         _refuse_turned_back(workspace, target)
         try:
-            done = Draft("context.saved", {"record": left.id, "reason": reason, "raw": raw})
+            done = Draft("context.saved", {"record": left.id, "reason": left.reason, "raw": raw})
             warnings += put_state(workspace, target, book, opening, client, done)
             break
         except Changed:
@@ -49,10 +49,11 @@ def _refuse_turned_back(workspace: Workspace, target: Target) -> None:
 def _result(target: Target, left: Left, reason: str, opening: Opening, warnings: list[str]) -> SessionSaved:
     return SessionSaved(
         run=target.run,
-        changed=not left.why,
+        changed=left.reason is not None,
         why=left.why,
         session=left.id,
-        reason=reason,
+        reason=left.reason or reason,
+        origin=left.origin,
         seconds=left.seconds,
         ended=left.ended_text,
         phases=left.phases,
