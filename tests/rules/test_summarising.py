@@ -29,6 +29,39 @@ def test_a_json_text_is_its_keys() -> None:
     assert many.endswith(" and more\n")
 
 
+CUT = [
+    ("on one line", '{"name": "' + "x" * 5_000, ["name"]),
+    ("after a key", '{"name": [{"inner": 1}, {"deep": {}}], "steps"  :\n', ["name", "steps"]),
+    ("inside a key", '{"a\\"b": "c", "e\\u0041": {"f": "g:"}, "half', ['a"b', "eA"]),
+    ("inside nested values", '\ufeff {"one": 1, "two": {"x": [[["y", {"z": "}', ["one", "two"]),
+    ("a text before a colon", '{"one": "two", "three":', ["one", "three"]),
+    ("twice", '{"one": 1, "one": 2, "two": [', ["one", "two"]),
+    ("no escape", '{"\\x": 1, "two": [', ["two"]),
+]
+
+
+@pytest.mark.defect('`load_strategy: "summary"` of a JSON file above the limit named no keys')
+@pytest.mark.parametrize(("text", "names"), [row[1:] for row in CUT], ids=[row[0] for row in CUT])
+def test_a_json_text_that_is_cut_off_is_the_keys_that_are_whole(text: str, names: list[str]) -> None:
+    first, keys = summary("json", text, 2_000_000).splitlines()
+    assert keys == f"Its keys: {', '.join(names)}"
+    assert first.startswith("Not loaded whole: 2,000,000 bytes. Read the part that you need. Of the first ")
+
+
+@pytest.mark.parametrize("text", ["[" + '{"a": 1}, ' * 20, '"a": 1', '"', "x" * 9_000, ""])
+def test_of_one_cut_line_without_keys_only_the_size_is_told(text: str) -> None:
+    """Half a line may hold half a secret."""
+    for kind in ("json", "markdown"):
+        assert summary(kind, text, 2_000_000) == "Not loaded whole: 2,000,000 bytes. Read the part that you need.\n"
+
+
+def test_of_a_text_that_is_cut_off_no_half_line_is_told() -> None:
+    said = summary("markdown", "# One\n## Two\n### Thr", 2_000_000).splitlines()
+    assert said[0].endswith(" Of the first 2 lines:")
+    assert said[1:] == ["Its headings:", "  # One", "  ## Two"]
+    assert summary("markdown", "one\ntwo\nthr", 9).splitlines()[1:] == ["It begins:", "  one", "  two"]
+
+
 @pytest.mark.parametrize(
     ("kind", "text"), [("json", "[1]"), ("json", "{}"), ("json", "{"), ("json", "[" * 100_000), ("markdown", "plain")]
 )

@@ -152,6 +152,18 @@ def test_a_file_with_the_strategy_summary_is_loaded_as_its_summary(active: Path,
     assert all(row["size"] < 1_000 for row in dry)
 
 
+@pytest.mark.parametrize("indent", [None, 1])
+def test_the_summary_of_a_large_json_file_names_its_keys(active: Path, say: Say, indent: int | None) -> None:
+    whole = json.dumps({"name": "ü", "rows": [{"id": "x" * 90}] * 14_000, "last": 1}, indent=indent, ensure_ascii=False)
+    put(active, "large.json", whole)
+    workflow(active, {"id": "large", "type": "json", "path": "large.json", "load_strategy": "summary"})
+    text = say("load").ok().out.partition("``` large ")[2]
+    shown = f"Not loaded whole: {len(whole.encode()):,} bytes. Read the part that you need. Of the first "
+    lines = whole.encode()[: 1024 * 1024].count(b"\n")
+    part = "1,048,575 characters" if indent is None else f"{lines:,} lines"
+    assert f"{shown}{part}:\nIts keys: name, rows\n" in text
+
+
 @pytest.mark.defect(
     "a FABER state file without read permission was reported as damaged, with advice to go back to a copy"
 )

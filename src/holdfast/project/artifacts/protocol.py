@@ -55,7 +55,7 @@ class Loaded(Struct):
     size: int
     source: str
     ran: bool = True
-    whole: bool = True  # false: `text` is only the beginning of what has `size` bytes
+    whole: bool = True  # false: `text` is the first part of `size` bytes, and ends anywhere in a line
     changed: datetime | None = None  # when the file was
     notes: list[str] = field(default_factory=list)
 
