@@ -111,6 +111,7 @@ ALSO = {  # parsers that no module above stands for alone
     "index of a damaged pack",
     *("Go Team file", "settings of the user", "settings that are changed", "settings that call us"),
     *("workflow that waits", "condition", "troubles of hooks", "projects of the client", "written session file"),
+    "catalog of a marketplace",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +94,30 @@ def test_a_load_that_fails_in_a_hook_is_told_by_the_next_status(ask: Ask, reposi
     assert "A hook could not load FABER's context: " in said.out
     assert "claude session-load Required artifact not found: spec\n" in said.out
     assert "hooks failed 1 time; the last: " in Command.run("doctor", directory=repository).out
-    Command.run("sweep", directory=repository).ok()
+    swept = Command.run("sweep", directory=repository).ok()
+    assert AT.fullmatch(next(line for line in swept.err.splitlines() if line.startswith("A hook")))
     assert "A hook could not" not in Command.run("status", directory=repository).ok().out
+
+
+AT = re.compile(
+    r"A hook could not load FABER's context: \d{4}-\d\d-\d\d \d\d:\d\d \(just now\): "
+    r"claude session-load Required artifact not found: spec"
+)
+
+
+@pytest.mark.defect("`sweep`, `doctor` and `*status` printed when a hook failed as seconds since 1970")
+@pytest.mark.parametrize("arguments", [("status",), ("sweep",), ("doctor",), ("command", "*status")])
+def test_when_a_hook_failed_is_told_as_a_time(
+    arguments: tuple[str, ...], repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    Command.run("init", directory=repository).ok()
+    noted = b"1767268800 claude session-load Required artifact not found: spec".ljust(127) + b"\n"
+    (repository / ".git/holdfast/trouble").write_bytes(noted)
+    done = Command.run(*arguments, directory=repository)
+    (line,) = [line for line in (done.out + done.err).splitlines() if "artifact not found" in line]
+    assert "2026-01-01 12:00" in line
+    assert "1767268800" not in line
 
 
 def test_what_counts_as_loaded_was_told_in_full(ask: Ask, repository: Path, state: Path) -> None:

@@ -36,7 +36,7 @@ from holdfast.operations.verb import verb
 from holdfast.project.checkpoints.preconditions import told_clashes
 from holdfast.project.checkpoints.restore import Restored
 from holdfast.project.checkpoints.save import save_run
-from holdfast.project.inbox import trouble_title
+from holdfast.project.inbox import told_failure
 from holdfast.project.runs import select
 from holdfast.project.sessions.moving import go_over
 from holdfast.project.workspace import Workspace
@@ -146,7 +146,8 @@ def _standing(found: Status) -> Lines:
         yield f"Session {presence.session.id}: {presence.evidence}"
     for other in found.others:
         yield f"Also open: {_row(other)}"
-    yield from (f"{trouble_title(trouble)}: {one_line(trouble, 200)}" for trouble in found.troubles)
+    for title, time, about in map(told_failure, found.troubles):
+        yield f"{title}: {f'{shown(time)}: ' if time else ''}{one_line(about, 200)}"
 
 
 def _run(run: Run) -> Lines:

@@ -136,5 +136,7 @@ def _inbox(workspace: Workspace) -> Iterator[Check]:
         about = f"{count(len(unread), 'call')} cannot be read for the moment"
         yield Check("not read", WARNING, about, [f"`ls -l {shlex.quote(path_text(workspace.place))}/inbox`", "`dmesg`"])
     if troubles:
-        about = f"hooks failed {count(len(troubles), 'time')}; the last: {troubles[-1]}"
+        _, time, failure = intake.told_failure(troubles[-1])
+        last = f"{shown(time)}: {failure}" if time else failure
+        about = f"hooks failed {count(len(troubles), 'time')}; the last: {last}"
         yield Check("troubles", WARNING, about, ["`holdfast status`"])

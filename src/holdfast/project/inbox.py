@@ -10,7 +10,7 @@ import contextlib
 import errno
 import os
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -180,10 +180,20 @@ def aside(inbox: Path) -> list[str]:
     return [] if os.path.islink(place) else sorted(_listing(place))  # a link leads to calls of somebody else
 
 
-def trouble_title(line: str) -> str:
-    """A sentence for what a hook could not do, by the event in one line of `troubles`."""
-    words = line.split(" ", 3)
-    return f"A hook could not {FAILED.get(words[2] if len(words) > 2 else '', 'keep a call')}"
+class Failure(NamedTuple):
+    """A failure of a hook, in words."""
+
+    title: str  # that it happened
+    time: datetime | None
+    about: str  # the agent, the event, the error
+
+
+def told_failure(line: str) -> Failure:
+    """One line of `troubles` in words."""
+    seconds, _, about = line.partition(" ")
+    event = [*about.split(" ", 2), "", ""][1]
+    time = datetime.fromtimestamp(int(seconds), UTC) if seconds.isdecimal() and len(seconds) < 12 else None
+    return Failure(f"A hook could not {FAILED.get(event, 'keep a call')}", time, about)
 
 
 def troubles(store: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""The host and worktree in which a session record was opened, compared with this one."""
+"""The host, worktree and conversation in which a session record was opened, compared with those of now."""
 
 from __future__ import annotations
 
@@ -22,6 +22,13 @@ def is_foreign(environment: object, host: object, worktree: str) -> bool:
         return bool(worktree) and root != worktree
     directory = _text(found.get("cwd"))
     return bool(worktree and directory) and not _is_inside(directory, worktree)
+
+
+def is_of_another(owner: object, client: str | None, *, by_hook: bool) -> bool:
+    """Whether a record belongs to another conversation. To a hook, a record without an owner does too."""
+    if named := _text(owner):
+        return named != client and (by_hook or bool(client))
+    return by_hook
 
 
 def described(environment: object) -> str:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from holdfast.core.formats.timestamps import moment, stamp
 from holdfast.core.text import one_line
-from holdfast.layouts.faber.origin import described, is_foreign
+from holdfast.layouts.faber.origin import described, is_foreign, is_of_another
 
 FRESH = timedelta(minutes=5)
 MOST = 2**53  # counts that every JSON program can read
@@ -222,7 +222,8 @@ class Book:
         record = self.open_record
         assert record is not None
         is_elsewhere = is_foreign(record.get("environment"), opening.environment.get("hostname"), opening.worktree)
-        if _is_others(record, opening) or (is_elsewhere and opening.by_hook):
+        is_others = is_of_another(record.get("agent_session_id"), opening.client, by_hook=opening.by_hook)
+        if is_others or (is_elsewhere and opening.by_hook):
             return Left(_shown(id), "other")
         if is_elsewhere:
             return self._leave_behind(record, opening)
@@ -256,13 +257,8 @@ class Book:
         self._close(record, INTERRUPTED, opening)
         self.sessions["current_session_id"] = None
         self._count()
-        return Left(
-            _shown(record["session_id"]),
-            "elsewhere",
-            reason=INTERRUPTED,
-            origin=described(record.get("environment")),
-            ended_text=_shown(record["ended_at"]),
-        )
+        origin, ended = described(record.get("environment")), _shown(record["ended_at"])
+        return Left(_shown(record["session_id"]), "elsewhere", INTERRUPTED, origin, ended_text=ended)
 
     def _begun(self) -> str | None:
         """What stands for the beginning of a session that nobody noted."""
@@ -300,14 +296,6 @@ class Book:
         """What is to be written into the state."""
         context = {"context_metadata": self.context} if self.context else {}
         return {"sessions": self.sessions, **context, "updated_at": stamp(now)}
-
-
-def _is_others(record: State, opening: Opening) -> bool:
-    """Whether a record belongs to another conversation. To a hook, a record without an owner does too."""
-    owner = record.get("agent_session_id")
-    if isinstance(owner, str) and owner:
-        return owner != opening.client and (opening.by_hook or bool(opening.client))
-    return opening.by_hook
 
 
 def _reason_to_close(record: State, opening: Opening) -> str | None:

@@ -14,9 +14,9 @@ from holdfast.operations import (
     tidy as tidying,
     verify as verifying,
 )
-from holdfast.project.inbox import trouble_title
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli.decorators import complete_run, verb, yes_option
+from holdfast.surfaces.cli.render.details import told_troubles
 from holdfast.surfaces.cli.render.sizes import megabytes
 from holdfast.surfaces.cli.runner import Said
 from holdfast.surfaces.cli.terminal import Line
@@ -29,7 +29,7 @@ def sweep(workspace: Workspace) -> Said:
     talk: list[Line] = [f"Took in {count(found.taken_in, 'call')}"]
     if found.set_aside:
         talk.append(("warn", f"{count(found.set_aside, 'call')} could not be read and went to inbox/aside"))
-    talk += [("warn", f"{trouble_title(trouble)}: {one_line(trouble, 120)}") for trouble in found.troubles]
+    talk += told_troubles(found.troubles)
     return Said(found, found.interrupted, [*talk, f"{count(len(found.interrupted), 'run')} found interrupted"])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from datetime import datetime
 
 from holdfast.core.fold import activity, context_usage, steps
 from holdfast.core.fold.external import said
@@ -13,10 +12,10 @@ from holdfast.core.model import Run
 from holdfast.core.text import count, one_line
 from holdfast.layouts.orchestrator import screens
 from holdfast.operations import status as standing
-from holdfast.project.inbox import trouble_title
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
 from holdfast.surfaces.cli.decorators import run_option, verb
+from holdfast.surfaces.cli.render.details import told_troubles
 from holdfast.surfaces.cli.runner import Said
 from holdfast.surfaces.cli.terminal import Line, by, when
 from holdfast.system.clock import ago
@@ -111,10 +110,7 @@ def _doing(run: Run) -> Iterator[Line]:
 def _went_wrong(found: standing.Status) -> Iterator[Line]:
     if found.unfinished:
         yield ("bad", interrupted(found.unfinished))
-    for trouble in found.troubles:
-        stamp, _, rest = trouble.partition(" ")
-        moment = datetime.fromtimestamp(int(stamp)).astimezone() if stamp.isdecimal() and len(stamp) < 12 else None
-        yield ("warn", f"{trouble_title(trouble)}: {when(moment)}: {one_line(rest, 120)}")
+    yield from told_troubles(found.troubles)
     if found.untrusted:
         names = ", ".join(one_line(path, 200) for path in found.untrusted)
         yield ("warn", f"Commands are not run until you have allowed them: {names}; `holdfast trust` shows them")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from holdfast.core.event_text import headline
 from holdfast.core.fold.context_usage import fill_of, told
@@ -11,6 +11,7 @@ from holdfast.core.model import Event, Run, Session
 from holdfast.core.text import count, one_line
 from holdfast.core.token_usage import in_words, spent
 from holdfast.operations import look
+from holdfast.project.inbox import told_failure
 from holdfast.surfaces.cli.render.checkpoints import coloured
 from holdfast.surfaces.cli.terminal import Line, by, when
 from holdfast.system.clock import shown
@@ -18,6 +19,12 @@ from holdfast.system.clock import shown
 
 def told_event(event: Event) -> str:
     return f"#{event.seq:<5} {shown(event.time, seconds=True)}  {headline(event)}"
+
+
+def told_troubles(troubles: Iterable[str]) -> Iterator[Line]:
+    """What hooks could not do."""
+    for title, time, about in map(told_failure, troubles):
+        yield ("warn", f"{title}: {when(time)}: {one_line(about, 120)}")
 
 
 def told_run(found: look.RunShown) -> Iterator[Line]:
