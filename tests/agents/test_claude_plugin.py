@@ -204,7 +204,7 @@ def test_with_the_plugin_of_fabers_names_installed_a_conversation_is_loaded_and_
     state = put_state(installed.directory)
     put(installed.directory, ACTIVE, RUN)
     installed.plugin("marketplace", "add", DIRECTORY)
-    installed.plugin("install", f"{plugin_commands.FABER}@holdfast")
+    installed.plugin("install", f"{bundled_plugin.FABER}@holdfast")
     done = installed.claude("begin here @@say begun")
     assert f"Context reloaded for run: {RUN}" in done.turns[0].text
     (record,) = json.loads(state.read_bytes())["sessions"]["session_history"]

@@ -9,6 +9,7 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -284,7 +285,7 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
     def catalog() -> None:
         found = installed._place_in(stage.home, "x", stage.home)
         if found is not None:
-            client_hooks.brings_hooks(found / client_hooks.HOOKS)
+            installed._noted(found / installed.PLUGIN_HOOKS, dict[str, Any])
 
     def purging_now() -> None:
         tombstones.unfinished_purge(store)

@@ -63,8 +63,8 @@ def s5(faber: Faber) -> None:
 def s6(faber: Faber) -> None:
     faber.put()
     assert re.fullmatch(r"claude-session-20260107-1700\d\d-[a-z0-9]{6}", faber.load().session.id or "")
-    faber.put(with_a_session())
-    assert faber.load().session.id == OPEN
+    put(faber.root, f"{RUNS}/other/state.json", with_a_session(run_id="other"))
+    assert faber.load(run="other").session.id == OPEN
 
 
 def s7(faber: Faber) -> None:

@@ -11,9 +11,9 @@ import pytest
 
 import holdfast
 from holdfast.core.errors import NotFound, Refused, WorkflowError
-from holdfast.layouts.faber.screens import Reloaded, SessionSaved
+from holdfast.layouts.faber.screens import Reloaded, SessionSaved, report
 from holdfast.project.workspace import open_workspace
-from tests.faber_states import ACTIVE, RUN, a_state, put
+from tests.faber_states import ACTIVE, RUN, a_state, put, with_a_session
 from tests.operations.fabers import STATE, Faber
 
 
@@ -107,6 +107,22 @@ def test_a_state_that_was_turned_back_is_not_written_and_the_ways_out_are_told(f
     assert not found.written
     assert any("turned back" in warning for warning in found.warnings)
     assert faber.path.read_bytes() == old
+
+
+@pytest.mark.defect("a load that could not write the state file reported a session that exists nowhere")
+@pytest.mark.parametrize("flaw", [False, True])
+def test_a_load_that_writes_nothing_reports_no_session(faber: Faber, flaw: bool) -> None:
+    if flaw:
+        faber.put(f'{{"x": NaN, {json.dumps(with_a_session())[1:]}')
+    else:
+        turned_back(faber)
+    before = faber.path.read_bytes()
+    for _ in range(2):
+        found = faber.load()
+        assert (found.session.id, found.session.is_new, found.session.total) == (None, False, int(flaw))
+        assert (found.reloads, found.last_reload) == ((1, "2026-01-07T15:59:46Z") if flaw else (0, None))
+        assert "  Current session: none: the state file is not written" in report(found)
+    assert faber.path.read_bytes() == before
 
 
 def test_a_save_into_a_state_that_was_turned_back_is_refused(faber: Faber) -> None:

@@ -115,7 +115,7 @@ def report(found: Reloaded, marks: Marks = DRAWN) -> list[str]:
             lines += [f"  - {artifact.id} - {artifact.why}" for artifact in others]
     session = found.session
     where = f"{session.host} ({session.platform})" if session.platform else session.host
-    lines += ["", "Session tracking:", f"  Current session: {session.id or 'none'}"]
+    lines += ["", "Session tracking:", f"  Current session: {session.id or 'none: the state file is not written'}"]
     if session.closed:
         lines.append(f"  Previous session: {session.closed} (closed: {session.closed_because})")
     lines += [f"  Total sessions: {session.total}", f"  Environment: {where}"]

@@ -91,11 +91,10 @@ def _defaults_used(workspace: Workspace, name: str, tried: list[str]) -> str:
 
 
 class Written(Struct):
-    """What a load wrote into the state file, or why it wrote nothing."""
+    """What a load wrote into the state file."""
 
     book: Book
     entered: Entered
-    is_written: bool
 
 
 def _write(
@@ -105,30 +104,24 @@ def _write(
     reports: list[ArtifactReport],
     client: Client,
     warnings: list[str],
-) -> Written:
+) -> Written | None:
+    """Write what was loaded; None where the state file must stay as it is."""
     loaded: list[State] = [
         {"id": report.id, "source": report.resolved, "size": report.size}
         for report in reports
         if report.outcome == LOADED
     ]
-
-    def edit(book: Book) -> Entered:
-        entered = book.enter(opening)
-        book.loaded(loaded, opening)
-        return entered
-
-    why = _why_not_written(workspace, target)
-    if why:
+    if why := _why_not_written(workspace, target):
         warnings.append(why)
-        book = Book(target.state)
-        return Written(book, edit(book), is_written=False)
+        return None
     for attempt in range(ATTEMPTS):
         book = Book(target.state)
-        entered = edit(book)
+        entered = book.enter(opening)
+        book.loaded(loaded, opening)
         try:
             body = {"record": entered.id, "trigger": opening.trigger, "artifacts": [found["id"] for found in loaded]}
             warnings += put_state(workspace, target, book, opening, client, Draft("context.loaded", body))
-            return Written(book, entered, is_written=True)
+            return Written(book, entered)
         except Changed:
             if attempt == ATTEMPTS - 1:
                 raise
@@ -155,8 +148,9 @@ def _result(
     book = written.book if written else Book(target.state)
     entered = written.entered if written else None
     last = book.context.get("last_artifact_reload")
+    current = one_line(book.current_id or "", 200) if request.dry_run else ""
     session = SessionReport(
-        entered.id if entered else one_line(book.current_id or "", 200) or None,
+        entered.id if entered else current or None,
         len(book.history),
         entered.is_new if entered else False,
         entered.closed if entered else None,
@@ -175,6 +169,6 @@ def _result(
         session=session,
         last_reload=one_line(last, 60) if isinstance(last, str) else None,
         reloads=book.reloads,
-        written=written.is_written if written else False,
+        written=written is not None,
         warnings=warnings,
     )
