@@ -163,6 +163,38 @@ def test_more_calls_than_a_batch_are_taken_in_order(project: Workspace, monkeypa
     assert [done for what, done, total in seen if (what, total) == ("taking in calls", 10)] == [4, 8, 10]
 
 
+CONVERSATION = ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"]
+
+
+@pytest.mark.defect("progress and `sweep` counted the events that calls became as calls: 5 of 4")
+@pytest.mark.parametrize("batch", [1, 3, 1000])
+def test_calls_are_counted_and_not_the_events_that_they_become(
+    project: Workspace, monkeypatch: pytest.MonkeyPatch, batch: int
+) -> None:
+    project.create()
+    monkeypatch.setattr(drain, "BATCH_CALLS", batch)
+    monkeypatch.setattr(drain, "CHUNK_CALLS", 1)
+    seen: list[tuple[int, int]] = []
+
+    def progress(what: str, done: int, total: int) -> None:
+        if not seen:  # one more comes while the others are taken in
+            keep_by_hand(project.inbox, b'{"n": 1}', monotonic=9)
+        seen.append((done, total))
+
+    monkeypatch.setattr(project, "progress", progress)
+    for number, event in enumerate(CONVERSATION, 1):
+        body = b'{"session_id":"c1","hook_event_name":"%s","prompt":"Fix it"}' % event.encode()
+        keep_by_hand(project.inbox, body, monotonic=number, agent="claude", event=event)
+    strange = keep_by_hand(project.inbox, b"{", monotonic=5)
+    swept = holdfast.sweep(project)
+    monkeypatch.undo()
+    assert (swept.taken_in, swept.set_aside) == (4 + (batch < 1000), 1)
+    assert len(kinds_of(project)) > 5
+    assert seen[-1] == ((6, 6) if batch < 1000 else (5, 5))
+    assert all(0 < done <= total <= 6 for done, total in seen)
+    assert not strange.exists()
+
+
 def test_calls_that_were_taken_in_and_not_removed_are_removed_a_batch_at_a_time(
     project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -271,6 +271,13 @@ def test_plain_lines_come_at_intervals(
     assert capsys.readouterr().err == "counting: 1,000 of 1,000\n"
 
 
+def test_where_the_whole_is_unknown_no_number_stands_for_it(
+    capsys: pytest.CaptureFixture[str], impatient: None
+) -> None:
+    progress.Reporter(shown=True)("looking at files", 1_200, 0)
+    assert capsys.readouterr().err == "looking at files: 1,200\n"
+
+
 BAR = """
 import sys
 from holdfast.surfaces.cli import progress

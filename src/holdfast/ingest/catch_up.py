@@ -26,7 +26,7 @@ FEW = 50  # calls that are removed in no time
 class CaughtUp(Struct):
     """What was taken in and who was found dead."""
 
-    taken_in: int = 0
+    taken_in: int = 0  # calls that became events
     set_aside: int = 0
     interrupted: list[str] = []
     left: set[str] = set()  # calls that were taken in and not removed
@@ -100,7 +100,7 @@ def take_in(workspace: Workspace, until: float | None = None, *, hurry: bool = F
         return result
     from holdfast.ingest.drain import take_batch  # what calls mean takes its time to load, and mostly none wait
 
-    total = len(waiting)
+    handled = 0
     while waiting:
         with workspace.writing(for_session=False) as journal:
             batch = take_batch(workspace, journal, waiting)
@@ -110,12 +110,13 @@ def take_in(workspace: Workspace, until: float | None = None, *, hurry: bool = F
             inbox.remove(workspace.inbox, batch.done)
         for name in batch.strange:
             inbox.set_aside(workspace.inbox, name)
-        result.taken_in += batch.added
+        result.taken_in += batch.taken
         result.set_aside += len(batch.strange)
-        workspace.progress("taking in calls", result.taken_in, total)
+        handled += len(batch.done) + len(batch.strange)
         result.unread |= batch.unread
         stay = result.left | result.unread.keys()
         tried, waiting = waiting, [name for name in inbox.waiting(workspace.inbox) if name not in stay]
+        workspace.progress("taking in calls", handled, handled + len(waiting))  # more may have come meanwhile
         if waiting == tried or (until is not None and time.monotonic() > until):
             break
     inbox.clear_leftovers(workspace.inbox, time.time())

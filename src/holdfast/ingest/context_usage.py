@@ -5,6 +5,7 @@ When a session ends, what it has used is counted too.
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from holdfast.agents.protocol import Moment, Reading, Usage
@@ -30,16 +31,17 @@ def note_moment(moments: Moments, call: Call, reading: Reading) -> None:
         moments[reading.conversation] = (call, reading)
 
 
-def measure(workspace: Workspace, journal: Journal, moments: Moments) -> int:
-    """Append what was measured, where it is something new; answers with how many events were added."""
-    return sum(_measure(workspace, journal, call, reading) for call, reading in moments.values())
+def measure(workspace: Workspace, journal: Journal, moments: Moments) -> None:
+    """Append what was measured, where it is something new."""
+    for call, reading in moments.values():
+        _measure(workspace, journal, call, reading)
 
 
-def _measure(workspace: Workspace, journal: Journal, call: Call, reading: Reading) -> int:
+def _measure(workspace: Workspace, journal: Journal, call: Call, reading: Reading) -> None:
     sessions = journal.sessions_of(reading.conversation or "")
     session = sessions[0] if sessions else None
     if session is None or session.fenced:
-        return 0
+        return
     bodies = {
         MEASURED: _fill(workspace, call, reading, sessions),
         COUNTED: _spent(call, reading, sessions) if reading.moment is Moment.END else {},
@@ -49,10 +51,8 @@ def _measure(workspace: Workspace, journal: Journal, call: Call, reading: Readin
         for kind, body in bodies.items()
         if body
     ]
-    try:
-        return len(journal.append(session.run, *drafts)) if drafts else 0
-    except Fenced:  # the run was taken over meanwhile
-        return 0
+    with contextlib.suppress(Fenced):  # the run was taken over meanwhile
+        journal.append(session.run, *drafts)
 
 
 def _fill(workspace: Workspace, call: Call, reading: Reading, sessions: list[Session]) -> Body:

@@ -25,12 +25,12 @@ CHUNK_CALLS, CHUNK_BYTES = 50, 1024 * 1024  # that are looked through for secret
 
 
 class Batch(Struct):
-    """Calls to remove, files to set aside, calls that stay because they cannot be read, and how many events came."""
+    """Calls to remove, files to set aside, calls that stay because they cannot be read, and how many are new."""
 
     done: list[str] = []
     strange: list[str] = []
     unread: dict[str, Trouble] = {}
-    added: int = 0
+    taken: int = 0  # calls that became events
 
 
 def take_batch(workspace: Workspace, journal: Journal, names: Iterable[str]) -> Batch:
@@ -44,12 +44,13 @@ def take_batch(workspace: Workspace, journal: Journal, names: Iterable[str]) -> 
         for call in calls:
             if has_secrets:
                 call.payload = _without_secrets(workspace, call)
-            batch.added += _append_call(workspace, journal, call, worktrees, moments)
+            _append_call(workspace, journal, call, worktrees, moments)
+            batch.taken += 1
             batch.done.append(call.name)
             size += call.size
         if len(batch.done) >= BATCH_CALLS or size >= BATCH_BYTES:
             break
-    batch.added += measure(workspace, journal, moments)
+    measure(workspace, journal, moments)
     return batch
 
 
@@ -106,11 +107,11 @@ def _without_secrets(workspace: Workspace, call: Call) -> Any:
 
 def _append_call(
     workspace: Workspace, journal: Journal, call: Call, worktrees: dict[str, str], moments: Moments
-) -> int:
+) -> None:
     if call.directory not in worktrees:  # a batch has few directories, and each costs some looking around
         worktrees[call.directory] = path_text(locate.worktree_name(locate.locate_store(call.directory)[0]))
     recent = timedelta(hours=workspace.settings.number("join.hours"))
     ground = Ground(worktrees[call.directory], recent)
     reading = find_agent(call.agent).read_call(call)
     note_moment(moments, call, reading)
-    return place(journal, call, reading, ground)
+    place(journal, call, reading, ground)

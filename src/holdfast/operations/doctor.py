@@ -137,6 +137,6 @@ def _inbox(workspace: Workspace) -> Iterator[Check]:
         yield Check("not read", WARNING, about, [f"`ls -l {shlex.quote(path_text(workspace.place))}/inbox`", "`dmesg`"])
     if troubles:
         _, time, failure = intake.told_failure(troubles[-1])
-        last = f"{shown(time)}: {failure}" if time else failure
+        last = f"{timestamps.shown(time)}: {failure}" if time else failure
         about = f"hooks failed {count(len(troubles), 'time')}; the last: {last}"
         yield Check("troubles", WARNING, about, ["`holdfast status`"])

@@ -44,7 +44,7 @@ C = TypeVar("C", bound=Closable)
 
 
 class Progress(Protocol):
-    """Somebody who is told how far a long piece of work has come."""
+    """A callback that is told how far a long piece of work has come. A total of 0 is unknown."""
 
     def __call__(self, what: str, done: int, total: int) -> None: ...
 

@@ -25,7 +25,7 @@ class Reporter:
             self._draw(what, done, total)
         elif now - self._last >= INTERVAL:
             self._last = now
-            sys.stderr.write(f"{what}: {done:,} of {total:,}\n")
+            sys.stderr.write(f"{what}: {done:,} of {total:,}\n" if total else f"{what}: {done:,}\n")
             sys.stderr.flush()
 
     def _draw(self, what: str, done: int, total: int) -> None:
@@ -35,8 +35,8 @@ class Reporter:
 
             self._bar = Progress(console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._task = self._bar.add_task(what, total=total)
-        self._bar.update(self._task, description=what, completed=done, total=total)
+            self._task = self._bar.add_task(what, total=total or None)
+        self._bar.update(self._task, description=what, completed=done, total=total or None)
 
     def close(self) -> None:
         if self._bar is not None:
