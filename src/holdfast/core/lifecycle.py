@@ -100,6 +100,7 @@ REFUSALS = {
         (Status.ABORTED, Move.RESUME): "Session abandoned and cannot be resumed",
     }
 }
+ENDED_ELSEWHERE = frozenset({"faber"})  # layouts whose files alone say how a run ends
 
 
 def transition(status: Status, move: Move, layout: str = "native") -> Transition:
@@ -113,15 +114,11 @@ def transition(status: Status, move: Move, layout: str = "native") -> Transition
         return found
     if (status, move) in SAME:
         return Transition(status, frozenset())
-    raise Refused(
-        REFUSALS.get(layout, {}).get((status, move)) or f"A run that is {status} cannot {move}",
-        [("status", status), ("asked for", move)],
-        [
-            '`holdfast start "GOAL"` begins a new run',
-            "`holdfast reopen --run RUN` takes its end back",
-            "`holdfast runs` lists the others",
-        ],
-    )
+    ways = ['`holdfast start "GOAL"` begins a new run', "`holdfast runs` lists the others"]
+    if layout not in ENDED_ELSEWHERE:
+        ways.insert(1, "`holdfast reopen --run RUN` takes its end back")
+    refusal = REFUSALS.get(layout, {}).get((status, move)) or f"A run that is {status} cannot {move}"
+    raise Refused(refusal, [("status", status), ("asked for", move)], ways)
 
 
 def drawing(layout: str = "native") -> str:

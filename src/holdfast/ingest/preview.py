@@ -44,8 +44,11 @@ def previewed(function: Callable[Concatenate[Workspace, P], R]) -> Callable[Conc
 
 
 @contextlib.contextmanager
-def readable(workspace: Workspace) -> Iterator[Workspace]:
-    """The workspace itself; without a store, a preview of what other systems keep in its files, if they keep any."""
+def readable(workspace: Workspace, *, noted: bool = True) -> Iterator[Workspace]:
+    """The workspace itself; without a store, a preview of what other systems keep in its files, if they keep any.
+
+    `noted`: say that nothing is recorded.
+    """
     if workspace.exists or workspace.is_off or not (names := foreign_files(workspace)):
         yield workspace
         return
@@ -65,7 +68,8 @@ def readable(workspace: Workspace) -> Iterator[Workspace]:
         try:
             preview.create()
             catch_up(preview)
-            preview.warn(NOTICE.format(files=" and ".join(names)))
+            if noted:
+                preview.warn(NOTICE.format(files=" and ".join(names)))
             yield preview
         finally:
             preview.close()

@@ -204,9 +204,10 @@ def _abandon(workspace: Workspace, order: Order) -> Lines:
 def _checkpoints(workspace: Workspace, order: Order) -> Lines:
     found = looking.checkpoints(workspace, limit=ROWS)
     if not found.checkpoints:
-        return ["No checkpoint yet; `*pause` and `holdfast checkpoint` make one"]
+        ways = "`holdfast checkpoint` makes" if workspace.is_preview else "`*pause` and `holdfast checkpoint` make"
+        return [f"No checkpoint yet; {ways} one"]
     rows = [f"{number:>2}  {_made(made)}" for number, made in enumerate(found.checkpoints, 1)]
-    return [*rows, "", "`*cp-show:N` and `*cp-diff:N` tell more of one, `*rollback:N` goes back to it"]
+    return [*rows, "", teamcommands.checkpoint_commands(workspace)]
 
 
 def _made(made: Checkpoint) -> str:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from holdfast.agents.protocol import setup_of
 from holdfast.agents.registry import adapters
+from holdfast.core import timestamps
 from holdfast.core.errors import HoldfastError
 from holdfast.core.health import BROKEN, OK, WARNING, Check
 from holdfast.core.text import count, one_line, path_text

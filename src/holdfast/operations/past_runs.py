@@ -6,13 +6,12 @@ from msgspec import Struct
 
 from holdfast.core.errors import WrongUsage
 from holdfast.core.model import OPEN, Run, Status
-from holdfast.core.text import one_line
 from holdfast.ingest.preview import previewed
 from holdfast.journal.rows import ARCHIVED
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.orchestrator.files import word_of
 from holdfast.layouts.orchestrator.follow import HISTORY
-from holdfast.layouts.orchestrator.reconcile import LAYOUT, adopt_history
+from holdfast.layouts.orchestrator.reconcile import LAYOUT, follow_history
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
@@ -32,8 +31,8 @@ class PastRuns(Struct):
 def past_runs(workspace: Workspace, number: int = 10, *, here: bool = False) -> PastRuns:
     """Runs that were completed, failed, aborted or abandoned; newest first."""
     has_history = (workspace.root / HISTORY).is_dir()
-    damaged = adopt_history(workspace) if has_history else []
-    workspace.warnings += [f"{HISTORY} is not read whole: {one_line(what, 200)}" for what in damaged]
+    if has_history:
+        follow_history(workspace)
     if not 1 <= number <= MOST:
         raise WrongUsage(f"A list has 1 to {MOST:,} rows", [("asked for", number)], ["`holdfast history 20`"])
     here_only = workspace.worktree if here else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -12,7 +13,7 @@ from msgspec import Struct, structs
 from holdfast.agents.registry import DEFAULT, find_agent
 from holdfast.core import ids
 from holdfast.core.checkpoint_reason import Reason
-from holdfast.core.errors import HoldfastError, NotFound, Refused
+from holdfast.core.errors import Ambiguous, HoldfastError, NotFound, Refused
 from holdfast.core.fold import team
 from holdfast.core.fold.team import LAYOUT
 from holdfast.core.lifecycle import Move, transition
@@ -20,13 +21,15 @@ from holdfast.core.model import Bearings, Checkpoint, Draft, Restore, Run, Sessi
 from holdfast.core.recovery import CHECKPOINT, FRESH, LIVE, Option
 from holdfast.core.text import path_text
 from holdfast.ingest.catch_up import establish
+from holdfast.ingest.preview import foreign_files, readable
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.goteam.find_checkpoint import keep_foreign
 from holdfast.layouts.goteam.recovery_options import ways_of
 from holdfast.layouts.goteam.step_checkpoints import keep_run
-from holdfast.layouts.orchestrator.files import find_incompatible
+from holdfast.layouts.orchestrator.files import expect, find_incompatible
 from holdfast.layouts.orchestrator.follow import HISTORY, SESSION
+from holdfast.layouts.orchestrator.reconcile import follow_history
 from holdfast.operations.verb import verb
 from holdfast.project.briefs import PATIENCE
 from holdfast.project.checkpoints.restore import Restored, go_back
@@ -82,7 +85,8 @@ def resume(
     new one begins with the brief; a Go Team run begins again at its first step then. A dry run only finds out; of a Go
     Team run on which a living process works it is refused as well, because there is nothing to choose.
     """
-    _ingest_first(workspace)
+    if _ingest_first(workspace, run):
+        return resume(workspace, run, start_from=start_from, restore=restore, take_over=take_over, dry_run=dry_run)
     with workspace.reading() as journal:
         found = _meant(workspace, journal, run)
         transition(found.status, Move.RESUME, found.layout)
@@ -162,17 +166,44 @@ def _interrupted(workspace: Workspace, journal: Journal) -> Run | None:
     query = RunQuery(worktree=workspace.worktree, statuses=frozenset({Status.INTERRUPTED.value}), limit=select.SHOWN)
     listed = [run for run in journal.list_runs(query)[0] if not run.archived]
     if len(listed) > 1:
-        raise select.several("Several runs were interrupted here", listed)
+        raise select.several(workspace, "Several runs were interrupted here", listed)
     return journal.get_run(listed[0].id) if listed else None
 
 
-def _ingest_first(workspace: Workspace) -> None:
-    """Where there is no store, make it for a session file of the orchestrator that is there already."""
+def _ingest_first(workspace: Workspace, name: str | None) -> bool:
+    """Ingest what another system keeps in files, if the run that is meant may be there only.
+
+    Where there is no store, it is made for such a run; a preview tells whether it is there. Answers with whether it was
+    made: then the verb begins again, so that these files are written after it as with any store.
+    """
     if workspace.exists:
-        return
-    if not os.path.lexists(workspace.root / SESSION) or find_incompatible(workspace):
+        _ingest_archive(workspace, name)
+        return False
+    if workspace.is_off or not foreign_files(workspace):
         raise _nothing(workspace)
+    with readable(workspace, noted=False) as preview:
+        _ingest_archive(preview, name)
+        with preview.reading() as journal:
+            found = _meant(preview, journal, name)
+        if not found.is_open and not _is_named(workspace, name):
+            raise _nothing(preview)
     establish(workspace)
+    return True
+
+
+def _ingest_archive(workspace: Workspace, name: str | None) -> None:
+    """Ingest the orchestrator's history if a run is named that is not known: it may be an archived session."""
+    named = name or workspace.environ.get("HOLDFAST_RUN")
+    if not named or not (workspace.root / HISTORY).is_dir():
+        return
+    is_known = True
+    with workspace.reading() as journal, contextlib.suppress(Ambiguous):
+        try:
+            select.find_by_name(workspace, journal, named)
+        except NotFound:
+            is_known = False
+    if not is_known:
+        follow_history(workspace)
 
 
 def _nothing(workspace: Workspace) -> HoldfastError:
@@ -273,6 +304,8 @@ def _take(workspace: Workspace, run: Run, take_over: bool) -> list[Session]:
             bury_silent(workspace, journal, run)
             run = journal.get_run(run.id)
         settle(journal, run, Move.RESUME)
+        if run.archived:
+            expect(workspace)
         select.choose(journal, workspace.worktree, run)
         move_conversation(workspace, journal, run)
     return taken

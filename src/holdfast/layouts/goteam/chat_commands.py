@@ -82,7 +82,14 @@ def checkpoints(workspace: Workspace, run: Run, order: Order) -> Lines:
     if not run.standing.kept:
         return ["No checkpoint yet; completing a step makes one"]
     rows = [_row(kept) for kept in run.standing.kept]
-    return [*rows, "", "`*cp-show:N` and `*cp-diff:N` tell more of one, `*rollback:N` goes back to it"]
+    return [*rows, "", checkpoint_commands(workspace)]
+
+
+def checkpoint_commands(workspace: Workspace) -> str:
+    """The commands for listed checkpoints. Without a store, one can only be shown."""
+    if workspace.is_preview:
+        return "`*cp-show:N` tells more of one; `holdfast init` makes the store that comparing and going back need"
+    return "`*cp-show:N` and `*cp-diff:N` tell more of one, `*rollback:N` goes back to it"
 
 
 def _row(kept: Kept) -> str:

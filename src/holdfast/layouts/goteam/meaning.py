@@ -29,7 +29,7 @@ def get_meant(workspace: Workspace, journal: Journal, name: str) -> Run:
             return select.find_by_name(workspace, journal, name)
         ending = [id for id in journal.view.find_ids("run", name, ENDINGS) if id.endswith(name) and not is_ledger(id)]
         if len(ending) > 1:
-            raise select.several(f'Several runs end with "{name}"', [journal.get_run(id) for id in ending])
+            raise select.several(workspace, f'Several runs end with "{name}"', [journal.get_run(id) for id in ending])
         return journal.get_run(ending[0]) if ending else select.find_by_name(workspace, journal, name)
     except NotFound as error:
         if not is_team_here(workspace, journal):

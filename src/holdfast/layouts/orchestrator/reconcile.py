@@ -173,6 +173,12 @@ def take_salvaged(workspace: Workspace, members: Body) -> None:
     _take_in(workspace, parse_face(workspace.root / SESSION, json.dumps(theirs).encode()), Written())
 
 
+def follow_history(workspace: Workspace) -> None:
+    """Let the journal know the sessions in the history, and say which of its files cannot be read."""
+    for what in adopt_history(workspace):
+        workspace.warn(f"{HISTORY} is not read whole: {one_line(what, 200)}")
+
+
 def adopt_history(workspace: Workspace) -> list[str]:
     """Let the journal know the sessions in the history that others put there. Answers with those that are damaged."""
     try:

@@ -54,7 +54,7 @@ def get_run(workspace: Workspace, journal: Journal, name: str | None, *, ended_t
     if len(open_here) == 1:
         return journal.get_run(open_here[0].id)
     if open_here:
-        raise several("Several runs are open here", open_here)
+        raise several(workspace, "Several runs are open here", open_here)
     if run := newest_run(journal, worktree):
         return run
     raise NotFound(
@@ -103,7 +103,7 @@ def find_by_name(workspace: Workspace, journal: Journal, name: str) -> Run:
         return run
     found = _matching(workspace, journal, "run", name)
     if len(found) > 1:
-        raise several(f'Several runs fit "{one_line(name, 40)}"', [journal.get_run(id) for id in found])
+        raise several(workspace, f'Several runs fit "{one_line(name, 40)}"', [journal.get_run(id) for id in found])
     if not found:
         raise _not_found(workspace, "run", name, _near(name, journal))
     return journal.get_run(found[0])
@@ -285,9 +285,12 @@ def is_checkpoint(workspace: Workspace, journal: Journal, name: str) -> bool:
     return bool(_named_checkpoint(workspace, journal, name) or _matching(workspace, journal, "checkpoint", name))
 
 
-def several(message: str, runs: list[Run]) -> Ambiguous:
+def several(workspace: Workspace, message: str, runs: list[Run]) -> Ambiguous:
     facts = [(run.id, f"{run.status}, {one_line(run.title, 60)}") for run in runs[:SHOWN]]
-    return Ambiguous(message, facts, ["name one of them", "`holdfast switch RUN` chooses one for this worktree"])
+    way = "`holdfast switch RUN` chooses one for this worktree"
+    if workspace.is_preview:  # `switch` needs a store
+        way = "`holdfast resume RUN` goes on with one"
+    return Ambiguous(message, facts, ["name one of them", way])
 
 
 def _terminal(workspace: Workspace) -> str:

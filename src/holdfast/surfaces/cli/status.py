@@ -41,9 +41,8 @@ def _status(found: standing.Status) -> Iterator[Line]:
         way = "unset HOLDFAST" if os.environ.get("HOLDFAST") == "0" else "holdfast on"
         yield ("warn", f"Holdfast is off here: nothing is recorded. `{way}` changes that.")
     if found.run is None:
-        yield (
-            "No run here yet." if not found.others else "Several runs are open here; `holdfast switch RUN` chooses one:"
-        )
+        way = "switch RUN` chooses" if found.store else "resume RUN` goes on with"  # `switch` needs a store
+        yield f"Several runs are open here; `holdfast {way} one:" if found.others else "No run here yet."
     else:
         yield from _where(found.run, found)
     for other in found.others:
