@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from holdfast.agents.protocol import setup_of
 from holdfast.agents.registry import adapters
-from holdfast.core import timestamps
 from holdfast.core.errors import HoldfastError
+from holdfast.core.formats import timestamps
 from holdfast.core.health import BROKEN, OK, WARNING, Check
 from holdfast.core.text import count, one_line, path_text
 from holdfast.ingest.executable_files import allowed, find_waiting
