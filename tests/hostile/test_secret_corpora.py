@@ -35,6 +35,16 @@ def test_credentials_that_are_recognisable_by_themselves_are_hidden_in_every_sha
     told(f"self-describing credentials, {shape}", len(hidden), len(made), 0.99)
 
 
+@pytest.mark.defect("Tokens of 40 documented prefixes, such as `e2b_` and `jina_`, were stored as they are", promise=26)
+def test_no_format_that_is_recognisable_by_itself_is_missed_as_a_whole() -> None:
+    chance, missed = random.Random(SEED), []
+    for one in formats.formats("self"):
+        made = [formats.make(one.text, chance) for _ in range(20)]
+        left = [token for token in made if json.dumps(token)[1:-1] in REDACTOR.text(formats.SHAPES["bare"](token))]
+        missed += [one.name] if len(left) > len(made) // 4 else []
+    assert missed == []
+
+
 @pytest.mark.defect("Credentials without a shape of their own were stored as they are behind names like FASTLY_KEY")
 @pytest.mark.parametrize("shape", formats.ASSIGNED)
 def test_credentials_without_a_shape_are_hidden_behind_the_name_of_their_variable(shape: str) -> None:

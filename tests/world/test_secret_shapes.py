@@ -279,3 +279,102 @@ def test_a_secret_that_goes_on_over_the_end_of_a_line_of_base64_is_found(before:
     assert [line for line in lines if line in clean] != lines
     assert clean.startswith("It is:")
     assert clean.endswith("and goes on")
+
+
+CHANCE = "q7Xm" + "ZpR2vLkT9sWb" + "YcE4nHgJ"
+LETTERED = "xdMbyGgBf" + "BjiDICcSbOX"  # chance leaves digits out, too
+
+
+@pytest.mark.defect("Values of `HASH_SALT` and of most `…_PAT` variables were stored as they are", promise=26)
+@pytest.mark.parametrize("name", ["HASH_SALT", "PASSWORD_SALT", "GITHUB_PAT", "CI_PAT", "ALGOLIA_ADMIN_KEY"])
+@pytest.mark.parametrize("line", ["{}={}", 'export {}="{}"', "{}: {}", '"{}": "{}",', "docker run -e {}={} shop"])
+@pytest.mark.parametrize("secret", [CHANCE, LETTERED])
+def test_salts_keys_and_personal_tokens_are_found_by_the_name_of_their_variable(
+    name: str, line: str, secret: str
+) -> None:
+    assert hides(line.format(name, secret), secret)
+    assert redact({name: secret})[1].total() == 1
+
+
+@pytest.mark.defect("A password of letters alone was stored where YAML sets it without quotes", promise=26)
+def test_letters_that_chance_has_mixed_are_a_password_and_a_name_is_none() -> None:
+    assert hides(f"POSTGRES_PASSWORD: {LETTERED}\n", LETTERED)
+    for name in ("passwordFromEnvironment", "dbPasswordByIdOrUrl", "DefaultPasswordEncoder"):
+        assert redact(f"password: {name}") == (f"password: {name}", {})
+
+
+MAPBOX = "pk.eyJ1Ijoic2hvcCIsImEiOiJjbDk5" + "In0.q7XmZpR2vLkT9sWbYcE4nH"
+POSTHOG = "phc_" + 2 * CHANCE
+KEY_OF_DSN = "0f4a1c3e5b7d9f0a" + "1b2c3d4e5f607182"
+OPEN = [
+    f"NEXT_PUBLIC_POSTHOG_KEY={POSTHOG}",
+    f"posthog.init('{POSTHOG}', {{}})",
+    f"the token was {POSTHOG}",
+    f"NEXT_PUBLIC_MAPBOX_TOKEN={MAPBOX}",
+    f"MAPBOX_TOKEN: {MAPBOX}",
+    f"mapboxgl.accessToken = '{MAPBOX}';",
+    f"https://api.mapbox.com/styles/v1?access_token={MAPBOX}&fresh=true",
+    f"SENTRY_DSN=https://{KEY_OF_DSN}@o12.ingest.us.sentry.io/345",
+    f'Sentry.init({{ dsn: "https://{KEY_OF_DSN}@sentry.example.org/3" }});',
+]
+
+
+@pytest.mark.defect("Keys that every browser loads, of PostHog, Mapbox and Sentry, were hidden")
+@pytest.mark.parametrize("line", OPEN)
+def test_what_every_browser_loads_stays(line: str, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text(f"MAPBOX_TOKEN={MAPBOX}\nPOSTHOG_API_KEY={POSTHOG}\n")
+    assert find_known({"MAPBOX_TOKEN": MAPBOX}, tmp_path) == frozenset()
+    for value in (line, {"text": line}, {"mapbox_token": MAPBOX, "posthogApiKey": POSTHOG}):
+        assert redact(value) == (value, {})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"https://{KEY_OF_DSN}:{{}}@o12.ingest.sentry.io/345",
+        f"git clone https://{CHANCE}{{}}@sentry.example.org/team/3.git",
+    ],
+)
+def test_the_private_key_of_a_dsn_and_the_token_of_another_address_are_hidden(line: str) -> None:
+    assert hides(line.format(SECRET), SECRET)
+
+
+NEIGHBOURS = [
+    '("input_tokens", "cache_creation_input_tokens")',
+    '{"tokens": usage.tokens, "window": window}',
+    'KINDS = ("password", "token", "credential")',
+    '["username", "password", "passwordConfirm"]',
+    "fields = ['api_key', 'api_secret', 'rate_limit_1m']",
+    'allowedHeaders: ["Authorization", "Content-Type"]',
+    "['x-api-key', 'x-auth-token', 'accept-language']",
+    "Buffer.from(password, 'base64url')",
+    'assert words == ("querytokens", "unicode61")',
+    '\\"max_tokens\\", \\"temperature_2\\"',
+    "log.info('token', 'creating')",
+    'ACCESS_TOKEN = "access-token"',
+    "STRING_TOKENS = /^[\\u0009\\u0020]+$/",
+]
+
+
+@pytest.mark.defect("The text behind a word like `tokens` in a list was hidden")
+@pytest.mark.parametrize("line", NEIGHBOURS)
+def test_the_next_text_of_a_list_stays(line: str) -> None:
+    assert redact(line) == (line, {})
+
+
+ARGUED = [
+    'properties.setProperty("db.password", "{}")',
+    'headers.set("x-api-key", "{}")',
+    '["password", "{}"]',
+    "['--password', '{}']",
+]
+
+
+@pytest.mark.parametrize("line", ARGUED)
+def test_the_value_behind_a_comma_is_hidden(line: str) -> None:
+    assert hides(line.format(SECRET), SECRET)
+
+
+def test_a_text_that_no_name_would_be_is_hidden_wherever_it_stands_in_a_list() -> None:
+    for line in ('["user", "password", "{}", 3]', '\\"password\\", \\"{}\\"'):
+        assert hides(line.format(CHANCE), CHANCE)

@@ -109,5 +109,5 @@ WORDS = sorted({
 SIGNS = (
     rf"{LOGINS}\(|\bauth\s*=\s*\(|{SECOND}\(|{FIRST}[( ]|{PASS}(?:{QUOTE})?\s*[:=]|{PASS}\s+(?:is|was|ist|war)\b"
     rf"|userpwd|\b(?:{'|'.join(WORDS)})\s|jdbc:oracle|\b(?:password|md5|sha[12]|crypt)\(|\b(?:salt|nonce|pepper|seed|iv|[a-z0-9_]*key)"
-    rf"(?:{QUOTE})?\s*[:=]|insert\s+into|(?m:^){PGPASS}|_COM\s*[:=]|_PAT\s*[:=]"
+    rf"(?:{QUOTE})?\s*[:=]|insert\s+into|(?m:^){PGPASS}|_(?:COM|PAT|SALT)(?:{QUOTE})?\s*[:=]"
 )

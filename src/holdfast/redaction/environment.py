@@ -11,6 +11,7 @@ from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from holdfast.core.errors import HoldfastError
 from holdfast.redaction.false_positives import SHORTEST, is_elsewhere, is_number, is_place, is_random
+from holdfast.redaction.public_values import is_public
 from holdfast.redaction.secret_names import is_secretive
 from holdfast.redaction.validators import is_odd
 from holdfast.system import files
@@ -113,7 +114,14 @@ def _is_secret(value: str) -> bool:
     if not SHORTEST <= len(value) <= LONGEST or LOST in value:
         return False
     data = value.encode("utf-8", "surrogateescape")
-    return not (is_place(data) or is_number(data) or _is_named(value) or _is_filled_in_later(value) or _is_word(value))
+    return not (
+        is_public(data)
+        or is_place(data)
+        or is_number(data)
+        or _is_named(value)
+        or _is_filled_in_later(value)
+        or _is_word(value)
+    )
 
 
 def _is_named(value: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 
 from holdfast.redaction.secret_names import is_secretive
@@ -20,7 +21,10 @@ MOST_BITS = 3  # digits of them
 LONGEST_ENDING = 5  # of the name of a file
 CLOSED = {b"@": b"@", b"<": b">", b"{": b"}", b"[": b"]", b"%": b"%", b"(": b")"}  # around what is yet to be filled in
 TO_FILL_IN = (b"your", b"my_", b"my-", b"insert", b"replace", b"enter")  # with what a value begins that is none yet
-FORMATS = (b"%s", b"%d", b"%v", b"%(", b"%{", b"#{")
+FORMATS: tuple[bytes, ...] = (b"%s", b"%d", b"%v", b"%(", b"%{", b"#{")
+FORMATS += (b"/^[", b"[0-9", b"[A-Z", b"[a-z", b"(?:", b"^[")  # and what a pattern begins with
+SHUFFLED = re.compile(rb"[A-Z]{2,}|(?<![a-z])[a-z](?![a-z])")  # as in an acronym, and in `ById`
+MOST_ACRONYMS = 4  # of them in a name, one less
 AFTER_NAMES = b"/.:$[-=+|?("  # what follows a variable in a path, a template or code
 PLACEHOLDERS: tuple[bytes, ...] = (
     b"undefined",
@@ -139,10 +143,17 @@ def is_chancy(value: bytes) -> bool:
         return False
     has_both = any(byte in DIGITS for byte in word) and any(byte in LETTERS for byte in word)
     parts = word.translate(SEPARATED).split()
+    if any(map(is_shuffled, parts)):
+        return True
     is_hex = not word.translate(None, HEX + b"-:")
     is_signed = bool(word.translate(None, LETTERS + DIGITS + WORDLY + b":/@=+"))
     is_turned = any(len(part) >= LONG_PART and is_turning(part) for part in parts)
     return has_both and (is_hex or is_signed or is_turned or is_random(word))
+
+
+def is_shuffled(word: bytes) -> bool:
+    """Whether capitals and small letters take turns as in no name: one by one, and capitals in rows."""
+    return len(word) >= SHORTEST_CHANCE and len(SHUFFLED.findall(word)) >= MOST_ACRONYMS
 
 
 def is_turning(word: bytes) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from holdfast.redaction.false_positives import SHORTEST, WORDLY, is_chancy, is_elsewhere, is_harmless, is_number
+from holdfast.redaction.public_values import is_public
 from holdfast.redaction.secret_names import is_header, is_keyed, is_secretive, matches
 
 NAMING = ("name", "Name", "key", "Key")  # members that give their neighbour `value` a name
@@ -84,6 +85,8 @@ def is_told(name: str, value: str) -> bool:
     if not is_secretive(name):
         return is_keyed(name) and is_chancy(value[:ENOUGH].encode("utf-8", "replace"))
     data = value[:ENOUGH].encode("utf-8", "replace")
+    if is_public(data):
+        return False
     if name[-6:].lower() == "cookie":  # a package is called so, too, and has a version
         return b"=" in data and data.partition(b"=")[0].translate(None, WORDLY).isalnum()
     if name[-13:].lower() == "authorization":

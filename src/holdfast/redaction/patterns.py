@@ -12,7 +12,7 @@ from holdfast.redaction import contexts, validators
 from holdfast.redaction.contexts import NAMELY, QUOTE
 from holdfast.redaction.regex import Match
 from holdfast.redaction.secret_names import FOR, KEYED, NAMED, TAIL, kind_of
-from holdfast.redaction.tokens import EDGE
+from holdfast.redaction.token_formats import EDGE
 
 GAP = r"[ \t]*"  # as wide as who aligns the values of a column makes it
 SCHEMES = r"(?:bearer|basic|token|negotiate|apikey|ssws|bot|key)[ \t]+"
@@ -72,6 +72,7 @@ SENT = r"[^\s\"'`\\,;()<>{}\[\]][^\s\"'`\\]"  # what begins with a bracket is ye
 DOOR = r"x-(?:api-key|auth-token|gitlab-token|access-token|csrf-token|vault-token|auth-key)"
 KEY_SIGNS = (b"PRIVATE KEY", b"Private-Lines")
 HOOK_SIGNS = (b"hooks.slack.com", b"/api/webhooks", b".webhook.office.com")
+SHORT_HOOK_SIGNS = (b"hooks.zapier.com", b".make.com", b"maker.ifttt.com", b"/open-apis/bot/")
 USER = r"[^\s/:@\"'<>`\\]*"
 SIGNATURES = "sig|signature|X-Amz-Signature|X-Goog-Signature"
 CRUMBS = r"[A-Za-z0-9_.-]+=[^\s\"'\\][^\n\"'\\]{7,}"
@@ -85,6 +86,8 @@ OPTION = rf"{NAMELY}[ \t]"
 WORD, VALUE = validators.end_of_word, validators.end_of_value
 HOOKS = r"hooks\.slack\.com/(?:services|workflows|triggers)"
 HOOKS += r"|discord(?:app)?\.com/api/webhooks|[a-z0-9-]+\.webhook\.office\.com"
+SHORT_HOOKS = r"hooks\.zapier\.com/hooks/catch|hook\.[a-z0-9]+\.make\.com|maker\.ifttt\.com/trigger/[^/\s]+/with/key"
+SHORT_HOOKS += r"|open-apis/bot/v2/hook"
 PATTERNS = (
     Pattern("private key", rf"{KEY}(?:[^-]|-{{1,4}}[^-])*?{KEY_ENDS}", gate=KEY_SIGNS),
     Pattern(
@@ -94,6 +97,7 @@ PATTERNS = (
     ),
     Pattern("private key", rf"{KEY}[\s\"',\\]*(?:\z|\x00)", gate=KEY_SIGNS),
     Pattern("webhook", rf"(?:{HOOKS})/([A-Za-z0-9/_@+-]{{20,}})", 1, gate=HOOK_SIGNS),
+    Pattern("webhook", rf"(?:{SHORT_HOOKS})/([A-Za-z0-9/_-]{{10,}})", 1, gate=SHORT_HOOK_SIGNS),
     Pattern("password", rf"://{USER}:([^\s/\"'<>`\\]+)@", 1, validators.is_password, gate=(b"://",)),
     Pattern("token", r"[A-Za-z0-9]://([A-Za-z0-9_.~-]{16,})@", 1, validators.is_mixed, gate=(b"://",)),
     Pattern("signature", rf"[?&](?:{SIGNATURES})=([A-Za-z0-9%+/_=-]{{20,}})", 1, hint=r"(?i)[?&](?:x-[a-z]+-)?sig"),
@@ -109,12 +113,12 @@ PATTERNS = (
         hint=GRANT,
     ),
     Pattern("credential", rf"{AUTHORIZED}([A-Za-z0-9._~+/=:-]{{8,}})", 1, validators.is_unschemed, WORD, hint=GRANT),
-    Pattern("credential", rf"{AUTHORIZED}{SIGNED}([^\n'\\]{{12,}})", 1, hint=GRANT),
+    Pattern("credential", rf"{AUTHORIZED}{SIGNED}([^\n'\\]{{12,}})", 1, validators.is_signature, hint=GRANT),
     Pattern(
         "credential",
         rf"(?i){EDGE}{DOOR}(?:{QUOTE})?{GAP}[:=,]{GAP}(?:{QUOTE})?([A-Za-z0-9._~+/=-]{{8,}})",
         1,
-        validators.is_sent,
+        validators.is_header_value,
         WORD,
         hint=r"(?i)x-[a-z]+-(?:token|key)",
     ),
@@ -198,7 +202,8 @@ PATTERNS = (
     ),
     Pattern(
         BY_NAME,
-        rf"(?i)({NAME}(?:{QUOTE})?(?:{GAP}(?:=>|:=|=|:|,)|\]{GAP}=){GAP}{QUOTE})((?:[^\s\"'\\]|\\[/u0-9]){{6,}})",
+        rf"(?i)({NAME}(?:(?:{QUOTE})?{GAP}(?:=>|:=|=|:)|{QUOTE}{GAP},|(?:{QUOTE})?\]{GAP}=){GAP}{QUOTE})"
+        r"((?:[^\s\"'\\]|\\[/u0-9]){6,})",
         2,
         validators.is_assigned,
         hint=SET,

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from holdfast.redaction.contexts import SIGNS
 from holdfast.redaction.patterns import KEY_SIGNS, PATTERNS, Found, Pattern
+from holdfast.redaction.public_values import is_public
 from holdfast.redaction.regex import Match, Regex, Set, compiled
 from holdfast.redaction.secret_names import NAMED
 from holdfast.redaction.tokens import find_tokens
@@ -21,7 +22,8 @@ MEMORY = 32 << 20  # bytes for what is run over all that is said
 LONGEST = 1 << 16
 FOLLOWING = 2  # lines behind one with a sign: the value of a name may stand there
 SIGN = rf"(?i){NAMED}|{SIGNS}|authorization|bearer[ \t]|cookie|machine\s|identified\s|[?&](?:x-[a-z]+-)?sig|[_\"']auth"
-PUBLIC = re.compile(rb"(?i)publi(?:c|shable)[A-Za-z]*[_-]?(?:api[_-]?)?(?:key|token)")
+# Names of what everybody may know, and of what says in charts where a secret lies.
+PUBLIC = re.compile(rb"(?i)publi(?:c|shable)[A-Za-z]*[_-]?(?:api[_-]?)?(?:key|token)|existing[_-]?secret")
 WORD = re.compile(rb"[a-z0-9_]+")
 LINES: defaultdict[str, list[Pattern]] = defaultdict(list)
 COMMANDS: defaultdict[bytes, list[Pattern]] = defaultdict(list)
@@ -72,13 +74,9 @@ def _found(pattern: Pattern, data: bytes, start: int, end: int) -> Iterator[Foun
     for match in _regex(pattern.source).finditer(data, start, end):
         if pattern.is_one(data, match):
             found = pattern.find(data, match)
-            if not _is_public(data[match.span()[0] : found.start]):
+            is_open = PUBLIC.search(data, match.span()[0], found.start) or is_public(data, found.start, found.end)
+            if not is_open:
                 yield found
-
-
-def _is_public(name: bytes) -> bool:
-    """Whether a value stands behind the name of what everybody may know."""
-    return PUBLIC.search(name) is not None
 
 
 def _passages(data: bytes, gate: tuple[bytes, ...]) -> Iterator[tuple[int, int]]:

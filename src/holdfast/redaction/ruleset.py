@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-RULES = 2  # raised when more is recognised: what was stored before is then to be scanned once
+RULES = 3  # raised when more is recognised: what was stored before is then to be scanned once
 RULES_FILE = "rules"  # in the store

@@ -79,7 +79,9 @@ def is_keyed(name: str) -> bool:
 
 def is_public(name: str) -> bool:
     """Whether a name says that everybody may know the value: a publishable key is no secret."""
-    return matches(r"(?i)\A[A-Za-z0-9_.-]*(?:public|publishable)[A-Za-z0-9]*[_-]?(?:api[_-]?)?(?:key|token)\z", name)
+    return matches(
+        r"(?i)(?:public|publishable)[A-Za-z0-9]*[_-]?(?:api[_-]?)?(?:key|token)\z|existing[_-]?secret\z", name
+    )
 
 
 def is_header(name: str) -> bool:

@@ -1,7 +1,7 @@
-"""Formats of providers' tokens: a literal prefix, found by one automaton, and a tail that is matched where it ends.
+"""Where providers' tokens stand: one automaton finds the prefixes, and the tail is matched behind each of them.
 
-A tail is compiled when its prefix is first seen. Counted repetitions of hundreds of formats in one automaton would
-outgrow its memory, and the engine would fall back to a search that is a thousand times slower.
+Counted repetitions of hundreds of formats in one automaton would outgrow its memory, and the engine would fall back to
+a search that is a thousand times slower.
 """
 
 from __future__ import annotations
@@ -9,184 +9,56 @@ from __future__ import annotations
 import bisect
 import functools
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from holdfast.redaction.false_positives import DIGITS, HEX, LETTERS
 from holdfast.redaction.regex import Regex, compiled
+from holdfast.redaction.token_formats import CASED, CHANCY, EDGE, PREFIXED, SHAPES, SHORT, VARIED, Rows
 
-# Where a word may begin: a torn piece of JSON says `\n`, and a terminal is told its colours by a letter.
-EDGE = r"(?:\b|\\[abefnrtv]|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\[[0-9;]*m)"
-N, U, H, X = "[A-Za-z0-9]", "[A-Za-z0-9_-]", "[a-f0-9]", "[a-fA-F0-9]"
-B64, Z = "[A-Za-z0-9+/]", "[A-Za-z0-9_=-]"
-UUID = f"{X}{{8}}-{X}{{4}}-{X}{{4}}-{X}{{4}}-{X}{{12}}"
-SEGMENT = rf"{U}{{8,}}"
-
-# prefixes, and the tail behind each of them
-PREFIXED: tuple[tuple[str, str], ...] = (
-    ("AKIA ASIA ABIA ACCA", r"[A-Z2-7]{16}\b"),
-    ("LTAI AKLT", rf"{N}{{12,}}"),
-    ("ghp_ gho_ ghu_ ghs_ ghr_", rf"{N}{{30,}}"),
-    ("github_pat_", r"[A-Za-z0-9_]{22,}"),
-    ("glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glimt- glagent- gloas- glsoat- glffct- glwt- GR1348941",
-     rf"{U}{{20,}}(?:\.[a-z0-9.]{{7,14}})?"),
-    ("_gitlab_session=", r"[0-9a-z]{32}"),
-    ("xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp- xoxe.xoxb- xoxe.xoxp-", r"[A-Za-z0-9-]{10,}"),
-    ("xoxc- xoxd-", r"[A-Za-z0-9%-]{20,}"),
-    ("sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_ sk_org_live_ sk_org_test_", rf"{N}{{10,}}"),
-    ("whsec_", r"[A-Za-z0-9+/=]{20,}"),
-    ("AIza", rf"{U}{{35}}"), ("ya29.", rf"{U}{{20,}}"), ("GOCSPX-", rf"{U}{{28}}"), ("1//0", rf"{U}{{40,}}"),
-    ("GOOG1E", r"[A-Z0-9]{50,}"), ("APA91b", rf"{U}{{100,}}"),
-    ("npm_", rf"{N}{{36}}"), ("pypi-", rf"{U}{{50,}}"), ("rubygems_", rf"{H}{{48}}"), ("CLOJARS_", rf"{N}{{60}}"),
-
-    ("packagist_uut_ packagist_ack_ packagist_out_", rf"{H}{{60,}}"),
-    ("hf_ api_org_", rf"{N}{{30,}}"),
-    ("dop_v1_ doo_v1_ dor_v1_", rf"{H}{{64}}"),
-    ("SG.", r"[A-Za-z0-9_=.-]{60,}"),
-    ("shpat_ shpca_ shppa_ shpss_ shptka_", rf"{X}{{32}}"),
-    ("dapi", rf"{H}{{32}}(?:-[0-9])?\b"),
-    ("hvs. hvb. hvr.", rf"{U}{{20,}}"),
-    ("lin_api_ lin_oauth_", rf"{N}{{32,}}"),
-    ("ATATT3 ATCTT3", rf"{Z}{{40,}}"), ("ATBB", rf"{N}{{32}}\b"),
-    ("AGE-SECRET-KEY-1", r"[A-Z0-9]{58}"),
-    ("dckr_pat_ dckr_oat_", rf"{U}{{20,}}"), ("SWMTKN-1-", r"[a-z0-9]{40,}-[a-z0-9]{20,}"),
-    ("SWMKEY-1-", rf"{B64}{{40,}}"),
-    ("gsk_ nvapi- csk- pplx- xai- tvly- esecret_ pcsk_ tgp_v1_", rf"{U}{{30,}}"),
-    ("r8_ figd_", rf"{U}{{30,}}"), ("ntn_", rf"{N}{{40,}}"),
-    ("PMAK-", rf"{X}{{24}}-{X}{{34}}"), ("PMAT-", r"[A-Z0-9]{26}\b"),
-    ("NRAK- NRII- NRRA- NRIQ- NRSP-", rf"{U}{{20,}}"),
-    ("sntrys_ sntryu_", r"[A-Za-z0-9+/=_-]{40,}"),
-    ("glsa_ glc_", r"[A-Za-z0-9_=+/]{32,}"), ("eyJrIjoi", r"[A-Za-z0-9+/]{60,}={0,3}"),
-    ("pul-", rf"{H}{{40}}"),
-    ("pscale_tkn_ pscale_pw_ pscale_oauth_", r"[A-Za-z0-9_=.-]{30,}"),
-    ("tskey-", r"[a-z]+-[A-Za-z0-9-]{20,}"),
-    ("nfp_", rf"{N}{{36,}}"), ("sbp_", rf"{H}{{40}}"), ("sb_secret_", rf"{U}{{20,}}"),
-    ("dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", r"[A-Za-z0-9._-]{40,}"),
-    ("sq0atp- sq0csp- sq0idp-", rf"{U}{{22,}}"), ("EAAA", rf"{U}{{22,}}"),
-    ("EAAC EAAM EAAB EAAD EAAG EAAH EAAJ EAAL", rf"{N}{{80,}}"), ("EAACEdEose0cBA", rf"{N}{{20,}}"),
-    ("bkua_", rf"{H}{{40}}"), ("bkaj_", rf"{U}{{40,}}"),
-    ("HRKU-", rf"{U}{{36,}}"),
-    ("fm1_ fm1a_ fm1r_ fm2_ fo1_", r"[A-Za-z0-9+/=_-]{40,}"),
-    ("CCIPAT_ CCIPRJ_", r"\w{20,}_[a-f0-9]{40}"), ("CCDB1_", rf"{N}{{20,}}_{N}{{30,}}"),
-    ("AKCp", rf"{N}{{60,}}"), ("cmVmd", rf"{N}{{59}}"),
-    ("squ_ sqp_ sqa_", rf"{H}{{40}}"),
-    ("sk.eyJ", rf"{U}{{20,}}\.{U}{{20,}}"),
-    ("access_token$production$ access_token$sandbox$", rf"[a-z0-9]{{16}}\${H}{{32}}"),
-    ("EZAK EZTK", rf"{N}{{54}}"),
-    ("lsv2_pt_ lsv2_sk_", rf"{H}{{32}}_{H}{{10}}"),
-    ("phx_ phc_ phs_", rf"{N}{{40,}}"),
-    ("ops_eyJ", r"[A-Za-z0-9+/_=-]{100,}"), ("ABSK", r"[A-Za-z0-9+/=]{100,}"),
-    ("bedrock-api-key-", r"[A-Za-z0-9+/=]{80,}"),
-    ("xkeysib- xsmtpsib-", rf"{H}{{64}}-{N}{{16}}"),
-    ("napi_", rf"{N}{{50,}}"),
-    ("p8e-", rf"{N}{{32}}"), ("A3-", r"[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}"),
-    ("AIK_CI_ AIK_RUNTIME_", rf"{N}{{50,}}"), ("AVNS_", rf"{U}{{16,}}"), ("amzn.mws.", UUID),
-    ("apify_api_", rf"{N}{{30,}}"), ("xaat- xapt- sdk- waka_", UUID),
-    ("bit_pat_ cnvca mdb_sa_sk_ wandb_v1_", rf"{U}{{30,}}"),
-    ("gcntfy-", rf"[a-z0-9-]{{1,40}}{UUID}-{UUID}"),
-    ("v1.0-", rf"{H}{{24}}-{H}{{146}}"), ("cfut_ cfat_ cfk_", rf"{N}{{40,}}"),
-    ("CFPAT-", rf"{U}{{40,}}"), ("dnkey-", rf"{U}{{70,}}"), ("ddp_ ddw_ ddo_", rf"{N}{{36}}\b"),
-    ("sl.", rf"{U}{{100,}}"), ("duffel_test_ duffel_live_", rf"{Z}{{40,}}"),
-    ("dt0c01. dt0s01. dt0s02. dt0s03. dt0s06. dt0s08. dt0s09. dt0s16.", r"[A-Za-z0-9]{8,}\.[A-Za-z0-9]{60,}"),
-    ("endr+", rf"{U}{{16}}"),
-    ("FLWSECK_TEST- FLWSECK-", rf"{N}{{12,}}"), ("fio-u-", rf"{Z}{{60,}}"), ("na1.", rf"{N}{{80,}}"),
-    ("pat. sat.", rf"{U}{{22}}\.{N}{{24}}\.{N}{{20}}"),
-    ("hcaik_ hcamk_ hcxik_ hcxmk_ hcaic_ hcbik_", r"[a-z0-9]{40,}"),
-    ("pat-na1- pat-eu1- pat-na2- pat-ap1-", UUID),
-    ("ico- ics_", rf"{U}{{32,}}"), ("s-s4t2ud- s-s4t2af-", rf"{X}{{64}}"), ("ion_", r"[a-z0-9]{40,}"),
-    ("sk-lf- pk-lf-secret-", UUID),
-    ("pylf_v1_us_ pylf_v1_eu_", rf"{N}{{40,}}"), ("mlsn.", rf"{H}{{60,}}"),
-    ("mka_", rf"{N}{{40,}}"),
-    ("SSWS", rf"[ ]00{U}{{40}}"),
-    ("api_live. api_live_us. api_live_eu. api_live_ca. api_sandbox. api_sandbox_us. api_sandbox_eu. api_sandbox_ca.",
-     rf"{U}{{8,}}\.{U}{{30,}}"),
-    ("sk-", rf"{U}{{20,}}"), ("sha256~", rf"{U}{{43}}"),
-    ("pdl_live_apikey_ pdl_sdbx_apikey_", r"[A-Za-z0-9_]{40,}"), ("persona_production_ persona_sandbox_", UUID),
-    ("pts_", r"[a-z0-9]{32}\b"), ("pina_", r"[A-Z0-9]{32,}"),
-    ("access-sandbox- access-development- access-production-", UUID),
-    ("polar_oat_ polar_pat_", rf"{N}{{30,}}"), ("pnu_ pnb_", rf"{N}{{36}}\b"), ("ramp_sec_", rf"{N}{{40,}}"),
-    ("rdme_", r"[a-z0-9]{70}"), ("rpa_", rf"{N}{{40,}}"), ("rootly_", rf"{H}{{64}}"),
-    ("salad_cloud_user_", rf"{N}{{30,}}"), ("samsara_api_", rf"{N}{{30}}"),
-    ("SCW", r"[A-Z0-9]{17}\b"), ("tk-us- tk-eu-", rf"{U}{{40,}}"),
-    ("sgp_", rf"(?:(?:{X}{{16}}|local)_)?{X}{{40}}\b|{N}{{80,}}"),
-    ("sgd_ slk_", rf"{X}{{64}}"), ("sm_aat_ sm_pat_ sm_sat_", rf"{N}{{16}}\b"),
-    ("shippo_live_ shippo_test_", rf"{X}{{40}}"), ("snyk_uat. snyk_sat.", rf"{X}{{8}}\.{U}{{40,}}"),
-    ("secret-live- secret-test-", rf"{U}{{40,}}=?"),
-    ("testsk_ livesk_", rf"{U}{{30,}}"), ("tss_", rf"{N}{{40,}}"),
-    ("tr_prod_ tr_dev_ tr_stg_ tr_pat_", rf"{N}{{20,}}"), ("tfp_", r"[A-Za-z0-9_=.-]{50,}"),
-    ("unkey_", rf"{N}{{20,}}"), ("ucat_", r"[A-Z0-9]{26,}"), ("vtwn_", rf"{N}{{24,}}"),
-    ("vercel_blob_rw_", rf"{N}{{16}}_{N}{{20,}}"), ("vcp_ vci_ vca_ vcr_ vck_", rf"{N}{{50,}}"),
-    ("wrkatok-", rf"{H}{{8}}-{N}{{60,}}"),
-    ("t1.", rf"{Z}{{20,}}\.{Z}{{86,}}"), ("AQVN", rf"{U}{{35,}}"), ("YCA YCM YCN YCO YCP", rf"{U}{{36,38}}\b"),
-    ("y0_ y1_ y2_ y3_", rf"{U}{{50,}}"), ("zpka_", r"[a-z0-9]{32}_[a-z0-9]{8}"), ("zpcs_", rf"{U}{{40,}}"),
-    ("AQE", rf"{B64}{{60,}}={{0,2}}(?:\.{N}{{10,}}){{1,2}}"),
-    ("AAAAAAAAAAAAAAAAAAAAA", r"[A-Za-z0-9%]{60,}"),
-    ("eyJ", rf"{SEGMENT}\.eyJ{SEGMENT}\.(?:{SEGMENT})?|{U}{{16,}}(?:\.{U}{{8,}}){{4}}"),
-)  # fmt: skip
-# Prefixes that a name may begin with: a tail of letters and digits that chance has put together follows.
-CHANCY = frozenset((
-    "sk-", "sl.", "AVNS_", "na1.", "pts_", "ddp_", "ddo_", "ddw_", "vtwn_", "unkey_", "EAAA", "csk-", "glc_", "glsa_",
-    "tfp_", "ico-", "ics_", "dnkey-", "fio-u-", "y0_", "y1_", "y2_", "y3_", "pina_", "YCA", "YCM", "YCN", "YCO", "YCP",
-    "tr_dev_", "tr_prod_", "tr_stg_", "tr_pat_", "tss_", "cnvca", "bit_pat_", "LTAI", "AKLT", "sm_aat_", "sm_pat_",
-    "sm_sat_", "endr+",
-))  # fmt: skip
-# Prefixes that are frequent in any text: looked for only in long words.
-SHORT: tuple[tuple[str, str], ...] = (
-    ("re_", rf"{N}{{8}}_{N}{{24}}\b"), ("cio", rf"{N}{{32}}\b"), ("oy2", r"[a-z0-9]{43}\b"),
-    ("secret_ secret-", rf"{N}{{43}}\b"), ("pk_", rf"{H}{{34}}\b"), ("sk_", rf"{H}{{48}}\b|{UUID}"),
-    ("key-", rf"{H}{{32}}\b"), ("api_", rf"{N}{{22}}\.{N}{{22}}"),
-    ("live_", rf"[0-9]{{6,12}}_{N}{{30}}\b|{H}{{35}}\b"), ("test_", rf"{H}{{35}}\b"), ("s.", rf"{N}{{24}}\b"),
-    ("SK", rf"{X}{{32}}\b"), ("4b1d", rf"{N}{{38}}\b"), ("rnd_", rf"{N}{{28,}}\b"), ("NF-", rf"{N}{{32}}\b"),
-    ("API-", r"[A-Z0-9]{26}\b"), ("ak- as- fw_", rf"{N}{{22}}\b"), ("md-", rf"{U}{{22}}"), ("pa-", rf"{U}{{43}}"),
-    ("b_", rf"{Z}{{44}}"), ("db-", rf"{N}{{29}}\b"), ("ey", rf"{U}{{17,}}\.ey{U}{{17,}}\.(?:{SEGMENT})?"),
-    ("sc_ ext_ scauth_ authress_",
-     rf"{N}{{5,30}}\.{N}{{4,6}}\.acc[_-][A-Za-z0-9-]{{10,32}}\.[A-Za-z0-9+/_=-]{{30,120}}"),
-)  # fmt: skip
-# Without a prefix: literals of which one stands in it, and the source.
-SHAPES: tuple[tuple[str, str], ...] = (
-    (".atlasv1.", rf"{EDGE}{N}{{14}}\.atlasv1\.{Z}{{60,}}"), ("-us", rf"{EDGE}[0-9a-f]{{32}}-us[0-9]{{1,2}}\b"),
-    (":AA", rf"{EDGE}[0-9]{{8,10}}:AA{U}{{33}}"), ("_mmk", rf"{EDGE}{N}{{6}}_{N}{{29}}_mmk\b"),
-    ("NRAL", rf"{EDGE}[0-9a-f]{{36}}FFFFNRAL\b"), ("AZDO", rf"{EDGE}{N}{{76}}AZDO{N}{{4}}\b"),
-    ("AzSe", rf"{EDGE}{N}{{42}}AzSe{N}{{6}}\b"), ("pat", rf"{EDGE}pat{N}{{14}}\.[a-f0-9]{{64}}"),
-    (":", rf"{EDGE}[0-9](?:/[0-9]{{16}}){{1,2}}:[0-9a-f]{{32}}\b"),
-    ("| %7C", rf"{EDGE}[0-9]{{15,16}}(?:\||%7C){U}{{27,40}}"),
-    ("-", rf"{EDGE}[0-9a-f]{{32}}-[0-9a-f]{{8}}-[0-9a-f]{{8}}\b"),
-    (".", rf"{EDGE}[MNO]{U}{{23,27}}\.{U}{{6}}\.{U}{{27,}}"),
-    ("Q~", r"[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}"),
-    ("ASt ACDb AIoT AEh ARm AzFu",
-     r"[A-Za-z0-9+/_-]{40,}(?:\+ASt|ACDb|AIoT|\+AEh|\+ARm|AzFu)[A-Za-z0-9+/_-]{6,10}={0,2}"),
-)  # fmt: skip
 ESCAPE = re.compile(rb"\\[abefnrtv]|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\[[0-9;]*m")
-WORDLIKE, LIKE = LETTERS + DIGITS + b"_~+/=.%|:-", r"[A-Za-z0-9_~+/=.%|:-]"
+WORDLIKE, LIKE = LETTERS + DIGITS + b"_~+/=.%|:!-", r"[A-Za-z0-9_~+/=.%|:!-]"
 SHORTEST = 24  # bytes of a token that is looked for in words
 BEFORE = 8  # bytes of an escape, and one before it
-ONE_KIND = re.compile(r"\[([^\[\]^]+)\]\{([0-9]+)(,?)\}(\\b)?")
-RANGE = re.compile(r"([A-Za-z0-9])-([A-Za-z0-9])")
-WORD = [bytes([byte]) for byte in LETTERS + DIGITS + b"_"]
+WORD = LETTERS + DIGITS + b"_"
 LONGEST = 4096  # bytes in which a tail is looked for at first; one that fills them is followed to its end
+ENOUGH = 256  # bytes of a tail that show of which characters it is made
+
+Test = Callable[[bytes], bool]
 
 
 class Prefixes:
-    """Prefixes, one automaton that finds them, and the tail behind each."""
+    """Prefixes, one automaton that finds them, and the tails behind each."""
 
-    def __init__(self, rows: tuple[tuple[str, str], ...]) -> None:
-        self._tails: dict[bytes, str] = {}
-        for prefixes, tail in rows:
-            for prefix in map(str.encode, prefixes.split()):
-                self._tails[prefix] = f"{self._tails[prefix]}|{tail}" if prefix in self._tails else tail
+    def __init__(self, *tables: tuple[Rows, Test]) -> None:
+        self._tails: defaultdict[bytes, list[tuple[str, Test]]] = defaultdict(list)
+        for rows, test in tables:
+            for prefixes, tail in rows:
+                for prefix in map(str.encode, prefixes.split()):
+                    self._tails[prefix].append((tail, test))
         names = sorted(self._tails, key=lambda name: (-len(name), name))
         escaped = ("".join(f"\\x{byte:02x}" for byte in name) for name in names)
         self._regex = compiled(rf"{EDGE}(?:{'|'.join(escaped)})", captures=False)
         self._shorter: dict[bytes, tuple[bytes, ...]] = {}  # of each prefix, itself first
 
-    def find(self, data: bytes, start: int, end: int) -> Iterator[tuple[bytes, int, int]]:
-        """The prefix of each token, where it begins, and where the token ends."""
-        for match in self._regex.finditer(data, start, end):
+    def find(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """Where tokens begin and end; one inside another is found with it."""
+        runs, furthest = Runs(data), 0
+        for match in self._regex.finditer(data):
             begin, behind = _word(data, *match.span())
-            for name in self._names(data[begin:behind]):
-                if (last := _end(data, begin + len(name), self._tails[name])) > 0:
-                    yield name, begin, last
-                    break
+            end = max(self._end(data, begin + len(name), name, runs) for name in self._names(data[begin:behind]))
+            if end > furthest:
+                furthest = end
+                yield begin, end
+
+    def _end(self, data: bytes, behind: int, name: bytes, runs: Runs) -> int:
+        """The end of a token that begins with a prefix; -1 where none does."""
+        for tail, test in self._tails[name]:
+            end = runs.end(behind, tail)
+            if end > 0 and test(data[behind : min(end, behind + ENOUGH)]):
+                return end
+        return -1
 
     def _names(self, name: bytes) -> tuple[bytes, ...]:
         """A prefix, and those with which it begins."""
@@ -202,44 +74,118 @@ def _word(data: bytes, start: int, end: int) -> tuple[int, int]:
     return (escape.end() if escape else start), end
 
 
-def _end(data: bytes, begin: int, source: str) -> int:
-    """Where a tail ends that begins here; -1 where none does."""
-    if (run := _run(source)) is not None:
-        return run.end(data, begin)
-    tail, limit = _tail(source), min(len(data), begin + LONGEST)
-    match = tail.match(data, begin, limit)
-    if match is not None and match.span()[1] == limit:
-        match = tail.match(data, begin, len(data))
-    return -1 if match is None else match.span()[1]
-
-
-class Run(NamedTuple):
-    """A tail of characters of one kind: to count them takes no automaton."""
+class Piece(NamedTuple):
+    """Characters of one kind, so many of them."""
 
     kind: bytes
     least: int
-    is_exact: bool  # no more of them belong to it
-    is_word: bool  # none may follow
+    most: int | None  # None for as many as there are
 
-    def end(self, data: bytes, begin: int) -> int:
-        number, size = 0, LONGEST
-        while number == size - LONGEST and begin + number < len(data):
-            piece = data[begin + number : begin + number + LONGEST]
-            number += len(piece) - len(piece.lstrip(self.kind))
-            size += LONGEST
-        end = begin + (self.least if self.is_exact else number)
-        is_cut = self.is_word and data[end : end + 1] in WORD and data[end - 1] in LETTERS + DIGITS + b"_"
-        return -1 if number < self.least or is_cut else end
+
+class Chain(NamedTuple):
+    """A tail of one piece after the other, none of which could take a character of the next."""
+
+    pieces: tuple[Piece, ...]
+    is_word: bool  # no more of the word may follow
+
+
+class Runs:
+    """Tails in a text. The end of a run of characters is remembered, or prefixes in it would each look for it."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._ends: dict[bytes, tuple[int, int]] = {}  # of each kind, the last run
+
+    def end(self, begin: int, source: str) -> int:
+        """The end of a tail that begins here; -1 where none does."""
+        chains = _chains(source)
+        if chains is None:
+            return self._matched(begin, source)
+        return next((end for chain in chains if (end := self._chain_end(begin, chain)) > 0), -1)
+
+    def _matched(self, begin: int, source: str) -> int:
+        tail, limit = _tail(source), min(len(self._data), begin + LONGEST)
+        match = tail.match(self._data, begin, limit)
+        if match is not None and match.span()[1] == limit:
+            match = tail.match(self._data, begin, len(self._data))
+        return -1 if match is None else match.span()[1]
+
+    def _chain_end(self, begin: int, chain: Chain) -> int:
+        data, at = self._data, begin
+        for kind, least, most in chain.pieces:
+            if most is None:
+                number = self._run_end(at, kind) - at
+            else:
+                piece = data[at : at + most]
+                number = len(piece) - len(piece.lstrip(kind))
+            if number < least:
+                return -1
+            at += number
+        after = data[at : at + 1]
+        goes_on = after and (after in kind or (after in WORD and data[at - 1] in WORD))
+        return -1 if chain.is_word and goes_on else at
+
+    def _run_end(self, begin: int, kind: bytes) -> int:
+        start, end = self._ends.get(kind, (0, 0))
+        if start <= begin < end:
+            return end
+        at, size = begin, LONGEST
+        while True:
+            piece = self._data[at : at + size]
+            rest = piece.lstrip(kind)
+            at += len(piece) - len(rest)
+            if rest or not piece:
+                break
+        self._ends[kind] = (begin, at)
+        return at
+
+
+CLASS = re.compile(r"\[((?:[^\[\]\\]|\\.)+)\]|\\([.$|])|([A-Za-z0-9_:/=-])")
+COUNT = re.compile(r"\{([0-9]+)(,?)([0-9]*)\}|([?*])")
+RANGE = re.compile(r"([A-Za-z0-9])-([A-Za-z0-9])")
 
 
 @functools.cache
-def _run(source: str) -> Run | None:
-    """A tail that is written as one class so many times; None for any other."""
-    found = ONE_KIND.fullmatch(source)
-    if found is None:
-        return None
-    letters = RANGE.sub(lambda ends: "".join(map(chr, range(ord(ends[1]), ord(ends[2]) + 1))), found[1])
-    return Run(letters.replace("\\", "").encode(), int(found[2]), not found[3], bool(found[4]))
+def _chains(source: str) -> tuple[Chain, ...] | None:
+    """The alternatives of a tail, each as a chain; None where one of them needs an automaton."""
+    chains = tuple(map(_chain, source.split("|")))
+    return None if None in chains else tuple(filter(None, chains))
+
+
+def _chain(source: str) -> Chain | None:
+    pieces, at, stop = [], 0, len(source.removesuffix(r"\b"))
+    while at < stop:
+        if (found := CLASS.match(source, at, stop)) is None:
+            return None
+        kind = (_letters(found[1]) if found[1] else found[2] or found[3]).encode()
+        at = found.end()
+        count = COUNT.match(source, at, stop)
+        pieces.append(Piece(kind, *_counted(count)))
+        at = count.end() if count else at
+    is_clear = all(map(_is_clear, pieces, (pieces[number:] for number in range(1, len(pieces) + 1))))
+    return Chain(tuple(pieces), stop < len(source)) if is_clear else None
+
+
+def _counted(count: re.Match[str] | None) -> tuple[int, int | None]:
+    """How many characters there are of a piece at least and at most."""
+    if count is None:
+        return 1, 1
+    if count[4]:
+        return 0, 1 if count[4] == "?" else None
+    return int(count[1]), int(count[3] or count[1]) if count[3] or not count[2] else None
+
+
+def _is_clear(piece: Piece, behind: Sequence[Piece]) -> bool:
+    """Whether the end of a piece is where its characters end: none of what may follow begins with one."""
+    if piece.least == piece.most:
+        return True
+    needed = next((number for number, other in enumerate(behind, 1) if other.least), len(behind))
+    return not any(set(piece.kind) & set(other.kind) for other in behind[:needed])
+
+
+def _letters(source: str) -> str:
+    """The characters of a class."""
+    return RANGE.sub(lambda ends: "".join(map(chr, range(ord(ends[1]), ord(ends[2]) + 1))), source).replace("\\", "")
 
 
 @functools.cache
@@ -249,12 +195,12 @@ def _tail(source: str) -> Regex:
 
 @functools.cache
 def _prefixed() -> Prefixes:
-    return Prefixes(PREFIXED)
+    return Prefixes((PREFIXED, lambda tail: True), (CHANCY, is_mixed), (CASED, is_cased))
 
 
 @functools.cache
 def _short() -> Prefixes:
-    return Prefixes(SHORT)
+    return Prefixes((SHORT, is_mixed), (VARIED, is_varied))
 
 
 @functools.cache
@@ -270,13 +216,10 @@ def _digits() -> Regex:
 
 def find_tokens(data: bytes) -> Iterator[tuple[int, int]]:
     """Where tokens of providers stand."""
-    for name, start, end in _prefixed().find(data, 0, len(data)):
-        if name.decode() not in CHANCY or is_mixed(data[start + len(name) : end]):
-            yield start, end
+    yield from _prefixed().find(data)
     words = LongWords(data)
-    for _, start, end in _short().find(words.joined, 0, len(words.joined)):
-        if is_mixed(words.joined[start:end]):
-            yield words.place(start, end)
+    for start, end in _short().find(words.joined):
+        yield words.place(start, end)
     for literals, source in SHAPES:
         if any(literal.encode() in words.joined for literal in literals.split()):
             for match in _shape(source).finditer(words.joined):
@@ -321,6 +264,23 @@ def _long_words(data: bytes) -> Iterator[tuple[int, int]]:
             yield max(0, start - BEFORE), min(len(data), end + 1)
 
 
+HAS_DIGIT, HAS_LETTER = re.compile(rb"[0-9]"), re.compile(rb"[A-Za-z]")
+
+
 def is_mixed(word: bytes) -> bool:
     """Whether a word has letters and digits, as chance has them and names rarely."""
-    return any(byte in DIGITS for byte in word) and any(byte in LETTERS for byte in word)
+    return HAS_DIGIT.search(word) is not None and HAS_LETTER.search(word) is not None
+
+
+def is_cased(word: bytes) -> bool:
+    """Whether a word has letters and digits, or letters of both cases."""
+    return is_mixed(word) or _has_both_cases(word)
+
+
+def is_varied(word: bytes) -> bool:
+    """Whether a word has a digit and letters of both cases."""
+    return is_mixed(word) and _has_both_cases(word)
+
+
+def _has_both_cases(word: bytes) -> bool:
+    return all(len(word) - len(word.translate(None, kind)) > 1 for kind in (LETTERS[:26], LETTERS[26:]))

@@ -18,15 +18,21 @@ from holdfast.redaction.false_positives import (
     is_filled_in,
     is_harmless,
     is_named,
+    is_shuffled,
     is_turning,
 )
+from holdfast.redaction.public_values import is_dsn_key
 from holdfast.redaction.regex import Match
-from holdfast.redaction.secret_names import is_for, is_keyed, matches
+from holdfast.redaction.secret_names import is_for, is_keyed, is_secretive, matches
 
 SIGNS = b",;&<>(){}[]$"
 QUOTED = re.compile(rb"[\"'\n]")
 PARSED = re.compile(rb"[Tt]oken[ \t]*:[ \t]*[\"']")  # of a language: a word of it stands behind
 MAIL = re.compile(rb"[^@\s]+@[^@\s]+\.[a-zA-Z]{2,}")
+QUOTES = b"\"'\\ \t"  # and what stands between two of them
+WORDS = re.compile(rb"[A-Za-z0-9]+")
+NESTED = re.compile(rb"([A-Za-z_][A-Za-z0-9_.-]*)[:=](.*)")
+CALLED_SO = [bytes([byte]) for byte in LETTERS + DIGITS + b"_)]>"]  # before the bracket of a call
 CALLED = re.compile(rb"[A-Za-z_][(\[]|\$\{|\{\{|%[sdv(]")
 VALUE = re.compile(rb"\s*(?:[nN]?'([^'\n]*)'|[nN]?\"([^\"\n]*)\"|[^,'\"]*)\s*(?:,|$)")
 COLUMN = r"(?i)(?:pass(?:word|wd|wort|phrase|_?hash)?|pwd|secret|token|api_?key)\z"
@@ -111,6 +117,21 @@ def is_sent(text: bytes, match: Match) -> bool:
     return not is_harmless(value) and not value.isalpha()
 
 
+def is_header_value(text: bytes, match: Match) -> bool:
+    """Whether what stands behind the name of a header is a key, and not the next name of a list of headers."""
+    return is_sent(text, match) and not is_next_header(text, match)
+
+
+def is_next_header(text: bytes, match: Match) -> bool:
+    start, end = match.span(1)
+    return text[match.span()[0] : start].rstrip(QUOTES).endswith(b",") and is_name(text[start:end])
+
+
+def is_signature(text: bytes, match: Match) -> bool:
+    """Whether among the members of a header is one that chance made."""
+    return any(is_odd(word) for word in WORDS.findall(text, *match.span(1)))
+
+
 def is_authorized(text: bytes, match: Match) -> bool:
     """Whether what stands behind a scheme is a credential, and no call or variable that has it."""
     start, end = match.span(1)
@@ -132,7 +153,7 @@ def is_unschemed(text: bytes, match: Match) -> bool:
     is_wordly = not value.translate(None, WORDLY + b":=").strip(LETTERS)
     if is_wordly and (before not in (b'"', b"'") or after in (b" ", b"\t")):
         return False
-    return is_authorized(text, match) and not is_code(value)
+    return is_authorized(text, match) and not is_code(value) and not is_next_header(text, match)
 
 
 def is_call(text: bytes, start: int, value: bytes) -> bool:
@@ -153,19 +174,58 @@ def is_assigned(text: bytes, match: Match) -> bool:
     if is_harmless(value):
         return False
     name = text[begin:start]
+    if is_called_so(name, value):
+        return False
     if text[begin - 1 : begin] == b":" and text.rfind(b"arn:", max(0, begin - LONGEST_PHRASE), begin) >= 0:
         return False
     if name[-1:] in (b'"', b"'"):
+        if name.rstrip(QUOTES).endswith(b",") and not is_argument(text, match):
+            return False
         is_parsed = value.isalpha() and len(value) < LONGEST_WORD and PARSED.fullmatch(name) is not None
         return not is_parsed and after not in (b"(", b"[", b"{") and not is_enclosed(text, start)
-    if is_code(value) or (after in (b"(", b"[", b"{") and is_name(value) and not is_torn(text, start, end)):
+    is_call = after in (b"(", b"[", b"{") and is_name(value) and not is_torn(text, start, end)
+    if is_call or is_code(value) or is_nested(value):
         return False
     if not value.translate(None, WORDLY + b"|").strip(LETTERS):  # one word or a choice of them, or an attribute
-        if after and after in b"$&<>)({[" and is_strange(text, match):
+        if is_shuffled(value) or (after and after in b"$&<>)({[" and is_strange(text, match)):
             return True
         is_tight = name.endswith(b"=") and not name[:-1].endswith((b" ", b"\t")) and b"." not in value
         return is_tight and after not in (b",", b")") and text[begin - 1 : begin] != b"("
     return True
+
+
+def is_argument(text: bytes, match: Match) -> bool:
+    """Whether a text in quotes behind a comma is the value of the name before it, not the next name of a list.
+
+    Of a call that is the second argument, and of an option what follows. Of a pair it has a digit; elsewhere it is a
+    text that no name would be.
+    """
+    begin = match.span(1)[0]
+    start, end = match.span(2)
+    name, value = text[begin:start].rstrip(QUOTES + b","), text[start:end]
+    if len(value) < LONGEST_PHRASE and is_secretive(value.decode("utf-8", "replace")):
+        return False
+    if name.startswith(b"-") or not is_name(value.replace(b"/", b"-")):
+        return True
+    before, after = text[max(0, begin - LONGEST_WORD) : begin].rstrip(QUOTES), text[end : end + 4].lstrip(QUOTES)[:1]
+    if name[-1:] in (b"s", b"S") or before[-1:] not in (b"(", b"[", b"{"):
+        return False
+    is_call = before.endswith(b"(") and before[-2:-1] in CALLED_SO
+    is_word = value.isalpha() and name.lower().endswith(b"token")  # of a message or a language
+    is_pair = after in (b")", b"]", b"}") and value.strip(LETTERS) != b""
+    return is_pair or (is_call and not is_word)
+
+
+def is_called_so(name: bytes, value: bytes) -> bool:
+    """Whether a value repeats its name, as in `ACCESS_TOKEN = "access-token"`: that is how it is called elsewhere."""
+    letters = value.translate(None, WORDLY)
+    return letters.isalpha() and letters.lower() in name.translate(None, WORDLY).lower()
+
+
+def is_nested(value: bytes) -> bool:
+    """Whether it is another name, with nothing behind it that could be a secret."""
+    found = NESTED.fullmatch(value)
+    return found is not None and is_name(found[1]) and (not found[2] or is_harmless(found[2]))
 
 
 def is_enclosed(text: bytes, start: int) -> bool:
@@ -244,7 +304,8 @@ def is_mixed(text: bytes, match: Match) -> bool:
     """Whether what stands where a user does is a token: no name, but letters and digits."""
     start, end = match.span(1)
     value = text[start:end]
-    return sum(byte in DIGITS for byte in value) > 1 and any(byte in LETTERS for byte in value)
+    is_token = sum(byte in DIGITS for byte in value) > 1 and any(byte in LETTERS for byte in value)
+    return is_token and not is_dsn_key(text, match)
 
 
 def is_chance(text: bytes, match: Match) -> bool:
