@@ -1,4 +1,6 @@
-"""Long texts for hiding secrets: plain source and logs, lines full of near-misses, and one that needs every pattern."""
+"""Long texts for hiding secrets: plain source and logs, those with characters that nobody sees, lines full of
+near-misses, and one that needs every pattern.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,8 @@ from pathlib import Path
 from tests.hostile import formats
 
 ROOT = Path(__file__).parents[1]
+UNSEEN = ("\u200b", "\u00ad", "\ufeff", "\x0c", "\u2060", "\u202a")  # as editors and pages leave them in texts
+APART = 20_000  # characters between two of them
 FIRST = """
 import sys, time
 from holdfast.redaction.redactor import Redactor
@@ -26,8 +30,12 @@ print(first - (clock() - begun))
 
 def source(size: int) -> str:
     """The product's own source, without the characters that a terminal would not show."""
-    text = "\n".join(path.read_text() for path in sorted((ROOT / "src").rglob("*.py")))
-    return _filled(re.sub(r"[^\t\n\x20-\x7e]", "", text), size)
+    return _filled(re.sub(r"[^\t\n\x20-\x7e]", "", _own_source()), size)
+
+
+def raw_source(size: int) -> str:
+    """The product's own source as it is, with characters that nobody sees between others."""
+    return with_unseen(_filled(_own_source(), size))
 
 
 def log(size: int) -> str:
@@ -38,6 +46,12 @@ def log(size: int) -> str:
         lines += [f"Date:   Fri Jan 2 03:0{number % 10}:05 2026 +0000", "", f"    Let step {number} be read once", ""]
         lines += [formats.make(" src/<l8>/<l9>/<l12>.py | <d2> ++++++++++----", chance) for _ in range(4)]
     return _filled("\n".join(lines), size)
+
+
+def with_unseen(text: str) -> str:
+    """A text with characters in it that a terminal does not show, each in another place of its line."""
+    parts = [text[at : at + APART] for at in range(0, len(text), APART)]
+    return "".join(part + UNSEEN[number % len(UNSEEN)] for number, part in enumerate(parts))
 
 
 def near_misses(size: int) -> str:
@@ -65,6 +79,10 @@ def first_use(size: int) -> float:
         [sys.executable, "-c", FIRST], input=every(size), capture_output=True, text=True, check=True, cwd=ROOT
     )
     return float(done.stdout)
+
+
+def _own_source() -> str:
+    return "\n".join(path.read_text() for path in sorted((ROOT / "src").rglob("*.py")))
 
 
 def _filled(text: str, size: int) -> str:

@@ -15,7 +15,7 @@ from holdfast.redaction.regex import compiled
 
 CALLS = 2000
 SLOWEST = 5.0  # megabytes a second
-PLAIN, NEAR = 30, 2  # megabytes a second of long texts: source and logs, and lines full of near-misses
+PLAIN, NEAR = 30, 2  # megabytes a second of long texts: source and logs, also raw, and lines full of near-misses
 FIRST = 60  # milliseconds that a first text of 100 KB takes more than the second
 
 
@@ -41,6 +41,8 @@ def measure(quick: bool, say: Callable[[str], None]) -> Report:
     speeds = {
         "source": _speed(redactor, longtexts.source(2_000_000), rounds),
         "git logs": _speed(redactor, longtexts.log(2_000_000), rounds),
+        "raw source": _speed(redactor, longtexts.raw_source(2_000_000), rounds),
+        "raw git logs": _speed(redactor, longtexts.with_unseen(longtexts.log(2_000_000)), rounds),
         "near-misses": _speed(redactor, longtexts.near_misses(200_000), rounds),
     }
     more = min(longtexts.first_use(100_000) for _ in range(3))
@@ -48,7 +50,7 @@ def measure(quick: bool, say: Callable[[str], None]) -> Report:
         [
             *(
                 Measure(f"seconds for {megabytes} MB of {name}", megabytes / speeds[name], 1.0)
-                for name, megabytes in (("source", PLAIN), ("git logs", PLAIN), ("near-misses", NEAR))
+                for name, megabytes in zip(speeds, (PLAIN, PLAIN, PLAIN, PLAIN, NEAR), strict=True)
             ),
             Measure("milliseconds that the first text of 100 KB takes more than the second", int(more * 1000), FIRST),
             ratio("hiding secrets beside decoding the same calls and one scan", found["hide"], found["decode"], 10),

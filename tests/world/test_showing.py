@@ -56,12 +56,43 @@ def test_a_secret_that_is_in_pieces_is_found_and_counted(secret: str) -> None:
     assert [found.line for found in redactor.find(f"one\r\n{secret[:7]}\u200b{secret[7:]} and {secret}")] == [2, 2]
 
 
+@pytest.mark.parametrize(
+    ("lines", "secret"),
+    [
+        (["the first\u200b line", f"so {TOKEN[:9]}\u00ad{TOKEN[9:]}"], TOKEN[9:]),
+        (["password\u200b:", "", '  "hunter2xyz9"'], "hunter2xyz9"),
+        (["password:", "", '  "hunter2\u200bxyz9"'], "xyz9"),
+        (["first\u2060", "of many", "lines", "that are", "the value x9"], "of many"),
+        (["first", "of many", "lines", "that are", "the value\u2060 x9"], "of many"),
+        (["curl \\", *["  -s \\"] * 9, "  -u joe:hunter2\u200bxyz9 \\"], "xyz9"),
+        (["-----BEGIN PRIVATE\u200b KEY-----", *["QUJDREVGR0hJSktMTU5PUFFSU1RVVldY"] * 20], "QUJDREVG"),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_secret_in_a_long_text_may_go_over_lines_that_lose_characters(
+    lines: list[str], secret: str, end: str
+) -> None:
+    """Of a long text only the lines are looked at that lose characters, and those around them."""
+    known = "\n".join(["first", "of many", "lines", "that are", "the value x9"])
+    around = [f"x = line_{number}(of, {number})" for number in range(300)]
+    said = end.join([*around, *lines, *around])
+    stored = Redactor([known]).text(said)
+    assert secret not in stored
+    assert around[-1] in stored
+
+
 def test_what_has_no_secret_keeps_every_character() -> None:
     said = {
         "text": "50 %\r60 %\r\n\x1b[32mgreen\x1b[0m \u200bno\0thing ☂\ufe0f \ud800",
         "\u200bkey": ["\ufeffa line\r\n"],
     }
     assert Redactor([KNOWN]).clean(said) == (said, {})
+
+
+def test_all_that_is_ascii_loses_the_same_characters_as_any_other_text() -> None:
+    said = "".join(f"a{chr(number)}b" for number in range(0x80)) + "c\r\nd"
+    assert text.visible(said) == text.visible(said + "é")[:-1] == text.ACTING.sub("", said)
+    assert normalize._shown(said) == text.visible(said)
 
 
 def test_every_character_that_is_taken_away_is_known_in_its_bytes() -> None:

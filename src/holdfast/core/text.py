@@ -18,6 +18,7 @@ ACTING = re.compile(
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]+"
     "|(?<![\u00a9\u00ae\u203c-\u205f\u2070-\u3163\u3165-\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f]+"
 )
+CONTROL = bytes((*range(0x09), *range(0x0B, 0x20), 0x7F))  # those of them that are ASCII
 SMALLEST, LARGEST = -(2**63), 2**64 - 1  # whole numbers that a writer of JSON takes
 WHITE = re.compile(r"\s+")
 ESCAPED = re.compile(rb"\\(?:x([0-9a-f]{2})|\\)")
@@ -25,7 +26,9 @@ ESCAPED = re.compile(rb"\\(?:x([0-9a-f]{2})|\\)")
 
 def visible(text: str) -> str:
     """The text without control, bidirectional, zero-width and tag characters; tabs and newlines stay."""
-    return ACTING.sub("", text.replace("\r\n", "\n")) if not text.isascii() or not text.isprintable() else text
+    if text.isascii():
+        return text if text.isprintable() else text.encode().translate(None, CONTROL).decode()
+    return ACTING.sub("", text)
 
 
 def one_line(text: str, width: int | None = None) -> str:

@@ -49,7 +49,7 @@ CHOSEN = (
     (r"(?i)(?:password|md5|sha[12]|crypt)\(",
      rf"(?i)\b(?:password|old_password|md5|sha1|sha2|crypt)\(\s*{OPEN}{TEXT}{QUOTE}"),
     (r"(?i)-[a-z]+pass", rf"(?i)-(?:store|key|trust|dest|src)[a-z]*pass(?:word)?[ =](?:{QUOTE})?({WORD}{{4,}})"),
-    (f"(?m)^{PGPASS}", rf"(?m)^{PGPASS}[A-Za-z0-9_.*-]+:([^\s:\"'\\]{{6,}})$"),
+    (r":(?:[0-9]{1,5}|\*):", rf"(?m)^{PGPASS}[A-Za-z0-9_.*-]+:([^\s:\"'\\]{{6,}})$"),
     (r"(?i)credentials?:?\s", rf"(?i)\bcredentials?:?\s+[A-Za-z0-9_.-]+[/:]({WORD}{{6,}})"),
 )  # fmt: skip
 ODD = (
@@ -57,7 +57,7 @@ ODD = (
      rf"(?i)\bpass(?:word|phrase|wort)\s+(?:is|was|ist|war)[ :]+({BARE}{{6,}})"),
     (r"(?i)(?:password|passphrase|psk)[ ]", rf"(?i)\b(?:password|passphrase|psk)[ ]({BARE}{{8,}})"),
     (rf"(?i){PASS}(?:{QUOTE})?\s*[:=]", rf"(?i)\b(?:pass|passcode|pswd|psw|pw|mdp|psk)[ \t]*[:=][ \t]*({BARE}{{6,}})"),
-    (rf"(?i)\b(?:salt|nonce|pepper|seed|iv|[a-z]+_?key)(?:{QUOTE})?\s*[:=]",
+    (rf"(?i)(?:salt|nonce|pepper|seed|iv|key)(?:{QUOTE})?\s*[:=]",
      rf"(?i)\b(?:salt|nonce|pepper|seed|iv|hmac_?key|aes_?key|secret_?key)(?:{QUOTE})?\s*(?:=>|=|:)\s*{OPEN}([^\s\"'\\]{{8,}}){QUOTE}"),
 )  # fmt: skip
 # Columns of a table and a row for them: the value of the column whose name promises a secret.
@@ -105,9 +105,15 @@ WORDS = sorted({
     *MYSQL.split(), *MONGO.split(), "redis-cli", "http", "https", "keytool", "jarsigner", "snmp-server",
     "tacacs-server", "radius-server", "clickhouse-client", "mariadb-[a-z]+",
 })  # fmt: skip
+# What the calls of a user and a password end with: all of them in one automaton would take it long to get ready.
+CALLS = (
+    r"(?:connect|connection|log_?in|sign_?in|auth|create_?user|superuser|mysqli|pdo|credentials?|authenticationtoken"
+    r"|passwordauthentication|auth1?(?:handler|session)|client|algoliasearch|begin|authenticate)"
+)
+IN_PGPASS = r":(?:[0-9]{1,5}|\*):[A-Za-z0-9_.*-]+:[A-Za-z0-9_.*-]+:"
 # Of each source a part that is found quickly: only lines that hold one are looked at.
 SIGNS = (
-    rf"{LOGINS}\(|\bauth\s*=\s*\(|{SECOND}\(|{FIRST}[( ]|{PASS}(?:{QUOTE})?\s*[:=]|{PASS}\s+(?:is|was|ist|war)\b"
-    rf"|userpwd|\b(?:{'|'.join(WORDS)})\s|jdbc:oracle|\b(?:password|md5|sha[12]|crypt)\(|\b(?:salt|nonce|pepper|seed|iv|[a-z0-9_]*key)"
-    rf"(?:{QUOTE})?\s*[:=]|insert\s+into|(?m:^){PGPASS}|_(?:COM|PAT|SALT)(?:{QUOTE})?\s*[:=]"
+    rf"{CALLS}\(|\bauth\s*=\s*\(|{SECOND}\(|{FIRST}[( ]|{PASS}(?:{QUOTE})?\s*[:=]|{PASS}\s+(?:is|was|ist|war)\b"
+    rf"|userpwd|\b(?:{'|'.join(WORDS)})\s|jdbc:oracle|\b(?:password|md5|sha[12]|crypt)\(|insert\s+into|{IN_PGPASS}"
+    rf"|(?:salt|nonce|pepper|seed|\biv|key|_COM|_PAT)(?:{QUOTE})?\s*[:=]"
 )

@@ -11,7 +11,9 @@ from holdfast.redaction.regex import Regex
 
 # Base64 of ASCII: the first bit of each of three bytes is 0, so that of four characters three are of one half each.
 BASE64 = r"(?:[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][\w+/-]){6,}[\w+/-]{0,3}={0,2}"
-PERCENT = r"[^\s\"'<>`]*%[0-9A-Fa-f]{2}[^\s\"'<>`]*"
+PERCENT = r"%[0-9A-Fa-f]{2}[^\s\"'<>`]*"  # the rest of such a word; its beginning is found from here
+PERCENT_WORD = bytes(byte for byte in range(256) if byte not in b" \t\n\f\r\"'<>`")
+NEAR = 256  # bytes in which most words begin
 
 FULL = 40  # characters of a line of base64 at least, where programs wrap it
 LINES = rf"(?:\\[nrt])?((?:[A-Za-z0-9+/]{{{FULL},}}(?:\r?\n|(?:\\r)?\\n)[ \t]*)+[A-Za-z0-9+/]+={{0,2}})"
@@ -33,6 +35,21 @@ def wrapped(data: bytes, lines: Regex) -> Iterator[tuple[int, int, bytes]]:
             yield start, until, b"".join(full)
         if size % 4 == 0 and 0 < stop - at < size:  # the last line, or a word of the text behind it
             yield start, stop, b"".join((*full, data[at:stop]))
+
+
+def percent_encoded(data: bytes, rests: Regex) -> Iterator[tuple[int, int]]:
+    """Words with a percent-encoded character in them."""
+    last = 0
+    for match in rests.finditer(data):
+        start, end = match.span()
+        while start > last:
+            before = data[max(last, start - NEAR) : start]
+            rest = before.rstrip(PERCENT_WORD)
+            start -= len(before) - len(rest)
+            if rest:
+                break
+        yield start, end
+        last = end
 
 
 def from_base64(word: bytes) -> bytes | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterator
 
-from holdfast.core.text import visible
+from holdfast.core.text import CONTROL, visible
+from holdfast.redaction.placeholders import BESIDE
 from holdfast.redaction.regex import Regex, compiled
 
 # What `visible` takes away, in UTF-8: much text is looked through, and hardly any has such a character. The two
@@ -21,6 +23,11 @@ ACTING = (
 
 LONGEST = 1 << 16  # bytes of a line that is looked at by itself: more copies of a long text would take memory
 MOST = 1000  # characters that are taken away from a text line by line; of more, all lines are looked at
+SELECTOR = b"\xef\xb8"  # what those of emoji begin with, in UTF-8
+MOST_LINES = 5000  # that lose characters; of more, the whole text is looked at
+EDGE = 1000  # characters that show whether a text begins and ends as JSON does
+JSON = ("{}", "[]", '""')  # with what it does
+GOES_ON = re.compile(rb".*\\\r?|[ \t]*[A-Za-z0-9+/]{40,}={0,2}\r?", re.DOTALL)  # a line that goes on in the next
 
 
 def shown(texts: Collection[str]) -> set[str]:
@@ -34,6 +41,8 @@ def _shown(text: str) -> str:
     if text.count("\n") * LONGEST < len(text) - LONGEST:
         return visible(text)
     data = text.encode("utf-8", "surrogatepass")
+    if SELECTOR not in data:  # or it matters which character stands before one
+        data = data.translate(None, CONTROL)
     pieces, at = [], 0
     for number, match in enumerate(_acting().finditer(data)):
         if number == MOST:
@@ -48,7 +57,66 @@ def _shown(text: str) -> str:
         line = data[start:end].decode("utf-8", "surrogatepass")
         pieces += [data[at:start], visible(line).encode("utf-8", "surrogatepass")]
         at = end
-    return b"".join((*pieces, data[at:])).decode("utf-8", "surrogatepass") if pieces else text
+    return b"".join((*pieces, data[at:])).decode("utf-8", "surrogatepass")
+
+
+def shown_parts(text: str, beside: int = BESIDE) -> list[str]:
+    """Of a text as it is shown, the lines that lose characters and those around them, as one part or several.
+
+    A secret that stands there and not in the text itself is in one of them. Where most lines are changed, or the text
+    as shown may be JSON, that is one part: all of it.
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    if _acting().search(data) is None:
+        return []
+    first, last = visible(text[:EDGE]).strip()[:1], visible(text[-EDGE:]).strip()[-1:]
+    controls = len(data) - len(data.translate(None, CONTROL))
+    if controls < MOST and first and last and first + last not in JSON:
+        parts = list(_parts(data, beside))
+        is_short = 2 * sum(end - start for start, end in parts) < len(data)
+        if is_short and not any(b"PRIVATE KEY" in data[start:end] for start, end in parts):
+            return [visible(data[start:end].decode("utf-8", "surrogatepass")) for start, end in parts]
+    return [_shown(text)]
+
+
+def _parts(data: bytes, beside: int) -> Iterator[tuple[int, int]]:
+    """Where lines with characters that are taken away stand in a text, with those around them; far too many are all."""
+    start = end = at = 0
+    for _ in range(MOST_LINES):
+        if (match := _acting().search(data, at)) is None:
+            break
+        at = data.find(b"\n", match.span()[1])
+        at = at if at >= 0 else len(data)
+        first = _before(data, data.rfind(b"\n", 0, match.span()[0]) + 1, beside, end)
+        if first > end:
+            if end:
+                yield start, end
+            start = first
+        end = _behind(data, at, beside)
+    else:
+        start, end = 0, len(data)
+    if end:
+        yield start, end
+
+
+def _before(data: bytes, start: int, beside: int, least: int) -> int:
+    """The start of the lines around one that begins here: so many before it, and all that go on in them."""
+    while start > least:
+        before = data.rfind(b"\n", 0, start - 1) + 1
+        if beside <= 0 and GOES_ON.fullmatch(data, before, start - 1) is None:
+            break
+        start, beside = before, beside - 1
+    return start
+
+
+def _behind(data: bytes, end: int, beside: int) -> int:
+    """The end of the lines around one that ends here."""
+    start = data.rfind(b"\n", 0, end) + 1
+    while end < len(data) and (beside > 0 or GOES_ON.fullmatch(data, start, end)):
+        start, beside = end + 1, beside - 1
+        end = data.find(b"\n", start)
+        end = end if end >= 0 else len(data)
+    return end
 
 
 @functools.cache

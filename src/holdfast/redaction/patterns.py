@@ -39,6 +39,7 @@ class Pattern(NamedTuple):
     gate: tuple[bytes, ...] = ()  # of a pattern that may go on over many lines: one of these stands in the text
     words: str = ""  # of a command, one of which stands in the line
     hint: str = ""  # a simple pattern that finds wherever this one does: all hints are looked for at once
+    behind: str = ""  # of one that begins with a head: what stands behind that, so that all heads are looked for once
     place: Callable[[bytes, Match], tuple[int, int]] | None = None  # of what is hidden, where no group is
 
     def find(self, text: bytes, match: Match) -> Found:
@@ -63,16 +64,20 @@ HTTPIE = rf"{EDGE}https?[ ]+(?:(?:[A-Z]+|[^\s\"'\\]*[./:=-](?:{MARKS}|[^\s\"'\\]
 TO = rf"[ =]{{0,2}}(?:{QUOTE})?"  # of an option, to its value
 BARE = r"[^\s\"'`,;&<>(){}\[\]$\\]"
 SIGN = r"[,;&<>(){}\[\]$]"
-PHRASED = rf"((?:{NAMED}){TAIL})(?:{QUOTE})?{GAP}[:=]{GAP}"
+ASSIGNED = rf"(?i){NAME}(?:{QUOTE})?{GAP}(?:=>|:=|=|:){GAP}"  # a name and what sets it, up to the value
+HEAD = ASSIGNED.replace("(?i)", "(?i)(", 1)
+ANY = r"[^\s\"'`]{6,}"
+QUOTED = r"(?:[^\s\"'\\]|\\[/u0-9]){6,}"
+STRANGE = rf"\$?{BARE}{{1,5}}{SIGN}[^\s\"'`]"
+PHRASE, PHRASE_2 = r"((?:[^'\\\n]|\\.){8,})", r"((?:[^\"\\\n]|\\.){8,})"
 MONGO = r"mongo(?:sh|dump|restore|export|import)"  # to run a server of that name has a `-p`, too: its port
 MYSQL = r"(?:mysql(?:dump|admin|import|check|show|slap|binlog|pump|sh)?|mariadb(?:-[a-z]+)?)"
 SQL = r"(?:identified\s+(?:with\s+\S+\s+)?by|(?:with|login|encrypted|(?:user|role)\s+\S+)\s+password)"
 AUTHORIZED = rf"(?i){EDGE}(?:proxy-)?authorization(?:{QUOTE})?{GAP}[:=,]{GAP}(?:{QUOTE})?"
 SENT = r"[^\s\"'`\\,;()<>{}\[\]][^\s\"'`\\]"  # what begins with a bracket is yet to be filled in
 DOOR = r"x-(?:api-key|auth-token|gitlab-token|access-token|csrf-token|vault-token|auth-key)"
+ADDRESS_SIGNS = (b"://",)  # with these their patterns begin, which the engine finds as fast as lines could be found
 KEY_SIGNS = (b"PRIVATE KEY", b"Private-Lines")
-HOOK_SIGNS = (b"hooks.slack.com", b"/api/webhooks", b".webhook.office.com")
-SHORT_HOOK_SIGNS = (b"hooks.zapier.com", b".make.com", b"maker.ifttt.com", b"/open-apis/bot/")
 USER = r"[^\s/:@\"'<>`\\]*"
 SIGNATURES = "sig|signature|X-Amz-Signature|X-Goog-Signature"
 CRUMBS = r"[A-Za-z0-9_.-]+=[^\s\"'\\][^\n\"'\\]{7,}"
@@ -81,13 +86,9 @@ GIVEN = rf"(?:{QUOTE})?([^\s\"'\\]{{4,}})"
 ENTERED = rf"(?:sshpass|(?:docker|podman)[ ]login|{MONGO})"
 SETTING = r"\b(?:set[ ]-[a-z]+|setenv|setx|config(?:ure)?[ ]set|(?-i:ENV))"
 GRANT = "(?i)authorization"
-SET = rf"{NAMELY}(?:{QUOTE})?\]?{GAP}[:=,]"
+LISTED = rf"{NAMELY}(?:{QUOTE})?(?:\]{GAP}=|{GAP},)"
 OPTION = rf"{NAMELY}[ \t]"
 WORD, VALUE = validators.end_of_word, validators.end_of_value
-HOOKS = r"hooks\.slack\.com/(?:services|workflows|triggers)"
-HOOKS += r"|discord(?:app)?\.com/api/webhooks|[a-z0-9-]+\.webhook\.office\.com"
-SHORT_HOOKS = r"hooks\.zapier\.com/hooks/catch|hook\.[a-z0-9]+\.make\.com|maker\.ifttt\.com/trigger/[^/\s]+/with/key"
-SHORT_HOOKS += r"|open-apis/bot/v2/hook"
 PATTERNS = (
     Pattern("private key", rf"{KEY}(?:[^-]|-{{1,4}}[^-])*?{KEY_ENDS}", gate=KEY_SIGNS),
     Pattern(
@@ -96,10 +97,8 @@ PATTERNS = (
         gate=KEY_SIGNS,
     ),
     Pattern("private key", rf"{KEY}[\s\"',\\]*(?:\z|\x00)", gate=KEY_SIGNS),
-    Pattern("webhook", rf"(?:{HOOKS})/([A-Za-z0-9/_@+-]{{20,}})", 1, gate=HOOK_SIGNS),
-    Pattern("webhook", rf"(?:{SHORT_HOOKS})/([A-Za-z0-9/_-]{{10,}})", 1, gate=SHORT_HOOK_SIGNS),
-    Pattern("password", rf"://{USER}:([^\s/\"'<>`\\]+)@", 1, validators.is_password, gate=(b"://",)),
-    Pattern("token", r"[A-Za-z0-9]://([A-Za-z0-9_.~-]{16,})@", 1, validators.is_mixed, gate=(b"://",)),
+    Pattern("password", rf"://{USER}:([^\s/\"'<>`\\]+)@", 1, validators.is_password, gate=ADDRESS_SIGNS),
+    Pattern("token", r"://([A-Za-z0-9_.~-]{16,})@", 1, validators.is_mixed, gate=ADDRESS_SIGNS),
     Pattern("signature", rf"[?&](?:{SIGNATURES})=([A-Za-z0-9%+/_=-]{{20,}})", 1, hint=r"(?i)[?&](?:x-[a-z]+-)?sig"),
     Pattern(
         "credential", rf"{AUTHORIZED}{SCHEMES}(?:{QUOTE})?({SENT}{{7,}})", 1, validators.is_authorized, WORD, hint=GRANT
@@ -193,42 +192,23 @@ PATTERNS = (
         validators.is_sent,
         hint=rf"{NAMELY}:[ ][|>]",
     ),
+    Pattern(BY_NAME, rf"(?i)({NAME}=)({ANY})", 2, validators.is_set, behind=rf"({ANY})"),
+    Pattern(BY_NAME, rf"{HEAD}{QUOTE})({QUOTED})", 2, validators.is_assigned, behind=rf"{QUOTE}({QUOTED})"),
+    Pattern(BY_NAME, rf"{HEAD})(\$?{BARE}{{6,}})", 2, validators.is_assigned, VALUE, behind=rf"(\$?{BARE}{{6,}})"),
+    Pattern(BY_NAME, rf"{HEAD})({STRANGE})", 2, validators.is_strange, VALUE, behind=rf"({STRANGE})"),
+    Pattern(BY_NAME, rf"{HEAD}'){PHRASE}'", 2, validators.is_phrase, behind=f"'{PHRASE}'"),
+    Pattern(BY_NAME, rf"{HEAD}\"){PHRASE_2}\"", 2, validators.is_phrase, behind=f'"{PHRASE_2}"'),
     Pattern(
         BY_NAME,
-        rf"(?im)^{GAP}(?:export )?(?-i:[A-Z])[A-Z0-9_]*?(?:{NAMED}){TAIL}=([^\s\"'`]{{6,}})",
-        1,
-        validators.is_set,
-        hint=SET,
-    ),
-    Pattern(
-        BY_NAME,
-        rf"(?i)({NAME}(?:(?:{QUOTE})?{GAP}(?:=>|:=|=|:)|{QUOTE}{GAP},|(?:{QUOTE})?\]{GAP}=){GAP}{QUOTE})"
-        r"((?:[^\s\"'\\]|\\[/u0-9]){6,})",
+        rf"(?i)({NAME}(?:{QUOTE}{GAP},|(?:{QUOTE})?\]{GAP}=){GAP}{QUOTE})({QUOTED})",
         2,
         validators.is_assigned,
-        hint=SET,
-    ),
-    Pattern(
-        BY_NAME,
-        rf"(?i)({NAME}(?:{QUOTE})?{GAP}(?:=>|:=|=|:){GAP})(\$?{BARE}{{6,}})",
-        2,
-        validators.is_assigned,
-        VALUE,
-        hint=SET,
+        hint=LISTED,
     ),
     Pattern(
         BY_NAME, rf"(?i)(--?{NAME}[ \t]+)(?:{QUOTE})?({BARE}{{6,}})", 2, validators.is_assigned, VALUE, hint=OPTION
     ),
-    Pattern(
-        BY_NAME,
-        rf"(?i)({NAME}(?:(?:{QUOTE})?{GAP}(?:=>|:=|=|:){GAP}|[ \t]+))(\$?{BARE}{{1,5}}{SIGN}[^\s\"'`])",
-        2,
-        validators.is_strange,
-        VALUE,
-        hint=rf"{NAMELY}(?:{QUOTE})?{GAP}[:=]|{OPTION}",
-    ),
-    Pattern(BY_NAME, rf"(?i){PHRASED}'((?:[^'\\\n]|\\.){{8,}})'", 2, validators.is_phrase, hint=SET),
-    Pattern(BY_NAME, rf"(?i){PHRASED}\"((?:[^\"\\\n]|\\.){{8,}})\"", 2, validators.is_phrase, hint=SET),
+    Pattern(BY_NAME, rf"(?i)(--?{NAME}[ \t]+)({STRANGE})", 2, validators.is_strange, VALUE, hint=OPTION),
     Pattern(
         BY_NAME,
         rf"\b({FOR})(?:{QUOTE})?{GAP}[:=]{GAP}(?:{QUOTE})?([^\s\"'`\\]{{8,}})",

@@ -11,28 +11,35 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from holdfast.redaction.contexts import SIGNS
-from holdfast.redaction.patterns import KEY_SIGNS, PATTERNS, Found, Pattern
+from holdfast.redaction.contexts import NAMELY, QUOTE, SIGNS
+from holdfast.redaction.patterns import ADDRESS_SIGNS, ASSIGNED, KEY_SIGNS, PATTERNS, Found, Pattern
 from holdfast.redaction.public_values import is_public
-from holdfast.redaction.regex import Match, Regex, Set, compiled
+from holdfast.redaction.regex import Match, Regex, Set, Spans, compiled
 from holdfast.redaction.secret_names import NAMED
 from holdfast.redaction.tokens import find_tokens
 
 MEMORY = 32 << 20  # bytes for what is run over all that is said
-LONGEST = 1 << 16
 FOLLOWING = 2  # lines behind one with a sign: the value of a name may stand there
 SIGN = rf"(?i){NAMED}|{SIGNS}|authorization|bearer[ \t]|cookie|machine\s|identified\s|[?&](?:x-[a-z]+-)?sig|[_\"']auth"
 # Names of what everybody may know, and of what says in charts where a secret lies.
 PUBLIC = re.compile(rb"(?i)publi(?:c|shable)[A-Za-z]*[_-]?(?:api[_-]?)?(?:key|token)|existing[_-]?secret")
-WORD = re.compile(rb"[a-z0-9_]+")
 LINES: defaultdict[str, list[Pattern]] = defaultdict(list)
 COMMANDS: defaultdict[bytes, list[Pattern]] = defaultdict(list)
 for _pattern in PATTERNS:
-    if not _pattern.gate and not _pattern.words:
+    if not _pattern.gate and not _pattern.words and not _pattern.behind:
         LINES[_pattern.hint].append(_pattern)
     for _word in _pattern.words.split():
         COMMANDS[_word.encode()].append(_pattern)
-HINTED = [patterns for hint, patterns in LINES.items() if hint]
+HEADED = [pattern for pattern in PATTERNS if pattern.behind]
+BARE = [pattern for pattern in HEADED if pattern.behind.startswith("(")]
+# Which of them to run, by what stands behind a head; where it is no quote, those whose value begins there.
+BEHIND = {
+    b"\\": HEADED,
+    b"'": [pattern for pattern in HEADED if pattern.behind.startswith((QUOTE, "'"))],
+    b'"': [pattern for pattern in HEADED if pattern.behind.startswith((QUOTE, '"'))],
+}
+# Hints with a name in them and others: in one automaton, each state of these would be there once for those.
+HINTS = [[hint for hint in LINES if hint and (NAMELY in hint) is is_named] for is_named in (True, False)]
 TEXTS = {
     gate: [pattern for pattern in PATTERNS if pattern.gate == gate]
     for gate in dict.fromkeys(pattern.gate for pattern in PATTERNS if pattern.gate)
@@ -45,8 +52,10 @@ def find(data: bytes) -> Iterator[Found]:
         for start, end in _passages(data, gate):
             for pattern in patterns:
                 yield from _found(pattern, data, start, end)
-    yield from (Found(start, end, "token") for start, end in find_tokens(data))
+    yield from (Found(*found) for found in find_tokens(data))
     for start, end in _windows(data):
+        for pattern, match in _assigned(data, start, end):
+            yield from _judged(pattern, data, match)
         for pattern in list(_patterns(data[start:end])):  # the copy of the lines is gone then
             yield from _found(pattern, data, start, end)
 
@@ -55,7 +64,9 @@ def matches(pattern: Pattern, data: bytes) -> Iterator[Match]:
     """What a pattern matches where it is looked for."""
     places = _passages(data, pattern.gate) if pattern.gate else _windows(data)
     for start, end in places:
-        if pattern.gate or pattern in _patterns(data[start:end]):
+        if pattern.behind:
+            yield from (match for one, match in _assigned(data, start, end) if one is pattern)
+        elif pattern.gate or pattern in _patterns(data[start:end]):
             yield from _regex(pattern.source).finditer(data, start, end)
 
 
@@ -63,31 +74,52 @@ def _patterns(window: bytes) -> Iterator[Pattern]:
     """Those that may find something in these lines."""
     if _long().search(window):
         yield from LINES[""]
-    for number in _hints().match(window):
-        yield from HINTED[number]
-    lower = window.lower() if len(window) < LONGEST else window  # another copy of a long line would take memory
-    named = {match[0] for match in WORD.finditer(lower) if match[0] in COMMANDS}
+    for hints, found in zip(HINTS, _hints(), strict=True):
+        for number in found.match(window):
+            yield from LINES[hints[number]]
+    named = {window[slice(*match.span())].lower() for match in _commands().finditer(window)}
     yield from dict.fromkeys(pattern for word in sorted(named) for pattern in COMMANDS[word])
 
 
 def _found(pattern: Pattern, data: bytes, start: int, end: int) -> Iterator[Found]:
     for match in _regex(pattern.source).finditer(data, start, end):
-        if pattern.is_one(data, match):
-            found = pattern.find(data, match)
-            is_open = PUBLIC.search(data, match.span()[0], found.start) or is_public(data, found.start, found.end)
-            if not is_open:
-                yield found
+        yield from _judged(pattern, data, match)
+
+
+def _assigned(data: bytes, start: int, end: int) -> Iterator[tuple[Pattern, Match]]:
+    """What patterns match that begin with a head. As with other patterns, one begins where its last one ended."""
+    ends = dict.fromkeys(HEADED, 0)
+    for head in _regex(ASSIGNED).finditer(data, start, end):
+        begin, behind = head.span()
+        for pattern in BEHIND.get(data[behind : behind + 1], BARE):
+            if begin < ends[pattern] or (match := _regex(pattern.behind).match(data, behind, end)) is None:
+                continue
+            value, last = match.span(1), match.span()[1]
+            ends[pattern] = last
+            yield pattern, Spans([(begin, last), (begin, value[0]), value])
+
+
+def _judged(pattern: Pattern, data: bytes, match: Match) -> Iterator[Found]:
+    if pattern.is_one(data, match):
+        found = pattern.find(data, match)
+        is_open = PUBLIC.search(data, match.span()[0], found.start) or is_public(data, found.start, found.end)
+        if not is_open:
+            yield found
 
 
 def _passages(data: bytes, gate: tuple[bytes, ...]) -> Iterator[tuple[int, int]]:
     """Lines with one of these signs, and those to which they go on; of a private key, all up to its end."""
-    end = 0
-    while (at := min((place for sign in gate if (place := data.find(sign, end)) >= 0), default=-1)) >= 0:
+    if gate is ADDRESS_SIGNS:
+        yield 0, len(data)
+        return
+    end, nexts = 0, [data.find(sign) for sign in gate]
+    while (at := min((place for place in nexts if place >= 0), default=-1)) >= 0:
         start = max(end, data.rfind(b"\n", 0, at) + 1)
         end = _key_end(data, at) if gate is KEY_SIGNS else _line_end(data, at)
         while data[end - 1 : end] == b"\\" and end < len(data):
             end = _line_end(data, end + 1)
         yield start, end
+        nexts = [data.find(sign, end) if 0 <= place < end else place for sign, place in zip(gate, nexts, strict=True)]
 
 
 def _key_end(data: bytes, at: int) -> int:
@@ -129,8 +161,14 @@ def _long() -> Regex:
 
 
 @functools.cache
-def _hints() -> Set:
-    return Set(filter(None, LINES), MEMORY)
+def _commands() -> Regex:
+    words = "|".join(re.escape(word.decode()) for word in COMMANDS)
+    return compiled(rf"(?i)\b(?:{words})\b", captures=False)
+
+
+@functools.cache
+def _hints() -> list[Set]:
+    return [Set(hints, MEMORY) for hints in HINTS]
 
 
 @functools.cache

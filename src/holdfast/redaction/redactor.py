@@ -18,14 +18,23 @@ from typing import Any
 import msgspec
 
 from holdfast.redaction import prefilter
-from holdfast.redaction.decoders import BASE64, FULL, LINES, PERCENT, from_base64, from_percent, wrapped
+from holdfast.redaction.decoders import (
+    BASE64,
+    FULL,
+    LINES,
+    PERCENT,
+    from_base64,
+    from_percent,
+    percent_encoded,
+    wrapped,
+)
 from holdfast.redaction.environment import forms
 from holdfast.redaction.false_positives import SHORTEST
 from holdfast.redaction.json_keys import is_command, is_told, items_of, members_of
 from holdfast.redaction.json_walk import DEEPEST, gather, value_in
-from holdfast.redaction.normalize import shown
+from holdfast.redaction.normalize import shown, shown_parts
 from holdfast.redaction.patterns import KEY, KEY_ENDS, KEY_LINE, MARKS, Found
-from holdfast.redaction.placeholders import around, located, mark, merged, with_marks, words_with_marks
+from holdfast.redaction.placeholders import BESIDE, around, located, mark, merged, with_marks, words_with_marks
 from holdfast.redaction.regex import Regex, compiled
 from holdfast.redaction.secret_names import kind_of
 
@@ -54,7 +63,9 @@ class Redactor:
     """Takes secrets out of values. `known` are literal ones; `own` and `allow` are the user's patterns."""
 
     def __init__(self, known: Iterable[str] = (), own: Iterable[str] = (), allow: Iterable[str] = ()) -> None:
-        self._known, self._long = _literals(known)
+        values = list(known)
+        self._known, self._long = _literals(values)
+        self._beside = BESIDE + max((value.count("\n") for value in values), default=0)  # lines of context
         self._own = [compiled(source) for source in own]
         self._allow = [compiled(source) for source in allow]
         self._encoded = compiled(BASE64)
@@ -62,6 +73,7 @@ class Redactor:
         self._passed: set[str] = set()  # texts without a secret: a call's are looked at again as those of its event
         self._room = REMEMBERED
         self._seen: tuple[tuple[int, int], list[Found]] = ((0, 0), [])  # the last text that held a secret, and where
+        self._is_shown_so = False  # whether no text of a value loses characters where it is shown
         self._noted: list[tuple[str, str]] | None = None  # of which kind, and what it was, for who asks where it stood
 
     @functools.cached_property
@@ -84,6 +96,7 @@ class Redactor:
     def clean(self, value: Any) -> tuple[Any, Counts]:
         """A decoded JSON value without the secrets in it, and how many of each kind were found."""
         counts: Counts = Counter()
+        self._is_shown_so = False
         if self.is_clean([value]):
             return value, counts
         self._left = BUDGET
@@ -102,7 +115,9 @@ class Redactor:
         if sum(map(sys.getsizeof, fresh)) > LARGEST:  # then one by one, or all forms of all of them take memory at once
             return False
         again: list[str] = []
-        if any(gather(form, again) for form in shown(fresh)):
+        forms = shown(fresh) if self._own else {part for text in fresh for part in shown_parts(text, self._beside)}
+        self._is_shown_so = not forms
+        if any(gather(form, again) for form in forms):
             return False
         looked_at = fresh.union(again)
         if any(map(self._may_hold, _blocks(looked_at))) or self._is_owned(looked_at):
@@ -202,10 +217,16 @@ class Redactor:
         if self._left < 0 or sys.getsizeof(text) > LARGEST:
             return f"[{len(text):,} characters, too many to look for secrets in]"
         text = self._hidden(text, counts, depth)
-        for form in shown([text]):
+        for form in shown([text]) if not self._is_shown_so and self._is_more_shown(text) else ():
             clean = self._hidden(form, counts, min(depth, 1))  # deeper ones are looked at by themselves
             text = text if clean == form else clean
         return text
+
+    def _is_more_shown(self, text: str) -> bool:
+        """Whether there may be a secret in a text where it is shown: often that takes a look at a few lines."""
+        parts = shown_parts(text, self._beside)
+        is_whole = bool(parts) and (bool(self._own) or (len(parts) == 1 and value_in(parts[0]) is not None))
+        return is_whole or any(self._may_hold(part.encode("utf-8", PASSED)) for part in parts)
 
     def _hidden(self, text: str, counts: Counts, depth: int) -> str:
         if depth and (inner := value_in(text)) is not None:
@@ -260,11 +281,27 @@ class Redactor:
 
     def _encoded_spans(self, data: bytes, depth: int) -> list[Found]:
         """Words that hold a secret once they are decoded."""
-        found = []
+        found: list[Found] = []
+        words: list[tuple[int, int, bytes]] = []
+        size = 0
         for start, end, plain in self._decoded(data) if depth else ():
-            if plain and (inner := self._spans(plain) or self._encoded_spans(plain, depth - 1)):
-                found.append(Found(start, end, inner[0].kind))
+            if plain:
+                words.append((start, end, plain))
+                size += len(plain)
+            if size > TOGETHER:  # all of them at once would take memory
+                found += self._decoded_spans(words, depth)
+                words, size = [], 0
+        found += self._decoded_spans(words, depth)
         return [one for one in found if not self._is_allowed(data[one.start : one.end])]
+
+    def _decoded_spans(self, words: list[tuple[int, int, bytes]], depth: int) -> Iterator[Found]:
+        """Those among decoded words that hold a secret. Mostly none does: all are looked at as one text first."""
+        together = BETWEEN_TEXTS.encode().join(plain for _, _, plain in words)
+        if not together or not (self._spans(together) or self._encoded_spans(together, depth - 1)):
+            return
+        for start, end, plain in words:
+            if inner := self._spans(plain) or self._encoded_spans(plain, depth - 1):
+                yield Found(start, end, inner[0].kind)
 
     def _decoded(self, data: bytes) -> Iterator[tuple[int, int, bytes | None]]:
         is_wrapped = False
@@ -274,8 +311,7 @@ class Redactor:
             yield start, end, from_base64(data[start:end])
         for start, end, word in wrapped(data, self._wrapped) if is_wrapped else ():
             yield start, end, from_base64(word)
-        for match in self._percent.finditer(data) if b"%" in data else ():
-            start, end = match.span()
+        for start, end in percent_encoded(data, self._percent) if b"%" in data else ():
             yield start, end, from_percent(data[start:end])
 
 

@@ -19,6 +19,7 @@ class Regex(Protocol):
     def search(self, text: bytes, pos: int = 0) -> Match | None: ...
     def match(self, text: bytes, pos: int, endpos: int) -> Match | None: ...
     def finditer(self, text: bytes, pos: int = 0, endpos: int | None = None) -> Iterator[Match]: ...
+    def places(self, text: bytes) -> Iterator[tuple[int, int]]: ...
     def fullmatch(self, text: bytes) -> Match | None: ...
 
 
@@ -61,6 +62,13 @@ class Bare:
         while pos <= end and (spans := self._match(self._anywhere, text, pos, end))[0] != NOWHERE:
             yield Spans(spans)
             pos = max(pos + 1, spans[0][1])  # one more than an empty match
+
+    def places(self, text: bytes) -> Iterator[tuple[int, int]]:
+        """Where matches begin and end: their groups would take as long again."""
+        anywhere, match, pos, end = self._anywhere, self._match, 0, len(text)
+        while pos <= end and (place := match(anywhere, text, pos, end)[0]) != NOWHERE:
+            yield place
+            pos = max(pos + 1, place[1])
 
     def _first(self, anchor: Any, text: bytes, pos: int, end: int) -> Match | None:
         if pos > end:

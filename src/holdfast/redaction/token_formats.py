@@ -162,6 +162,13 @@ VARIED: Rows = (
     ("live_ sandbox_", rf"{U}{{40}}\b"), ("BSA", rf"{U}{{24,40}}"), ("YC", rf"{U}{{36,38}}\b"),
     ("00", r"[A-Za-z0-9_=-]{40}\b"), ("sess-", rf"{N}{{40}}\b"),
 )  # fmt: skip
+# Addresses that need no other credential than what stands behind this part of them.
+HOOKS: Rows = (
+    ("hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/", r"[A-Za-z0-9/_@+-]{20,}"),
+    ("discord.com/api/webhooks/ discordapp.com/api/webhooks/ .webhook.office.com/", r"[A-Za-z0-9/_@+-]{20,}"),
+    ("hooks.zapier.com/hooks/catch/", r"[A-Za-z0-9/_-]{10,}"), (".make.com/", rf"{A}{{30,}}"),
+    ("/with/key/ open-apis/bot/v2/hook/", rf"{U}{{20,}}"),
+)  # fmt: skip
 # Without a prefix: literals of which one stands in it, and the source.
 SHAPES: Rows = (
     (".atlasv1.", rf"{EDGE}{N}{{14}}\.atlasv1\.{Z}{{60,}}"), ("-us", rf"{EDGE}[0-9a-f]{{32}}-us[0-9]{{1,2}}\b"),

@@ -15,25 +15,30 @@ from typing import NamedTuple
 
 from holdfast.redaction.false_positives import DIGITS, HEX, LETTERS
 from holdfast.redaction.regex import Regex, compiled
-from holdfast.redaction.token_formats import CASED, CHANCY, EDGE, PREFIXED, SHAPES, SHORT, VARIED, Rows
+from holdfast.redaction.token_formats import CASED, CHANCY, EDGE, HOOKS, PREFIXED, SHAPES, SHORT, VARIED, Rows
 
 ESCAPE = re.compile(rb"\\[abefnrtv]|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\[[0-9;]*m")
+ESCAPING = b"\\["
 WORDLIKE, LIKE = LETTERS + DIGITS + b"_~+/=.%|:!-", r"[A-Za-z0-9_~+/=.%|:!-]"
+IN_WORD = [byte in WORDLIKE for byte in range(256)]
 SHORTEST = 24  # bytes of a token that is looked for in words
 BEFORE = 8  # bytes of an escape, and one before it
 WORD = LETTERS + DIGITS + b"_"
 LONGEST = 4096  # bytes in which a tail is looked for at first; one that fills them is followed to its end
+NEAR = 64  # bytes in which most words begin
 ENOUGH = 256  # bytes of a tail that show of which characters it is made
 
 Test = Callable[[bytes], bool]
+Table = tuple[Rows, Test]
 
 
 class Prefixes:
     """Prefixes, one automaton that finds them, and the tails behind each."""
 
-    def __init__(self, *tables: tuple[Rows, Test]) -> None:
+    def __init__(self, *tables: Table, addresses: Rows = ()) -> None:
         self._tails: defaultdict[bytes, list[tuple[str, Test]]] = defaultdict(list)
-        for rows, test in tables:
+        self._addresses = frozenset(prefix.encode() for prefixes, _ in addresses for prefix in prefixes.split())
+        for rows, test in (*tables, (addresses, is_any)):
             for prefixes, tail in rows:
                 for prefix in map(str.encode, prefixes.split()):
                     self._tails[prefix].append((tail, test))
@@ -42,15 +47,17 @@ class Prefixes:
         self._regex = compiled(rf"{EDGE}(?:{'|'.join(escaped)})", captures=False)
         self._shorter: dict[bytes, tuple[bytes, ...]] = {}  # of each prefix, itself first
 
-    def find(self, data: bytes) -> Iterator[tuple[int, int]]:
-        """Where tokens begin and end; one inside another is found with it."""
+    def find(self, data: bytes) -> Iterator[tuple[int, int, str]]:
+        """Where tokens begin and end, and of which kind they are; one inside another is found with it."""
         runs, furthest = Runs(data), 0
-        for match in self._regex.finditer(data):
-            begin, behind = _word(data, *match.span())
-            end = max(self._end(data, begin + len(name), name, runs) for name in self._names(data[begin:behind]))
+        for start, behind in self._regex.places(data):
+            begin, behind = _word(data, start, behind)
+            end = -1
+            for name in self._names(data[begin:behind]):
+                end = max(end, self._end(data, begin + len(name), name, runs))
             if end > furthest:
                 furthest = end
-                yield begin, end
+                yield (behind, end, "webhook") if data[begin:behind] in self._addresses else (begin, end, "token")
 
     def _end(self, data: bytes, behind: int, name: bytes, runs: Runs) -> int:
         """The end of a token that begins with a prefix; -1 where none does."""
@@ -70,7 +77,7 @@ class Prefixes:
 
 def _word(data: bytes, start: int, end: int) -> tuple[int, int]:
     """What was found, without the escape before it: captures would take the engine a hundred times longer."""
-    escape = ESCAPE.match(data, start, end)
+    escape = ESCAPE.match(data, start, end) if data[start] in ESCAPING else None
     return (escape.end() if escape else start), end
 
 
@@ -195,7 +202,7 @@ def _tail(source: str) -> Regex:
 
 @functools.cache
 def _prefixed() -> Prefixes:
-    return Prefixes((PREFIXED, lambda tail: True), (CHANCY, is_mixed), (CASED, is_cased))
+    return Prefixes((PREFIXED, is_any), (CHANCY, is_mixed), (CASED, is_cased), addresses=HOOKS)
 
 
 @functools.cache
@@ -214,16 +221,16 @@ def _digits() -> Regex:
     return compiled(rf"[0-9]{LIKE}{{11,}}|{LIKE}{{12,}}[0-9]{LIKE}*", captures=False)
 
 
-def find_tokens(data: bytes) -> Iterator[tuple[int, int]]:
-    """Where tokens of providers stand."""
+def find_tokens(data: bytes) -> Iterator[tuple[int, int, str]]:
+    """Where tokens of providers and the addresses of their webhooks stand, and which of both it is."""
     yield from _prefixed().find(data)
     words = LongWords(data)
-    for start, end in _short().find(words.joined):
-        yield words.place(start, end)
+    for start, end, kind in _short().find(words.joined):
+        yield (*words.place(start, end), kind)
     for literals, source in SHAPES:
         if any(literal.encode() in words.joined for literal in literals.split()):
             for match in _shape(source).finditer(words.joined):
-                yield words.place(*_word(words.joined, *match.span()))
+                yield (*words.place(*_word(words.joined, *match.span())), "token")
 
 
 class LongWords:
@@ -250,21 +257,34 @@ class LongWords:
 def _long_words(data: bytes) -> Iterator[tuple[int, int]]:
     """Where words stand that are long enough for a token and have a digit, with the sign or escape before them."""
     last = 0
-    for match in _digits().finditer(data):
-        start, end = match.span()
+    for start, end in _digits().places(data):
         if start < last:
             continue
-        before, behind = data[max(last, start - LONGEST) : start], data[end : end + LONGEST]
-        start -= len(before) - len(before.rstrip(WORDLIKE))
-        while len(rest := behind.lstrip(WORDLIKE)) == 0 < len(behind):
-            end += len(behind)
-            behind = data[end : end + LONGEST]
-        last = end = end + len(behind) - len(rest)
+        if start > last and IN_WORD[data[start - 1]]:
+            start = _word_start(data, start, last)
+        last = end
         if end - start >= SHORTEST and data[start:end].strip(HEX):  # or it is a hash
             yield max(0, start - BEFORE), min(len(data), end + 1)
 
 
+def _word_start(data: bytes, start: int, least: int) -> int:
+    """Where a word begins that this place is in."""
+    size = NEAR
+    while start > least:
+        before = data[max(least, start - size) : start]
+        rest = before.rstrip(WORDLIKE)
+        start -= len(before) - len(rest)
+        if rest:
+            break
+        size = LONGEST
+    return start
+
+
 HAS_DIGIT, HAS_LETTER = re.compile(rb"[0-9]"), re.compile(rb"[A-Za-z]")
+
+
+def is_any(word: bytes) -> bool:
+    return True
 
 
 def is_mixed(word: bytes) -> bool:

@@ -31,6 +31,7 @@ PARSED = re.compile(rb"[Tt]oken[ \t]*:[ \t]*[\"']")  # of a language: a word of 
 MAIL = re.compile(rb"[^@\s]+@[^@\s]+\.[a-zA-Z]{2,}")
 QUOTES = b"\"'\\ \t"  # and what stands between two of them
 WORDS = re.compile(rb"[A-Za-z0-9]+")
+SET_NAME = re.compile(rb"[A-Z][A-Za-z0-9_]*=")
 NESTED = re.compile(rb"([A-Za-z_][A-Za-z0-9_.-]*)[:=](.*)")
 CALLED_SO = [bytes([byte]) for byte in LETTERS + DIGITS + b"_)]>"]  # before the bracket of a call
 CALLED = re.compile(rb"[A-Za-z_][(\[]|\$\{|\{\{|%[sdv(]")
@@ -256,6 +257,7 @@ def is_strange(text: bytes, match: Match) -> bool:
 def is_phrase(text: bytes, match: Match) -> bool:
     """Whether a text in quotes that has blanks or escapes in it is a secret: of a password any, of others two words."""
     name, value = (text[slice(*match.span(group))] for group in (1, 2))
+    name = name.rstrip(QUOTES + b":=>")
     if len(value) > LONGEST_PHRASE or is_harmless(value) or value.isalpha():
         return False
     words = value.split()
@@ -284,7 +286,11 @@ def end_of_value(text: bytes, match: Match) -> int:
 
 def is_set(text: bytes, match: Match) -> bool:
     """Whether a variable of the environment is set to a secret, of whatever characters: it is no call of a function."""
-    start, end = match.span(1)
+    begin = match.span(1)[0]
+    start, end = match.span(2)
+    before = text[text.rfind(b"\n", 0, begin) + 1 : begin] if SET_NAME.fullmatch(text, begin, start) else b"no name"
+    if before.strip(b" \t") not in (b"", b"export"):
+        return False
     value = text[start:end]
     is_other = is_harmless(value) or is_call(text, start, value) or value.isalpha()
     return not is_other and not value.endswith(b",")
@@ -305,7 +311,8 @@ def is_mixed(text: bytes, match: Match) -> bool:
     start, end = match.span(1)
     value = text[start:end]
     is_token = sum(byte in DIGITS for byte in value) > 1 and any(byte in LETTERS for byte in value)
-    return is_token and not is_dsn_key(text, match)
+    begin = match.span()[0]
+    return is_token and text[begin - 1 : begin].isalnum() and not is_dsn_key(text, match)
 
 
 def is_chance(text: bytes, match: Match) -> bool:
