@@ -43,6 +43,19 @@ def test_prefixes_in_a_row_take_time_that_grows_with_their_number(between: str) 
     assert slow == []
 
 
+@pytest.mark.defect(
+    "A line of 800 KB of nothing but passwords in addresses was searched to its end for each", promise=26
+)
+def test_passwords_in_one_line_take_time_that_grows_with_their_number() -> None:
+    redactor, seconds = Redactor(), []
+    redactor.clean("nothing")
+    for number in (12_500, 100_000):
+        begun = time.process_time()
+        assert redactor.text("x://a:b@" * number).count("[redacted password]") == number
+        seconds.append(time.process_time() - begun)
+    assert seconds[1] < 16 * seconds[0]
+
+
 @pytest.mark.parametrize("tail", sorted({tail for _, tail in ROWS}))
 def test_a_tail_ends_where_the_engine_says(tail: str) -> None:
     """Most tails are matched without the engine."""

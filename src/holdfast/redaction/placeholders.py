@@ -41,8 +41,12 @@ def with_marks(data: bytes, found: list[Found]) -> tuple[bytes, list[tuple[int, 
 
 def around(data: bytes, places: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """The lines in which these places are, with some before and behind; what is close together is one."""
-    start = end = -1
+    start = end = before = -1
     for first, last in places:
+        is_same_line = before >= 0 and data.find(b"\n", before, last + 1) < 0
+        before = last
+        if is_same_line:
+            continue
         begin, stop = first, last
         for _ in range(BESIDE):
             begin = data.rfind(b"\n", 0, max(begin, 0))
