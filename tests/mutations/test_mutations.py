@@ -12,23 +12,58 @@ from pathlib import Path
 import pytest
 
 from tests.marked import find_tests
-from tests.mutations import trying
+from tests.mutations import marks, trying
 from tests.mutations.table import INSIDE, LOCK, MUTATIONS, SECRET, SYNC, TRUST, Mutation
 
 BY_NAME = pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: f"{mutation.kind}-{mutation.name}")
 ALL_TESTS = sorted({test for mutation in MUTATIONS for test in mutation.tests})
 
 
-def test_every_kind_of_safeguard_is_in_the_table_and_every_row_is_another() -> None:
-    assert Counter(mutation.kind for mutation in MUTATIONS).keys() == {SYNC, LOCK, INSIDE, TRUST, SECRET}
-    assert len(MUTATIONS) == len({(mutation.file, mutation.old, mutation.new) for mutation in MUTATIONS}) >= 25
-    assert len(MUTATIONS) == len({(mutation.kind, mutation.name) for mutation in MUTATIONS})
+def test_every_kind_of_safeguard_is_in_the_table() -> None:
+    assert {mutation.kind for mutation in MUTATIONS} == {SYNC, LOCK, INSIDE, TRUST, SECRET}
 
 
-@BY_NAME
-def test_what_a_row_takes_away_stands_in_the_code_exactly_once(mutation: Mutation) -> None:
-    text = trying.mutated(mutation, trying.source(mutation).read_text())
-    ast.parse(text)  # what no interpreter reads, any test would notice
+def test_every_row_has_one_mark_in_the_code_and_every_mark_a_row() -> None:
+    rows = Counter(mutation.name for mutation in MUTATIONS)
+    found = Counter(name for name, _ in marks.list_marks(trying.source()))
+    assert (rows - found, found - rows) == (Counter(), Counter())
+    assert [name for name, count in rows.items() if count > 1] == []
+
+
+def test_a_module_without_a_safeguard_is_other_code_that_an_interpreter_reads() -> None:
+    homes = dict(marks.list_marks(trying.source()))
+    for mutation in MUTATIONS:
+        text = homes[mutation.name].read_text()
+        changed = ast.parse(trying.mutated(mutation, text))  # what cannot be parsed, any test would notice
+        assert ast.dump(changed) != ast.dump(ast.parse(text)), mutation.name
+
+
+CODE = """
+with (
+    lock("the store"),  # safeguard: held
+    pinned(),
+):
+    # safeguard: checked, told
+    if is_safe(place):  # why
+        # more of it
+        write(place)
+    sync(place)  # safeguard: synced
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "replacement", "before", "after"),
+    [
+        ("synced", marks.DELETE, "    sync(place)", "    pass"),
+        ("held", "unlocked()", 'lock("the store")', "unlocked()"),
+        ("checked", "if True:", "if is_safe(place):  # why\n        # more of it\n", "if True:\n"),
+        ("told", marks.DELETE, CODE[CODE.index("if is") : CODE.index("\n    sync")], "pass"),
+    ],
+)
+def test_a_mark_stands_for_the_outermost_code_that_begins_on_its_line(
+    name: str, replacement: str, before: str, after: str
+) -> None:
+    assert marks.replace(CODE, name, replacement) == CODE.replace(before, after)
 
 
 def test_the_tests_of_every_row_exist() -> None:

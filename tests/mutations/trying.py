@@ -13,6 +13,7 @@ import venv
 from collections.abc import Iterable
 from pathlib import Path
 
+from tests.mutations import marks
 from tests.mutations.table import Mutation
 
 ROOT = Path(__file__).parents[2]
@@ -22,20 +23,18 @@ PASSED, NOTICED = 0, 1  # as pytest says it
 SHOWN = 2_000
 
 
-def source(mutation: Mutation, root: Path = ROOT) -> Path:
-    return root / "src" / "holdfast" / mutation.file
+def source(root: Path = ROOT) -> Path:
+    return root / "src" / "holdfast"
 
 
 def apply(mutation: Mutation, root: Path) -> None:
     """Take it away in a copy."""
-    path = source(mutation, root)
+    path = dict(marks.list_marks(source(root)))[mutation.name]
     path.write_text(mutated(mutation, path.read_text()))
 
 
 def mutated(mutation: Mutation, text: str) -> str:
-    if text.count(mutation.old) != 1:
-        raise AssertionError(f"{mutation.file} holds this {text.count(mutation.old)} times:\n{mutation.old}")
-    return text.replace(mutation.old, mutation.new)
+    return marks.replace(text, mutation.name, mutation.replacement)
 
 
 def copy(directory: Path) -> Path:

@@ -54,7 +54,7 @@ class Changed(Struct):
 def resolve(place: Place) -> Path:
     """The settings file itself, where its name is a link."""
     real, border = real_path(place.path), real_path(place.border)
-    if not real.startswith(border.rstrip("/") + "/"):
+    if not real.startswith(border.rstrip("/") + "/"):  # safeguard: linked-settings
         raise Refused(
             "The agent's settings file is a link that leads out of the project",
             [("file", place.path), ("leads to", real)],
@@ -180,7 +180,7 @@ def _write(place: Place, path: Path, before: bytes | None, after: bytes, made: l
         for directory in made:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(directory)
-                files.sync_directory(Path(os.fsdecode(directory)).parent)
+                files.sync_directory(Path(os.fsdecode(directory)).parent)  # safeguard: sync-settings-directory
     return shared_files.replace_shared(path, before, after, place.mode) is None
 
 
@@ -220,7 +220,7 @@ def _clear_leftovers(path: Path, record: Record | None) -> None:
 def _locked(state: Path) -> Iterator[None]:
     for directory in (state, state / "installed"):
         files.make_private_directory(directory)
-    with files.lock(state / "installed" / "lock", PATIENCE):
+    with files.lock(state / "installed" / "lock", PATIENCE):  # safeguard: lock-agent-settings
         yield
 
 

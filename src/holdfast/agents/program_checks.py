@@ -30,6 +30,7 @@ def check_programs(
             yield Check("interpreter", OK, python)
         elif not os.path.isabs(python) or not os.path.isfile(python) or not os.access(python, os.X_OK):
             yield Check("interpreter", BROKEN, f"{python} is not there any more", remedy)
+        # safeguard: interpreter-of-settings
         elif trusted is not None and python not in trusted:  # what was not there a moment ago may be there by now
             about = f"{python} is named by settings in the worktree and is not this one, so it was not tried"
             yield Check("interpreter", WARNING, about, [*ways, *remedy])
@@ -57,6 +58,7 @@ def _interpreter(workspace: Workspace, python: str, remedy: list[str]) -> Check:
     root = f"{real_path(workspace.root)}{os.sep}"
     if any(place.startswith(root) for place in (python, program, f"{real_path(os.path.dirname(python))}{os.sep}")):
         return Check(name, WARNING, f"{python} lies in the worktree and is not this one, so it was not tried", remedy)
+    # safeguard: isolated-interpreter
     said = process.ask([python, "-I", "-m", "holdfast", "--version"], {"PATH": os.defpath}, DEADLINE, program)
     if said is None:
         return Check(name, BROKEN, f"{python} does not run Holdfast", remedy)

@@ -46,6 +46,6 @@ def is_safe(text: str) -> bool:
 
 def file_name(text: str) -> str:
     """A file name for any id. Distinct ids never share one, not even where a file system ignores case."""
-    if AS_FILE_NAME.match(text):
+    if AS_FILE_NAME.match(text):  # safeguard: id-as-file-name
         return text
     return "x-" + hexdigest("sha256", text.encode("utf-8", "surrogatepass"))[:40]

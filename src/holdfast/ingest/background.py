@@ -39,7 +39,7 @@ def go_on(workspace: Workspace, call: str = "") -> int:
     rounds = 0
     try:
         while os.listdir(marks):
-            with files.lock(directory / "later", 0.0):
+            with files.lock(directory / "later", 0.0):  # safeguard: lock-background
                 while waiting := sorted(os.listdir(marks)):
                     for name in waiting:
                         (marks / name).unlink(missing_ok=True)

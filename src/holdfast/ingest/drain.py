@@ -43,7 +43,7 @@ def take_batch(workspace: Workspace, journal: Journal, names: Iterable[str]) -> 
         has_secrets = not workspace.redactor.is_clean(call.payload for call in calls)
         for call in calls:
             if has_secrets:
-                call.payload = _without_secrets(workspace, call)
+                call.payload = _without_secrets(workspace, call)  # safeguard: hide-inbox-call
             _append_call(workspace, journal, call, worktrees, moments)
             batch.taken += 1
             batch.done.append(call.name)

@@ -76,6 +76,7 @@ class Importer:
 
     def take(self, heads: list[Head], worktree: str) -> Taken | None:
         """One conversation from its files; None where nobody ever asked anything in it."""
+        # safeguard: hide-imported-goal
         first, goal = self.agent.opening_of([head.path for head in heads], self.workspace.hide)
         if goal is None and not self.workspace.exists:
             return None
@@ -93,6 +94,7 @@ class Importer:
 
     def _tell(self, heads: list[Head], destination: Destination) -> None:
         paths = [head.path for head in heads]
+        # safeguard: hide-imported-conversation
         retelling = self.agent.retell(paths, self.workspace.clean, destination.taken.lose, self.workspace.clock.now())
         drafts = retelling.drafts()
         destination.begin()

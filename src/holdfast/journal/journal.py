@@ -165,6 +165,7 @@ class Journal:
         added = 0
         for event in events:
             agent = self._name_without_secrets(event.agent or "") or None
+            # safeguard: hide-imported-event
             event = structs.replace(event, agent=agent, body=self._without_secrets(event.kind, event.body))
             if event.seq == 1:
                 self._runs[run_id] = Run(id=run_id, created=event.time, updated=event.time)
@@ -228,6 +229,7 @@ class Journal:
             time=time,
             session=sound_text(draft.session or self._own_session(run) or "") or None,
             agent=self._name_without_secrets(sound_text(draft.agent or "")) or None,
+            # safeguard: hide-stored-event
             body=self._without_secrets(draft.kind, cast(Body, sound(msgspec.to_builtins(draft.body)))),
         )
 
@@ -238,7 +240,7 @@ class Journal:
 
     def _name_without_secrets(self, agent: str) -> str:
         """An agent is called whatever somebody gave as its name, and lists and exports repeat that."""
-        return str(self._clean({"agent": agent})["agent"])
+        return str(self._clean({"agent": agent})["agent"])  # safeguard: hide-agent-name
 
     def _own_session(self, run: Run) -> str | None:
         """The session we work in, unless it has ended by itself or belongs to another run."""
@@ -345,4 +347,4 @@ def is_ledger(id: str) -> bool:
 
 
 def _is_fenced(session: Session, run: Run) -> bool:
-    return session.fenced or (session.is_open and session.epoch < run.epoch)
+    return session.fenced or (session.is_open and session.epoch < run.epoch)  # safeguard: fence-off-session

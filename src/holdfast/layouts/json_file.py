@@ -286,6 +286,7 @@ def write_face(face: Face, data: bytes, *, lock_deadline: float = 30.0) -> list[
     """
     check_writable(face)
     path, root = face.path, face.root
+    # safeguard: lock-json-file
     with files.os_errors(path), files.lock(path.with_name(path.name + ".lock"), lock_deadline, path.name, root):
         if (found := files.read(path, root=root)) != face.data:
             raise Changed(path, found)

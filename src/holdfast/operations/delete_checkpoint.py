@@ -59,7 +59,7 @@ def _alone(workspace: Workspace, worktree: str) -> Iterator[Shadow]:
     shadow = Shadow(workspace.place, workspace.root, worktree)
     files.make_private_directory(shadow.directory.parent)
     files.make_private_directory(shadow.directory)
-    with files.lock(shadow.directory / "lock", PATIENCE):
+    with files.lock(shadow.directory / "lock", PATIENCE):  # safeguard: lock-checkpoint-deleted
         yield shadow
 
 

@@ -124,7 +124,7 @@ class _Cleaner:
         if self.raw:
             return value
         clean: Body
-        clean, counts = self.redactor.clean(value)
+        clean, counts = self.redactor.clean(value)  # safeguard: hide-export
         self.counts += counts
         return clean
 
@@ -208,9 +208,10 @@ def _add_transcripts(
 
 
 def _check_transcript(workspace: Workspace, agent: Agent, path: Path) -> None:
-    if not agent.owns_transcript(setup_of(workspace), path):
+    if not agent.owns_transcript(setup_of(workspace), path):  # safeguard: foreign-transcript
         raise Refused("This is not a file that the client keeps", [("path", path_text(path))])
     head = agent.read_head(path)
+    # safeguard: foreign-conversation
     if head is None or worktree_of(workspace, head.directory, is_named=False) is None:
         raise Refused("This is not a conversation of this project", [("path", path_text(path))])
     with open_regular(path) as file:

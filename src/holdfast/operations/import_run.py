@@ -149,6 +149,7 @@ def _carry(workspace: Workspace, incoming: Incoming, run: str) -> list[str]:
             path = directory / found[1]
             if not path.exists() or path.stat().st_size < part.length:
                 lines = b"".join(incoming.read(part.name)).split(b"\n")
+                # safeguard: hide-imported-transcript
                 files.write(path, b"".join(jsonl.changed(line, workspace.hide) for line in lines))
             kept.append(path_text(workspace.place / path.relative_to(workspace.here)))
     return kept

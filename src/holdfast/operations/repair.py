@@ -230,7 +230,7 @@ def _put_back(workspace: Workspace, run: str, path: Path, best: Copy, known: Run
     if shared_files.replace_shared(path, before, best.face.data, root=workspace.root) is not None:
         raise Refused("Somebody else changed the file at the same moment", [("path", path)], ["run the command again"])
     face = read_face(path, root=workspace.root)
-    shown_now = schema.tell(workspace.hide(schema.telling(face.value)), run)
+    shown_now = schema.tell(workspace.hide(schema.telling(face.value)), run)  # safeguard: hide-repair-compared
     lost = [f"session record {id}" for id in _lacks(workspace, run, face)] + _missed(known, shown_now)
     _note(workspace, run, face)
     return Repaired(run, shown(workspace, path), True, best.source, shown(workspace, aside) if aside else None, lost)

@@ -53,7 +53,7 @@ def picture(workspace: Workspace, run: str | None = None, file: str | None = Non
     found, sessions, checkpoints = _gather(workspace, run)
     with workspace.reading() as journal:
         events = fold.without(journal.events(found.id), set(found.forgotten))
-        events = (without_secrets(workspace, event) for event in events)
+        events = (without_secrets(workspace, event) for event in events)  # safeguard: hide-picture-events
         svg = timeline.draw(found, sessions, timeline.marks_of(events, checkpoints))
     if file is None:
         return Pictured(found.id, None, svg)
@@ -73,7 +73,7 @@ def _refuse_to_replace(path: Path) -> None:
         raise Refused("There is something else than a file", facts, ["name another file"])
     with path.open("rb") as file:
         head = file.read(HEAD)
-    if head and not timeline.is_drawn(head):
+    if head and not timeline.is_drawn(head):  # safeguard: picture-place-taken
         raise Refused("There is something else than a picture", facts, ["name a file that is not there yet"])
 
 
@@ -83,7 +83,8 @@ def _gather(workspace: Workspace, name: str | None) -> tuple[Run, list[Session],
         sessions = journal.list_sessions(run.id, limit=SESSIONS)
         checkpoints = list(journal.list_checkpoints(run=run.id, limit=CHECKPOINTS))
     return (
-        without_secrets(workspace, run),
-        [without_secrets(workspace, session) for session in reversed(sessions)],
+        without_secrets(workspace, run),  # safeguard: hide-report-run
+        [without_secrets(workspace, session) for session in reversed(sessions)],  # safeguard: hide-report-sessions
+        # safeguard: hide-report-checkpoints
         [without_secrets(workspace, checkpoint) for checkpoint in reversed(checkpoints)],
     )

@@ -93,6 +93,7 @@ def _kinds(word: str) -> tuple[str, ...]:
 def _told(workspace: Workspace, journal: Journal, hit: Hit, text: str) -> Found:
     run: Run = journal.get_run(hit.run)
     event: Event = next(journal.events(hit.run, after=hit.seq - 1, until=hit.seq))
+    # safeguard: hide-search
     words, title = workspace.hide([passage(event), run.title])  # before they are cut: half of a secret is not known
     piece = search_terms.excerpt(words, text, WIDTH)
     kind = SORT_OF.get(event.kind, event.kind)

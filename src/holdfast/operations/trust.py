@@ -51,7 +51,7 @@ def trust(workspace: Workspace, path: str | None = None, *, seen: str | None = N
         found = _meant(workspace, path)
         if seen is None:
             return Trusted(found, [])
-        chosen = [brought for brought in found if brought.digest == seen]
+        chosen = [brought for brought in found if brought.digest == seen]  # safeguard: changed-while-shown
         if not chosen:
             raise Refused("It has changed since it was shown", [], ["`holdfast trust` shows it again"])
         for brought in chosen:

@@ -97,7 +97,7 @@ def _purge(workspace: Workspace, result: Uninstalled) -> None:
 
 def _leave_repository(workspace: Workspace, shadow: Shadow, common: Path) -> int:
     """Take our refs and packs out of the user's repository. What his history rests on becomes his own pack."""
-    shadow.vault.refuse_links()
+    shadow.vault.refuse_links()  # safeguard: linked-place-in-uninit
     shadow.git.prepare()
     for ref in shadow.git.run("for-each-ref", "--format=%(refname)", "refs/holdfast/", home=common).decode().split():
         shadow.git.run("update-ref", "--no-deref", "-d", ref, home=common)

@@ -40,7 +40,7 @@ def verb(function: Callable[Concatenate[Workspace, P], R]) -> Callable[Concatena
             before = workspace.store.changes()
             workspace.hidden.clear()  # what came with calls and files, nobody has just said
             result = function(workspace, *args, **kwargs)
-            _tell_hidden(workspace)
+            _tell_hidden(workspace)  # safeguard: tell-hidden
             if workspace.store.changes() != before:
                 face(workspace)
             return result

@@ -30,10 +30,11 @@ def make_brief(workspace: Workspace, run: Run, last: Session | None, budget: int
         left_over = find_leftovers(workspace, journal, run)
     artifacts, missing = read_artifacts(workspace.root, workspace.settings.words("brief.artifacts"))
     workspace.warnings += [f"a critical artifact cannot be read: {why}" for why in missing]
+    # safeguard: hide-brief-artifacts
     artifacts = [structs.replace(found, text=workspace.hide(found.text)) for found in artifacts]
     return plan_brief(
-        without_secrets(workspace, run),
-        last and without_secrets(workspace, last),
+        without_secrets(workspace, run),  # safeguard: hide-brief-run
+        last and without_secrets(workspace, last),  # safeguard: hide-brief-session
         workspace.clock.now(),
         budget,
         bearings,

@@ -44,7 +44,8 @@ def take_bearings(workspace: Workspace, run: Run, patience: float) -> Bearings:
             now = look(workspace, shadow).tree
             committed = _tree_of(shadow, head.commit)
             since = workspace.hide(_changed(shadow, believed, now))  # as the record has names: without secrets
-            moved = _moved(shadow, last, head._replace(branch=workspace.hide(head.branch)))
+            moved = _moved(shadow, last, head._replace(branch=workspace.hide(head.branch)))  # safeguard: hide-branch
+            # safeguard: hide-changed-files
             uncommitted = workspace.hide(_changed(shadow, committed, now)) if committed else []
             return Bearings([*moved, *_other_files(last, since, known)], list(_named(uncommitted)))
     except HoldfastError:  # somebody else looks right now, or git does not answer: nothing is claimed then

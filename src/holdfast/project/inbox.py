@@ -145,7 +145,7 @@ def set_aside(inbox: Path, name: str) -> None:
     files.make_private_directory(aside)
     try:
         os.rename(inbox / name, aside / name)
-        files.sync_directory(aside)
+        files.sync_directory(aside)  # safeguard: sync-quarantined-calls
     except FileNotFoundError:
         pass
     except OSError as error:

@@ -49,12 +49,12 @@ def keep(inbox: int, agent: str, event: str, directory: str, client: "Client") -
     try:
         _write(file, _head(agent, event, boot, monotonic, directory) + _environment(client))
         final = name if _copy_input(file) else name + ".cut"
-        posix.fsync(file)
+        posix.fsync(file)  # safeguard: sync-inbox-call
         posix.rename("." + name, final, src_dir_fd=inbox, dst_dir_fd=inbox)
     except BaseException:
         posix.unlink("." + name, dir_fd=inbox)
         raise
-    posix.fsync(inbox)
+    posix.fsync(inbox)  # safeguard: sync-inbox-directory
     return file, final
 
 
@@ -124,12 +124,13 @@ def note_trouble(store: str, agent: str, event: str, error: BaseException, held:
     line = b"%d %s" % (time.time(), words)
     try:
         held = open_ours(store) if held is None else held
+        # safeguard: linked-trouble-file
         file = posix.open("trouble", posix.O_WRONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW, dir_fd=held)
         posix.close(held)
         slot = time.time_ns() // 1000 % (posix.fstat(file).st_size // SLOT)
         posix.lseek(file, slot * SLOT, 0)
         _write(file, line.replace(b"\n", b" ")[: SLOT - 1].ljust(SLOT - 1) + b"\n")
-        posix.fsync(file)
+        posix.fsync(file)  # safeguard: sync-trouble-line
         posix.close(file)
     except (OSError, ZeroDivisionError, UnicodeError):
         pass  # nothing more can be done without disturbing the agent

@@ -61,12 +61,12 @@ def check(directory: Path, store: Path, root: Path, here: Path | None = None) ->
     """Refuse a store that we did not make. One that was moved is still the same directory, and is entered anew."""
     id = store_id(here or store)
     found = _load(directory / ids.file_name(id))
-    if found is None or not _is_same(found, store, here):
+    if found is None or not _is_same(found, store, here):  # safeguard: copied-store
         refuse(store)
-    check_worktree(root, store)
+    check_worktree(root, store)  # safeguard: worktree-elsewhere
     is_guess = _is_guess(root, store)
     is_elsewhere = is_guess and found.root != path_text(root)
-    if is_elsewhere and _is_lived_in(found, store):
+    if is_elsewhere and _is_lived_in(found, store):  # safeguard: git-without-worktree
         way = f"work there: `cd {_quoted(found.root)}`"
         _refuse_astray("The store to which `.git` leads is another project's", ("project", found.root), way, root)
     if is_elsewhere or found.path != path_text(store):

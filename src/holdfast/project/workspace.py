@@ -136,7 +136,7 @@ class Workspace:
             self._inbox = None
         place = self.here / "inbox"
         if self._inbox is None and os.path.lexists(place):
-            self._inbox = Held(place)
+            self._inbox = Held(place)  # safeguard: linked-inbox
         return self._inbox.here if self._inbox else place
 
     @functools.cached_property

@@ -56,13 +56,14 @@ def _in_file(path: Path) -> list[str]:
         text = (files.read(path, LARGEST_FILE) or b"").decode("utf-8", "replace")
         pairs = list(_assignments(text))
         odd = (value for name, value in islice(pairs, MOST_VALUES) if _is_kept_there(name, value))
-        found = {*_secrets_in(pairs), *odd}
+        found = {*_secrets_in(pairs), *odd}  # safeguard: secrets-of-files
         return sorted(found, key=lambda value: (-len(value), value))
     return []
 
 
 def _in_turn(found: list[list[str]]) -> Iterator[str]:
     """One of each file after the other, so that none of them takes all the room."""
+    # safeguard: values-of-every-file
     return (value for row in zip_longest(*found) for value in row if value is not None)
 
 
@@ -127,12 +128,13 @@ def _is_secret(value: str) -> bool:
 def _is_named(value: str) -> bool:
     """Whether it is the variable that holds the secret, as `$NAME` or `${…}`: `$ecretPass9` is none."""
     name = value[1:].partition("/")[0]
+    # safeguard: known-value-like-variable
     return is_elsewhere(value.encode("utf-8", "surrogateescape")) and (value[1:2] in "{([" or name.isupper())
 
 
 def _is_filled_in_later(value: str) -> bool:
     """Whether it stands in brackets, or is one sign over and over."""
-    return value[0] + value[-1] in ("<>", "{}", "[]") or len(set(value)) == 1
+    return value[0] + value[-1] in ("<>", "{}", "[]") or len(set(value)) == 1  # safeguard: known-value-in-brackets
 
 
 def _is_word(value: str) -> bool:

@@ -47,7 +47,7 @@ def is_harmless(value: bytes) -> bool:
 def is_filled_in(value: bytes) -> bool:
     """Whether it is yet to be: it stands in brackets, is a format, or one sign over and over. `<Abc123!` is none."""
     closing = CLOSED.get(value[:1], b"")
-    is_closed = bool(closing) and len(value) > 1 and value.endswith(closing)
+    is_closed = bool(closing) and len(value) > 1 and value.endswith(closing)  # safeguard: password-in-brackets
     is_colour = value[:1] == b"#" and len(value) in (4, 7, 9) and not value[1:].translate(None, HEX)
     is_same = is_colour or not value.strip(b"*") or not value.strip(b"x") or not value.strip(b".")
     return is_closed or is_same or value.startswith(FORMATS) or _is_asked_for(value)
@@ -67,7 +67,7 @@ def is_named(value: bytes) -> bool:
     is_word = not name.translate(None, LETTERS + DIGITS + b"_")
     stem = name.rstrip(DIGITS).replace(b"_", b"")
     is_plain = not stem or name.isupper() or (stem.isalpha() and stem.islower())
-    return is_word and (is_plain or is_secretive(name.decode()))
+    return is_word and (is_plain or is_secretive(name.decode()))  # safeguard: password-like-variable
 
 
 def is_number(value: bytes) -> bool:
@@ -94,7 +94,7 @@ def _is_type(value: bytes) -> bool:
 def _is_primitive(word: bytes) -> bool:
     sized = word.removesuffix(b"_t").removesuffix(b"array").removesuffix(b"clamped")
     stem = sized.rstrip(DIGITS)
-    return stem in TYPES and 0 < len(sized) - len(stem) <= MOST_BITS
+    return stem in TYPES and 0 < len(sized) - len(stem) <= MOST_BITS  # safeguard: secret-like-type
 
 
 def is_elsewhere(value: bytes) -> bool:
@@ -108,7 +108,7 @@ def is_place(value: bytes) -> bool:
         return value.startswith((b"~/", b"./", b"../")) or _is_file(value)
     if any(len(word) > 2 and _is_word(word) for word in value.translate(SEPARATED).split()):
         return True
-    return _is_path(value) and not is_random(value.replace(b"/", b""))
+    return _is_path(value) and not is_random(value.replace(b"/", b""))  # safeguard: secret-like-path
 
 
 def _is_file(value: bytes) -> bool:
@@ -118,6 +118,7 @@ def _is_file(value: bytes) -> bool:
     if not folders or not stem or not ending[:1].isalpha() or len(ending) > LONGEST_ENDING or not _is_path(value):
         return False
     words = value.translate(SEPARATED).split()
+    # safeguard: secret-with-slash
     return 2 * sum(map(_is_word, words)) >= len(words) and not any(is_random(part) for part in value.split(b"/"))
 
 
@@ -133,6 +134,7 @@ def _is_variable(value: bytes) -> bool:
     """Whether it is `$NAME`, `${…}`, `$(…)` or begins as `$HOME/`: a password may begin with `$`, too."""
     rest = value[1:].lstrip(LETTERS + DIGITS + b"_")
     is_name = value[1:2].isalpha() or value[1:2] == b"_"
+    # safeguard: secret-like-variable
     return value[:1] == b"$" and (value[1:2] in (b"{", b"(", b"[") or (is_name and rest[:1] in AFTER_NAMES))
 
 

@@ -55,6 +55,7 @@ def items_of(items: Iterable[Any], name: str) -> Iterator[tuple[str, Any]]:
     before = ""
     for item in items:
         is_value = _is_option(before) and not (isinstance(item, str) and item.startswith("-"))
+        # safeguard: secret-behind-header
         own = before if before and is_header(before) else before.lstrip("-") if is_value else name
         yield ("" if own and isinstance(item, str) and _is_prose(item, is_value or is_header(own)) else own), item
         before = item if isinstance(item, str) else ""

@@ -57,6 +57,7 @@ KEY_LINE = rf"\W{{0,14}}(?:[0-9]{{1,6}}\W{{1,4}})?(?:{CODE}*|[A-Z][A-Za-z-]+: .*
 LAST = rf"(?:{BETWEEN}{CODE}{{1,9}})?"
 NAME = rf"[A-Za-z0-9_.-]*(?:{NAMED}){TAIL}"
 MARKS = r"\[redacted [a-z ]+\]"
+# safeguard: password-behind-hidden
 TYPED = r"(?:[^\s\"'\\\[]|\[[^\s\"'\\r])[^\s\"'\\]{2,}"  # no mark: the next round finds what stands after that
 CURL = rf"{EDGE}curl\b(?:[^\n]|\\\n)*?\s"
 # Its options and addresses alone: in prose, `-a` after the word belongs to another command.
@@ -105,7 +106,7 @@ PATTERNS = (
     ),
     Pattern(
         "credential",
-        rf"{AUTHORIZED}[A-Za-z][A-Za-z0-9_-]*[ \t]+({SENT}{{15,}})",
+        rf"{AUTHORIZED}[A-Za-z][A-Za-z0-9_-]*[ \t]+({SENT}{{15,}})",  # safeguard: credential-of-any-scheme
         1,
         validators.is_signed,
         WORD,
@@ -139,6 +140,7 @@ PATTERNS = (
     Pattern(
         "cookie", rf"{CURL}(?:-[a-zA-Z]*b|--cookie){TO}([A-Za-z0-9_.-]+=[^\n\"'\\]{{8,}}){QUOTE}", 1, gate=(b"curl",)
     ),
+    # safeguard: first-of-passwords
     Pattern("password", rf"\b{MYSQL}\s(?:[^\n]*?\s)?-p{GIVEN}", 1, validators.is_given, words=contexts.MYSQL),
     Pattern(
         "password", rf"{HTTPIE}(?:-a|--auth){TO}[^\s:\"'\\]+:({TYPED})", 1, validators.is_typed, words="http https"

@@ -52,7 +52,7 @@ def find(data: bytes) -> Iterator[Found]:
         for start, end in _passages(data, gate):
             for pattern in patterns:
                 yield from _found(pattern, data, start, end)
-    yield from (Found(*found) for found in find_tokens(data))
+    yield from (Found(*found) for found in find_tokens(data))  # safeguard: provider-tokens
     for start, end in _windows(data):
         for pattern, match in _assigned(data, start, end):
             yield from _judged(pattern, data, match)

@@ -46,6 +46,7 @@ SHORT, ROOM = 200, 1 << 18  # bytes of a form that is part of one pattern, and o
 LONGEST_LINE = 1000  # characters of a private key's line
 ROUNDS = 8  # until nothing more is found; a second round finds something only where a mark made a border
 PASSED = "surrogatepass"
+# safeguard: text-boundary
 BETWEEN_TEXTS = "\n\0\n"  # a line and a word end and begin here, as they do with a text; nothing goes on over it
 
 Counts = Counter[str]
@@ -120,6 +121,7 @@ class Redactor:
         if any(gather(form, again) for form in forms):
             return False
         looked_at = fresh.union(again)
+        # safeguard: user-pattern-per-text
         if any(map(self._may_hold, _blocks(looked_at))) or self._is_owned(looked_at):
             return False
         self._remember(fresh)
@@ -169,8 +171,8 @@ class Redactor:
         if isinstance(value, str):
             return self._named_text(name, value, counts, depth)
         if isinstance(value, list | tuple):
-            words = self._command(value, counts) if is_command(value) else value
-            return list(self._items(items_of(words, name), counts, depth))
+            words = self._command(value, counts) if is_command(value) else value  # safeguard: secret-in-command-list
+            return list(self._items(items_of(words, name), counts, depth))  # safeguard: secret-in-named-list
         if isinstance(value, dict):
             texts = [self._text(key, counts, depth) for key in value]
             items = (self._value(item, counts, depth, called) for called, item in members_of(value, name))
@@ -217,6 +219,7 @@ class Redactor:
         if self._left < 0 or sys.getsizeof(text) > LARGEST:
             return f"[{len(text):,} characters, too many to look for secrets in]"
         text = self._hidden(text, counts, depth)
+        # safeguard: hide-shown-forms
         for form in shown([text]) if not self._is_shown_so and self._is_more_shown(text) else ():
             clean = self._hidden(form, counts, min(depth, 1))  # deeper ones are looked at by themselves
             text = text if clean == form else clean

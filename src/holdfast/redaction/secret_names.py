@@ -50,7 +50,7 @@ def is_secretive(name: str) -> bool:
     """Whether the name of a member or variable promises a secret."""
     if len(name) >= LONGEST_NAME:  # or long ones would fill the memory
         return False
-    return (matches(SECRETIVE, name) and not is_public(name)) or is_for(name)
+    return (matches(SECRETIVE, name) and not is_public(name)) or is_for(name)  # safeguard: name-of-purpose
 
 
 def is_for(name: str) -> bool:

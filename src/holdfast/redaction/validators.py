@@ -92,7 +92,7 @@ def is_odd_choice(text: bytes, match: Match) -> bool:
 def is_key(text: bytes, match: Match) -> bool:
     """Whether chance has made the value of a name in capitals that is no public key's."""
     name, value = (text[slice(*match.span(group))] for group in (1, 2))
-    return is_keyed(name.decode()) and is_chancy(value)
+    return is_keyed(name.decode()) and is_chancy(value)  # safeguard: value-behind-key-name
 
 
 def find_inserted(text: bytes, match: Match) -> tuple[int, int]:
@@ -281,7 +281,7 @@ def is_kept_for(text: bytes, match: Match) -> bool:
 
 
 def end_of_value(text: bytes, match: Match) -> int:
-    return reach(text, *match.span(2), match.span(1)[0])
+    return reach(text, *match.span(2), match.span(1)[0])  # safeguard: password-end
 
 
 def is_set(text: bytes, match: Match) -> bool:

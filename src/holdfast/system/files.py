@@ -19,6 +19,7 @@ from holdfast.core.errors import Busy, Facts, Refused, from_os_error, known
 from holdfast.core.formats.hashing import hexdigest
 from holdfast.system import safe_paths
 
+# safeguard: linked-file-read
 REGULAR = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # no link is followed, no pipe waited for
 PRIVATE_FILE, PRIVATE_DIRECTORY = 0o600, 0o700
 READ_LIMIT = 64 * 1024 * 1024
@@ -53,7 +54,7 @@ def write(path: Path, data: bytes, mode: int | None = None, root: Path | None = 
         temporary(place, data, mode_of(place, mode)) as made,
     ):
         os.rename(made, place)
-        sync_directory(place.parent)
+        sync_directory(place.parent)  # safeguard: sync-written-name
 
 
 def put(path: Path, data: bytes, mode: int = PRIVATE_FILE, *, synced: bool = True, date: float | None = None) -> None:
@@ -77,7 +78,7 @@ def staged(path: Path, data: bytes, mode: int, *, synced: bool = True, date: flo
                 if date is not None:
                     os.utime(file.fileno(), (date, date))
                 if synced:
-                    os.fsync(file.fileno())
+                    os.fsync(file.fileno())  # safeguard: sync-put-file
             yield
             os.rename(temporary, path)
         except BaseException:
@@ -94,7 +95,7 @@ def temporary(path: Path, data: bytes, mode: int) -> Iterator[Path]:
         with open(descriptor, "r+b", buffering=0) as file:
             write_all(file.fileno(), data)
             os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
+            os.fsync(file.fileno())  # safeguard: sync-written-file
             if os.pread(file.fileno(), len(data) + 1, 0) != data:
                 raise OSError(errno.EIO, "what was written does not read back", str(made))
         yield made
@@ -136,7 +137,7 @@ def read(path: Path, limit: int = READ_LIMIT, root: Path | None = None) -> bytes
             raise
         try:
             status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
+            if not stat.S_ISREG(status.st_mode):  # safeguard: special-file-read
                 raise Refused("This is not a regular file", [("path", path)])
             if status.st_size > limit:
                 raise Refused("This file is too large to read", [("path", path), ("bytes", status.st_size)])
@@ -166,7 +167,7 @@ def sync_directory(path: Path) -> None:
     """Make a rename, link or new file in this directory survive a power cut."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
     try:
-        os.fsync(descriptor)
+        os.fsync(descriptor)  # safeguard: sync-directory
     finally:
         os.close(descriptor)
 
@@ -174,7 +175,7 @@ def sync_directory(path: Path) -> None:
 def remove(path: Path, root: Path | None = None) -> None:
     with os_errors(path), contextlib.suppress(FileNotFoundError), safe_paths.held(path, root) as place:
         os.unlink(place)
-        sync_directory(place.parent)
+        sync_directory(place.parent)  # safeguard: sync-removal
 
 
 def move_aside(path: Path, mark: str, root: Path) -> Path:
@@ -193,7 +194,7 @@ def make_directories(path: Path, mode: int = 0o777, root: Path | None = None) ->
         make_directories(path.parent, root=root)
         with os_errors(path), safe_paths.held(path, root) as place:
             place.mkdir(mode, exist_ok=True)
-            sync_directory(place.parent)
+            sync_directory(place.parent)  # safeguard: sync-made-directory
 
 
 def make_private_directory(path: Path) -> None:
@@ -207,19 +208,19 @@ def make_private_directory(path: Path) -> None:
             check_private(path)
             return
         safe_paths.set_mode(path, PRIVATE_DIRECTORY)
-        sync_directory(path.parent)
+        sync_directory(path.parent)  # safeguard: sync-private-directory
 
 
 def check_private(path: Path, status: os.stat_result | None = None) -> None:
     """Refuse a directory that is a link, belongs to somebody else, or lets others write."""
     with os_errors(path):
         status = status or os.lstat(path)
-    if not stat.S_ISDIR(status.st_mode):
+    if not stat.S_ISDIR(status.st_mode):  # safeguard: linked-store
         raise Refused("The place of the store is not a directory", [("path", path)], ["move it away"])
-    if status.st_uid != os.geteuid():
+    if status.st_uid != os.geteuid():  # safeguard: store-owner
         facts: Facts = [("path", path), ("owner", status.st_uid), ("you", os.geteuid())]
         raise Refused("The store belongs to another user", facts, ["work as that user, or move the directory away"])
-    if status.st_mode & 0o022:
+    if status.st_mode & 0o022:  # safeguard: store-mode
         facts = [("path", path), ("mode", oct(stat.S_IMODE(status.st_mode)))]
         import shlex  # takes its time to load
 
@@ -232,7 +233,7 @@ def lock(path: Path, deadline: float, what: str = "the store", root: Path | None
     with os_errors(path), safe_paths.held(path, root) as place:
         directory = safe_paths.open_directory(place.parent)
         try:
-            descriptor = os.open(
+            descriptor = os.open(  # safeguard: linked-lock-file
                 path.name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE, dir_fd=directory
             )
         finally:
@@ -251,7 +252,7 @@ def _wait_for(descriptor: int, path: Path, end: float, what: str) -> None:
     pause = 0.0005
     while True:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # safeguard: lock-file
             return
         except BlockingIOError:
             if time.monotonic() >= end:

@@ -51,8 +51,9 @@ def git_directory(git: str, surely: bool = False) -> str | None:
     real = _without_links(git) if exists(git) else ""  # a link leads like a file's line, and is believed no more
     if not _is_directory(real):
         line = first_line(real)
+        # safeguard: linked-dot-git-file
         real = _without_links(_join(real[: real.rfind("/")], line[8:])) if line.startswith("gitdir: ") else ""
-    return real if real and _knows(real, git, surely) else None
+    return real if real and _knows(real, git, surely) else None  # safeguard: linked-dot-git
 
 
 def _without_links(path: str) -> str:
@@ -92,6 +93,7 @@ def common_directory(directory: str) -> str:
     """
     common = _join(directory, first_line(directory + "/commondir"))
     is_whole = exists(common + "/HEAD") and exists(common + "/objects")
+    # safeguard: incomplete-common-directory
     return common if is_whole and directory.startswith(common + "/worktrees/") else directory
 
 
@@ -162,10 +164,10 @@ def open_ours(path: str, above: int | None = None) -> int:
 
     What is used is what was looked at: its name may lead elsewhere by then.
     """
-    flags = posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC
+    flags = posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC  # safeguard: linked-hook-store
     directory = posix.open(path, flags, dir_fd=above)
     status = posix.fstat(directory)
-    if status.st_mode & 0o022 or status.st_uid != posix.geteuid():
+    if status.st_mode & 0o022 or status.st_uid != posix.geteuid():  # safeguard: foreign-hook-store
         posix.close(directory)
         raise OSError(path + " is not ours")
     return directory

@@ -26,6 +26,7 @@ class Held:
         self._name = str(path)
         self._check = check
         self._descriptor = open_private(path)
+        # safeguard: pinned-store
         self.here = Path(f"{safe_paths.HELD}{self._descriptor}") if os.path.isdir(safe_paths.HELD) else path
         KNOWN_AS[str(self.here)] = known(str(path))
         self._note()

@@ -37,6 +37,7 @@ def resolve(root: Path, path: str) -> Inside:
         raise Outside("is not a file of the project")
     found = _plain(root, path) or _followed(root, path)
     parts = found.path.split(os.sep)
+    # safeguard: path-outside, path-forbidden
     if parts[0] == os.pardir or any(part.lower() in FORBIDDEN for part in parts):
         raise Outside("is not a file of the project")
     return found
@@ -81,7 +82,7 @@ def read(full: str, most: int) -> tuple[bytes, int]:
     descriptor = _open(full)
     try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISREG(status.st_mode):  # safeguard: path-of-regular-file
             raise ValueError("is not a regular file")
         data, most = b"", min(most, status.st_size)
         while len(data) < most and (chunk := os.read(descriptor, most - len(data))):
@@ -108,7 +109,7 @@ def walk(top: str | bytes, names: Iterable[str | bytes]) -> int:
         try:
             if name in UP:
                 raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), name)
-            below = os.open(name, PASSING, dir_fd=here)
+            below = os.open(name, PASSING, dir_fd=here)  # safeguard: linked-parent
         finally:
             os.close(here)
         here = below
@@ -176,7 +177,7 @@ def held(path: Path, root: Path | None) -> Iterator[Path]:
 def held_by(descriptor: int, path: Path) -> Iterator[Path]:
     """The same file by way of this descriptor of its directory, which is closed in the end."""
     try:
-        yield Path(os.fsdecode(name_of(descriptor, os.fsencode(path))))
+        yield Path(os.fsdecode(name_of(descriptor, os.fsencode(path))))  # safeguard: directory-swapped
     finally:
         os.close(descriptor)
 

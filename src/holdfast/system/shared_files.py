@@ -60,7 +60,7 @@ def remove_shared(path: Path, expected: bytes, root: Path | None = None) -> byte
         except Refused:  # a stranger put something that is no file there
             os.rename(left, place)
             raise
-        if found == expected:
+        if found == expected:  # safeguard: removed-file-unchanged
             left.unlink()
             files.sync_directory(place.parent)
             return None
@@ -91,7 +91,7 @@ def _replace(temporary: Path, path: Path, expected: bytes, data: bytes) -> bytes
         _clear(left, (_mark(expected), _mark(data)))
         raise
     left.unlink(missing_ok=True)
-    files.sync_directory(path.parent)
+    files.sync_directory(path.parent)  # safeguard: sync-exchanged-file
     return None if found == expected else found
 
 
@@ -121,7 +121,7 @@ def _create(temporary: Path, path: Path) -> bytes | None:
         os.link(temporary, path)
     except FileExistsError:
         return files.read(path) or b""
-    files.sync_directory(path.parent)
+    files.sync_directory(path.parent)  # safeguard: sync-linked-file
     return None
 
 

@@ -79,7 +79,7 @@ class Shadow:
 
     def scan(self, limits: Limits, named: Iterable[bytes] | None = None, include: Iterable[bytes] = ()) -> Scan:
         """The worktree now. With `named`, only those paths are looked at, and the rest is taken as it was."""
-        if self.repository.is_its_root:
+        if self.repository.is_its_root:  # safeguard: foreign-git-directory
             raise Refused(
                 "This is the directory of a repository and no worktree, so there is nothing to keep or to restore",
                 [("directory", path_text(self.root))],
@@ -112,6 +112,7 @@ class Shadow:
         """
         left_out = memory.beside.skipped
         paths = b"".join(path + b"\0" for path in memory.seen if path not in left_out)
+        # safeguard: index-input-inside
         self.git.run("update-index", "-z", "--add", "--remove", "--info-only", "--stdin", input=paths)
         raw = self.git.run("diff-index", "--cached", "-z", "--no-renames", "--ignore-submodules=all", memory.tree)
         young = time.time_ns() - 2 * SECOND
@@ -138,7 +139,7 @@ class Shadow:
 
     def prepare(self) -> None:
         """Make ready for a piece of work. Whoever calls this holds the worktree's lock."""
-        self.vault.refuse_links()
+        self.vault.refuse_links()  # safeguard: linked-place-of-checkpoints
         self.reader.pending.clear()
         self.known.refresh()
         for directory in (self.directory.parent, self.directory):
@@ -197,6 +198,7 @@ class Shadow:
                 raise LookEverywhere
             found = watching.look_again(memory.watch, looking.beside.empty, looking.beside.links, known)
         except LookEverywhere:
+            # safeguard: forget-index-memory
             memory.user_index = memory.forced_in = None  # other files may be ignored now
             watching = Watching(self.git, self.borders)
             found = watching.look_everywhere()

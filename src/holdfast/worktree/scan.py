@@ -136,6 +136,7 @@ class Looking:
 
     def look_at(self, paths: Iterable[bytes]) -> None:
         """Look at these paths, and believe that nothing else has changed."""
+        # safeguard: nested-git-in-scan
         ours = (path for path in dict.fromkeys(paths) if not is_within(path, self.shadow.borders))
         found = {path: status for path in ours if (status := self._look(path))}
         withheld = set() if self.limits.filtered else filtered(self.shadow.git, self.shadow.directory, found)
@@ -215,7 +216,7 @@ class Looking:
         """How something looks; None where nothing is there, or a link leads there. An OSError where nobody can tell."""
         directory, _, name = path.rpartition(b"/")
         try:
-            return os.lstat(name, dir_fd=self._way.to(directory))
+            return os.lstat(name, dir_fd=self._way.to(directory))  # safeguard: stat-behind-link
         except OSError as error:
             if error.errno not in GONE:
                 raise

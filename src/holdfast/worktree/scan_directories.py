@@ -184,6 +184,7 @@ class Watching:
                 raise LookEverywhere
 
     def _untracked(self, paths: list[bytes]) -> list[bytes]:
+        # safeguard: closed-nested-repository
         left_out = (literal(path, "exclude,") for path in (*self.borders, *sorted(self.doubtful)))
         limited = ("--", *map(literal, paths), *left_out)
         found = zsplit(self.git.run("ls-files", "-o", "-z", "--exclude-standard", *limited))

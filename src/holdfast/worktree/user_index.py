@@ -81,7 +81,7 @@ class Staging:
             before, recorded = memory.staged, self.recorded()
             memory.staged_index, memory.staged = now, None
             if recorded and (found := self.differences(reader, before, recorded)) is not None:
-                self.relied |= found.ids
+                self.relied |= found.ids  # safeguard: sync-committed-objects
                 memory.staged, self.is_damaged = recorded, False
             else:
                 memory.staged = self._written(before, reader.pending)
@@ -165,7 +165,7 @@ class Staging:
         with scratch(self.directory) as place:
             tree = self.git.run("write-tree", "--missing-ok", index=index, scratch=place).decode().strip()
             made = dict(loose_objects(place))
-            self.relied |= self._named(before, tree, place).difference(made)
+            self.relied |= self._named(before, tree, place).difference(made)  # safeguard: sync-staged-objects
             return tree, made
 
     def _named(self, before: str | None, tree: str, place: Path) -> set[str]:
@@ -196,6 +196,7 @@ class Staging:
         directory = self._theirs
         if directory is None:
             return None
+        # safeguard: linked-index
         if os.path.islink(directory / "index"):  # to that of another repository, whose files would be told
             raise Refused("The repository's index is a link", [("path", directory / "index")], ["remove the link"])
         import shutil  # takes its time to load, and an index that did not change is not copied
@@ -207,6 +208,7 @@ class Staging:
         except FileNotFoundError:
             return None
         target.chmod(files.PRIVATE_FILE)
+        # safeguard: index-target-inside
         self.is_damaged = not (_begins_as_an_index(target) and self._stays_inside(target))
         if self.is_damaged:
             target.unlink()
@@ -244,7 +246,7 @@ def bring_shared(theirs: Path, git: Git) -> bool:
     for path in lacking:
         files.put(git.directory / path.name, files.read(path, MOST) or b"")
     if lacking:
-        files.sync_directory(git.directory)
+        files.sync_directory(git.directory)  # safeguard: sync-shared-index-name
     return bool(lacking)
 
 

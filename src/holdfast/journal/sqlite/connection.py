@@ -29,6 +29,7 @@ def connect(path: Path, *, writable: bool = True, deadline: float = 10.0) -> aps
     connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     connection.create_scalar_function("event_sum", event_sum, 8, deterministic=True)
+    # safeguard: sync-journal-commits
     connection.execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON")
     connection.execute("PRAGMA cache_size = -16000")  # kilobytes: a batch of calls should not spill
     return connection
@@ -106,7 +107,7 @@ def _as_named() -> AsNamed:
 
 def way_to(path: Path) -> str | None:
     """What SQLite opens a file with: its own way, or ours for a file by way of a directory that is held open."""
-    return _as_named().NAME if str(path).startswith(HELD) else None
+    return _as_named().NAME if str(path).startswith(HELD) else None  # safeguard: pinned-log
 
 
 def name_for_sqlite(path: Path) -> str:

@@ -60,10 +60,11 @@ def note_log(path: Path, frames: int) -> None:
             found[int.from_bytes(frame[:4], "big")] = zlib.crc32(frame[FRAME:])
     with os_errors(sums_of(path)), open(sums_of(path), "r+b", buffering=0) as file:
         _write_at(file, len(HEAD), salts)
+        # safeguard: sync-log-identity
         os.fsync(file.fileno())  # first, or a power cut could leave sums of pages that nobody expects yet
         for number, total in found.items():
             _write_at(file, START + 4 * (number - 1), struct.pack(">I", total))
-        os.fsync(file.fileno())
+        os.fsync(file.fileno())  # safeguard: sync-log-checksums
 
 
 def _write_at(file: FileIO, position: int, data: bytes) -> None:
@@ -80,10 +81,10 @@ def note_all(path: Path) -> None:
         with open(descriptor, "wb", buffering=0) as file:
             os.fchmod(descriptor, PRIVATE_FILE)
             write_all(descriptor, HEAD + bytes(8) + sums)
-            os.fsync(descriptor)
+            os.fsync(descriptor)  # safeguard: sync-page-checksums
             file.flush()
         os.rename(temporary, sums_of(path))
-        sync_directory(path.parent)
+        sync_directory(path.parent)  # safeguard: sync-checksums-name
 
 
 def changed_pages(path: Path, first: int, count: int) -> tuple[list[int], bool]:

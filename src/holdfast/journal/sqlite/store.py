@@ -78,7 +78,7 @@ class SqliteStore:
     def writing(self) -> Iterator[SqliteView]:
         with self.locked(), translated(self.path):
             self._open_what_replaced_it()
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.execute("BEGIN IMMEDIATE")  # safeguard: lock-transaction
             try:
                 yield SqliteView(self._connection)
                 self._commit()
@@ -99,7 +99,7 @@ class SqliteStore:
 
     def locked(self) -> contextlib.AbstractContextManager[None]:
         """Be the only writer."""
-        return lock(self.path.with_name("lock"), self.deadline)
+        return lock(self.path.with_name("lock"), self.deadline)  # safeguard: lock-writers
 
     def write_back(self) -> bool:
         """Empty the log; False where a reader is in the way. Whoever calls this is the only writer.
@@ -192,6 +192,7 @@ class SqliteStore:
             stack.callback(connection.close)
             self._log_pages = 0
             connection.set_wal_hook(self._note_log)
+            # safeguard: store-replaced-while-opened
             if self._look().inode != inode or not self._bring_up_to_date(connection, inode):
                 return False
             self._inode = inode
@@ -230,7 +231,7 @@ class SqliteStore:
 
     def _open_what_replaced_it(self) -> None:
         """A repair may have put another file there. What is written into the old one would be lost."""
-        if self._held is not None and not self._held.is_in_place():
+        if self._held is not None and not self._held.is_in_place():  # safeguard: store-replaced
             self._held.renew()
         try:
             if os.stat(self._name).st_ino == self._inode and not os.path.exists(self._new):
@@ -257,7 +258,7 @@ class SqliteStore:
         if not 0 <= version <= FORMAT:
             refuse_newer(connection, self.path, version)
         with self.locked():
-            if self._look().inode != inode:
+            if self._look().inode != inode:  # safeguard: store-replaced-while-migrated
                 return False
             self._connection = connection
             upgrade(connection, self.path)

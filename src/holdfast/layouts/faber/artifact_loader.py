@@ -78,7 +78,7 @@ class Fetching:
 
     def _summary(self, kind: str, loaded: Loaded) -> str:
         """A text in short, unless it is short itself. Secrets go first: half of one is not recognised."""
-        text: str = self.workspace.hide(loaded.text)
+        text: str = self.workspace.hide(loaded.text)  # safeguard: hide-summarised-artifact
         short = summary(kind, text, None if loaded.whole else loaded.size)
         return text if loaded.whole and len(text) <= len(short) else short
 
@@ -130,7 +130,7 @@ class Fetching:
             loaded.text = self._summary(artifact.kind, loaded)
             loaded.size = len(loaded.text.encode())
         else:
-            loaded.text = self.workspace.hide(loaded.text)
+            loaded.text = self.workspace.hide(loaded.text)  # safeguard: hide-loaded-artifact
         if wanted.root != self.workspace.root:
             loaded.source = self._absolute(wanted, loaded.source) or ""
         return self._take(report, loaded, budget)

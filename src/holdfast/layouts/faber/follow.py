@@ -58,7 +58,7 @@ def begin(workspace: Workspace, call: Call, reading: Reading) -> str | None:
         found = load_context(workspace, asked, client)
     except HoldfastError as error:
         _note_failure(workspace, call, "session-load", error)
-        return enclose(workspace.hide("\n".join(told_error(error))), workspace.chance)
+        return enclose(workspace.hide("\n".join(told_error(error))), workspace.chance)  # safeguard: hide-workflow-error
     return enclose(_told(found, workspace.clock.now()), workspace.chance)
 
 

@@ -94,6 +94,7 @@ def take_face(workspace: Workspace, journal: Journal, run_id: str, face: Version
 
 def body_of(workspace: Workspace, run_id: str, face: Version) -> Body:
     """What a state file says, as an event."""
+    # safeguard: hide-faber-state
     told = schema.tell(workspace.hide(schema.telling(face.value)), run_id)  # before it is cut to its length
     return {
         "path": _name(workspace, face.path),

@@ -110,6 +110,7 @@ def state_candidates(root: Path, run_id: str) -> list[Path]:
 def find_state(root: Path, run_id: str) -> Path | None:
     """The state file of a run. What links lead out of the runs, or out of the project, is not there."""
     candidates = state_candidates(root, check_run_id(run_id))
+    # safeguard: linked-faber-state
     return next((path for path in candidates if _is_file(path) and _is_inside(path, _runs_of(root, path), root)), None)
 
 
@@ -154,7 +155,7 @@ def find_active(root: Path) -> Active:
 def _named_in(root: Path, name: str, warnings: list[str]) -> str | None:
     path = root / name
     try:
-        data = files.read(path, ACTIVE_BYTES, root)
+        data = files.read(path, ACTIVE_BYTES, root)  # safeguard: linked-active-file
         lines = [line for line in (data or b"").decode().lstrip(MARK).split("\n") if line.strip()]
         run = check_run_id(lines[0]) if lines else None
     except (Refused, UnicodeDecodeError) as error:

@@ -50,6 +50,7 @@ def load_context(workspace: Workspace, request: Request, client: Client) -> Relo
     fetch = fetching.look if request.dry_run else fetching.load
     reports = _fetch_all(fetch, choices, request.budget)
     written = None if request.dry_run else _write(workspace, target, opening, reports, client, warnings)
+    # safeguard: hide-workflow-artifacts
     told = [without_secrets(workspace, report) for report in reports]  # a workflow names them as it likes
     return _result(target, request, opening, told, written, workspace.hide(warnings))
 

@@ -184,7 +184,7 @@ class _Search:
             if error.reason != "missing":
                 self._warn(path, error.why)
             return None
-        if not self.is_at_home(directory, path):
+        if not self.is_at_home(directory, path):  # safeguard: linked-workflow
             self._warn(path, "it lies outside the directory of workflows")
             return None
         return face.value

@@ -104,7 +104,7 @@ def follow_files(shelf: Shelf, run: Run) -> None:
 
 def follow_face(shelf: Shelf, run: Run, name: str, value: Body) -> list[Draft]:
     """The events by which a run follows one of its files."""
-    value = shelf.workspace.hide(value)
+    value = shelf.workspace.hide(value)  # safeguard: hide-team-file-ingested
     marked = value.get(diff.EVENT) if name == STATE else None
     whole = isinstance(marked, int) and not isinstance(marked, bool) and 0 < marked <= run.seq
     then = _then(shelf, run, marked if whole and isinstance(marked, int) else shelf.written.runs.get(run.id, run.seq))

@@ -197,7 +197,7 @@ class Shelf:
             self._report(path, run, why)
             return self.workspace.hide(face.value) if tolerant else None
         self.written.looks[self.key(path)] = look
-        return cast(Body, self.workspace.hide(face.value))
+        return cast(Body, self.workspace.hide(face.value))  # safeguard: hide-team-file-compared
 
     def put(self, path: Path, ours: Body) -> bool:
         """Write ours and what others have beside it. False where the file is damaged."""
@@ -208,6 +208,7 @@ class Shelf:
         theirs = parse_face(path, before).value if before is not None else {}
         self.remember(key, merge.beside(theirs, ours) if before is not None else None)
         whole = merge.put_beside(ours, self.written.beside.get(key, {}))
+        # safeguard: keep-team-file-secrets
         self.put_bytes(path, before, as_bytes(put_raw(whole, theirs, self.workspace.hide)))
         return True
 
@@ -222,6 +223,7 @@ class Shelf:
         else:
             value = self.written.beside.get(REGISTRY, {})
         whole = merge.registry(value, entries, active, gone)
+        # safeguard: keep-registry-secrets
         self.put_bytes(path, before, as_bytes(put_raw(whole, value, self.workspace.hide)))
 
     def put_bytes(self, path: Path, before: bytes | None, data: bytes) -> None:

@@ -51,6 +51,7 @@ def forget(workspace: Workspace, run: str, shown: Iterable[str]) -> None:
         with contextlib.suppress(OSError):  # it is not there, or others have something in it
             os.rmdir(root / run)
     for path in (workspace.here / "worktrees").glob(f"*/{SEEN}"):
+        # safeguard: lock-team-in-purge
         with files.lock(path.with_name("team.lock"), workspace.settings.number("store.deadline")):
             files.put(path, msgspec.json.encode(_without(_load(path), run)), synced=False)
 

@@ -68,7 +68,7 @@ def on_shelf(workspace: Workspace) -> Iterator[Shelf]:
     place = place_of(workspace).parent
     for directory in (place.parent, place):
         files.make_private_directory(directory)
-    with files.lock(place / "team.lock", workspace.settings.number("store.deadline")):
+    with files.lock(place / "team.lock", workspace.settings.number("store.deadline")):  # safeguard: lock-team-files
         shelf = Shelf(workspace)
         try:
             yield shelf

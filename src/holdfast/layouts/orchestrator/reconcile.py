@@ -65,7 +65,8 @@ def project(workspace: Workspace, *, fresh: bool = False, saved: str | None = No
 
 
 def _project(workspace: Workspace, fresh: bool, saved: str | None) -> None:
-    check_place(workspace)
+    check_place(workspace)  # safeguard: linked-session-file
+    # safeguard: lock-orchestrator-file
     with files.lock(own_directory(workspace) / "session.lock", workspace.settings.number("store.deadline")):
         if fresh:
             with workspace.reading() as journal:
@@ -144,7 +145,7 @@ def _ours(journal: Journal, worktree: str) -> list[Run]:
 
 def _take_in(workspace: Workspace, face: Face, memory: Written) -> bool:
     """Let the journal follow what somebody else wrote; False for a file that is not this worktree's to follow."""
-    theirs = read_state(workspace.hide(face.value))
+    theirs = read_state(workspace.hide(face.value))  # safeguard: hide-session-file-read
     with workspace.writing(for_session=False) as journal:
         run = journal.find_run(name_of(theirs.session_id)) if theirs.session_id else None
         if run is not None and (run.layout != LAYOUT or run.worktree != workspace.worktree):
@@ -188,6 +189,7 @@ def adopt_history(workspace: Workspace) -> list[str]:
     damaged = []
     for place in sorted((workspace.root / HISTORY).glob("*.json"))[:MOST_ARCHIVED]:
         try:
+            # safeguard: hide-session-history
             theirs = read_state(workspace.hide(read_face(place, root=workspace.root).value))
         except (Unreadable, Incompatible) as error:
             damaged.append(f"{path_text(place.name)}: {error.why if isinstance(error, Unreadable) else error}")
@@ -227,7 +229,7 @@ def _last_written(workspace: Workspace, memory: Written, run: Run, theirs: State
     """The file as we left it. One that is older than that, or that we do not know, takes nothing away from the run."""
     if memory.run != run.id or not memory.value:
         return known_part(theirs, run)
-    ours = read_state(workspace.hide(memory.value))
+    ours = read_state(workspace.hide(memory.value))  # safeguard: hide-session-file-memory
     written, found = moment(ours.updated), moment(theirs.updated)
     is_older = theirs.updated.endswith("Z") and written and found and found < written  # local times prove nothing
     return known_part(theirs, run) if is_older else ours
@@ -262,7 +264,7 @@ def _write(workspace: Workspace, run: Run, face: Face | None, updated: datetime 
 def _members(workspace: Workspace, run: Run, before: Body, updated: datetime | None) -> Body:
     """What the file says of the run; what the journal hides of it stays as the file has it."""
     ours = render(run, workspace.hide(before), _where(workspace), updated or workspace.clock.now())
-    raw: Body = put_raw(ours, before, workspace.hide)
+    raw: Body = put_raw(ours, before, workspace.hide)  # safeguard: keep-session-file-secrets
     return raw
 
 

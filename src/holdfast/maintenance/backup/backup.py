@@ -54,6 +54,7 @@ class Kept(Struct):
 def keep_store(workspace: Workspace, target: Path) -> Kept:
     """Write a backup of the store. It is read back before it gets its name."""
     patience = workspace.settings.number("store.deadline")
+    # safeguard: lock-backup
     with files.lock(workspace.place / "backup.lock", patience, "the backup"), _room(workspace.place / STAGING) as room:
         unread = inbox.unread(workspace.inbox)
         calls = list(_gather_calls(workspace, room, unread))
@@ -93,6 +94,7 @@ def _gather_packs(workspace: Workspace, room: Path) -> Iterator[Part]:
     if never_kept_any(workspace):
         return
     files.make_private_directory(room / "packs")
+    # safeguard: lock-packs-in-backup
     with hold_packs(workspace.place, PATIENCE), shadow_of(workspace) as shadow:  # packs may come meanwhile, none goes
         refs = tips(shadow)
         for index in shadow.vault.packs():
@@ -153,18 +155,18 @@ def put_store_back(workspace: Workspace, source: Path) -> PutBack:
     """Let the store be what a backup says. What is there becomes a backup first, or goes aside where it is damaged."""
     patience = workspace.settings.number("store.deadline")
     path = workspace.place / DATABASE
-    with (
+    with (  # safeguard: lock-backup-restored
         files.lock(workspace.place / "repair.lock", patience, "repair the store"),
         _room(workspace.place / RESTORING) as room,
     ):
         result = PutBack(take_out(source, room))
         workspace.check_ours()
-        with files.lock(workspace.place / "lock", patience):
+        with files.lock(workspace.place / "lock", patience):  # safeguard: lock-unfinished-restore
             if is_unfinished(path):
                 finish_replacing(path, workspace.place / "aside")
         result.before, moment = _keep_before(workspace)
         put_packs(workspace, room)
-        with files.lock(workspace.place / "lock", patience):
+        with files.lock(workspace.place / "lock", patience):  # safeguard: lock-database-restored
             is_kept = moment is not None and workspace.store.moment() == moment  # else somebody wrote since
             workspace.close()
             aside = replace_database(path, room / DATABASE, workspace.place / "aside")
@@ -259,7 +261,7 @@ def put_packs(workspace: Workspace, room: Path) -> None:
                 os.chmod(path, 0o444)
                 os.utime(path, (MARKED, MARKED))
                 _place(path, directory / path.name)
-            files.sync_directory(directory)
+            files.sync_directory(directory)  # safeguard: sync-unpacked-pack-names
 
 
 def _place(source: Path, target: Path) -> None:
@@ -283,7 +285,7 @@ def _put_refs(workspace: Workspace, room: Path) -> None:
         shadow = Shadow(workspace.place, workspace.root, worktree)
         for directory in (shadow.directory.parent, shadow.directory):
             files.make_private_directory(directory)
-        with files.lock(shadow.directory / "lock", PATIENCE), shadow:
+        with files.lock(shadow.directory / "lock", PATIENCE), shadow:  # safeguard: lock-packs-restored
             tip = refs.get(shadow.vault.ref, "")
             if TIP.fullmatch(f"{tip}\n".encode()):
                 shadow.vault.point(tip)
@@ -304,7 +306,7 @@ def _put_the_rest(workspace: Workspace, room: Path) -> None:
                 files.make_private_directory(workspace.place / parent)
             with contextlib.suppress(OSError):  # a copy too many is no reason to fail
                 os.rename(path, target)
-                files.sync_directory(target.parent)
+                files.sync_directory(target.parent)  # safeguard: sync-unpacked-mark-names
 
 
 def _conversations(workspace: Workspace) -> Iterator[str]:

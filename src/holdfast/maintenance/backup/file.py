@@ -74,10 +74,10 @@ def write_archive(target: Path, parts: Iterable[Part], about: Contents, told: Ca
             with open(opened, "r+b") as file:
                 about.parts = _fill(file, list(parts), about, told)
                 file.flush()
-                os.fsync(file.fileno())
+                os.fsync(file.fileno())  # safeguard: sync-backup
             read_archive(begun, lambda _: None)
             os.rename(begun, target)
-            files.sync_directory(target.parent)
+            files.sync_directory(target.parent)  # safeguard: sync-backup-name
         except KeyboardInterrupt:  # whoever stops it may want to go on
             raise
         except BaseException:
@@ -107,7 +107,7 @@ def _open_begun(path: Path) -> int:
     descriptor = os.open(path, flags, files.PRIVATE_FILE)
     os.fchmod(descriptor, files.PRIVATE_FILE)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # safeguard: lock-backup-file
     except BlockingIOError:
         os.close(descriptor)
         raise Busy(
@@ -326,5 +326,5 @@ def _take_out(source: IO[bytes] | _Section, target: Path | None) -> Hashed:
             if out is not None:
                 files.write_all(out.fileno(), data)
         if out is not None:
-            os.fsync(out.fileno())
+            os.fsync(out.fileno())  # safeguard: sync-unpacked-file
     return Hashed(size, digest.hexdigest())

@@ -64,7 +64,7 @@ def tidy_checkpoints(workspace: Workspace, rules: Rules, *, dry_run: bool, thoro
     for worktree in sorted({made.worktree for made in going} & ended):
         other = Shadow(workspace.place, workspace.root, worktree)
         files.make_private_directory(other.directory)
-        with files.lock(other.directory / "lock", PATIENCE), other:
+        with files.lock(other.directory / "lock", PATIENCE), other:  # safeguard: lock-gone-worktree
             result.unknown += _take_off(workspace, other, found, gone)
     return _give_back(workspace, result)
 

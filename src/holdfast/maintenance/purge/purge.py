@@ -263,11 +263,12 @@ def _clear_worktrees(workspace: Workspace, purge: Purge) -> None:
         numbers = {number for place, number in purge.checkpoints.values() if place == worktree}
         shadow = Shadow(workspace.place, workspace.root, worktree)
         files.make_private_directory(shadow.directory)
+        # safeguard: lock-packs-purged
         with files.lock(shadow.directory / "lock", PATIENCE), shadow, workspace.reading() as journal:
             taken = {made.number for made in journal.list_checkpoints(worktree)}  # a later one may have the number
             shadow.vault.drop((shadow.vault.numbers() & numbers) - taken)
     for directory in (workspace.place / "worktrees").glob("*"):
-        with files.lock(directory / "lock", PATIENCE):
+        with files.lock(directory / "lock", PATIENCE):  # safeguard: lock-worktree-purged
             _clear_worktree(directory, purge)
 
 
@@ -296,6 +297,7 @@ def _remove_copies(workspace: Workspace, purge: Purge) -> Iterator[Path]:
         _remove_tree(path)
         yield path
     patience = workspace.settings.number("store.deadline")
+    # safeguard: lock-backup-in-purge, lock-repair-in-purge
     with files.lock(place / "backup.lock", patience), files.lock(place / "repair.lock", patience):
         for name in ROOMS:
             shutil.rmtree(place / name, ignore_errors=True)

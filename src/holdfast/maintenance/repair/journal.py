@@ -236,7 +236,7 @@ class Builder:
 
     def _add(self, store: SqliteStore, batch: list[Event]) -> None:
         with store.writing() as view:
-            journal = Journal(view, self._workspace.clock, self._workspace.clean)
+            journal = Journal(view, self._workspace.clock, self._workspace.clean)  # safeguard: hide-rebuilt-store
             for event in batch:
                 journal.replay(event.run, [event])
             journal.flush()

@@ -58,6 +58,7 @@ def reshelve(workspace: Workspace, found: list[Checkpoint]) -> Reshelved:
     if mark.exists() and files.read(mark, 64) != KEEP:
         files.write(mark, KEEP)
         result.mended.append("the mark of our packs")
+    # safeguard: lock-packs-in-repair
     with hold_packs(workspace.place, PATIENCE), shadow_of(workspace, PATIENCE) as shadow:
         _mend_packs(workspace, shadow, found, result)
         shadow.close()  # git may still have open what went aside
@@ -65,7 +66,7 @@ def reshelve(workspace: Workspace, found: list[Checkpoint]) -> Reshelved:
         shadow = Shadow(workspace.place, workspace.root, worktree)
         for directory in (shadow.directory.parent, shadow.directory):
             files.make_private_directory(directory)
-        with files.lock(shadow.directory / "lock", PATIENCE), shadow:
+        with files.lock(shadow.directory / "lock", PATIENCE), shadow:  # safeguard: lock-packs-repaired
             _mend_ref(workspace, shadow, [made for made in found if made.worktree == worktree], result)
             if result.lost:
                 shadow.forget()  # it may name what is lost, and no checkpoint could be made any more
@@ -144,8 +145,8 @@ def _put_aside(workspace: Workspace, index: Path) -> None:
         if part.exists():
             shutil.copyfile(part, place / part.name)
             os.chmod(place / part.name, files.PRIVATE_FILE)
-            sync(str(place / part.name))
-    files.sync_directory(place)
+            sync(str(place / part.name))  # safeguard: sync-quarantined-pack
+    files.sync_directory(place)  # safeguard: sync-quarantined-pack-name
 
 
 def _lacking(shadow: Shadow, found: list[Checkpoint], unread: set[str] | None) -> set[str]:

@@ -56,7 +56,7 @@ def remove_originals(workspace: Workspace, needed: int, dry_run: bool) -> tuple[
     if not going or not (dry_run or _is_whole(workspace)):
         return removed, freed
     try:
-        with files.lock(workspace.place / "repair.lock", patience):
+        with files.lock(workspace.place / "repair.lock", patience):  # safeguard: lock-originals
             for original in going:
                 if freed < needed:
                     removed.append(name_of(workspace, original))

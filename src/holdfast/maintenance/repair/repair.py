@@ -36,7 +36,7 @@ def mend(workspace: Workspace) -> Mended:
     result = Mended(mended=[], lost=[])
     workspace.check_ours()
     patience = workspace.settings.number("store.deadline")
-    with files.lock(workspace.place / "repair.lock", patience, "repair the store"):
+    with files.lock(workspace.place / "repair.lock", patience, "repair the store"):  # safeguard: lock-repair
         _finish(workspace, patience, result)
         if problems := _database_problems(workspace):
             _rebuild(workspace, patience, problems, result)
@@ -49,7 +49,7 @@ def mend(workspace: Workspace) -> Mended:
 def _finish(workspace: Workspace, patience: float, result: Mended) -> None:
     """Let a database take its place that a killed repair or restore had ready."""
     path = workspace.place / "journal.db"
-    with files.lock(workspace.place / "lock", patience):
+    with files.lock(workspace.place / "lock", patience):  # safeguard: lock-unfinished-repair
         if is_unfinished(path):
             workspace.close()
             aside = finish_replacing(path, workspace.place / "aside")
@@ -71,7 +71,7 @@ def _database_problems(workspace: Workspace) -> list[str]:
 
 def _rebuild(workspace: Workspace, patience: float, problems: list[str], result: Mended) -> None:
     workspace.close()
-    with files.lock(workspace.place / "lock", patience):
+    with files.lock(workspace.place / "lock", patience):  # safeguard: lock-database-rebuilt
         built = rebuild(workspace)
     said = "" if len(problems) == 1 else f", and {len(problems) - 1:,} more"
     result.mended.append(f"the database was built anew with {built.events:,} events, because {problems[0]}{said}")

@@ -114,9 +114,10 @@ def _search(wanted: Wanted) -> str:
     inside_it = real_path(wanted.root) + os.sep
     places = wanted.environ.get("PATH", os.defpath).split(os.pathsep)
     good = [place for place in places if os.path.isabs(place)]
+    # safeguard: program-of-project
     return os.pathsep.join(place for place in good if not f"{real_path(place)}{os.sep}".startswith(inside_it))
 
 
 def _environment(wanted: Wanted) -> dict[str, str]:
     passed = {name: wanted.environ[name] for name in PASSED if name in wanted.environ}
-    return {**passed, "PATH": _search(wanted), "HOLDFAST": "0", **UNCOMPILED}
+    return {**passed, "PATH": _search(wanted), "HOLDFAST": "0", **UNCOMPILED}  # safeguard: program-compiled

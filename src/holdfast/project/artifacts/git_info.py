@@ -183,14 +183,14 @@ def _open(root: Path) -> Repository:
 
 def _refuse_to_be_led_away(repository: Repository) -> None:
     """What git prints is shown to a model: it must be of this repository, whatever somebody made of its directory."""
-    if not repository.is_sure:
+    if not repository.is_sure:  # safeguard: git-info-without-worktree
         raise Unloadable(
             "is not asked: `.git` leads to a repository that does not say that this is a worktree of its own",
             hint="if it is yours, `git worktree repair` or `git config core.worktree PATH` lets it say so",
         )
-    if link := repository.find_link():
+    if link := repository.find_link():  # safeguard: linked-git-info
         raise Unloadable(f"is not asked: {said(path_text(link))} is a link, and may lead into another repository")
-    if borrows := repository.borrows:
+    if borrows := repository.borrows:  # safeguard: borrowed-objects
         raise Unloadable(
             f"is not asked: {said(path_text(borrows))} borrows objects, which may be another repository's",
             hint="`git repack -a -d` copies them; then remove that file",

@@ -35,7 +35,7 @@ def shadow_of(workspace: Workspace, patience: float = PATIENCE) -> Iterator[Shad
     if not shadow.directory.exists():
         files.make_private_directory(shadow.directory.parent)
         files.make_private_directory(shadow.directory)
-    with files.lock(shadow.directory / "lock", patience):
+    with files.lock(shadow.directory / "lock", patience):  # safeguard: lock-shadow
         shadow.prepare()
         yield shadow
 
@@ -75,7 +75,7 @@ def make_checkpoint(
     parts = {b"tree": Entry(DIRECTORY, b"", scan.tree), b"beside": beside}
     if staged:
         parts[b"staged"] = Entry(DIRECTORY, b"", staged)
-    vault.rely_on(shadow.staging.relied)
+    vault.rely_on(shadow.staging.relied)  # safeguard: sync-borrowed-objects
     vault.keep(number, parts)
     shadow.staging.relied.clear()
     head = shadow.head()

@@ -119,11 +119,12 @@ def written(path: Path) -> Iterator[Outgoing]:
             try:
                 os.fchmod(descriptor, files.PRIVATE_FILE)
                 yield Outgoing(descriptor)
-                os.fsync(descriptor)
+                os.fsync(descriptor)  # safeguard: sync-export
+                # safeguard: export-place-swapped
                 _refuse_to_replace(place, path)  # somebody may have put something there while we wrote
                 with _named(path):
                     os.rename(temporary, path.name, src_dir_fd=directory, dst_dir_fd=directory)
-                os.fsync(directory)
+                os.fsync(directory)  # safeguard: sync-export-name
             finally:
                 os.close(descriptor)
                 with contextlib.suppress(FileNotFoundError):

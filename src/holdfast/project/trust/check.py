@@ -106,14 +106,17 @@ def look(workspace: Workspace, file: Executable) -> Brought | None:
     orders, named = _orders(workspace.root, file, data)
     root, real = key(workspace, file.path)
     parts = [part.encode() for each in named for part in (each.path, each.sha256)]
+    # safeguard: changed-script, digest-of-never-runs
     found = digest([root.encode(), real.encode(), data, *parts, *_never(orders)])
     grant = grants_of(workspace).find(root, real)
+    # safeguard: changed-workflow
     state = WAITING if grant is None else TRUSTED if holds(grant, found, orders) else CHANGED
     return Brought(path_text(file.path), file.kind, state, found, orders, named)
 
 
 def holds(grant: Grant, found: str, orders: Iterable[Order]) -> bool:
     """Whether all that could run is what was seen: the same bytes, and no command of which it was said otherwise."""
+    # safeguard: ungranted-command
     return grant.digest == found and all(order.command in grant.commands for order in orders if order.why_not is None)
 
 
@@ -138,11 +141,13 @@ def judge(workspace: Workspace, definitions: Iterable[Executable], command: str,
         order = next((order for order in found.orders if order.command == command), None) if found else None
         if found is None or order is None:
             continue
+        # safeguard: command-never-runs
         if order.why_not is not None:  # with other values it might run, but whoever allowed the rest was told otherwise
             return Verdict([], f"it {order.why_not}")
         if found.state == CHANGED:
             return Verdict([], "it was changed since you allowed it, or a file that it names was", hint)
-        if found.state == TRUSTED:
+        if found.state == TRUSTED:  # safeguard: untrusted-command
+            # safeguard: unseen-file
             other = [name for name in named if name not in [file.path for file in found.files]]
             return Verdict([], _unseen(other[0])) if other else Verdict(filled)
         if not is_inside(workspace, file.path):

@@ -53,6 +53,6 @@ def _filled(word: str, values: dict[str, str]) -> str:
     for name in PLACEHOLDER.findall(word):
         if name not in values:
             raise Unfit(f"has the placeholder {one_line(name, 40)}, which has no value")
-        if name != OWN and not ids.is_safe(values[name]):
+        if name != OWN and not ids.is_safe(values[name]):  # safeguard: filled-in-value
             raise Unfit(f"would hold {one_line(values[name], 80)}, which is not safe in a command")
     return PLACEHOLDER.sub(lambda found: values[found[1]], word)

@@ -46,6 +46,7 @@ class Grants:
 
     def find(self, root: str, path: str) -> Grant | None:
         found = self._load(self._place(root, path))
+        # safeguard: grant-of-another-file
         return found if found is not None and (found.root, found.path) == (root, path) else None
 
     def put(self, grant: Grant) -> None:
@@ -71,8 +72,9 @@ class Grants:
         with contextlib.suppress(OSError, HoldfastError, *UNREADABLE):
             status = os.lstat(path)
             files.check_private(self.directory)
+            # safeguard: grant-mode
             is_ours = status.st_uid == os.geteuid() and not stat.S_IMODE(status.st_mode) & 0o077
-            if is_ours and self._is_safe():
+            if is_ours and self._is_safe():  # safeguard: grant-place
                 return msgspec.json.decode(files.read(path, LIMIT) or b"", type=Grant)
         return None
 

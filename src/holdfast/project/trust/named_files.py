@@ -23,6 +23,7 @@ from holdfast.core.text import one_line, path_text
 from holdfast.project.trust.command_line import OWN, Unfit
 from holdfast.system import safe_paths
 
+# safeguard: script-behind-equals
 EDGE = re.compile(r"[\s'\"`;|&()<>=,:$\[\]{}*?!#@%+~^\\/\0]")  # where a name could begin or end, before it or behind it
 FLAGS = re.compile(r"-[A-Za-z0-9]+")  # options in one word, of which the last may have its value behind it: `-sfx.mk`
 BEHIND = re.compile(r"\\.|\$\{\w+-", re.DOTALL)  # as a value may: `env -S 'sh\_x.sh'`, `${X-x.sh}`
@@ -57,7 +58,7 @@ def named_files(words: Iterable[str], root: Path) -> dict[str, str]:
     search = _Search(safe_paths.real_path(os.fspath(root)))
     own = list(_own(words, root, search))
     texts = list(dict.fromkeys(_texts(own)))
-    search.look(texts, _modules(own), _dotted(texts))
+    search.look(texts, _modules(own), _dotted(texts))  # safeguard: module-named, module-imported
     return {path_text(os.path.relpath(full, search.top)): full for full in sorted(search.files)}
 
 
@@ -75,10 +76,10 @@ def _texts(words: Iterable[str]) -> Iterator[str]:
     """All that a shell, or one within it, could read in the words."""
     texts = list(words)
     plain = [QUOTING.sub("", text) for text in texts]  # whatever shell within a shell takes it off
-    for text in dict.fromkeys([*texts, *plain, *_unquoted(texts)]):
+    for text in dict.fromkeys([*texts, *plain, *_unquoted(texts)]):  # safeguard: script-quoted-twice
         yield text
         for part in dict.fromkeys((text, *PIECE.findall(text))):
-            if "{" in part:
+            if "{" in part:  # safeguard: script-in-braces
                 yield from _without_braces(part)
 
 
@@ -194,9 +195,11 @@ class _Search:
         dotted = list(dict.fromkeys(dotted))
         names_top = TOP.search(self._text) is not None
         for directory in self._directories:  # they become more on the way: `cd tools && cd ci && ./x.sh`
+            # safeguard: directory-entry-points
             run = self._modules.union(RUN_UNNAMED if directory != self.top or names_top else ())
             for name, same in self._list(directory):
                 stem, ending = os.path.splitext(same)
+                # safeguard: script-without-ending
                 if same.partition(".")[0] in run or self._stands(same) or (ending in ADDED and self._stands(stem)):
                     self._take(directory, name)
             for path in upward:
@@ -204,7 +207,9 @@ class _Search:
             for parts in dotted:
                 self._import(directory, parts)
             for pattern, is_anywhere in patterns:
+                # safeguard: pattern-behind-variable
                 if is_anywhere or self._is_said[directory] or not all(map(ANYTHING.fullmatch, pattern)):
+                    # safeguard: script-by-pattern
                     self._match(directory, pattern)  # else it would name the tree
 
     def led(self, directory: str, path: str) -> str | None:
@@ -216,7 +221,7 @@ class _Search:
             name = rest.pop()
             here = os.path.dirname(here) if name == os.pardir else os.path.normpath(os.path.join(here, name))
             is_ours = is_ours or self._holds(here)
-            if here in UNSTEADY:
+            if here in UNSTEADY:  # safeguard: name-unsteady
                 if is_ours or not links:
                     raise Unfit(f"names {one_line(path_text(path), 80)}, which leads each process elsewhere")
                 return None
@@ -228,7 +233,7 @@ class _Search:
         if not is_ours or not os.path.exists(here):
             return None
         parts = os.path.relpath(here, self.top).lower().split(os.sep)
-        if not self._holds(here) or any(part in safe_paths.FORBIDDEN for part in parts):
+        if not self._holds(here) or any(part in safe_paths.FORBIDDEN for part in parts):  # safeguard: name-outside
             raise Unfit(f"names {one_line(path_text(path), 80)}, which leads out of the project")
         return here
 
@@ -250,8 +255,8 @@ class _Search:
 
     def _enter(self, full: str, said: bool) -> None:
         """Look into a directory; once more, where until now only a pattern that anything fits led there."""
-        if full not in self._is_said or (said and not self._is_said[full]):
-            self._directories.append(full)
+        if full not in self._is_said or (said and not self._is_said[full]):  # safeguard: directory-beyond-pattern
+            self._directories.append(full)  # safeguard: script-below-directory
             self._is_said[full] = said
 
     def _import(self, directory: str, parts: tuple[str, ...], *, is_inside: bool = False) -> None:
@@ -304,9 +309,9 @@ class _Search:
         Not where the command names something in there: then it is refused.
         """
         full = os.path.join(directory, name)
-        is_ours = name.lower() not in safe_paths.FORBIDDEN
+        is_ours = name.lower() not in safe_paths.FORBIDDEN  # safeguard: pattern-in-forbidden
         is_meant = not is_ours and os.path.isdir(full) and any(self._stands(same) for _, same in self._list(full))
-        if is_ours or is_meant:
+        if is_ours or is_meant:  # safeguard: store-in-repository
             self._take(directory, name, said=is_meant)
 
     def _list(self, directory: str) -> list[tuple[str, str]]:
@@ -324,7 +329,7 @@ class _Search:
 
     def _spend(self, steps: int) -> None:
         self._left -= steps
-        if self._left < 0:
+        if self._left < 0:  # safeguard: name-limit
             raise Unfit(TOO_MANY)
 
     def _stands(self, name: str) -> bool:
@@ -344,4 +349,5 @@ class _Search:
     def _starts(self) -> set[int]:
         flags = [found for found in FLAGS.finditer(self._text) if found.start() in self._edges]
         behind = {found.end() for found in BEHIND.finditer(self._text)}
+        # safeguard: script-behind-options, script-behind-env
         return self._edges | behind | {at for found in flags for at in range(found.start() + 1, found.end() + 1)}

@@ -119,6 +119,7 @@ def which(runs: list[Run]) -> Ambiguous:
 
 def resume_instead(run: str, way: str | None = None) -> NoReturn:
     """Become `holdfast resume RUN`, which asks how to go on unless the way is named."""
+    # safeguard: isolated-resume
     command = [sys.executable, "-I", "-m", "holdfast", "resume", run]  # else a `holdfast/` of the project would run
     command += ["--from", way] if way else []
     process.become(sys.executable, command, Path.cwd(), dict(os.environ))

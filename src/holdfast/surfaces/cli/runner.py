@@ -90,6 +90,7 @@ def _answer(act: Callable[[Workspace], Said], manner: Manner) -> int:
 def _fenced(data: Iterable[Line] | Callable[[], None], workspace: Workspace) -> list[Line]:
     from holdfast.core.untrusted_text import enclose
 
+    # safeguard: fence-answer
     return [enclose(workspace.hide(_text(data)), workspace.chance)]  # an older version may have stored secrets
 
 
@@ -177,6 +178,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def say_error(error: HoldfastError, as_json: bool, fence: bool = False, typed: list[str] | None = None) -> int:
+    # safeguard: hide-error
     error.message, error.hints, facts = without_secrets([error.message, error.hints, error.facts], typed or [])
     error.facts = [(name, value) for name, value in facts]
     if as_json and _said_as_json(error):
@@ -256,6 +258,7 @@ def _say_bug(error: Exception, arguments: list[str], as_json: bool) -> int:
     facts = [
         ("version", f"holdfast {__version__}, Python {sys.version.split()[0]}, {sys.platform}"),
         ("verb", next((word for word in arguments if word in VERBS), "none")),
+        # safeguard: hide-bug-report
         ("error", f"{type(error).__name__}: {one_line(without_secrets([str(error)], [])[0], 300)}"),
         ("where", " > ".join(frames[-6:])),
     ]

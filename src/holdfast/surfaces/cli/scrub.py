@@ -23,7 +23,7 @@ def without_secrets(told: list[Any], typed: list[str]) -> list[Any]:
         found: list[Any] = redactor.clean(told)[0]
         for line in map(one_line, typed):
             if (clean := redactor.text(line)) != line:
-                found = _without_beginnings(found, line, one_line(clean))
+                found = _without_beginnings(found, line, one_line(clean))  # safeguard: hide-typed-beginning
     except (ImportError, OSError, MemoryError):  # it may be the very reason why something went wrong
         return told
     return found
@@ -33,7 +33,7 @@ def _redactor() -> Redactor:
     """The project's own, which knows its `.env` files and the user's patterns."""
     try:
         with open_workspace() as workspace:
-            return workspace.redactor
+            return workspace.redactor  # safeguard: hide-error-or-fail
     except (HoldfastError, OSError):  # no directory, or settings that cannot be read
         from holdfast.redaction.environment import find_known
         from holdfast.redaction.redactor import Redactor

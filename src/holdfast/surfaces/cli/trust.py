@@ -41,7 +41,7 @@ def trust(workspace: Workspace, path: str | None, listed: bool, yes: bool) -> Sa
     if not waiting:
         talk = "Nothing here waits for trust" if not found.files else f"All of it is trusted: {_named(found.files)}"
         return Said(found, talk=[talk])
-    if why := _nobody():
+    if why := _nobody():  # safeguard: nobody-at-terminal
         facts = [(brought.state, brought.path) for brought in waiting]
         raise Refused(f"What a project brings is allowed at a terminal only: {why}", facts, ["`holdfast trust`"])
     allowed = [brought.path for brought in waiting if _is_allowed(workspace, path, brought)]

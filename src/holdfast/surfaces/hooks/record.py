@@ -43,7 +43,7 @@ def hook(agent: str, event: str, load: "Callable[[str], object]" = __import__) -
     if not exists("id", held) or exists("off", held):
         return None
     try:
-        if is_astray(root, store):
+        if is_astray(root, store):  # safeguard: worktree-elsewhere-in-hook
             raise OSError("not kept: the worktree was moved, or its `.git` leads astray")
         kept: int
         kept, name = keep(open_ours("inbox", held), agent, event, directory, client)

@@ -139,9 +139,14 @@ def answer_shortly(workspace: Workspace, asking: Asking) -> Answer:
     if run is None:
         return Answer(f"{BEHIND} tells where the work stands.")
     budget = _budget(workspace, asking) // 2
-    told = last and without_secrets(workspace, _as_it_is(last))
+    told = last and without_secrets(workspace, _as_it_is(last))  # safeguard: hide-short-brief-session
     text = plan_brief(
-        without_secrets(workspace, run), told, workspace.clock.now(), budget, chance=workspace.chance
+        # safeguard: hide-short-brief-run
+        without_secrets(workspace, run),
+        told,
+        workspace.clock.now(),
+        budget,
+        chance=workspace.chance,
     ).text
     return Answer(f"{text}\n\nThis is short. {BEHIND} tells more.")
 
@@ -189,7 +194,7 @@ def _others(workspace: Workspace, journal: Journal) -> str | None:
     runs, _ = journal.list_runs(query)
     if not runs:
         return None
-    lines = [_other(journal, without_secrets(workspace, run)) for run in runs]
+    lines = [_other(journal, without_secrets(workspace, run)) for run in runs]  # safeguard: hide-joinable-runs
     return "\n".join(["Holdfast keeps these open runs of this worktree; none was joined by itself:", *lines])
 
 

@@ -95,7 +95,7 @@ class Git:
             "GIT_NO_REPLACE_OBJECTS": "1",
         }
         if home is None and not self.whole:
-            environment["GIT_COMMON_DIR"] = str(SETTINGS / self.form.name)
+            environment["GIT_COMMON_DIR"] = str(SETTINGS / self.form.name)  # safeguard: own-git-settings
         if scratch is not None:
             environment["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = str(self.objects)
         program = find_git(os.environ.get("PATH", os.defpath), str(self.root))
@@ -122,6 +122,7 @@ def find_program(name: str, search: str, root: str) -> str | None:
     for directory in search.split(os.pathsep):
         program = os.path.join(directory, name)
         places = (real_path(directory) + os.sep, real_path(program))
+        # safeguard: git-in-worktree
         if os.path.isabs(directory) and not any(place.startswith(inside) for place in places) and _can_run(program):
             return program
     return None

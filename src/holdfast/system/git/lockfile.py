@@ -26,21 +26,21 @@ def replace(path: Path, data: bytes, made: Path, who: str, patience: float) -> N
     """
     lock = path.with_name(path.name + ".lock")
     _clear(made, lock)
-    files.put(made, data, MODE)
+    files.put(made, data, MODE)  # safeguard: sync-own-ref
     try:
         _take(made, lock, who, patience)
         os.rename(lock, path)
     except BaseException:
-        _clear(made, lock)
+        _clear(made, lock)  # safeguard: release-index-lock
         raise
     os.unlink(made)
-    files.sync_directory(path.parent)
+    files.sync_directory(path.parent)  # safeguard: sync-ref-name
 
 
 def _clear(made: Path, lock: Path) -> None:
     """Take away what a kill of ours left. A lock is ours if it is a second name of our file; git may hold any other."""
     with contextlib.suppress(FileNotFoundError):
-        if os.path.samestat(os.lstat(made), os.lstat(lock)):
+        if os.path.samestat(os.lstat(made), os.lstat(lock)):  # safeguard: foreign-ref-lock
             os.unlink(lock)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(made)

@@ -233,7 +233,7 @@ def _place(stem: Path, pack: bytes, index: bytes, keep: Path | None) -> None:
         files.staged(stem.with_suffix(".pack"), pack, 0o444, date=MARKED),
     ):
         _mark(stem.with_suffix(".keep"), keep)
-    files.sync_directory(stem.parent)
+    files.sync_directory(stem.parent)  # safeguard: sync-pack-names
 
 
 def _mark(path: Path, keep: Path | None) -> None:

@@ -78,6 +78,7 @@ class Repository:
             return None
         places = (self.root / ".git", self.directory, self.common / "refs")
         links = (os.fspath(place) for place in places if place.is_symlink())
+        # safeguard: linked-objects
         return next(links, None) or next(_links(os.fspath(self.common / "objects"), LEVELS), None)
 
     def roots(self) -> list[Path]:
@@ -125,7 +126,7 @@ class Repository:
         assert self.common is not None
         assert self.directory is not None
         for directory in (self.directory, self.common):
-            if _is_plain(directory, ref) and (commit := _commit(_line(directory / ref))):
+            if _is_plain(directory, ref) and (commit := _commit(_line(directory / ref))):  # safeguard: linked-branch
                 return commit
         for line in (files.read(self.common / "packed-refs") or b"").splitlines():
             if line.endswith(b" " + ref.encode("utf-8", "surrogateescape")):
@@ -144,7 +145,7 @@ def _line(path: Path) -> str:
 def _loose_refs(directory: Path) -> Iterator[tuple[str, str]]:
     """The refs that are files, by name; what is no file, or too much, is passed over."""
     left = MOST_REFS
-    if not _is_plain(directory, "refs/"):
+    if not _is_plain(directory, "refs/"):  # safeguard: linked-refs
         return
     for place, _, names in os.walk(directory / "refs"):
         for name in names[:left]:

@@ -51,7 +51,7 @@ class Vault:
     def find_link(self) -> Path | None:
         objects = self.git.objects
         places = (self.git.directory, objects, objects / "pack", *(self.home / name for name in REFS))
-        return next(filter(os.path.islink, places), None)
+        return next(filter(os.path.islink, places), None)  # safeguard: linked-git-directories
 
     def keep(self, number: int, parts: dict[bytes, Entry]) -> None:
         """Put a checkpoint on its shelf; on disk when this returns."""

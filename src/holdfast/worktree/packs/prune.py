@@ -57,6 +57,7 @@ def merge(shadow: Shadow) -> int:
     """
     if len(shadow.vault.packs()) < MERGED:
         return 0
+    # safeguard: lock-packs-in-merge
     with contextlib.suppress(Busy), files.os_errors(), hold_packs(shadow.git.directory.parent, 0.0):
         if len(packs := _ours_alone(shadow.vault)) < MERGED:
             return 0
@@ -77,7 +78,7 @@ def prune(shadow: Shadow, place: Path, say: Say, named: Iterable[str] = ()) -> P
     What checkpoints need that are `named` stays also where our refs were lost, or point elsewhere.
     """
     with contextlib.ExitStack() as held, files.os_errors():
-        held.enter_context(hold_packs(place, PATIENCE))
+        held.enter_context(hold_packs(place, PATIENCE))  # safeguard: lock-packs-in-prune
         locked = _lock_worktrees(place, held, set())
         held.enter_context(shadow)
         _clear_leftovers(shadow.git.objects / "pack")
@@ -93,7 +94,7 @@ def prune(shadow: Shadow, place: Path, say: Say, named: Iterable[str] = ()) -> P
         kept = {id for path in chosen for id in packs[path] if id in needed} - standing
         gone = _move_away({path: dates[path] for path in chosen}, _write(shadow, kept, MARKED))
         left = _begun(shadow.git.objects / "pack")
-        _lock_worktrees(place, held, locked)
+        _lock_worktrees(place, held, locked)  # safeguard: lock-new-worktrees
         _discard(left)
         if tips(shadow) == pointed:
             result.rewritten = _unlink(gone)
@@ -245,7 +246,7 @@ def _discard(begun: list[Path]) -> None:
 def _lock_worktrees(place: Path, held: contextlib.ExitStack, locked: set[Path]) -> set[Path]:
     """Hold the lock of every worktree that has one. Always in the same order, so that no two wait for each other."""
     for path in sorted(set((place / "worktrees").glob("*/lock")) - locked):
-        held.enter_context(files.lock(path, PATIENCE))
+        held.enter_context(files.lock(path, PATIENCE))  # safeguard: lock-worktrees-in-prune
         locked = locked | {path}
     return locked
 

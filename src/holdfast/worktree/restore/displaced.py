@@ -46,6 +46,7 @@ def find_room(attempt: bytes, path: bytes) -> bytes | None:
         at += b"/" + directory
         with contextlib.suppress(FileExistsError):
             os.mkdir(at)
+        # safeguard: linked-displaced-file
         if not is_directory(at):  # a link that lies aside must not lead out of the store
             return None
     return None if os.path.lexists(at + b"/" + name) else at + b"/" + name

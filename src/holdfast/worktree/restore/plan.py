@@ -83,6 +83,7 @@ def plan_restore(shadow: Shadow, now: State, then: State, paths: Iterable[bytes]
     closed = {path for path in here.skipped if path in changes and not shadow.stands(path)}
     for path in there.skipped.keys() | closed:
         changes.pop(path, None)
+    # safeguard: branches-in-checkpoint
     for path in [path for path in changes if is_within(path, shadow.borders)]:  # kept by a version that knew none
         del changes[path]
     empty, filled = set(there.empty) - set(here.empty), set(here.empty) - set(there.empty)

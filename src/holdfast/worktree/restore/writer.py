@@ -131,7 +131,7 @@ class Putting:
         self.done.written += 1
         try:
             if not self._many:
-                sync(place)
+                sync(place)  # safeguard: sync-restored-mode
         except PermissionError:  # it may not be read, not even by us
             self._many = True
             self._touched.add(os.path.dirname(self._full(path)))
@@ -178,13 +178,14 @@ class Putting:
         there = [directory for directory in self._touched if is_directory(directory)]
         if self._many or len(there) > FEW:
             for directory in {os.stat(directory).st_dev: directory for directory in there}.values():
-                sync_file_system(directory)
+                sync_file_system(directory)  # safeguard: sync-restored-file-system
             return
-        for directory in there:
+        for directory in there:  # safeguard: sync-restored-names
             sync(directory)
 
     def _full(self, path: bytes) -> bytes:
         parts = path.split(b"/")
+        # safeguard: path-of-checkpoint
         if b".." in parts or b"" in parts or b"." in parts or is_within(path, self.borders):
             raise Refused(
                 "A checkpoint names a path that is not inside the worktree",
@@ -231,7 +232,7 @@ class Putting:
         status = _status(place)
         if status is None:
             return False
-        if kept is not None and kept.stands_at(place, status):
+        if kept is not None and kept.stands_at(place, status):  # safeguard: changed-since-look
             return True
         try:
             os.rmdir(place)
@@ -342,7 +343,7 @@ def _write_file(path: bytes, data: bytes, mode: int, *, synced: bool) -> None:
     try:
         files.write_all(descriptor, data)
         os.fchmod(descriptor, mode)
-        if synced:
+        if synced:  # safeguard: sync-restored-file
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
