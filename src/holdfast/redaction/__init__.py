@@ -1,1 +1,1 @@
-"""Secrets: find them, judge them, mask them."""
+"""Redaction: find secrets, rule out false positives, mask the rest."""

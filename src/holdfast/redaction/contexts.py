@@ -1,6 +1,6 @@
-"""Patterns for secrets that only their context tells: arguments of calls and of commands, SQL, files of settings.
+"""Patterns for secrets that are recognised by context: arguments of calls and commands, SQL, configuration files.
 
-Each has a group, which is hidden if it is one that people would choose: letters among digits or signs.
+The group of each is masked if its text looks like a password that a person chose: letters with digits or signs.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from holdfast.redaction.secret_names import NAMED, TAIL
 
 QUOTE = r"\\*[\"']"
-# Of each name that promises a secret a part, and all that may follow in a name.
+# A part of each secret name, and the rest of the name.
 NAMELY = r"(?i:pass|pwd|kennwort|contrase|senha|secret|token|key|credential|psk|pw)[A-Za-z0-9_\xc3\xb1-]*"
-OPEN = rf"[bBnNuUrR@]?{QUOTE}"  # a text in quotes, as languages mark its kind
+OPEN = rf"[bBnNuUrR@]?{QUOTE}"  # an opening quote, with a string prefix as in Python, SQL or C#
 TEXT = r"([^\s\"'\\]{5,})"
 NAME = rf"[A-Za-z0-9_.-]*(?:{NAMED}){TAIL}"
 WORD = r"[^\s\"'\\]"
@@ -28,7 +28,7 @@ LOGINS = (
 SECOND = r"(?:jwt\.(?:sign|encode|verify|decode)|create_?hmac|hash_hmac|openssl_encrypt|createcipheriv|algoliasearch)"
 FIRST = r"(?:hmac\.new|cookieparser|secretkeyspec|aes\.new|fernet|securestring|convertto-securestring|basicauth)"
 
-# Sources in which a value of letters and digits is hidden, and those in which it has to be odd as well.
+# Hints and patterns: those of CHOSEN mask a value of letters and digits; those of ODD need `is_odd_choice`.
 CHOSEN = (
     (rf"{NAMELY}\(", rf"(?i){NAME}\(\s*(?:[A-Za-z_.]+\(\)?\.?[A-Za-z_]*\(?)?{OPEN}{TEXT}{QUOTE}"),
     (rf"(?i){LOGINS}\(", rf"(?i)\b{LOGINS}\({ARGUMENT}\s*{OPEN}{TEXT}{QUOTE}\s*\)"),
@@ -60,10 +60,10 @@ ODD = (
     (rf"(?i)(?:salt|nonce|pepper|seed|iv|key)(?:{QUOTE})?\s*[:=]",
      rf"(?i)\b(?:salt|nonce|pepper|seed|iv|hmac_?key|aes_?key|secret_?key)(?:{QUOTE})?\s*(?:=>|=|:)\s*{OPEN}([^\s\"'\\]{{8,}}){QUOTE}"),
 )  # fmt: skip
-# Columns of a table and a row for them: the value of the column whose name promises a secret.
+# Columns of a table and a row of values: the value of a column with a secret name is masked.
 INSERTED = r"(?i)\binsert\s+into\s+\S+\s*\(([^()]+)\)\s*values\s*\(([^()\n]+)\)"
 CLIENTS = "mongo|az|cf|oc|twine|argocd|influx|nexus|cqlsh|mosquitto_[a-z]+|clickhouse-client"
-# Words of which one stands in the line, and the source.
+# Words, one of which is in the line, and the pattern.
 COMMANDS = (
     ("sqlplus sqlldr impdp expdp imp exp oracle",
      r"(?i)\b(?:sqlplus|sqlldr|impdp|expdp|imp|exp|jdbc:oracle:thin:)\s*[A-Za-z0-9_.]+/([^\s@/\"'\\]{4,})@"),
@@ -105,13 +105,13 @@ WORDS = sorted({
     *MYSQL.split(), *MONGO.split(), "redis-cli", "http", "https", "keytool", "jarsigner", "snmp-server",
     "tacacs-server", "radius-server", "clickhouse-client", "mariadb-[a-z]+",
 })  # fmt: skip
-# What the calls of a user and a password end with: all of them in one automaton would take it long to get ready.
+# Endings of LOGINS: all of those names in one automaton would make it slow to build.
 CALLS = (
     r"(?:connect|connection|log_?in|sign_?in|auth|create_?user|superuser|mysqli|pdo|credentials?|authenticationtoken"
     r"|passwordauthentication|auth1?(?:handler|session)|client|algoliasearch|begin|authenticate)"
 )
 IN_PGPASS = r":(?:[0-9]{1,5}|\*):[A-Za-z0-9_.*-]+:[A-Za-z0-9_.*-]+:"
-# Of each source a part that is found quickly: only lines that hold one are looked at.
+# A part of each pattern that is found quickly: only lines with one of these are searched further.
 SIGNS = (
     rf"{CALLS}\(|\bauth\s*=\s*\(|{SECOND}\(|{FIRST}[( ]|{PASS}(?:{QUOTE})?\s*[:=]|{PASS}\s+(?:is|was|ist|war)\b"
     rf"|userpwd|\b(?:{'|'.join(WORDS)})\s|jdbc:oracle|\b(?:password|md5|sha[12]|crypt)\(|insert\s+into|{IN_PGPASS}"

@@ -1,4 +1,4 @@
-"""The secrets that this environment and the project's `.env` files hold, in every form that a text may show."""
+"""Known secrets: values of this environment and of the project's `.env` files, in each form that a text may have."""
 
 from __future__ import annotations
 
@@ -16,34 +16,35 @@ from holdfast.redaction.secret_names import is_secretive
 from holdfast.redaction.validators import is_odd
 from holdfast.system import files
 
-MOST_FILES, LARGEST_FILE, MOST_VALUES = 20, 1 << 20, 500  # of files; of the environment all are known
-OWN_FILES = (".env", ".env.local")  # which most projects do not commit
+MOST_FILES, LARGEST_FILE, MOST_VALUES = 20, 1 << 20, 500  # limits for `.env` files; the environment has none
+OWN_FILES = (".env", ".env.local")  # not committed by most projects
 LONGEST = 8192  # characters of a value
-LOST = "\ufffd"  # what was no text
-PLAIN_WORD = 12  # letters below which a word is no secret
-# What encoders of JSON write as codes: of Go, of Gson and of .NET. Others put a stroke before a slash.
+LOST = "\ufffd"  # replaces undecodable bytes
+PLAIN_WORD = 12  # letters; a shorter word is no secret
+# Characters that the JSON encoders of Go, Gson and .NET escape as codes. Others put a backslash before a slash.
 ESCAPED = [{ord(sign): f"\\u{ord(sign):04{case}}" for sign in signs} for signs, case in (("&<>", "x"), ("&<>='", "x"))]
 ESCAPED += [{ord(sign): f"\\u{ord(sign):04X}" for sign in "&<>+'`"}]
-SHORTEST_CHANCE, LONGEST_CHANCE = 16, 512  # characters of a value that is known by what it is made of
-ODD = 12  # characters of a part of it that no name would have
-KEYS = re.compile(r"(?i)(?:\A|[_-])(?:key|salt)\Z")  # names whose values may be made of fewer kinds of characters
+SHORTEST_CHANCE, LONGEST_CHANCE = 16, 512  # characters of a value that is secret because it is random
+ODD = 12  # characters of a part of it that cannot be a name
+KEYS = re.compile(r"(?i)(?:\A|[_-])(?:key|salt)\Z")  # names whose values need fewer kinds of characters
 BETWEEN_PARTS, SIGNS = re.compile(rb"[^0-9A-Za-z]+"), re.compile(r"[^\w.:/@=+,-]")
 HASH = re.compile(r"[0-9A-Fa-f-]+")  # or a UUID
 PART = r"(?:[A-Z]?[a-z]+|[A-Z]+)"
-NAME = re.compile(rf"{PART}(?:[_-]{PART})*|[A-Z]?[a-z]{{3,}}[A-Z][a-z]+")  # of more capitals is what chance made
+NAME = re.compile(rf"{PART}(?:[_-]{PART})*|[A-Z]?[a-z]{{3,}}[A-Z][a-z]+")  # with more capitals it would be random
 
 
 def find_known(environ: Mapping[str, str], root: Path) -> frozenset[str]:
-    """The values that are secret here: of variables whose names say so, and the passwords of addresses.
+    """The secret values known here: those of variables with secret names, and passwords in URLs.
 
-    There is room for so many of files; a repository that somebody else made pushes out none of the environment.
+    The number of values from files is limited, separately from the environment: a hostile repository cannot displace
+    the user's own secrets.
     """
     of_files = _in_turn([_in_file(path) for path in _env_files(root)])
     return frozenset(_secrets_in(environ.items())) | frozenset(islice(of_files, MOST_VALUES))
 
 
 def _env_files(root: Path) -> list[Path]:
-    """Those that are likely to be the user's own come first."""
+    """The `.env` files, those that are likely to be the user's own first."""
     try:
         return sorted(root.glob(".env*"), key=lambda path: (path.name not in OWN_FILES, path.name))[:MOST_FILES]
     except OSError:
@@ -51,7 +52,7 @@ def _env_files(root: Path) -> list[Path]:
 
 
 def _in_file(path: Path) -> list[str]:
-    """The secrets of a file, the longest first."""
+    """The secrets in a file, the longest first."""
     with contextlib.suppress(OSError, HoldfastError):
         text = (files.read(path, LARGEST_FILE) or b"").decode("utf-8", "replace")
         pairs = list(_assignments(text))
@@ -62,16 +63,16 @@ def _in_file(path: Path) -> list[str]:
 
 
 def _in_turn(found: list[list[str]]) -> Iterator[str]:
-    """One of each file after the other, so that none of them takes all the room."""
+    """The values of all files in turn, so that no file uses up the limit."""
     # safeguard: values-of-every-file
     return (value for row in zip_longest(*found) for value in row if value is not None)
 
 
 def forms(value: str) -> Iterator[str]:
-    """A value as it stands, and as JSON, addresses and base64 show it, also inside something longer."""
+    """A value as it is, and as encoded in JSON, HTML, URLs and base64, also as a part of a longer encoded text."""
     import base64
     import html
-    import json  # few commands know any
+    import json  # lazy: few commands have known secrets
 
     yield from (value, quote(value, safe="", errors="replace"), quote(value, errors="replace"))
     yield quote_plus(value, errors="replace")
@@ -80,7 +81,7 @@ def forms(value: str) -> Iterator[str]:
         for written in {escaped, escaped.replace("/", "\\/"), *(escaped.translate(signs) for signs in ESCAPED)}:
             yield from (written, json.dumps(written)[1:-1], json.dumps(written, ensure_ascii=False)[1:-1])
     data = value.encode("utf-8", "surrogateescape")
-    for before in range(3):  # what stands before it in the same base64 shifts its letters
+    for before in range(3):  # the alignment in base64 depends on the number of bytes before it
         whole = base64.b64encode(b"\0" * before + data)
         inner = whole[(0, 2, 3)[before] : len(whole) - (0, 3, 2)[(before + len(data)) % 3]].decode()
         yield from (inner, inner.translate({43: 45, 47: 95}))
@@ -97,9 +98,9 @@ def _secrets_in(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _is_kept_there(name: str, value: str) -> bool:
-    """Whether a value is a secret because it stands in such a file, though its name does not say so.
+    """True if a value of an `.env` file is a secret although its name does not tell so.
 
-    It is if chance has made it; where it is called a key, also if it has no capitals, or signs that no name has.
+    It is if it is random. For a key or salt, fewer kinds of characters are enough, or signs that no name has.
     """
     if not SHORTEST_CHANCE <= len(value) <= LONGEST_CHANCE or " " in value or HASH.fullmatch(value):
         return False
@@ -126,19 +127,19 @@ def _is_secret(value: str) -> bool:
 
 
 def _is_named(value: str) -> bool:
-    """Whether it is the variable that holds the secret, as `$NAME` or `${…}`: `$ecretPass9` is none."""
+    """True for a reference to the variable that holds the secret, `$NAME` or `${…}`; `$ecretPass9` is a password."""
     name = value[1:].partition("/")[0]
     # safeguard: known-value-like-variable
     return is_elsewhere(value.encode("utf-8", "surrogateescape")) and (value[1:2] in "{([" or name.isupper())
 
 
 def _is_filled_in_later(value: str) -> bool:
-    """Whether it stands in brackets, or is one sign over and over."""
+    """True for a template variable in brackets, or one repeated sign."""
     return value[0] + value[-1] in ("<>", "{}", "[]") or len(set(value)) == 1  # safeguard: known-value-in-brackets
 
 
 def _is_word(value: str) -> bool:
-    """Whether it is a word, or a name of a few: it would be found in every text."""
+    """True for a short word or a name of a few words, which would match in every text."""
     return len(value) < PLAIN_WORD and bool((value.isalpha() and value.islower()) or NAME.fullmatch(value))
 
 
@@ -150,7 +151,7 @@ def _assignments(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _values(text: str) -> set[str]:
-    """What a line may set its variable to: a comment can stand behind it, and double quotes have escapes."""
+    """Possible values of a line's variable: a comment may follow the value, and double quotes allow escapes."""
     bare = text.partition(" #")[0].rstrip()
     if text[:1] in ("'", '"'):
         inner = text[1:].replace('\\"', "\0").partition(text[0])[0].replace("\0", '\\"')

@@ -1,4 +1,4 @@
-"""What is no secret although it stands where one would: places, variables, numbers, what is yet to be filled in."""
+"""False positives in the position of a secret: paths, variables, numbers, template variables."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from collections import Counter
 
 from holdfast.redaction.secret_names import is_secretive
 
-SHORTEST = 8  # characters of a text that can be a secret
-SHORTEST_CHANCE, LONG_PART = 14, 10  # of a value that chance has made, and of a part of it
+SHORTEST = 8  # characters of a secret
+SHORTEST_CHANCE, LONG_PART = 14, 10  # characters of a random value, and of a part of one
 DIGITS = b"0123456789"
 HEX = b"0123456789abcdefABCDEF"
 LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 WORDLY = b"-_."
 SEPARATED = bytes(byte if byte in LETTERS + DIGITS else 32 for byte in range(256))
-NUMERIC = DIGITS + b"_.,/~kM%"  # how people and programs write how many tokens were used, and of how many
-TYPES = (b"int", b"uint", b"bigint", b"biguint", b"float", b"complex", b"bytes")  # with their bits behind them
-MOST_BITS = 3  # digits of them
-LONGEST_ENDING = 5  # of the name of a file
-CLOSED = {b"@": b"@", b"<": b">", b"{": b"}", b"[": b"]", b"%": b"%", b"(": b")"}  # around what is yet to be filled in
-TO_FILL_IN = (b"your", b"my_", b"my-", b"insert", b"replace", b"enter")  # with what a value begins that is none yet
+NUMERIC = DIGITS + b"_.,/~kM%"  # token counts, as people and programs write them: used, and of how many
+TYPES = (b"int", b"uint", b"bigint", b"biguint", b"float", b"complex", b"bytes")  # followed by their size in bits
+MOST_BITS = 3  # digits of that size
+LONGEST_ENDING = 5  # characters of a file extension
+CLOSED = {b"@": b"@", b"<": b">", b"{": b"}", b"[": b"]", b"%": b"%", b"(": b")"}  # brackets of template variables
+TO_FILL_IN = (b"your", b"my_", b"my-", b"insert", b"replace", b"enter")  # first words of template variables
 FORMATS: tuple[bytes, ...] = (b"%s", b"%d", b"%v", b"%(", b"%{", b"#{")
-FORMATS += (b"/^[", b"[0-9", b"[A-Z", b"[a-z", b"(?:", b"^[")  # and what a pattern begins with
-SHUFFLED = re.compile(rb"[A-Z]{2,}|(?<![a-z])[a-z](?![a-z])")  # as in an acronym, and in `ById`
-MOST_ACRONYMS = 4  # of them in a name, one less
-AFTER_NAMES = b"/.:$[-=+|?("  # what follows a variable in a path, a template or code
+FORMATS += (b"/^[", b"[0-9", b"[A-Z", b"[a-z", b"(?:", b"^[")  # and first characters of regular expressions
+SHUFFLED = re.compile(rb"[A-Z]{2,}|(?<![a-z])[a-z](?![a-z])")  # several capitals in a row, or a lone small letter
+MOST_ACRONYMS = 4  # such parts that make a word random; names have fewer, as in `JSONById`
+AFTER_NAMES = b"/.:$[-=+|?("  # characters after a variable in a path, a template or code
 PLACEHOLDERS: tuple[bytes, ...] = (
     b"undefined",
     b"required",
@@ -37,7 +37,7 @@ PLACEHOLDERS: tuple[bytes, ...] = (
     b"...",
 )
 PLACEHOLDERS += (b"string", b"changeme", b"change_me", b"change-me", b"changeit", b"!vault", b"unchanged", b"none")
-PLACEHOLDERS += (b"include", b"same-origin")  # which credentials a browser sends along
+PLACEHOLDERS += (b"include", b"same-origin")  # values of the `credentials` option of fetch
 
 
 def is_harmless(value: bytes) -> bool:
@@ -45,7 +45,7 @@ def is_harmless(value: bytes) -> bool:
 
 
 def is_filled_in(value: bytes) -> bool:
-    """Whether it is yet to be: it stands in brackets, is a format, or one sign over and over. `<Abc123!` is none."""
+    """True for a template variable: in brackets, a format, or one repeated sign. `<Abc123!` is a password."""
     closing = CLOSED.get(value[:1], b"")
     is_closed = bool(closing) and len(value) > 1 and value.endswith(closing)  # safeguard: password-in-brackets
     is_colour = value[:1] == b"#" and len(value) in (4, 7, 9) and not value[1:].translate(None, HEX)
@@ -54,13 +54,13 @@ def is_filled_in(value: bytes) -> bool:
 
 
 def _is_asked_for(value: bytes) -> bool:
-    """Whether it is `your_api_key_here`: words, and no digit."""
+    """True for a value like `your_api_key_here`: words without a digit."""
     is_worded = value[:8].lower().startswith(TO_FILL_IN) or value[-4:].lower() == b"here"
     return is_worded and not value.translate(None, WORDLY).strip(LETTERS)
 
 
 def is_named(value: bytes) -> bool:
-    """Whether it is a variable as a whole, and called as people call one: `$tr0ngPass9` is a password."""
+    """True for a variable, if its name is a usual one: `$tr0ngPass9` is a password."""
     name = value[1:]
     if value[:1] != b"$" or name[:1] in (b"{", b"(", b"["):
         return value[:1] == b"$"
@@ -75,7 +75,7 @@ def is_number(value: bytes) -> bool:
 
 
 def is_code(value: bytes) -> bool:
-    """Whether what stands behind a name, without quotes, is a type or the attribute that has the secret."""
+    """True if an unquoted value is a type, or the attribute that holds the secret."""
     names = value.split(b".")
     is_path = len(names) > 1 and all(_is_identifier(name) for name in names)
     return (is_path and is_secretive(names[-1].decode())) or _is_type(value)
@@ -86,7 +86,7 @@ def _is_identifier(name: bytes) -> bool:
 
 
 def _is_type(value: bytes) -> bool:
-    """Whether it is `uint64`, `Uint8Array` or such a one joined to words, as in `Uint8Array|null`."""
+    """True for a type like `uint64` or `Uint8Array`, also in a union with words, as in `Uint8Array|null`."""
     left = [word for word in value.split(b"|") if not _is_primitive(word.lower())]
     return b"|".join(left) != value and all(word.isalpha() for word in left)
 
@@ -98,12 +98,12 @@ def _is_primitive(word: bytes) -> bool:
 
 
 def is_elsewhere(value: bytes) -> bool:
-    """Whether a value is the place of a secret, or the variable that holds it."""
+    """True if a value is the path of a secret, or the variable that holds it."""
     return is_place(value) or _is_variable(value)
 
 
 def is_place(value: bytes) -> bool:
-    """Whether a value is a path. Base64 and passwords may begin with a slash, too, but rarely hold a word."""
+    """True if a value is a path. Base64 and passwords may start with a slash, too, but rarely contain a word."""
     if not value.startswith(b"/"):
         return value.startswith((b"~/", b"./", b"../")) or _is_file(value)
     if any(len(word) > 2 and _is_word(word) for word in value.translate(SEPARATED).split()):
@@ -112,7 +112,7 @@ def is_place(value: bytes) -> bool:
 
 
 def _is_file(value: bytes) -> bool:
-    """Whether it leads from here to a file, half of it words: base64 has slashes, too, but no point and no words."""
+    """True for a relative path of a file, at least half of it words: base64 has slashes, but no dot and no words."""
     folders, _, name = value.rpartition(b"/")
     stem, _, ending = name.rpartition(b".")
     if not folders or not stem or not ending[:1].isalpha() or len(ending) > LONGEST_ENDING or not _is_path(value):
@@ -131,7 +131,7 @@ def _is_word(word: bytes) -> bool:
 
 
 def _is_variable(value: bytes) -> bool:
-    """Whether it is `$NAME`, `${…}`, `$(…)` or begins as `$HOME/`: a password may begin with `$`, too."""
+    """True for `$NAME`, `${…}`, `$(…)` and a start like `$HOME/`: a password may start with `$`, too."""
     rest = value[1:].lstrip(LETTERS + DIGITS + b"_")
     is_name = value[1:2].isalpha() or value[1:2] == b"_"
     # safeguard: secret-like-variable
@@ -139,7 +139,7 @@ def _is_variable(value: bytes) -> bool:
 
 
 def is_chancy(value: bytes) -> bool:
-    """Whether chance has made a value that a key would have, whatever its alphabet."""
+    """True if a value is random, as that of a key is, in any alphabet."""
     word = value.removeprefix(b"base64:")
     if len(word) < SHORTEST_CHANCE or b" " in word or b"://" in word or is_harmless(word):
         return False
@@ -154,17 +154,17 @@ def is_chancy(value: bytes) -> bool:
 
 
 def is_shuffled(word: bytes) -> bool:
-    """Whether capitals and small letters take turns as in no name: one by one, and capitals in rows."""
+    """True if upper and lower case alternate more often than in a name, with single letters and runs of capitals."""
     return len(word) >= SHORTEST_CHANCE and len(SHUFFLED.findall(word)) >= MOST_ACRONYMS
 
 
 def is_turning(word: bytes) -> bool:
-    """Whether letters and digits take turns in a word more than once: a name has its digits in one place."""
+    """True if letters and digits alternate more than once: a name has its digits in one place."""
     return bool(word.lstrip(LETTERS).lstrip(DIGITS).lstrip(LETTERS).lstrip(DIGITS))
 
 
 def is_random(value: bytes) -> bool:
-    """Whether a word is made of chance: of all kinds of characters, and no hash, id or path."""
+    """True if a word has the entropy of random text: both cases and digits, and no hash, id or path."""
     if value.count(b"/") > 1 or value.count(b"-") > 3 or value.count(b"_") > 3:
         return False
     kinds = (LETTERS[:26], LETTERS[26:], DIGITS)

@@ -1,4 +1,4 @@
-"""Which members of a decoded value are secret by their names: `password`, a header, a `value` beside such a name."""
+"""Members of a decoded value that are secret by name: `password`, a header, a `value` next to such a name."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from holdfast.redaction.false_positives import SHORTEST, WORDLY, is_chancy, is_e
 from holdfast.redaction.public_values import is_public
 from holdfast.redaction.secret_names import is_header, is_keyed, is_secretive, matches
 
-NAMING = ("name", "Name", "key", "Key")  # members that give their neighbour `value` a name
+NAMING = ("name", "Name", "key", "Key")  # members that name the `value` of the same object
 ABOUT = ("id", "name", "type", "kind", "version", "user", "username", "email", "description", "created", "updated")
-MOST_DASHES = 3  # of a word; an id has more
-MOST_WORDS, LONGEST_COMMAND = 1000, 1 << 16  # of a command line
-LONGEST_TIME = 40  # of what may be one, in characters
-ENOUGH = 1 << 16  # characters of a text that tell whether it is a number, a place or yet to be filled in
+MOST_DASHES = 3  # in a secret; an id has more
+MOST_WORDS, LONGEST_COMMAND = 1000, 1 << 16  # words and characters of a command line
+LONGEST_TIME = 40  # characters of a timestamp
+ENOUGH = 1 << 16  # characters that show if a value is a number, a path or a template variable
 TIME = r"\A\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?\z"
 
 
 def members_of(owner: dict[str, Any], name: str = "") -> Iterable[tuple[str, Any]]:
-    """The members of an object with their names; a `value` has the name that stands beside it, or that of the object.
+    """The members of an object with their names; a `value` has the name given next to it, or that of the object.
 
-    What `secrets` or `tokens` name one by one are secrets, where they look like some.
+    Members of an object called `secrets` or `tokens` have its name if their values look like secrets.
     """
     if name and is_secretive(name):
         return [(_inherited(key, item, name), item) for key, item in _valued(owner, name)]
@@ -41,16 +41,16 @@ def _inherited(key: str, item: Any, name: str) -> str:
 
 
 def _is_chosen(text: str) -> bool:
-    """Whether somebody or chance made up a word: of letters and digits, and no id, date or address."""
+    """True if a word looks like a password or random text: letters and digits, and no id, date or address."""
     has_both = any(letter.isalpha() for letter in text) and any(letter.isdigit() for letter in text)
     return has_both and not any(sign in text for sign in " :/_") and text.count("-") < MOST_DASHES
 
 
 def items_of(items: Iterable[Any], name: str) -> Iterator[tuple[str, Any]]:
-    """The items of a list, which have its name, or that of a header before them: Node lists both in one row.
+    """The items of a list with their names: that of the list, or the header before the item, as in Node's flat lists.
 
-    The same is true of an option of a command line. A text that is a word or prose has no name, for lists say which
-    secrets there are, and complain of them.
+    The same applies to an option of a command line. An item that is a word or prose has no name, since lists also name
+    the secrets that exist, and hold error messages about them.
     """
     before = ""
     for item in items:
@@ -62,7 +62,7 @@ def items_of(items: Iterable[Any], name: str) -> Iterator[tuple[str, Any]]:
 
 
 def is_command(items: Sequence[Any]) -> bool:
-    """Whether a list is a command line, whose words say together what none of them says alone."""
+    """True if a list is a command line, in which a secret may be recognisable only from the words around it."""
     return (
         1 < len(items) < MOST_WORDS
         and all(isinstance(item, str) for item in items)
@@ -80,7 +80,7 @@ def _is_prose(text: str, is_sent: bool) -> bool:
 
 
 def is_told(name: str, value: str) -> bool:
-    """Whether a text is secret by its name, and not told that it is hidden, or where it lies."""
+    """True if a string is secret by its name, and is neither a placeholder nor a path or variable."""
     if len(value) < SHORTEST or "[redacted " in value:
         return False
     if not is_secretive(name):
@@ -88,10 +88,10 @@ def is_told(name: str, value: str) -> bool:
     data = value[:ENOUGH].encode("utf-8", "replace")
     if is_public(data):
         return False
-    if name[-6:].lower() == "cookie":  # a package is called so, too, and has a version
+    if name[-6:].lower() == "cookie":  # a package has this name, too, and its value is a version
         return b"=" in data and data.partition(b"=")[0].translate(None, WORDLY).isalnum()
     if name[-13:].lower() == "authorization":
         return not is_harmless(data.partition(b" ")[2].lstrip() or data)
-    if len(value) < LONGEST_TIME and matches(TIME, value):  # when a file of that name was touched, or when a token ends
+    if len(value) < LONGEST_TIME and matches(TIME, value):  # modification time of such a file, or expiry of a token
         return False
     return not data.startswith(b"<") and not is_number(data) and not is_elsewhere(data)

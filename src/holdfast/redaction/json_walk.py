@@ -1,4 +1,4 @@
-"""Texts in values, and values in texts that are JSON: all that is looked at for secrets, known before that is done."""
+"""Collection of all strings in a decoded value, including those in strings that are JSON, to scan them in one pass."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from holdfast.redaction.false_positives import SHORTEST
 from holdfast.redaction.json_keys import is_command, is_told, items_of, members_of
 from holdfast.redaction.secret_names import is_keyed, is_secretive
 
-DEEPEST = 4  # texts inside texts
-NESTED = 100  # lists and objects in each other; a text that holds more is no JSON that anybody wrote
+DEEPEST = 4  # levels of JSON inside strings
+NESTED = 100  # levels of lists and objects; deeper JSON is not decoded, since none is written on purpose
 BEGINNINGS = '{[" \t\r\n'
-PLAIN = (int, float, NoneType)  # values that are no text and hold none
+PLAIN = (int, float, NoneType)  # values without strings
 OPENING, CLOSING = ("{", "[", '"'), ("}", "]", '"')
 
 
 def gather(value: Any, texts: list[str]) -> bool:
-    """All texts of a value, and of those that are JSON; True as soon as a member's name says that it is secret."""
-    harmless = {""}  # names that promise nothing: most members have one of a few
+    """Collect all strings of a value, and of strings that are JSON. True as soon as a member is secret by its name."""
+    harmless = {""}  # cache of names that are not secret: most members share a few names
     inner = [("", value)]
     for depth in reversed(range(DEEPEST + 1)):
         left, inner = inner, []
@@ -48,7 +48,7 @@ def gather(value: Any, texts: list[str]) -> bool:
 
 
 def value_in(text: str) -> Any:
-    """What a text that is JSON holds; None for any other."""
+    """The decoded value of a string that is JSON; None for any other."""
     bare = text.strip()
     if not bare.startswith(OPENING) or not bare.endswith(CLOSING) or is_dense(bare):
         return None

@@ -1,4 +1,4 @@
-"""Texts as every exit shows them. What is taken away there can put a secret together that stood in pieces."""
+"""Display form of texts, as every output shows them: removing control characters can join the parts of a secret."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from holdfast.core.text import CONTROL, visible
 from holdfast.redaction.placeholders import BESIDE
 from holdfast.redaction.regex import Regex, compiled
 
-# What `visible` takes away, in UTF-8: much text is looked through, and hardly any has such a character. The two
-# selectors of emoji count everywhere.
+# The characters that `visible` removes, in UTF-8: a fast test, since hardly any text contains one. The two variation
+# selectors of emoji match anywhere, although `visible` keeps them after a symbol.
 ACTING = (
     r"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f\xad]|\xcd\x8f|\xd8\x9c"
     r"|\xe1(?:\x85[\x9f\xa0]|\x9e[\xb4\xb5]|\xa0[\x8b-\x8f])"
@@ -21,27 +21,27 @@ ACTING = (
 )
 
 
-LONGEST = 1 << 16  # bytes of a line that is looked at by itself: more copies of a long text would take memory
-MOST = 1000  # characters that are taken away from a text line by line; of more, all lines are looked at
-SELECTOR = b"\xef\xb8"  # what those of emoji begin with, in UTF-8
-MOST_LINES = 5000  # that lose characters; of more, the whole text is looked at
-EDGE = 1000  # characters that show whether a text begins and ends as JSON does
-JSON = ("{}", "[]", '""')  # with what it does
-GOES_ON = re.compile(rb".*\\\r?|[ \t]*[A-Za-z0-9+/]{40,}={0,2}\r?", re.DOTALL)  # a line that goes on in the next
+LONGEST = 1 << 16  # bytes of a line that is handled on its own: more copies of a long text would cost memory
+MOST = 1000  # removed characters that are handled line by line; with more, all lines are
+SELECTOR = b"\xef\xb8"  # first bytes of the variation selectors of emoji, in UTF-8
+MOST_LINES = 5000  # changed lines that are scanned on their own; with more, the whole text is
+EDGE = 1000  # characters that show whether a text starts and ends like JSON
+JSON = ("{}", "[]", '""')  # first and last character of JSON
+GOES_ON = re.compile(rb".*\\\r?|[ \t]*[A-Za-z0-9+/]{40,}={0,2}\r?", re.DOTALL)  # a line that the next one continues
 
 
 def shown(texts: Collection[str]) -> set[str]:
-    """The texts as they are shown; none of them, where nothing is taken away from any."""
+    """The display forms of texts; empty if all of them are displayed unchanged."""
     is_changed = _acting().search("".join(texts).encode("utf-8", "surrogatepass"))
     return {_shown(text) for text in texts} if is_changed else set()
 
 
 def _shown(text: str) -> str:
-    """What `visible` makes of a text, which takes longer the longer the text is: given only the lines it changes."""
+    """The display form of a text. Only the lines that change pass through `visible`, which is slow for long texts."""
     if text.count("\n") * LONGEST < len(text) - LONGEST:
         return visible(text)
     data = text.encode("utf-8", "surrogatepass")
-    if SELECTOR not in data:  # or it matters which character stands before one
+    if SELECTOR not in data:  # the effect of a selector depends on the character before it
         data = data.translate(None, CONTROL)
     pieces, at = [], 0
     for number, match in enumerate(_acting().finditer(data)):
@@ -61,10 +61,10 @@ def _shown(text: str) -> str:
 
 
 def shown_parts(text: str, beside: int = BESIDE) -> list[str]:
-    """Of a text as it is shown, the lines that lose characters and those around them, as one part or several.
+    """The changed lines of a text's display form, with the lines around them, in one or several parts.
 
-    A secret that stands there and not in the text itself is in one of them. Where most lines are changed, or the text
-    as shown may be JSON, that is one part: all of it.
+    A secret that is in the display form and not in the text itself is in one of them. If most lines change, or the
+    display form may be JSON, the only part is the whole text.
     """
     data = text.encode("utf-8", "surrogatepass")
     if _acting().search(data) is None:
@@ -80,7 +80,7 @@ def shown_parts(text: str, beside: int = BESIDE) -> list[str]:
 
 
 def _parts(data: bytes, beside: int) -> Iterator[tuple[int, int]]:
-    """Where lines with characters that are taken away stand in a text, with those around them; far too many are all."""
+    """Spans of the lines with removed characters and the lines around them; the whole text if there are too many."""
     start = end = at = 0
     for _ in range(MOST_LINES):
         if (match := _acting().search(data, at)) is None:
@@ -100,7 +100,7 @@ def _parts(data: bytes, beside: int) -> Iterator[tuple[int, int]]:
 
 
 def _before(data: bytes, start: int, beside: int, least: int) -> int:
-    """The start of the lines around one that begins here: so many before it, and all that go on in them."""
+    """The start of the context before a line: `beside` lines, and all further lines that continue into them."""
     while start > least:
         before = data.rfind(b"\n", 0, start - 1) + 1
         if beside <= 0 and GOES_ON.fullmatch(data, before, start - 1) is None:
@@ -110,7 +110,7 @@ def _before(data: bytes, start: int, beside: int, least: int) -> int:
 
 
 def _behind(data: bytes, end: int, beside: int) -> int:
-    """The end of the lines around one that ends here."""
+    """The end of the context after a line that ends here."""
     start = data.rfind(b"\n", 0, end) + 1
     while end < len(data) and (beside > 0 or GOES_ON.fullmatch(data, start, end)):
         start, beside = end + 1, beside - 1

@@ -1,6 +1,6 @@
-"""What secrets look like: the patterns, all of them linear. Whether what they find is one, `judging` says.
+"""Patterns for secrets, all of linear time. `validators` then rejects the false positives among their matches.
 
-Each pattern names its kind and which of its groups is hidden. They run over bytes, so that any text will do.
+Each pattern names the kind of secret and the group that is masked. They match bytes, so that any text can be scanned.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from holdfast.redaction.regex import Match
 from holdfast.redaction.secret_names import FOR, KEYED, NAMED, TAIL, kind_of
 from holdfast.redaction.token_formats import EDGE
 
-GAP = r"[ \t]*"  # as wide as who aligns the values of a column makes it
+GAP = r"[ \t]*"  # of any width, since values may be aligned in columns
 SCHEMES = r"(?:bearer|basic|token|negotiate|apikey|ssws|bot|key)[ \t]+"
 SIGNED = r"(?:digest|hawk|oauth|aws4-hmac-sha256|signature)[ \t]+"
 
@@ -23,7 +23,7 @@ BY_NAME = ""
 
 
 class Found(NamedTuple):
-    """Where a secret stands in a text, in bytes."""
+    """The span of a secret in a text, in bytes."""
 
     start: int
     end: int
@@ -31,16 +31,16 @@ class Found(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    kind: str  # that the mark names; BY_NAME where the name before the secret says it
+    kind: str  # named by the placeholder; BY_NAME: derived from the name before the secret
     source: str
     group: int = 0
     is_one: Callable[[bytes, Match], bool] = lambda text, match: True
-    end: Callable[[bytes, Match], int] | None = None  # of what is hidden, where the group does not say it
-    gate: tuple[bytes, ...] = ()  # of a pattern that may go on over many lines: one of these stands in the text
-    words: str = ""  # of a command, one of which stands in the line
-    hint: str = ""  # a simple pattern that finds wherever this one does: all hints are looked for at once
-    behind: str = ""  # of one that begins with a head: what stands behind that, so that all heads are looked for once
-    place: Callable[[bytes, Match], tuple[int, int]] | None = None  # of what is hidden, where no group is
+    end: Callable[[bytes, Match], int] | None = None  # end of the masked span, if not that of the group
+    gate: tuple[bytes, ...] = ()  # for a pattern that can span many lines: the text must contain one of these
+    words: str = ""  # names of commands, one of which must be in the line
+    hint: str = ""  # a simple pattern that matches wherever this one does: all hints are searched for in one pass
+    behind: str = ""  # for a pattern that starts with a head: the rest after it; heads are searched for only once
+    place: Callable[[bytes, Match], tuple[int, int]] | None = None  # the masked span, if no group gives it
 
     def find(self, text: bytes, match: Match) -> Found:
         start, end = self.place(text, match) if self.place else match.span(self.group)
@@ -48,7 +48,8 @@ class Pattern(NamedTuple):
         return Found(start, self.end(text, match) if self.end else end, kind)
 
 
-# A key may be torn, and its lines may have numbers or marks before them. A mere word of one is followed by other text.
+# A key may be truncated, and its lines may be prefixed with numbers or signs. A mere mention of a header is followed by
+# other text.
 KEY = r"(?:-{4,5} ?BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)? ?-{4,5}|Private-Lines: [0-9]+)"
 KEY_ENDS = r"-{4,6} ?END [A-Z0-9 ]+-{4,5}"
 CODE = r"[A-Za-z0-9+/=]"
@@ -58,26 +59,26 @@ LAST = rf"(?:{BETWEEN}{CODE}{{1,9}})?"
 NAME = rf"[A-Za-z0-9_.-]*(?:{NAMED}){TAIL}"
 MARKS = r"\[redacted [a-z ]+\]"
 # safeguard: password-behind-hidden
-TYPED = r"(?:[^\s\"'\\\[]|\[[^\s\"'\\r])[^\s\"'\\]{2,}"  # no mark: the next round finds what stands after that
+TYPED = r"(?:[^\s\"'\\\[]|\[[^\s\"'\\r])[^\s\"'\\]{2,}"  # no placeholder: a rescan finds the password after one
 CURL = rf"{EDGE}curl\b(?:[^\n]|\\\n)*?\s"
-# Its options and addresses alone: in prose, `-a` after the word belongs to another command.
+# Only with options and URLs in between: in prose, a later `-a` belongs to another command.
 HTTPIE = rf"{EDGE}https?[ ]+(?:(?:[A-Z]+|[^\s\"'\\]*[./:=-](?:{MARKS}|[^\s\"'\\]*))[ ]+)*?"
-TO = rf"[ =]{{0,2}}(?:{QUOTE})?"  # of an option, to its value
+TO = rf"[ =]{{0,2}}(?:{QUOTE})?"  # between an option and its value
 BARE = r"[^\s\"'`,;&<>(){}\[\]$\\]"
 SIGN = r"[,;&<>(){}\[\]$]"
-ASSIGNED = rf"(?i){NAME}(?:{QUOTE})?{GAP}(?:=>|:=|=|:){GAP}"  # a name and what sets it, up to the value
+ASSIGNED = rf"(?i){NAME}(?:{QUOTE})?{GAP}(?:=>|:=|=|:){GAP}"  # a name and its assignment operator, up to the value
 HEAD = ASSIGNED.replace("(?i)", "(?i)(", 1)
 ANY = r"[^\s\"'`]{6,}"
 QUOTED = r"(?:[^\s\"'\\]|\\[/u0-9]){6,}"
 STRANGE = rf"\$?{BARE}{{1,5}}{SIGN}[^\s\"'`]"
 PHRASE, PHRASE_2 = r"((?:[^'\\\n]|\\.){8,})", r"((?:[^\"\\\n]|\\.){8,})"
-MONGO = r"mongo(?:sh|dump|restore|export|import)"  # to run a server of that name has a `-p`, too: its port
+MONGO = r"mongo(?:sh|dump|restore|export|import)"  # not the servers, whose `-p` is a port
 MYSQL = r"(?:mysql(?:dump|admin|import|check|show|slap|binlog|pump|sh)?|mariadb(?:-[a-z]+)?)"
 SQL = r"(?:identified\s+(?:with\s+\S+\s+)?by|(?:with|login|encrypted|(?:user|role)\s+\S+)\s+password)"
 AUTHORIZED = rf"(?i){EDGE}(?:proxy-)?authorization(?:{QUOTE})?{GAP}[:=,]{GAP}(?:{QUOTE})?"
-SENT = r"[^\s\"'`\\,;()<>{}\[\]][^\s\"'`\\]"  # what begins with a bracket is yet to be filled in
+SENT = r"[^\s\"'`\\,;()<>{}\[\]][^\s\"'`\\]"  # a value that starts with a bracket is a template variable
 DOOR = r"x-(?:api-key|auth-token|gitlab-token|access-token|csrf-token|vault-token|auth-key)"
-ADDRESS_SIGNS = (b"://",)  # with these their patterns begin, which the engine finds as fast as lines could be found
+ADDRESS_SIGNS = (b"://",)  # their patterns start with it, so a search by lines would be no faster
 KEY_SIGNS = (b"PRIVATE KEY", b"Private-Lines")
 USER = r"[^\s/:@\"'<>`\\]*"
 SIGNATURES = "sig|signature|X-Amz-Signature|X-Goog-Signature"

@@ -1,4 +1,4 @@
-"""Marks that stand for secrets: what they say, and how they get into a text."""
+"""Placeholders for secrets: `[redacted KIND]`, put into a text in place of the spans that were found."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.redaction.patterns import Found
 
-BESIDE = 3  # lines before and behind a mark in which it may have made a border
+BESIDE = 3  # lines before and after a placeholder that are scanned again, since it may create a word boundary
 
 
 def mark(kind: str) -> str:
@@ -14,7 +14,7 @@ def mark(kind: str) -> str:
 
 
 def merged(found: list[Found]) -> list[Found]:
-    """Those that overlap as one, of the kind that was looked for first."""
+    """Overlapping findings merged into one, with the kind that was found first."""
     result: list[Found] = []
     order = {one: number for number, one in reversed(list(enumerate(found)))}
     for one in sorted(found, key=lambda one: (one.start, -one.end)):
@@ -27,7 +27,7 @@ def merged(found: list[Found]) -> list[Found]:
 
 
 def with_marks(data: bytes, found: list[Found]) -> tuple[bytes, list[tuple[int, int]]]:
-    """The text with marks in place of what was found, and where they stand in it."""
+    """The text with placeholders for all findings, and the spans of these placeholders."""
     pieces, at, size, places = [], 0, 0, []
     for start, end, kind in found:
         marked = mark(kind).encode()
@@ -40,7 +40,7 @@ def with_marks(data: bytes, found: list[Found]) -> tuple[bytes, list[tuple[int, 
 
 
 def around(data: bytes, places: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The lines in which these places are, with some before and behind; what is close together is one."""
+    """Spans of the lines around these places, with BESIDE lines before and after; adjacent spans are joined."""
     start = end = before = -1
     for first, last in places:
         is_same_line = before >= 0 and data.find(b"\n", before, last + 1) < 0
@@ -63,7 +63,7 @@ def around(data: bytes, places: list[tuple[int, int]]) -> Iterator[tuple[int, in
 
 
 def words_with_marks(words: Sequence[bytes], found: list[Found]) -> Iterator[bytes]:
-    """The same for words with a blank between each two, in which it was found where they are one line."""
+    """The words with placeholders for all findings, whose positions refer to the words joined by blanks."""
     at = 0
     for word in words:
         end = at + len(word)
@@ -73,8 +73,8 @@ def words_with_marks(words: Sequence[bytes], found: list[Found]) -> Iterator[byt
 
 
 def located(data: bytes, hidden: list[tuple[str, str]]) -> list[Found]:
-    """Where in a text that is JSON what was hidden in it stands; where it is written otherwise, behind the last."""
-    import json  # few commands look for any
+    """Spans of masked secrets in a JSON text; one with another encoding gets the position after the last one found."""
+    import json  # lazy: rarely needed
 
     found, at = [], 0
     for kind, secret in hidden:

@@ -1,7 +1,7 @@
-"""Where a text may hold a secret, and by which pattern: most texts hold no sign of one, and most lines none of most.
+"""Prefilter for the patterns: finds the lines that may contain a secret, and the patterns that may match there.
 
-One automaton finds the signs, each of which a pattern cannot do without. In the lines that hold one, a set of simple
-patterns says which of the exact ones to run.
+One automaton finds the signs, one of which every match contains; most texts have none. For the lines with a sign, a set
+of simple patterns selects the exact ones to run.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from holdfast.redaction.regex import Match, Regex, Set, Spans, compiled
 from holdfast.redaction.secret_names import NAMED
 from holdfast.redaction.tokens import find_tokens
 
-MEMORY = 32 << 20  # bytes for what is run over all that is said
-FOLLOWING = 2  # lines behind one with a sign: the value of a name may stand there
+MEMORY = 32 << 20  # bytes for an automaton that scans every text
+FOLLOWING = 2  # lines after one with a sign: the value of a name may be there
 SIGN = rf"(?i){NAMED}|{SIGNS}|authorization|bearer[ \t]|cookie|machine\s|identified\s|[?&](?:x-[a-z]+-)?sig|[_\"']auth"
-# Names of what everybody may know, and of what says in charts where a secret lies.
+# Names of public values, and of references to a secret in Helm charts.
 PUBLIC = re.compile(rb"(?i)publi(?:c|shable)[A-Za-z]*[_-]?(?:api[_-]?)?(?:key|token)|existing[_-]?secret")
 LINES: defaultdict[str, list[Pattern]] = defaultdict(list)
 COMMANDS: defaultdict[bytes, list[Pattern]] = defaultdict(list)
@@ -32,13 +32,13 @@ for _pattern in PATTERNS:
         COMMANDS[_word.encode()].append(_pattern)
 HEADED = [pattern for pattern in PATTERNS if pattern.behind]
 BARE = [pattern for pattern in HEADED if pattern.behind.startswith("(")]
-# Which of them to run, by what stands behind a head; where it is no quote, those whose value begins there.
+# Patterns to run, by the first character after the head; for other characters than these, BARE.
 BEHIND = {
     b"\\": HEADED,
     b"'": [pattern for pattern in HEADED if pattern.behind.startswith((QUOTE, "'"))],
     b'"': [pattern for pattern in HEADED if pattern.behind.startswith((QUOTE, '"'))],
 }
-# Hints with a name in them and others: in one automaton, each state of these would be there once for those.
+# Hints with a name and hints without: combined in one automaton, their states would multiply.
 HINTS = [[hint for hint in LINES if hint and (NAMELY in hint) is is_named] for is_named in (True, False)]
 TEXTS = {
     gate: [pattern for pattern in PATTERNS if pattern.gate == gate]
@@ -47,7 +47,7 @@ TEXTS = {
 
 
 def find(data: bytes) -> Iterator[Found]:
-    """Every secret that a pattern or a token's format tells."""
+    """Every secret that a pattern or a token format recognises."""
     for gate, patterns in TEXTS.items():
         for start, end in _passages(data, gate):
             for pattern in patterns:
@@ -56,12 +56,12 @@ def find(data: bytes) -> Iterator[Found]:
     for start, end in _windows(data):
         for pattern, match in _assigned(data, start, end):
             yield from _judged(pattern, data, match)
-        for pattern in list(_patterns(data[start:end])):  # the copy of the lines is gone then
+        for pattern in list(_patterns(data[start:end])):  # a list, so that the copy of the lines is freed
             yield from _found(pattern, data, start, end)
 
 
 def matches(pattern: Pattern, data: bytes) -> Iterator[Match]:
-    """What a pattern matches where it is looked for."""
+    """The matches of one pattern in the passages that pass the prefilter."""
     places = _passages(data, pattern.gate) if pattern.gate else _windows(data)
     for start, end in places:
         if pattern.behind:
@@ -71,7 +71,7 @@ def matches(pattern: Pattern, data: bytes) -> Iterator[Match]:
 
 
 def _patterns(window: bytes) -> Iterator[Pattern]:
-    """Those that may find something in these lines."""
+    """The patterns that may match in these lines."""
     if _long().search(window):
         yield from LINES[""]
     for hints, found in zip(HINTS, _hints(), strict=True):
@@ -87,7 +87,7 @@ def _found(pattern: Pattern, data: bytes, start: int, end: int) -> Iterator[Foun
 
 
 def _assigned(data: bytes, start: int, end: int) -> Iterator[tuple[Pattern, Match]]:
-    """What patterns match that begin with a head. As with other patterns, one begins where its last one ended."""
+    """Matches of the patterns that start with a head. As with `finditer`, matches of one pattern do not overlap."""
     ends = dict.fromkeys(HEADED, 0)
     for head in _regex(ASSIGNED).finditer(data, start, end):
         begin, behind = head.span()
@@ -108,7 +108,7 @@ def _judged(pattern: Pattern, data: bytes, match: Match) -> Iterator[Found]:
 
 
 def _passages(data: bytes, gate: tuple[bytes, ...]) -> Iterator[tuple[int, int]]:
-    """Lines with one of these signs, and those to which they go on; of a private key, all up to its end."""
+    """Spans of lines with one of these signs and their continuation lines; for a private key, up to its end."""
     if gate is ADDRESS_SIGNS:
         yield 0, len(data)
         return
@@ -123,13 +123,13 @@ def _passages(data: bytes, gate: tuple[bytes, ...]) -> Iterator[tuple[int, int]]
 
 
 def _key_end(data: bytes, at: int) -> int:
-    """Where the line ends that ends a private key; the end of the text where none does."""
+    """The end of the last line of a private key; the end of the text if its footer is missing."""
     ends = [end for sign in (b"-END ", b"- END ") if (end := data.find(sign, at)) >= 0]
     return _line_end(data, min(ends)) if ends else len(data)
 
 
 def _windows(data: bytes) -> Iterator[tuple[int, int]]:
-    """Lines with a sign and those behind them."""
+    """Spans of lines with a sign and the lines after them."""
     signs, at, start, end = _signs(), 0, -1, -1
     while at < len(data) and (match := signs.search(data, at)) is not None:
         begin = data.rfind(b"\n", 0, match.span()[0]) + 1
@@ -157,7 +157,7 @@ def _signs() -> Regex:
 
 @functools.cache
 def _long() -> Regex:
-    return compiled(r"[A-Za-z0-9+/_=-]{24}", captures=False)  # of those without a hint: random text
+    return compiled(r"[A-Za-z0-9+/_=-]{24}", captures=False)  # needed by the pattern without a hint, for random text
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Values that everybody may know although they resemble keys: publishable keys, and the public key of a Sentry DSN."""
+"""Public values that resemble secrets: publishable keys, and the public key of a Sentry DSN."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from holdfast.redaction.regex import Match
 
 # PostHog's project key, Mapbox's public token, publishable keys of Stripe, Clerk, Supabase and others: all of them are
-# in the pages that browsers load. `pk_` alone is no sign: Klaviyo's private keys begin so.
+# served to browsers. `pk_` alone does not qualify: Klaviyo's private keys start with it.
 PUBLIC = re.compile(
     rb"(?:phc_|pk\.eyJ|pk_(?:live|test)_|(?:live|test)_pub_|sb_publishable_|FLWPUBK(?:_TEST)?-|pk-lf-|pubkey-"
     rb"|(?:pub|sub)-c-|public-(?:sandbox|development|production)-)[A-Za-z0-9_.=-]{16,}"
@@ -22,6 +22,6 @@ def is_public(text: bytes, start: int = 0, end: int = sys.maxsize) -> bool:
 
 
 def is_dsn_key(text: bytes, match: Match) -> bool:
-    """Whether the user of an address is the public key of a Sentry DSN, which browsers send."""
+    """True if the user part of a URL is the public key of a Sentry DSN, which browsers send."""
     start, end = match.span(1)
     return DSN_KEY.fullmatch(text, start, end) is not None and DSN_HOST.match(text, end) is not None

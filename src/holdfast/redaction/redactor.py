@@ -1,9 +1,9 @@
-"""Secrets, taken out of everything that is stored or leaves: every text of a decoded JSON value, its keys included.
+"""Redaction of everything that is stored or sent: each string of a decoded JSON value, including its keys.
 
-It finds what is known to be a secret: the formats of providers, headers, addresses with a password, private keys,
-assignments to names that promise one, the values that this environment and the project's `.env` files hold, and what
-the user's own patterns say; also inside a text that is JSON, base64 or percent-encoded itself. What looks like any
-other text passes. It is no promise that nothing secret is left.
+It recognises the token formats of providers, headers, URLs with a password, private keys, assignments to secret names,
+the secret values of this environment and of the project's `.env` files, and matches of the user's own patterns; also
+inside strings that are themselves JSON, base64 or percent-encoded. A secret that looks like ordinary text passes:
+redaction does not guarantee that nothing secret is left.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ from holdfast.redaction.placeholders import BESIDE, around, located, mark, merge
 from holdfast.redaction.regex import Regex, compiled
 from holdfast.redaction.secret_names import kind_of
 
-BUDGET = 64 << 20  # characters of one value; what comes after them is not looked at, and therefore not kept
-LARGEST = 32 << 20  # bytes of memory of one text, which are four for each of its characters if one is an emoji
-TOGETHER = 1 << 20  # characters of texts that are looked at as one: another copy of long ones takes memory
-REMEMBERED = 4 << 20  # characters of texts that need not be looked at again
-SHORT, ROOM = 200, 1 << 18  # bytes of a form that is part of one pattern, and of all of them together
-LONGEST_LINE = 1000  # characters of a private key's line
-ROUNDS = 8  # until nothing more is found; a second round finds something only where a mark made a border
+BUDGET = 64 << 20  # characters of one value; the rest is not scanned, and therefore not stored
+LARGEST = 32 << 20  # bytes of memory for one string: four per character if it contains an emoji
+TOGETHER = 1 << 20  # characters of strings that are scanned as one block, which is a copy: larger ones cost memory
+REMEMBERED = 4 << 20  # characters of strings in the cache of clean ones
+SHORT, ROOM = 200, 1 << 18  # bytes of one known form in the combined pattern, and of all of them
+LONGEST_LINE = 1000  # characters of a line of a private key
+ROUNDS = 8  # limit of rescans; a rescan finds more only where a placeholder created a word boundary
 PASSED = "surrogatepass"
 # safeguard: text-boundary
-BETWEEN_TEXTS = "\n\0\n"  # a line and a word end and begin here, as they do with a text; nothing goes on over it
+BETWEEN_TEXTS = "\n\0\n"  # ends a line and a word, as the end of a string does; no match spans it
 
 Counts = Counter[str]
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A secret: of which kind, how long, and on which line of its text. Nothing of it is told."""
+    """Kind, length and line number of a secret, without any part of the secret itself."""
 
     kind: str
     length: int
@@ -61,7 +61,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Redactor:
-    """Takes secrets out of values. `known` are literal ones; `own` and `allow` are the user's patterns."""
+    """Masks secrets in values. `known` are literal secrets; `own` and `allow` are the user's patterns."""
 
     def __init__(self, known: Iterable[str] = (), own: Iterable[str] = (), allow: Iterable[str] = ()) -> None:
         values = list(known)
@@ -71,11 +71,11 @@ class Redactor:
         self._allow = [compiled(source) for source in allow]
         self._encoded = compiled(BASE64)
         self._left = 0
-        self._passed: set[str] = set()  # texts without a secret: a call's are looked at again as those of its event
+        self._passed: set[str] = set()  # cache of clean strings: those of a call occur again in its event
         self._room = REMEMBERED
-        self._seen: tuple[tuple[int, int], list[Found]] = ((0, 0), [])  # the last text that held a secret, and where
-        self._is_shown_so = False  # whether no text of a value loses characters where it is shown
-        self._noted: list[tuple[str, str]] | None = None  # of which kind, and what it was, for who asks where it stood
+        self._seen: tuple[tuple[int, int], list[Found]] = ((0, 0), [])  # the last string with secrets, and their spans
+        self._is_shown_so = False  # True if all strings of the value are displayed unchanged
+        self._noted: list[tuple[str, str]] | None = None  # kind and text of each masked secret, if `find` needs them
 
     @functools.cached_property
     def _wrapped(self) -> Regex:
@@ -91,11 +91,11 @@ class Redactor:
 
     @functools.cached_property
     def _keys(self) -> tuple[Regex, Regex, Regex]:
-        """A private key's beginning, its end, and a line of it."""
+        """Patterns for the header, the footer and a line of a private key."""
         return compiled(KEY), compiled(KEY_ENDS), compiled(KEY_LINE)
 
     def clean(self, value: Any) -> tuple[Any, Counts]:
-        """A decoded JSON value without the secrets in it, and how many of each kind were found."""
+        """A decoded JSON value with its secrets masked, and the number found of each kind."""
         counts: Counts = Counter()
         self._is_shown_so = False
         if self.is_clean([value]):
@@ -106,14 +106,14 @@ class Redactor:
         return clean, counts
 
     def is_clean(self, values: Iterable[Any]) -> bool:
-        """Whether there is nothing to hide in any of them. To look at many together takes a fraction of the time."""
+        """True if none of the values contains a secret. Scanning many at once takes a fraction of the time."""
         texts: list[str] = []
         if any(gather(value, texts) for value in values):
             return False
         fresh = set(texts) - self._passed
         if not fresh:
             return True
-        if sum(map(sys.getsizeof, fresh)) > LARGEST:  # then one by one, or all forms of all of them take memory at once
+        if sum(map(sys.getsizeof, fresh)) > LARGEST:  # scanned one by one, or all their forms are in memory at once
             return False
         again: list[str] = []
         forms = shown(fresh) if self._own else {part for text in fresh for part in shown_parts(text, self._beside)}
@@ -128,7 +128,7 @@ class Redactor:
         return True
 
     def _is_owned(self, texts: set[str]) -> bool:
-        """Whether a pattern of the user's finds something: it may say where a text begins and ends."""
+        """True if one of the user's patterns matches a string. These are not joined: a pattern may use anchors."""
         return bool(self._own) and any(
             own.search(data) for data in (text.encode("utf-8", PASSED) for text in texts) for own in self._own
         )
@@ -143,11 +143,11 @@ class Redactor:
                 self._passed.add(text)
 
     def text(self, text: str) -> str:
-        """One text, for who needs no count."""
+        """One string with its secrets masked, without the counts."""
         return str(self.clean(text)[0])
 
     def find(self, text: str) -> list[Finding]:
-        """What would be hidden in a text; of one that is JSON, also what only its members say."""
+        """The secrets that would be masked in a string; if it is JSON, also those that only member names reveal."""
         return max((self._findings(form) for form in (text, *shown([text]))), key=len)
 
     def _findings(self, text: str) -> list[Finding]:
@@ -180,7 +180,7 @@ class Redactor:
         return value
 
     def _command(self, words: Sequence[str], counts: Counts) -> list[str]:
-        """The words of a command line without what only the line as a whole shows to be a secret."""
+        """The words of a command line, with secrets masked that are recognisable only in the line as a whole."""
         line = [word.encode("utf-8", PASSED) for word in words]
         joined = b" ".join(line)
         found = merged(self._spans(joined))
@@ -190,7 +190,7 @@ class Redactor:
         return [word.decode("utf-8", PASSED) for word in words_with_marks(line, found)]
 
     def _items(self, items: Iterable[tuple[str, Any]], counts: Counts, depth: int) -> Iterator[Any]:
-        """The items of a list; what a patch has of a private key are its lines, one by one."""
+        """The items of a list with secrets masked. A patch has a private key as one item per line."""
         begins, ends, of_it = self._keys
         in_key = False
         for name, item in items:
@@ -221,12 +221,12 @@ class Redactor:
         text = self._hidden(text, counts, depth)
         # safeguard: hide-shown-forms
         for form in shown([text]) if not self._is_shown_so and self._is_more_shown(text) else ():
-            clean = self._hidden(form, counts, min(depth, 1))  # deeper ones are looked at by themselves
+            clean = self._hidden(form, counts, min(depth, 1))  # strings nested deeper are scanned on their own
             text = text if clean == form else clean
         return text
 
     def _is_more_shown(self, text: str) -> bool:
-        """Whether there may be a secret in a text where it is shown: often that takes a look at a few lines."""
+        """True if the display form of a string may contain a secret; often a few lines are enough to decide."""
         parts = shown_parts(text, self._beside)
         is_whole = bool(parts) and (bool(self._own) or (len(parts) == 1 and value_in(parts[0]) is not None))
         return is_whole or any(self._may_hold(part.encode("utf-8", PASSED)) for part in parts)
@@ -236,7 +236,7 @@ class Redactor:
             before = counts.total()
             clean = self._value(inner, counts, depth - 1)
             if counts.total() != before:
-                import json  # few texts hold any
+                import json  # lazy: rarely needed
 
                 text = json.dumps(clean, ensure_ascii=False)
         whole = data = text.encode("utf-8", PASSED)
@@ -253,15 +253,15 @@ class Redactor:
         return text if data is whole else data.decode("utf-8", PASSED)
 
     def _near(self, data: bytes, place: tuple[int, int], depth: int) -> Iterator[Found]:
-        """What is found in the lines around a mark: only there it may have made a border."""
+        """Secrets in the lines around a placeholder: only there can it have created a word boundary."""
         start, end = place
         lines = data[start:end]
         for one in self._spans(lines) or self._encoded_spans(lines, depth):
             yield Found(one.start + start, one.end + start, one.kind)
 
     def _spans(self, data: bytes) -> list[Found]:
-        """Where something that is no mark, and is not allowed, is a secret."""
-        text = (len(data), hash(data))  # a text is looked at among others first, and again if there is something in it
+        """Spans of secrets, without placeholders and values that the user allows."""
+        text = (len(data), hash(data))  # a string with secrets is scanned twice: first in a block, then alone
         if text == self._seen[0]:
             return self._seen[1]
         found = list(prefilter.find(data))
@@ -283,7 +283,7 @@ class Redactor:
         return any(regex.fullmatch(secret) for regex in self._allow)
 
     def _encoded_spans(self, data: bytes, depth: int) -> list[Found]:
-        """Words that hold a secret once they are decoded."""
+        """Encoded words whose decoded text contains a secret."""
         found: list[Found] = []
         words: list[tuple[int, int, bytes]] = []
         size = 0
@@ -291,14 +291,14 @@ class Redactor:
             if plain:
                 words.append((start, end, plain))
                 size += len(plain)
-            if size > TOGETHER:  # all of them at once would take memory
+            if size > TOGETHER:  # bounds the memory
                 found += self._decoded_spans(words, depth)
                 words, size = [], 0
         found += self._decoded_spans(words, depth)
         return [one for one in found if not self._is_allowed(data[one.start : one.end])]
 
     def _decoded_spans(self, words: list[tuple[int, int, bytes]], depth: int) -> Iterator[Found]:
-        """Those among decoded words that hold a secret. Mostly none does: all are looked at as one text first."""
+        """The decoded words that contain a secret. Usually none does, so they are first scanned as one block."""
         together = BETWEEN_TEXTS.encode().join(plain for _, _, plain in words)
         if not together or not (self._spans(together) or self._encoded_spans(together, depth - 1)):
             return
@@ -319,7 +319,7 @@ class Redactor:
 
 
 def check_pattern(source: str) -> str | None:
-    """Why a pattern of the user's cannot be used; None where it can."""
+    """The reason why a pattern of the user's cannot be used; None if it can."""
     try:
         regex = compiled(source)
     except ValueError as error:
@@ -328,12 +328,12 @@ def check_pattern(source: str) -> str | None:
 
 
 def listed(text: str) -> list[str]:
-    """The patterns in a setting: with spaces between, and commas where they were a list."""
+    """The patterns in a setting: separated by spaces, with commas if the setting was a list."""
     return [word for part in text.split() if (word := part.removesuffix(","))]
 
 
 def _literals(known: Iterable[str]) -> tuple[Regex | None, list[bytes]]:
-    """A pattern for the short forms of known values, and the forms that are looked for one by one."""
+    """One pattern for the short forms of known values, and the long forms that are searched for one by one."""
     found = {form.encode("utf-8", "surrogateescape") for value in known for form in forms(value)}
     short: list[bytes] = []
     long: list[bytes] = []
@@ -346,7 +346,7 @@ def _literals(known: Iterable[str]) -> tuple[Regex | None, list[bytes]]:
 
 
 def _blocks(texts: Iterable[str]) -> Iterator[bytes]:
-    """The texts, some of them together."""
+    """The strings, joined into blocks."""
     block: list[str] = []
     size = 0
     for text in texts:

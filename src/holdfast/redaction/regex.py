@@ -1,4 +1,4 @@
-"""Patterns that take linear time, whatever they are given."""
+"""Regular expressions that match in linear time for any pattern and text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 NOWHERE = (-1, -1)
-MEMORY = 8 << 20  # bytes that a pattern may use to stay linear without becoming slow: each of some hundred
+MEMORY = 8 << 20  # bytes for each of about a hundred patterns: with less, the engine falls back to a slow search
 
 
 class Match(Protocol):
@@ -24,7 +24,7 @@ class Regex(Protocol):
 
 
 class Spans:
-    """A match: where it and its groups stand."""
+    """A match: the spans of the match and of its groups."""
 
     __slots__ = ("_spans",)
 
@@ -36,7 +36,7 @@ class Spans:
 
 
 class Bare:
-    """A pattern over bytes that calls the engine directly: the library's own methods take half of the time."""
+    """A pattern over bytes that calls RE2 directly: the library's own methods would take half of the time."""
 
     def __init__(self, pattern: Any) -> None:
         import re2
@@ -61,10 +61,10 @@ class Bare:
         end = len(text) if endpos is None else min(endpos, len(text))
         while pos <= end and (spans := self._match(self._anywhere, text, pos, end))[0] != NOWHERE:
             yield Spans(spans)
-            pos = max(pos + 1, spans[0][1])  # one more than an empty match
+            pos = max(pos + 1, spans[0][1])  # advances after an empty match
 
     def places(self, text: bytes) -> Iterator[tuple[int, int]]:
-        """Where matches begin and end: their groups would take as long again."""
+        """The spans of matches without their groups, which would double the time."""
         anywhere, match, pos, end = self._anywhere, self._match, 0, len(text)
         while pos <= end and (place := match(anywhere, text, pos, end)[0]) != NOWHERE:
             yield place
@@ -78,7 +78,7 @@ class Bare:
 
 
 class Set:
-    """Many patterns as one: which of them find something in a text."""
+    """Many patterns in one automaton, which tells those that match a text."""
 
     def __init__(self, sources: Iterable[str], memory: int) -> None:
         import re2
@@ -93,8 +93,8 @@ class Set:
 
 
 def compiled(source: str, *, captures: bool = True, memory: int = MEMORY) -> Regex:
-    """A pattern that takes linear time; ValueError where it is none."""
-    import re2  # loaded where something is stored or leaves, and nowhere else
+    """Compile a pattern; raises ValueError for an invalid one."""
+    import re2  # lazy: loaded only when data is stored or sent
 
     try:
         return Bare(re2.compile(source.encode(), _options(memory, captures)))

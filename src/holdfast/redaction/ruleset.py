@@ -1,6 +1,6 @@
-"""The number of the rules by which secrets are recognised, for a store to say with which of them it was written."""
+"""Version of the redaction rules. A store records the version that its data was redacted with."""
 
 from __future__ import annotations
 
-RULES = 3  # raised when more is recognised: what was stored before is then to be scanned once
+RULES = 3  # incremented when more is recognised: data stored under an older version is then scanned once
 RULES_FILE = "rules"  # in the store

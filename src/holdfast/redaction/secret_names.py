@@ -1,4 +1,4 @@
-"""Names that promise a secret: of variables, members and headers."""
+"""Names of variables, object members and headers that hold a secret."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ NAMED = (
     r"|account[_-]?key|private[_-]?key|auth[_-]?key|encryption[_-]?key|signing[_-]?key|master[_-]?key|license[_-]?key"
     r"|storage[_-]?key|pre-?shared-?key|credential|wpa[_-]?psk|bind[_-]?pw|root[_-]?pw|(?-i:_PASS)"
     r"|(?:db|database|user|admin|root|login|sudo|become|ssh|s?ftp|smtp|mail|imap|ldap|http|proxy|auth|redis|mysql|mongo)"
-    r"[_-]?pass"  # a first_pass is none
+    r"[_-]?pass"  # but not `first_pass`
 )
-# Of a name: a token_count is no token, but that of another place or time is one.
+# Endings of a secret name: `token_prod` and `token_old` are tokens, `token_count` is not.
 TAIL = (
     r"s?(?:[_-]?(?:key|value|base|b64|base64|string|enc|[0-9]+)"
     r"|[_-](?:prod|production|dev|test|staging|old|new|ro|rw|v[0-9]+))*"
 )
-# In capitals, what it is for may stand behind; what is only told of it may, too.
+# A name in capitals may end with the purpose of the secret; one that ends with a property of it is not secret.
 FOR = r"(?:PASSWORD|SECRET|TOKEN|API_KEY)(?:_[A-Z][A-Z0-9]*)+"
 TOLD = frozenset((
     "AGE", "ALGORITHM", "ARN", "AUDIENCE", "BUDGET", "BYTES", "CHARS", "CLASS", "COUNT", "DAYS", "DIR", "ENDPOINT",
@@ -30,7 +30,7 @@ TOLD = frozenset((
     "SOURCE", "STORE", "SUFFIX", "TIME", "TIMEOUT", "TTL", "TYPE", "TYPES", "URI", "URL", "USAGE", "USER", "USERNAME",
     "VALIDATOR", "VALIDATORS", "VAR", "VERSION",
 ))  # fmt: skip
-# Names in capitals that hold a key, a salt or a token, if their values are made by chance.
+# Names in capitals of a key, a salt or a token, if the value is random.
 KEYED = r"(?:[A-Z0-9]+_)*(?:KEY|SALT|PAT|APIKEY_PRIVATE)|BUNDLE_[A-Z_]+__COM"
 KNOWN_TO_ALL = frozenset(
     ("PUBLIC", "PUBLISHABLE", "SITE", "CACHE", "SORT", "PRIMARY", "FOREIGN", "PARTITION", "OBJECT")
@@ -40,28 +40,28 @@ KINDS = re.compile(
     rb"(pass|pwd|pw|psk|mdp|psw|kennwort|contrase|senha|login|connect)|(token)|(key|salt|hmac|jwt|fernet|aes|cipher)|(cookie)"
     rb"|(credential|auth)|(secret)"
 )
-LONGEST_NAME = 200  # of what may be one, in characters
+LONGEST_NAME = 200  # characters
 SENT = r"(?:http[_-]|proxy[_-]|set[_-]|x[_-])?(?:authorization|cookie)"
 SECRETIVE = rf"(?i)(?:(?:{NAMED}){TAIL}|\A{SENT})\z"
 HEADER = rf"(?i)\A(?:{SENT}|x-[a-z0-9-]*(?:{NAMED}){TAIL})\z"
 
 
 def is_secretive(name: str) -> bool:
-    """Whether the name of a member or variable promises a secret."""
-    if len(name) >= LONGEST_NAME:  # or long ones would fill the memory
+    """True if a member or variable of this name holds a secret."""
+    if len(name) >= LONGEST_NAME:  # long names would fill the cache of `matches`
         return False
     return (matches(SECRETIVE, name) and not is_public(name)) or is_for(name)  # safeguard: name-of-purpose
 
 
 def is_for(name: str) -> bool:
-    """Whether a name in capitals says for what a secret is: `TOKEN_GITHUB`, and no `TOKEN_LIMIT`."""
+    """True for a name in capitals with the purpose of a secret: `TOKEN_GITHUB`, but not `TOKEN_LIMIT`."""
     return name.startswith(("PASSWORD_", "SECRET_", "TOKEN_", "API_KEY_")) and (
         matches(rf"\A{FOR}\z", name) and TOLD.isdisjoint(name.split("_"))
     )
 
 
 def kind_of(name: bytes) -> str:
-    """What a value is that stands behind a name: the last word of it that says so."""
+    """The kind of secret that a name stands for: that of the last word that tells it."""
     found = KINDS.findall(name.lower())
     return (
         next((kind for kind, word in zip(KIND_NAMES, found[-1], strict=True) if word), "secret")
@@ -71,21 +71,21 @@ def kind_of(name: bytes) -> str:
 
 
 def is_keyed(name: str) -> bool:
-    """Whether a name in capitals is that of a key which is not public."""
+    """True for a name in capitals of a key that is not public."""
     return len(name) < LONGEST_NAME and (
         matches(rf"\A(?:{KEYED})\z", name) and KNOWN_TO_ALL.isdisjoint(name.split("_"))
     )
 
 
 def is_public(name: str) -> bool:
-    """Whether a name says that everybody may know the value: a publishable key is no secret."""
+    """True for the name of a public value: a publishable key is no secret."""
     return matches(
         r"(?i)(?:public|publishable)[A-Za-z0-9]*[_-]?(?:api[_-]?)?(?:key|token)\z|existing[_-]?secret\z", name
     )
 
 
 def is_header(name: str) -> bool:
-    """Whether a text is the name of a header that carries a secret."""
+    """True for the name of a header that carries a secret."""
     return len(name) < LONGEST_NAME and matches(HEADER, name)
 
 

@@ -1,12 +1,12 @@
-"""Public formats of providers' tokens: a literal prefix and the tail behind it, or a shape with a literal inside.
+"""Public formats of providers' tokens: a literal prefix and its tail, or a shape that contains a literal.
 
-The tables are facts from the documentation of providers and from public rule sets; `tokens` looks for them. A tail in
-plain words is a sequence of counted classes and literals, which needs no automaton of its own.
+The tables are facts from the documentation of providers and from public rule sets; `tokens` searches for them. A tail
+that is a plain sequence of counted classes and literals needs no automaton of its own.
 """
 
 from __future__ import annotations
 
-# Where a word may begin: a torn piece of JSON says `\n`, and a terminal is told its colours by a letter.
+# Possible starts of a word: in a fragment of JSON it may follow an escape like `\n`, in a terminal a colour code.
 EDGE = r"(?:\b|\\[abefnrtv]|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\[[0-9;]*m)"
 N, U, H, X = "[A-Za-z0-9]", "[A-Za-z0-9_-]", "[a-f0-9]", "[a-fA-F0-9]"
 B64, Z, A, C = "[A-Za-z0-9+/]", "[A-Za-z0-9_=-]", "[a-z0-9]", "[A-Z0-9]"
@@ -15,7 +15,7 @@ SEGMENT = rf"{U}{{8,}}"
 
 Rows = tuple[tuple[str, str], ...]
 
-# Prefixes that nothing else begins with, and the tail behind each of them.
+# Unique prefixes, and the tail of each.
 PREFIXED: Rows = (
     ("AKIA ASIA ABIA ACCA", rf"{C}{{16}}\b"), ("A3T", rf"{C}{{17}}\b"),
     ("FwoGZXIvYXdz IQoJb3JpZ2luX2Vj FQoGZXIvYXdz", r"[A-Za-z0-9+/=%]{80,}"),
@@ -124,7 +124,7 @@ PREFIXED: Rows = (
     ("ROBUX-and-items.|_", rf"{N}{{100,}}"),
     ("eyJ", rf"{SEGMENT}\.eyJ{SEGMENT}\.{U}*|{U}{{16,}}\.{SEGMENT}\.{SEGMENT}\.{SEGMENT}\.{SEGMENT}"),
 )  # fmt: skip
-# Prefixes that a name may begin with: a tail with letters and digits follows, as chance has them and names rarely.
+# Prefixes that names may have, too: the tail must have letters and digits, as random text does and names rarely.
 CHANCY: Rows = (
     ("sk-", rf"{U}{{20,}}"), ("csk-", rf"{U}{{30,}}"), ("sl. sl.u.", rf"{U}{{100,}}"), ("u+", rf"{U}{{18}}\b"),
     ("npg_", rf"{N}{{10,}}"), ("na1.", rf"{N}{{80,}}"), ("pts_", rf"{A}{{32}}\b"),
@@ -136,12 +136,12 @@ CHANCY: Rows = (
     ("secret-token:", r"[A-Za-z0-9_.~%-]{16,}"), ("oauth:", rf"{A}{{30}}\b"),
     ("django-insecure-", r"[A-Za-z0-9!@#$%^&*(_=+)-]{40,}"),
 )  # fmt: skip
-# The same for short tails, where chance often leaves the digits out: letters of both cases will do.
+# The same for short tails, in which random text often has no digit: letters of both cases are enough.
 CASED: Rows = (
     ("AVNS_", rf"{U}{{16,}}"), ("vtwn_", rf"{N}{{24,}}"), ("unkey_", rf"{N}{{20,}}"),
     ("tr_prod_ tr_dev_ tr_stg_ tr_pat_", rf"{N}{{20,}}"), ("sm_aat_ sm_pat_ sm_sat_", rf"{N}{{16}}\b"),
 )  # fmt: skip
-# Prefixes that are frequent in any text: looked for only in long words, with letters and digits behind them …
+# Prefixes that are frequent in any text: searched for only in long words, with letters and digits in the tail …
 SHORT: Rows = (
     ("re_", rf"{N}{{8}}_{N}{{24}}\b"), ("cio", rf"{N}{{32}}\b"), ("oy2", rf"{A}{{43}}\b"), ("fc-", rf"{H}{{32}}\b"),
     ("secret_ secret-", rf"{N}{{43}}\b"), ("pk_", rf"{H}{{34}}\b|[0-9]{{6,10}}_{N}{{32}}\b"),
@@ -162,14 +162,14 @@ VARIED: Rows = (
     ("live_ sandbox_", rf"{U}{{40}}\b"), ("BSA", rf"{U}{{24,40}}"), ("YC", rf"{U}{{36,38}}\b"),
     ("00", r"[A-Za-z0-9_=-]{40}\b"), ("sess-", rf"{N}{{40}}\b"),
 )  # fmt: skip
-# Addresses that need no other credential than what stands behind this part of them.
+# URLs whose only credential is the part after this prefix.
 HOOKS: Rows = (
     ("hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/", r"[A-Za-z0-9/_@+-]{20,}"),
     ("discord.com/api/webhooks/ discordapp.com/api/webhooks/ .webhook.office.com/", r"[A-Za-z0-9/_@+-]{20,}"),
     ("hooks.zapier.com/hooks/catch/", r"[A-Za-z0-9/_-]{10,}"), (".make.com/", rf"{A}{{30,}}"),
     ("/with/key/ open-apis/bot/v2/hook/", rf"{U}{{20,}}"),
 )  # fmt: skip
-# Without a prefix: literals of which one stands in it, and the source.
+# Formats without a prefix: literals, one of which the token contains, and the pattern.
 SHAPES: Rows = (
     (".atlasv1.", rf"{EDGE}{N}{{14}}\.atlasv1\.{Z}{{60,}}"), ("-us", rf"{EDGE}[0-9a-f]{{32}}-us[0-9]{{1,2}}\b"),
     (":AA", rf"{EDGE}[0-9]{{8,10}}:AA{U}{{33}}"), ("_mmk", rf"{EDGE}{N}{{6}}_{N}{{29}}_mmk\b"),

@@ -1,7 +1,7 @@
-"""Where providers' tokens stand: one automaton finds the prefixes, and the tail is matched behind each of them.
+"""Search for providers' tokens: one automaton finds the prefixes, and the tail is matched after each of them.
 
-Counted repetitions of hundreds of formats in one automaton would outgrow its memory, and the engine would fall back to
-a search that is a thousand times slower.
+The counted repetitions of hundreds of formats in one automaton would exceed its memory limit, and the engine would
+fall back to a search that is a thousand times slower.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ ESCAPE = re.compile(rb"\\[abefnrtv]|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\[[0-9;]
 ESCAPING = b"\\["
 WORDLIKE, LIKE = LETTERS + DIGITS + b"_~+/=.%|:!-", r"[A-Za-z0-9_~+/=.%|:!-]"
 IN_WORD = [byte in WORDLIKE for byte in range(256)]
-SHORTEST = 24  # bytes of a token that is looked for in words
-BEFORE = 8  # bytes of an escape, and one before it
+SHORTEST = 24  # bytes of a token without a distinctive prefix
+BEFORE = 8  # bytes of an escape sequence and of the character before it
 WORD = LETTERS + DIGITS + b"_"
-LONGEST = 4096  # bytes in which a tail is looked for at first; one that fills them is followed to its end
-NEAR = 64  # bytes in which most words begin
-ENOUGH = 256  # bytes of a tail that show of which characters it is made
+LONGEST = 4096  # bytes in which a tail is matched at first; a longer one is matched again without a limit
+NEAR = 64  # bytes that hold the start of most words
+ENOUGH = 256  # bytes of a tail from which its character classes are determined
 
 Test = Callable[[bytes], bool]
 Table = tuple[Rows, Test]
 
 
 class Prefixes:
-    """Prefixes, one automaton that finds them, and the tails behind each."""
+    """Token prefixes, the automaton that finds them, and the possible tails of each."""
 
     def __init__(self, *tables: Table, addresses: Rows = ()) -> None:
         self._tails: defaultdict[bytes, list[tuple[str, Test]]] = defaultdict(list)
@@ -45,10 +45,10 @@ class Prefixes:
         names = sorted(self._tails, key=lambda name: (-len(name), name))
         escaped = ("".join(f"\\x{byte:02x}" for byte in name) for name in names)
         self._regex = compiled(rf"{EDGE}(?:{'|'.join(escaped)})", captures=False)
-        self._shorter: dict[bytes, tuple[bytes, ...]] = {}  # of each prefix, itself first
+        self._shorter: dict[bytes, tuple[bytes, ...]] = {}  # the result of `_names` for each prefix
 
     def find(self, data: bytes) -> Iterator[tuple[int, int, str]]:
-        """Where tokens begin and end, and of which kind they are; one inside another is found with it."""
+        """Spans and kinds of tokens. A token inside another one is not reported separately."""
         runs, furthest = Runs(data), 0
         for start, behind in self._regex.places(data):
             begin, behind = _word(data, start, behind)
@@ -60,7 +60,7 @@ class Prefixes:
                 yield (behind, end, "webhook") if data[begin:behind] in self._addresses else (begin, end, "token")
 
     def _end(self, data: bytes, behind: int, name: bytes, runs: Runs) -> int:
-        """The end of a token that begins with a prefix; -1 where none does."""
+        """The end of the token that starts with a prefix; -1 if there is none."""
         for tail, test in self._tails[name]:
             end = runs.end(behind, tail)
             if end > 0 and test(data[behind : min(end, behind + ENOUGH)]):
@@ -68,7 +68,7 @@ class Prefixes:
         return -1
 
     def _names(self, name: bytes) -> tuple[bytes, ...]:
-        """A prefix, and those with which it begins."""
+        """A prefix, followed by the shorter prefixes that it starts with."""
         if (found := self._shorter.get(name)) is None:
             found = tuple(name[:size] for size in range(len(name), 1, -1) if name[:size] in self._tails)
             self._shorter[name] = found
@@ -76,35 +76,35 @@ class Prefixes:
 
 
 def _word(data: bytes, start: int, end: int) -> tuple[int, int]:
-    """What was found, without the escape before it: captures would take the engine a hundred times longer."""
+    """The span of a match without a leading escape sequence. A capture would take the engine a hundred times longer."""
     escape = ESCAPE.match(data, start, end) if data[start] in ESCAPING else None
     return (escape.end() if escape else start), end
 
 
 class Piece(NamedTuple):
-    """Characters of one kind, so many of them."""
+    """A character class with its repetition count."""
 
     kind: bytes
     least: int
-    most: int | None  # None for as many as there are
+    most: int | None  # None: unlimited
 
 
 class Chain(NamedTuple):
-    """A tail of one piece after the other, none of which could take a character of the next."""
+    """A tail as a sequence of pieces, none of which can match a character of the next one."""
 
     pieces: tuple[Piece, ...]
-    is_word: bool  # no more of the word may follow
+    is_word: bool  # must end at a word boundary
 
 
 class Runs:
-    """Tails in a text. The end of a run of characters is remembered, or prefixes in it would each look for it."""
+    """Tail matching in a text. The end of a run of characters is cached: every prefix inside it needs it again."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._ends: dict[bytes, tuple[int, int]] = {}  # of each kind, the last run
+        self._ends: dict[bytes, tuple[int, int]] = {}  # the last run of each character class
 
     def end(self, begin: int, source: str) -> int:
-        """The end of a tail that begins here; -1 where none does."""
+        """The end of a tail that starts here; -1 if none does."""
         chains = _chains(source)
         if chains is None:
             return self._matched(begin, source)
@@ -154,7 +154,7 @@ RANGE = re.compile(r"([A-Za-z0-9])-([A-Za-z0-9])")
 
 @functools.cache
 def _chains(source: str) -> tuple[Chain, ...] | None:
-    """The alternatives of a tail, each as a chain; None where one of them needs an automaton."""
+    """The alternatives of a tail, each as a chain; None if one of them needs an automaton."""
     chains = tuple(map(_chain, source.split("|")))
     return None if None in chains else tuple(filter(None, chains))
 
@@ -174,7 +174,7 @@ def _chain(source: str) -> Chain | None:
 
 
 def _counted(count: re.Match[str] | None) -> tuple[int, int | None]:
-    """How many characters there are of a piece at least and at most."""
+    """The minimum and maximum length of a piece."""
     if count is None:
         return 1, 1
     if count[4]:
@@ -183,7 +183,7 @@ def _counted(count: re.Match[str] | None) -> tuple[int, int | None]:
 
 
 def _is_clear(piece: Piece, behind: Sequence[Piece]) -> bool:
-    """Whether the end of a piece is where its characters end: none of what may follow begins with one."""
+    """True if a piece ends where its characters end: nothing that can follow starts with one of them."""
     if piece.least == piece.most:
         return True
     needed = next((number for number, other in enumerate(behind, 1) if other.least), len(behind))
@@ -191,13 +191,13 @@ def _is_clear(piece: Piece, behind: Sequence[Piece]) -> bool:
 
 
 def _letters(source: str) -> str:
-    """The characters of a class."""
+    """The characters of a class, with ranges expanded."""
     return RANGE.sub(lambda ends: "".join(map(chr, range(ord(ends[1]), ord(ends[2]) + 1))), source).replace("\\", "")
 
 
 @functools.cache
 def _tail(source: str) -> Regex:
-    return compiled(f"({source})")  # with a group, the engine needs no automaton for a short text
+    return compiled(f"({source})")  # with a group, the engine builds no automaton for a short text
 
 
 @functools.cache
@@ -217,12 +217,12 @@ def _shape(source: str) -> Regex:
 
 @functools.cache
 def _digits() -> Regex:
-    """Of a word that is long enough, half of it with a digit."""
+    """Pattern for long words with a digit: half of SHORTEST or more precedes it or follows it."""
     return compiled(rf"[0-9]{LIKE}{{11,}}|{LIKE}{{12,}}[0-9]{LIKE}*", captures=False)
 
 
 def find_tokens(data: bytes) -> Iterator[tuple[int, int, str]]:
-    """Where tokens of providers and the addresses of their webhooks stand, and which of both it is."""
+    """Spans of providers' tokens and webhook URLs, with their kind."""
     yield from _prefixed().find(data)
     words = LongWords(data)
     for start, end, kind in _short().find(words.joined):
@@ -234,11 +234,11 @@ def find_tokens(data: bytes) -> Iterator[tuple[int, int, str]]:
 
 
 class LongWords:
-    """Words of a text that are long enough for a token and have a digit, as one text: they are a small part of it."""
+    """The words of a text that are long enough for a token and have a digit, joined: a small part of the text."""
 
     def __init__(self, data: bytes) -> None:
-        self._starts: list[int] = []  # of each, there
-        self._offsets: list[int] = []  # and here
+        self._starts: list[int] = []  # of each word in the text
+        self._offsets: list[int] = []  # of each word in `joined`
         pieces, size = [], 0
         for start, end in _long_words(data):
             self._starts.append(start)
@@ -248,14 +248,14 @@ class LongWords:
         self.joined = b"\n".join(pieces)
 
     def place(self, start: int, end: int) -> tuple[int, int]:
-        """Where it stands in the text that has this place in the joined words."""
+        """Translate a span of the joined words to the original text."""
         number = bisect.bisect_right(self._offsets, start) - 1
         shift = self._starts[number] - self._offsets[number]
         return start + shift, end + shift
 
 
 def _long_words(data: bytes) -> Iterator[tuple[int, int]]:
-    """Where words stand that are long enough for a token and have a digit, with the sign or escape before them."""
+    """Spans of words that are long enough for a token and have a digit, with the preceding sign or escape."""
     last = 0
     for start, end in _digits().places(data):
         if start < last:
@@ -263,12 +263,12 @@ def _long_words(data: bytes) -> Iterator[tuple[int, int]]:
         if start > last and IN_WORD[data[start - 1]]:
             start = _word_start(data, start, last)
         last = end
-        if end - start >= SHORTEST and data[start:end].strip(HEX):  # or it is a hash
+        if end - start >= SHORTEST and data[start:end].strip(HEX):  # a word of hexadecimal digits is a hash
             yield max(0, start - BEFORE), min(len(data), end + 1)
 
 
 def _word_start(data: bytes, start: int, least: int) -> int:
-    """Where a word begins that this place is in."""
+    """The start of the word that contains this position."""
     size = NEAR
     while start > least:
         before = data[max(least, start - size) : start]
@@ -288,17 +288,17 @@ def is_any(word: bytes) -> bool:
 
 
 def is_mixed(word: bytes) -> bool:
-    """Whether a word has letters and digits, as chance has them and names rarely."""
+    """True if a word has both letters and digits, as random words do and names rarely."""
     return HAS_DIGIT.search(word) is not None and HAS_LETTER.search(word) is not None
 
 
 def is_cased(word: bytes) -> bool:
-    """Whether a word has letters and digits, or letters of both cases."""
+    """True if a word has letters and digits, or letters of both cases."""
     return is_mixed(word) or _has_both_cases(word)
 
 
 def is_varied(word: bytes) -> bool:
-    """Whether a word has a digit and letters of both cases."""
+    """True if a word has a digit and letters of both cases."""
     return is_mixed(word) and _has_both_cases(word)
 
 

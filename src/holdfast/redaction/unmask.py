@@ -1,4 +1,4 @@
-"""Other people's files keep what is hidden in the journal: where a mark of ours stands for their text, theirs stays."""
+"""Unmask redacted values before a foreign file is written, so that it keeps the secrets that the journal masks."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 MARK = "[redacted "
-NAMED_BY = ("id", "task", "decision", "error")  # by which an entry of a list is known
+NAMED_BY = ("id", "task", "decision", "error")  # keys that identify an entry of a list
 
 Place = tuple[str | int, ...]
 
 
 def put_raw(ours: Any, theirs: Any, clean: Callable[[Any], Any]) -> Any:
-    """Ours, with the text of a file in place of each that is the same once secrets are hidden in it.
+    """Our value, with each redacted string replaced by the string of the file that redaction turns into it.
 
-    The text in the same place comes first; then those that look the same, in their order. Entries of a list that
-    differ in their secrets alone are one entry to the journal: they stay together.
+    The string in the same position is preferred, then others with the same redacted form, in their order. List entries
+    that differ only in their secrets are one entry to the journal, so all of them are kept.
     """
     if not any(MARK in text for _, text in texts(ours)):
         return ours
@@ -25,7 +25,7 @@ def put_raw(ours: Any, theirs: Any, clean: Callable[[Any], Any]) -> Any:
 
 
 class _Raw:
-    """What a file holds behind each mark, wherever it stands."""
+    """The original strings of a file, by position and by their redacted form."""
 
     def __init__(self, theirs: Any, hidden: Any) -> None:
         self.alike: defaultdict[str, deque[str]] = defaultdict(deque)
@@ -34,7 +34,7 @@ class _Raw:
                 self.alike[shown.strip()].append(raw.strip())
 
     def value(self, ours: Any, theirs: Any, hidden: Any) -> Any:
-        """Ours, beside what stands in the same place of the file, as it is and as we see it."""
+        """Our value, unmasked by the file's value in the same position, which is given raw and redacted."""
         if isinstance(ours, dict):
             return self._object(ours, theirs, hidden)
         if isinstance(ours, list):
@@ -61,7 +61,7 @@ class _Raw:
             group = groups.get(name)
             yield self.value(item, *(group.popleft() if group else (None, None)))
             left[name] -= 1
-            if group and not left[name]:  # those that we cannot tell from this one
+            if group and not left[name]:  # entries that are indistinguishable from this one once redacted
                 yield from (raw for raw, shown in group if raw != shown)
 
     def _text(self, ours: str, theirs: Any, hidden: Any) -> str:
@@ -74,14 +74,14 @@ class _Raw:
 
 
 def _name(item: Any) -> object:
-    """What makes entries of a list the same."""
+    """The identity of a list entry."""
     if isinstance(item, dict):
         return next(((key, item[key]) for key in NAMED_BY if isinstance(item.get(key), str)), None)
     return item.strip() if isinstance(item, str) else None
 
 
 def texts(value: Any, place: Place = ()) -> Iterator[tuple[Place, str]]:
-    """Every text of a value and where it stands, names of members included."""
+    """Every string of a value with its position, names of members included."""
     if isinstance(value, str):
         yield place, value
     elif isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Whether what a pattern found is a secret, and where it ends: each is given the text and the match."""
+"""Validators of the patterns' matches: each decides from text and match if it is a secret, or where the secret ends."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from holdfast.redaction.secret_names import is_for, is_keyed, is_secretive, matc
 
 SIGNS = b",;&<>(){}[]$"
 QUOTED = re.compile(rb"[\"'\n]")
-PARSED = re.compile(rb"[Tt]oken[ \t]*:[ \t]*[\"']")  # of a language: a word of it stands behind
+PARSED = re.compile(rb"[Tt]oken[ \t]*:[ \t]*[\"']")  # a parser's token, followed by a word of the language
 MAIL = re.compile(rb"[^@\s]+@[^@\s]+\.[a-zA-Z]{2,}")
-QUOTES = b"\"'\\ \t"  # and what stands between two of them
+QUOTES = b"\"'\\ \t"  # and characters between two of them
 WORDS = re.compile(rb"[A-Za-z0-9]+")
 SET_NAME = re.compile(rb"[A-Z][A-Za-z0-9_]*=")
 NESTED = re.compile(rb"([A-Za-z_][A-Za-z0-9_.-]*)[:=](.*)")
-CALLED_SO = [bytes([byte]) for byte in LETTERS + DIGITS + b"_)]>"]  # before the bracket of a call
+CALLED_SO = [bytes([byte]) for byte in LETTERS + DIGITS + b"_)]>"]  # characters before the bracket of a call
 CALLED = re.compile(rb"[A-Za-z_][(\[]|\$\{|\{\{|%[sdv(]")
 VALUE = re.compile(rb"\s*(?:[nN]?'([^'\n]*)'|[nN]?\"([^\"\n]*)\"|[^,'\"]*)\s*(?:,|$)")
 COLUMN = r"(?i)(?:pass(?:word|wd|wort|phrase|_?hash)?|pwd|secret|token|api_?key)\z"
-MOST_PLAIN = 4  # letters of a value that is no secret
-LONGEST_WORD = 12  # bytes of one
-LONGEST_LINE = 1000  # bytes in which a quote is looked for
+MOST_PLAIN = 4  # bytes of a value that is too short for a secret
+LONGEST_WORD = 12  # bytes of a word
+LONGEST_LINE = 1000  # bytes in which the closing quote is searched for
 LONGEST_PHRASE = 100
 PROSE = frozenset((b"the", b"of", b"your", b"is", b"must", b"to", b"for", b"and"))  # words of a sentence
-MOST_WORDS = 3  # of a secret with blanks: more are a sentence
+MOST_WORDS = 3  # words of a secret with blanks: more are a sentence
 
 
 def is_password(text: bytes, match: Match) -> bool:
@@ -52,14 +52,14 @@ def is_password(text: bytes, match: Match) -> bool:
 
 
 def is_given(text: bytes, match: Match) -> bool:
-    """Whether what stands behind an option is a password, and no variable that has it."""
+    """True if the value of an option is a password, and not a variable that holds one."""
     start, end = match.span(1)
     value = text[start:end]
     return not is_filled_in(value) and not is_named(value) and not false_positives.is_elsewhere(value)
 
 
 def is_chosen(text: bytes, match: Match) -> bool:
-    """Whether somebody chose a text as a password: letters among digits or signs, and no address, path or call."""
+    """True for a value like a password that a person chose: letters with digits or signs, and no URL, path or call."""
     start, end = match.span(1)
     value = text[start:end]
     if len(value) > LONGEST_PHRASE:
@@ -73,7 +73,7 @@ def is_chosen(text: bytes, match: Match) -> bool:
 
 
 def is_plain_name(value: bytes) -> bool:
-    """Whether words with a number behind one of them name something: `shadow_map_2`, `v1`, `utf8`."""
+    """True for an identifier of words and numbers, like `shadow_map_2`, `v1` or `utf8`."""
     parts = value.translate(SEPARATED).split()
     if len(parts) == 1 and value.isalnum():
         return len(value) < SHORTEST and not is_turning(value) and value.lower() == value
@@ -81,7 +81,7 @@ def is_plain_name(value: bytes) -> bool:
 
 
 def is_odd_choice(text: bytes, match: Match) -> bool:
-    """The same where the context says less: letters and digits take turns, or there are signs, too."""
+    """Stricter form of `is_chosen` for weak contexts: letters and digits must alternate, or signs be among them."""
     value = text[slice(*match.span(1))]
     has_sign = bool(value.translate(None, LETTERS + DIGITS + WORDLY + b"/:@,;"))
     kinds = sum(any(byte in kind for byte in value) for kind in (LETTERS[:26], LETTERS[26:], DIGITS))
@@ -90,13 +90,13 @@ def is_odd_choice(text: bytes, match: Match) -> bool:
 
 
 def is_key(text: bytes, match: Match) -> bool:
-    """Whether chance has made the value of a name in capitals that is no public key's."""
+    """True for a random value of a name in capitals, except that of a public key."""
     name, value = (text[slice(*match.span(group))] for group in (1, 2))
     return is_keyed(name.decode()) and is_chancy(value)  # safeguard: value-behind-key-name
 
 
 def find_inserted(text: bytes, match: Match) -> tuple[int, int]:
-    """Where the value of a secretive column stands in a row of SQL; (0, 0) where it is none."""
+    """The span of the value of a secret column in a row of SQL; (0, 0) if there is none."""
     columns = text[slice(*match.span(1))].split(b",")
     values = list(VALUE.finditer(text, *match.span(2)))
     for column, value in zip(columns, values, strict=False):
@@ -119,7 +119,7 @@ def is_sent(text: bytes, match: Match) -> bool:
 
 
 def is_header_value(text: bytes, match: Match) -> bool:
-    """Whether what stands behind the name of a header is a key, and not the next name of a list of headers."""
+    """True if the value of a header is a key, and not the next name in a list of headers."""
     return is_sent(text, match) and not is_next_header(text, match)
 
 
@@ -129,26 +129,26 @@ def is_next_header(text: bytes, match: Match) -> bool:
 
 
 def is_signature(text: bytes, match: Match) -> bool:
-    """Whether among the members of a header is one that chance made."""
+    """True if one of the parameters of a header is random."""
     return any(is_odd(word) for word in WORDS.findall(text, *match.span(1)))
 
 
 def is_authorized(text: bytes, match: Match) -> bool:
-    """Whether what stands behind a scheme is a credential, and no call or variable that has it."""
+    """True if the value after an authorization scheme is a credential, and not a call or variable that yields one."""
     start, end = match.span(1)
     value = text[start : reach(text, start, end)]
     return len(value) >= SHORTEST and not is_harmless(value) and not is_call(text, start, value)
 
 
 def is_signed(text: bytes, match: Match) -> bool:
-    """The same behind a word that may be a scheme, or one of prose."""
+    """The same after a word that may be a scheme or prose."""
     value = text[slice(*match.span(1))]
     has_digit = any(byte in DIGITS for byte in value)
     return has_digit and b"://" not in value and is_authorized(text, match)
 
 
 def is_unschemed(text: bytes, match: Match) -> bool:
-    """Whether the word behind the name of a header is a credential: in quotes any, otherwise no type or attribute."""
+    """True if the word after the name of a header is a credential: any word in quotes, else no type or attribute."""
     start, end = match.span(1)
     value, before, after = text[start:end], text[start - 1 : start], text[end : end + 1]
     is_wordly = not value.translate(None, WORDLY + b":=").strip(LETTERS)
@@ -158,7 +158,7 @@ def is_unschemed(text: bytes, match: Match) -> bool:
 
 
 def is_call(text: bytes, start: int, value: bytes) -> bool:
-    """Whether a value is a name with brackets behind it."""
+    """True if a value is a name followed by brackets."""
     at = next((at for at, byte in enumerate(value) if byte in OPENING), 0)
     return at > 0 and is_name(value[:at]) and not is_torn(text, start, start + len(value))
 
@@ -168,7 +168,7 @@ def end_of_word(text: bytes, match: Match) -> int:
 
 
 def is_assigned(text: bytes, match: Match) -> bool:
-    """Whether what follows a name that promises a secret is one: no code, no place, no word of prose."""
+    """True if the value assigned to a secret name is a secret, and not code, a path or a word of prose."""
     begin = match.span(1)[0]
     start, end = match.span(2)
     value, after = text[start:end], text[end : end + 1]
@@ -187,7 +187,7 @@ def is_assigned(text: bytes, match: Match) -> bool:
     is_call = after in (b"(", b"[", b"{") and is_name(value) and not is_torn(text, start, end)
     if is_call or is_code(value) or is_nested(value):
         return False
-    if not value.translate(None, WORDLY + b"|").strip(LETTERS):  # one word or a choice of them, or an attribute
+    if not value.translate(None, WORDLY + b"|").strip(LETTERS):  # a word, alternatives (`a|b`), or an attribute
         if is_shuffled(value) or (after and after in b"$&<>)({[" and is_strange(text, match)):
             return True
         is_tight = name.endswith(b"=") and not name[:-1].endswith((b" ", b"\t")) and b"." not in value
@@ -196,10 +196,10 @@ def is_assigned(text: bytes, match: Match) -> bool:
 
 
 def is_argument(text: bytes, match: Match) -> bool:
-    """Whether a text in quotes behind a comma is the value of the name before it, not the next name of a list.
+    """True if a quoted text after a comma is the value of the name before it, not the next name of a list.
 
-    Of a call that is the second argument, and of an option what follows. Of a pair it has a digit; elsewhere it is a
-    text that no name would be.
+    This holds for the second argument of a call, the value of an option, a pair whose value has a digit, and elsewhere
+    for a text that cannot be a name.
     """
     begin = match.span(1)[0]
     start, end = match.span(2)
@@ -212,32 +212,32 @@ def is_argument(text: bytes, match: Match) -> bool:
     if name[-1:] in (b"s", b"S") or before[-1:] not in (b"(", b"[", b"{"):
         return False
     is_call = before.endswith(b"(") and before[-2:-1] in CALLED_SO
-    is_word = value.isalpha() and name.lower().endswith(b"token")  # of a message or a language
+    is_word = value.isalpha() and name.lower().endswith(b"token")  # a word of a message or a language
     is_pair = after in (b")", b"]", b"}") and value.strip(LETTERS) != b""
     return is_pair or (is_call and not is_word)
 
 
 def is_called_so(name: bytes, value: bytes) -> bool:
-    """Whether a value repeats its name, as in `ACCESS_TOKEN = "access-token"`: that is how it is called elsewhere."""
+    """True if a value repeats its name, as in `ACCESS_TOKEN = "access-token"`: an alias, not the secret."""
     letters = value.translate(None, WORDLY)
     return letters.isalpha() and letters.lower() in name.translate(None, WORDLY).lower()
 
 
 def is_nested(value: bytes) -> bool:
-    """Whether it is another name, with nothing behind it that could be a secret."""
+    """True if a value is another name, without a value of its own that could be a secret."""
     found = NESTED.fullmatch(value)
     return found is not None and is_name(found[1]) and (not found[2] or is_harmless(found[2]))
 
 
 def is_enclosed(text: bytes, start: int) -> bool:
-    """Whether a text in quotes is yet to be filled in as a whole: a blank may stand in its brackets."""
+    """True if a whole quoted text is a template variable, which may have blanks in its brackets."""
     closing = false_positives.CLOSED.get(text[start : start + 1])
     end = QUOTED.search(text, start, start + LONGEST_LINE)
     return closing is not None and text[start : end.start() if end else start].endswith(closing)
 
 
 def is_strange(text: bytes, match: Match) -> bool:
-    """Whether a word that has a sign of code among its first is a password: code has a name before that."""
+    """True if a word with punctuation of code near its start is a password: code has a name before the punctuation."""
     begin, (start, end) = match.span(1)[0], match.span(2)
     if text[begin:start].rstrip(b" \t")[-1:] not in (b"=", b":", b">") and text[begin : begin + 1] != b"-":
         return False  # a name in a sentence
@@ -255,7 +255,10 @@ def is_strange(text: bytes, match: Match) -> bool:
 
 
 def is_phrase(text: bytes, match: Match) -> bool:
-    """Whether a text in quotes that has blanks or escapes in it is a secret: of a password any, of others two words."""
+    """True if a quoted text with blanks or escapes is a secret.
+
+    For a password or secret that is any text but a sentence, for other names a few words, one of them random.
+    """
     name, value = (text[slice(*match.span(group))] for group in (1, 2))
     name = name.rstrip(QUOTES + b":=>")
     if len(value) > LONGEST_PHRASE or is_harmless(value) or value.isalpha():
@@ -267,13 +270,13 @@ def is_phrase(text: bytes, match: Match) -> bool:
 
 
 def is_odd(word: bytes) -> bool:
-    """Whether letters and digits take turns in a word as in no name."""
+    """True for a word of letters and digits that cannot be a name."""
     has_both = any(byte in DIGITS for byte in word) and any(byte in LETTERS for byte in word)
     return len(word) >= SHORTEST and has_both and word.isalnum() and not is_name(word)
 
 
 def is_kept_for(text: bytes, match: Match) -> bool:
-    """Whether a name in capitals that says for what a secret is has one of letters and digits."""
+    """True for a value of letters and digits after a name in capitals that tells its purpose, like `TOKEN_GITHUB`."""
     name, value = (text[slice(*match.span(group))] for group in (1, 2))
     is_mixed = any(byte in DIGITS for byte in value) and any(byte in LETTERS for byte in value)
     is_other = is_harmless(value) or is_call(text, match.span(2)[0], value) or is_code(value)
@@ -285,7 +288,7 @@ def end_of_value(text: bytes, match: Match) -> int:
 
 
 def is_set(text: bytes, match: Match) -> bool:
-    """Whether a variable of the environment is set to a secret, of whatever characters: it is no call of a function."""
+    """True if an environment variable is set to a secret of any characters, and it is not an argument in a call."""
     begin = match.span(1)[0]
     start, end = match.span(2)
     before = text[text.rfind(b"\n", 0, begin) + 1 : begin] if SET_NAME.fullmatch(text, begin, start) else b"no name"
@@ -297,7 +300,7 @@ def is_set(text: bytes, match: Match) -> bool:
 
 
 def is_login(text: bytes, match: Match) -> bool:
-    """Whether a word of base64 is a name and a password, as registries want them."""
+    """True for `name:password` in base64, as package registries use it."""
     start, end = match.span(1)
     try:
         plain = binascii.a2b_base64(text[start:end], strict_mode=True)
@@ -307,7 +310,7 @@ def is_login(text: bytes, match: Match) -> bool:
 
 
 def is_mixed(text: bytes, match: Match) -> bool:
-    """Whether what stands where a user does is a token: no name, but letters and digits."""
+    """True if the user part of a URL is a token: letters and digits that are no name."""
     start, end = match.span(1)
     value = text[start:end]
     is_token = sum(byte in DIGITS for byte in value) > 1 and any(byte in LETTERS for byte in value)
