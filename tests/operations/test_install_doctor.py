@@ -140,7 +140,7 @@ def test_interpreter_that_settings_of_the_worktree_name_is_tried_only_if_that_wa
     assert (found.state, (tmp_path / "ran").exists()) == ("warning", False)
     assert found.hints[0] == f"`holdfast trust {local(installed)}`"
     allow(installed)
-    assert check(installed, "interpreter").about.endswith("runs another Holdfast")
+    assert check(installed, "interpreter").about.endswith("runs another version of Holdfast")
     assert (tmp_path / "ran").exists()
 
 
@@ -202,7 +202,7 @@ def test_what_doctor_has_looked_at_is_what_it_starts(
         return ask(*arguments)
 
     monkeypatch.setattr(process, "ask", asking)
-    assert check(installed, "interpreter").about.endswith("runs another Holdfast")
+    assert check(installed, "interpreter").about.endswith("runs another version of Holdfast")
     assert not (tmp_path / "ran").exists()
 
 
@@ -402,7 +402,7 @@ def test_only_calls_of_claude_are_said_to_have_come(project: Workspace, home: Pa
         holdfast.start(project, "goal")
         holdfast.join(project, agent="claude")
     for _ in range(2):  # while it waits, and once it was ingested
-        assert "but calls came" not in check(project, "hooks").about
+        assert "but hooks have run" not in check(project, "hooks").about
         assert check(project, "calls").about == "no call of Claude Code has arrived yet"
         holdfast.sweep(project)
 

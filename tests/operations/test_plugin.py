@@ -280,7 +280,7 @@ def test_plugin_beside_settings_is_harmless_and_said(project: Workspace, home: P
     install(home)
     holdfast.init(project, agent="claude")
     found = check(project, "plugin")
-    assert (found.state, "local settings call us too" in found.about) == ("ok", True)
+    assert (found.state, "local settings have the hooks too" in found.about) == ("ok", True)
 
 
 def test_plugin_that_is_enabled_and_not_installed_is_told(project: Workspace, home: Path) -> None:
@@ -313,7 +313,7 @@ def test_plugin_from_elsewhere_is_looked_for_where_the_client_copied_it(project:
     assert check(project, "plugin").state == "broken"
     (noted / "cache").mkdir()
     found = check(project, "plugin")
-    assert (found.state, f"it lies in {noted / 'cache'}" in found.about) == ("warning", True)
+    assert (found.state, f"another copy of the plugin, in {noted / 'cache'}" in found.about) == ("warning", True)
 
 
 def test_plugin_that_the_project_turns_off_does_not_count(project: Workspace, home: Path) -> None:

@@ -174,7 +174,7 @@ CASES = [
         "directory store created hook agent scope file events block plugin commands faber_hooks hints",
     ),
     Case("uninit", (), "", "No settings here had our calls.\n", "files purged packs hints"),
-    Case("doctor", (), "ok +store: .*\nwarning +hooks: no settings file has our calls, and no plugin .*\n +try: .*", "", "checks healthy"),
+    Case("doctor", (), "ok +store: .*\nwarning +hooks: no settings file has Holdfast's hooks, and its plugin .*\n +try: .*", "", "checks healthy"),
     Case("trust", (), "", "Nothing here waits for trust\n", "files allowed"),
     Case("untrust", (), "", "Nothing here was trusted\n", "paths"),
     Case("on", (), "", "It was on already.\n", "store off changed"),

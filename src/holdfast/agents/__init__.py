@@ -1,1 +1,1 @@
-"""Adapters for the programs whose hooks we understand: a folder each."""
+"""Adapters for agents whose hooks Holdfast supports, one package each."""

@@ -1,4 +1,4 @@
-"""The defaults of an adapter: an agent of which nothing is known but its calls.
+"""Default adapter, for an agent without an adapter of its own, and default members of the other adapters.
 
 Each call is stored as one plain event with its payload; nothing is installed, answered or resumed.
 """
@@ -38,7 +38,7 @@ SCOPES: tuple[str, ...] = ()
 BRIEF_LIMIT = 10_000
 STATUS_LINE = ""
 ANSWERS: frozenset[Moment] = frozenset()
-QUIET = frozenset({Moment.START, Moment.END, Moment.OTHER})  # moments at which nothing is done
+QUIET = frozenset({Moment.START, Moment.END, Moment.OTHER})  # moments without an action of the agent
 
 
 def read_call(call: Call) -> Reading:

@@ -1,4 +1,4 @@
-"""A client without an adapter, as a hook sees it: the events of Claude Code, whose names other clients took over.
+"""Defaults of a client's description for hooks: the events of Claude Code, whose names other clients adopted.
 
 Hooks load this, so it imports nothing.
 """
@@ -23,14 +23,14 @@ MOMENTS = {
     "Notification": "other",
     "CwdChanged": "other",
 }
-PROJECT = PROCESS = CONVERSATION = None  # variables that it sets: its project, its process, its conversation
-MARK = TOOL = None  # variables that show that it made a call, and that one of its tools started a command
-PLACES = ("session_id", "transcript_path", "cwd")  # keys by which a call finds its run: never redacted
+PROJECT = PROCESS = CONVERSATION = None  # environment variables with its project, its process id, its conversation
+MARK = TOOL = None  # variables that identify the client of a call, and a command started by one of its tools
+PLACES = ("session_id", "transcript_path", "cwd")  # payload keys that route a call to its run: never redacted
 RECORDED: tuple[str, ...] = ()  # further variables that are recorded with a call
-COMMAND = b""  # bytes of a prompt's payload where a chat command may have been typed; without them none is answered
-CONVERSES = b""  # the bytes before the conversation in such a payload
+COMMAND = b""  # bytes that the payload of a prompt with a chat command contains; empty: chat commands are unsupported
+CONVERSES = b""  # the bytes before the conversation's id in such a payload
 
 
 def is_caller(payload: dict[str, object]) -> bool:
-    """Whether the payload of a call shows that this client made it."""
+    """True if the payload of a call identifies this client."""
     return False

@@ -1,32 +1,32 @@
-"""The shell commands that we put into settings of clients, and their recognition there.
+"""Hook commands: the shell commands that we write into the settings of clients, and their recognition there.
 
-Clients run each other's settings files, and some ignore `args`. So a hook is one text for a shell. It exits with 0 and
-prints nothing where Python or Holdfast is gone, and uses `exec`, so that the client is the parent of our program.
+Clients run each other's settings files, and some ignore `args`. So a hook is a single shell command line. It exits with
+0 and prints nothing if Python or Holdfast is missing, and uses `exec`, so that the client is the parent of our process.
 
-The command of committed hooks loads this too, so it imports nothing.
+`holdfast-hook`, the program of committed hooks, loads this too, so it imports nothing.
 """
 
 from __future__ import annotations
 
 RECORD, ANSWER = "/holdfast/surfaces/hooks/entry.py", "/holdfast/surfaces/hooks/answer.py"
-SCRIPTS = (RECORD, ANSWER, "/holdfast/inbox.py")  # the last one is that of older versions
-MODULE, PROGRAM = " -m holdfast hook ", "holdfast-hook"  # what the other forms of ours run
-TEST, AND, OR, QUOTE = "test -x ", " && test -r ", " || exit 0; exec ", "'\\''"  # parts of a command with its files
+SCRIPTS = (RECORD, ANSWER, "/holdfast/inbox.py")  # the last one was used by older versions
+MODULE, PROGRAM = " -m holdfast hook ", "holdfast-hook"  # used by the other forms of our commands
+TEST, AND, OR, QUOTE = "test -x ", " && test -r ", " || exit 0; exec ", "'\\''"  # parts of a command with paths
 FIND = f'p=$(command -v {PROGRAM}) && read -r i <"$p" && i=${{i#??}} && test -x "${{i%% *}}" || exit 0'
-PLUGIN = "--plugin"  # says that the plugin calls, and not a settings file
+PLUGIN = "--plugin"  # marks a call of the plugin, as opposed to a settings file
 
 
 def exact(agent: str, event: str, python: str, script: str, *, answers: bool) -> str:
-    """The command that runs these files. It tests for the script: without it Python exits with 2, and clients block."""
+    """The command with absolute paths. It tests for the script: without it Python exits with 2, and clients block."""
     program, quoted = quote(python), quote(script[: script.rfind("/holdfast/")] + ANSWER if answers else script)
     return f"{TEST}{program}{AND}{quoted}{OR}{program} -I{'' if answers else ' -S'} {quoted} {agent} {event}"
 
 
 def through_path(*arguments: str) -> str:
-    """The command for settings that are committed: found through PATH, and silent where it is not installed.
+    """The command for committed settings: found through PATH, and silent if Holdfast is not installed.
 
-    A program whose interpreter is gone is found too, and `exec` of it fails with 127, for which a client may deny its
-    own tool call. So the interpreter that its first line names is tested.
+    A program whose interpreter is missing is found too, and its `exec` fails with 127, on which a client may deny its
+    own tool call. So the command tests the interpreter named in the first line of the program.
     """
     return f"{FIND}; exec {PROGRAM} {' '.join(arguments)}"
 
@@ -36,9 +36,9 @@ def quote(path: str) -> str:
 
 
 def files_of(handler: object) -> tuple[str, list[str]] | None:
-    """The interpreter and the scripts that a command of ours names; None where it leaves them to PATH.
+    """The interpreter and the scripts of our hook command; None if it finds them through PATH.
 
-    A text that only resembles ours names nothing: the shell may run something else for it.
+    None also for a command that only resembles ours: the shell may run something else for it.
     """
     if not isinstance(handler, dict) or not isinstance(command := handler.get("command"), str):
         return None
@@ -53,19 +53,19 @@ def files_of(handler: object) -> tuple[str, list[str]] | None:
     forms = (
         f"{TEST}{program}{AND}{script}{OR}{program} -I -S {script} {agent} {event}",
         f"{TEST}{program}{AND}{script}{OR}{program} -I {script} {agent} {event}",
-        f"{TEST}{program}{AND}{script}{OR}{program} -I{MODULE}{agent} {event}",  # of older versions
+        f"{TEST}{program}{AND}{script}{OR}{program} -I{MODULE}{agent} {event}",  # written by older versions
     )
     is_quoted = (quote(python), quote(path)) == (program, script)
     return (python, [path]) if is_quoted and command in forms else None
 
 
 def is_old(handler: object) -> bool:
-    """Whether a command has the form of the first versions: the program alone, and `args`."""
+    """True for the form of the first versions: the program alone, with `args`."""
     return isinstance(handler, dict) and isinstance(handler.get("args"), list)
 
 
 def is_ours(handler: object) -> bool:
-    """Whether a handler runs Holdfast, in this version's form or an older one's."""
+    """True if a handler runs Holdfast, in the form of this version or of an older one."""
     if not isinstance(handler, dict):
         return False
     args = handler.get("args")
@@ -76,8 +76,8 @@ def is_ours(handler: object) -> bool:
 
 
 def forms(agent: str, event: str) -> tuple[bytes, ...]:
-    """Parts of a settings file, spaces and lines left out, that call us for an event: through PATH, or by the present
-    or an older form. Our plugin's own call is none of them."""
+    """Byte strings that show a hook of ours for an event in settings without whitespace: first the form through PATH,
+    then all others, old and new. The command of our plugin contains none of them."""
     old = f'"{agent}","{event}"'
     scripts = [form for script in SCRIPTS for form in (f"{script}'{agent}{event}\"", f'{script}",{old}')]
     ends = f'{PROGRAM}{agent}{event}"', f'-mholdfasthook{agent}{event}"', f'"holdfast","hook",{old}'

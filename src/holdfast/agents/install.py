@@ -1,8 +1,8 @@
-"""Install hooks into a client's settings file, and restore the file byte for byte when they are removed.
+"""Install hooks into a client's settings file, and restore the file byte for byte on removal.
 
-Before a file is touched, a record in the user's own directory says what it held and what it will hold. So an
-installation that was killed can be finished, and removal restores the original bytes, unless the file was changed
-meanwhile: then only our own entries are removed.
+Before a file is changed, a record with its old and new content is written to the user's own directory. So a killed
+installation can be completed, and removal restores the original bytes. If the file was changed meanwhile, only our own
+entries are removed.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from holdfast.system.safe_paths import real_path
 ATTEMPTS = 5
 PATIENCE = 10.0
 LIMIT = 4 * 1024 * 1024
-# Somebody has put something into a directory of ours, it never came to be, or it is not ours to remove any more.
+# A directory that we made is in use, was never created, or may no longer be removed by us.
 STAYS = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EBUSY)
 LEFTOVER = re.compile(r"\.[0-9a-f]{12}(\.old)?")
 
 
 class Record(Struct):
-    """The content of a settings file before us, and what we wrote into it."""
+    """The content of a settings file before the installation and after it."""
 
     path: str
-    original: bytes | None  # None: there was no such file
+    original: bytes | None  # None: the file did not exist
     written: bytes
-    made: list[bytes]  # directories that were not there either, the outermost first
+    made: list[bytes]  # directories that we created for it, the outermost first
 
 
 class Changed(Struct):
-    """The outcome for one settings file."""
+    """The result for one settings file."""
 
     file: str
-    events: dict[str, str]  # the event, and whether our call was `added`, `replaced` or `removed`
-    exact: bool = True  # the file is now what it was before, byte for byte
-    gone: bool = False  # we had made it, so it went
+    events: dict[str, str]  # by event: our hook was `added`, `replaced` or `removed`
+    exact: bool = True  # the file was restored byte for byte
+    gone: bool = False  # we had created the file, so it was removed
 
 
 def resolve(place: Place) -> Path:
-    """The settings file itself, where its name is a link."""
+    """The real path of a settings file, which may be a link."""
     real, border = real_path(place.path), real_path(place.border)
     if not real.startswith(border.rstrip("/") + "/"):  # safeguard: linked-settings
         raise Refused(
@@ -64,23 +64,23 @@ def resolve(place: Place) -> Path:
 
 
 def read(place: Place) -> str:
-    """The text of a settings file; empty where there is none. One that is not in its format is refused."""
+    """The text of a settings file; empty if it does not exist. A text in another format is refused."""
     path = resolve(place)
     return _text(place, path, files.read(path, LIMIT))
 
 
 def has_lost(place: Place) -> bool:
-    """Whether our hooks were installed into this file and are gone from it without an uninstall."""
+    """True if our hooks were installed into this file and removed from it without an uninstall."""
     try:
         record = _load(place.state, resolve(place))
         had_hooks = record is not None and place.format.has_hooks(_text(place, place.path, record.written))
         return had_hooks and not place.format.has_hooks(read(place))
-    except (Refused, OSError):  # what cannot be read says nothing
+    except (Refused, OSError):  # an unreadable file is no evidence
         return False
 
 
 def install(installation: Installation) -> Changed:
-    """Edit a settings file as planned. Entries that are there already stay, an older form of ours is replaced."""
+    """Edit a settings file as planned. Existing entries stay; an older form of ours is replaced."""
     place = installation.place
     path = resolve(place)
     with _locked(place.state):
@@ -98,7 +98,7 @@ def install(installation: Installation) -> Changed:
 
 
 def _attempts(place: Place, path: Path) -> Iterator[tuple[Record | None, bytes | None]]:
-    """What we know of a file and what it holds, as often as somebody else may write it in between."""
+    """The record and the content of a file, read again for each retry after a concurrent change."""
     for _ in range(ATTEMPTS):
         record = _load(place.state, path)
         shared_files.settle(path)
@@ -107,7 +107,7 @@ def _attempts(place: Place, path: Path) -> Iterator[tuple[Record | None, bytes |
 
 
 def uninstall(place: Place) -> Changed:
-    """Restore the file as it was; where it was changed since, remove only our entries."""
+    """Restore the original file; if it was changed since, remove only our entries."""
     path = resolve(place)
     with _locked(place.state):
         for record, before in _attempts(place, path):
@@ -142,9 +142,9 @@ def _text(place: Place, path: Path, data: bytes | None) -> str:
 
 def _unreadable(path: Path, why: str) -> Refused:
     return Refused(
-        "The agent's settings file cannot be understood, and was left as it is",
+        "The agent's settings file cannot be parsed, and was left unchanged",
         [("file", path), ("because", one_line(why, 200))],
-        ["mend it, then run the command again", "`holdfast init --print` shows what to put there by hand"],
+        ["correct it, then run the command again", "`holdfast init --print` shows what to put there by hand"],
     )
 
 
@@ -153,7 +153,7 @@ def _contested(path: Path) -> Busy:
 
 
 def _origin(place: Place, path: Path, before: bytes | None, record: Record | None) -> tuple[bytes | None, list[bytes]]:
-    """What the file is without us, and which directories we made for it."""
+    """The content of the file without our entries (None: no file), and the directories that we created for it."""
     made = record.made if record else _missing(path.parent)
     if record is not None and before == record.written:
         return record.original, made
@@ -185,7 +185,7 @@ def _write(place: Place, path: Path, before: bytes | None, after: bytes, made: l
 
 
 def _give_back(path: Path, before: bytes, original: bytes | None) -> bool:
-    """False where somebody else has changed the file in this very moment."""
+    """Restore the original content; False if another process changed the file at the same time."""
     if original is None:
         return shared_files.remove_shared(path, before) is None
     return shared_files.replace_shared(path, before, original) is None
@@ -197,7 +197,7 @@ def _finish(state: Path, path: Path, made: list[bytes]) -> None:
             try:
                 os.rmdir(directory)
             except OSError as error:
-                if error.errno not in STAYS:  # the record stays too, so that it can be tried again
+                if error.errno not in STAYS:  # the record stays too, so that a retry is possible
                     raise
             else:
                 files.sync_directory(Path(os.fsdecode(directory)).parent)
@@ -205,7 +205,7 @@ def _finish(state: Path, path: Path, made: list[bytes]) -> None:
 
 
 def _clear_leftovers(path: Path, record: Record | None) -> None:
-    """Remove what a kill left beside the file: a part of what we had, or wanted to have, there. Nothing else goes."""
+    """Remove temporary files that a killed process left next to the file: only prefixes of the old or new content."""
     if record is None or not path.parent.is_dir():
         return
     known = (record.original or b"", record.written)

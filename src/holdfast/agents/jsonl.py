@@ -1,4 +1,4 @@
-"""Transcripts that hold a JSON object a line: read in bounded memory, and copied line by line."""
+"""JSON Lines transcripts: read in bounded memory, and copied line by line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from holdfast.project.inbox import NotACall
 from holdfast.system import files
 
 ENDING = ".jsonl"
-CHUNK, LONGEST = 1 << 20, 32 * 1024 * 1024  # bytes; a line that is longer is passed over
+CHUNK, LONGEST = 1 << 20, 32 * 1024 * 1024  # bytes; a longer line is skipped
 TOO_LONG = b'{"type":"left-out","reason":"the line is too long"}\n'
 WIDE = {BOM_UTF16_LE: "utf-16-le", BOM_UTF16_BE: "utf-16-be", b"{\0": "utf-16-le", b"\0{": "utf-16-be"}
 
@@ -27,7 +27,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 def copied(path: Path, change: Callable[[Line], Line]) -> Iterator[bytes]:
-    """Every line of a transcript, as `change` makes it. One that cannot be read is changed as a text."""
+    """Every line of a transcript, transformed by `change`. A line that cannot be parsed is passed to it as a text."""
     with files.open_regular(path) as file:
         for line in split(file):
             if line != b"":
@@ -35,7 +35,7 @@ def copied(path: Path, change: Callable[[Line], Line]) -> Iterator[bytes]:
 
 
 def changed(line: bytes, change: Callable[[Line], Line]) -> bytes:
-    """One line of a transcript, as `change` makes it; nothing for an empty one."""
+    """One line of a transcript, transformed by `change`; nothing for an empty one."""
     parsed = parse(line) if line else None
     if parsed is not None:
         return msgspec.json.encode(change(parsed)) + b"\n"
@@ -43,7 +43,7 @@ def changed(line: bytes, change: Callable[[Line], Line]) -> bytes:
 
 
 def split(file: int) -> Iterator[bytes | None]:
-    """The lines of a file, never more of it in memory than the longest line that we take; None for a longer one."""
+    """The lines of a file, with at most LONGEST bytes in memory; None for a longer line."""
     parts: list[bytes] = []
     size = 0
     for chunk in _chunks(file):
@@ -56,12 +56,12 @@ def split(file: int) -> Iterator[bytes | None]:
 
 
 def _chunks(file: int) -> Iterator[bytes]:
-    """A file piece by piece, in UTF-8. One in UTF-16, as some editors save it, is decoded on the way."""
+    """A file in chunks of UTF-8. UTF-16, in which some editors save, is converted."""
     begins = os.pread(file, 4, 0)
     mark = next((mark for mark in (BOM_UTF8, BOM_UTF16_LE, BOM_UTF16_BE) if begins.startswith(mark)), b"")
     os.lseek(file, len(mark), os.SEEK_SET)
     coding = next((coding for begin, coding in WIDE.items() if begins.startswith(begin)), None)
-    # half a character is no UTF-8 then, and so it is damage; one at the very end is a part of the last line
+    # a lone surrogate becomes invalid UTF-8, and so counts as damage; at the very end it is part of the last line
     decoder = codecs.getincrementaldecoder(coding)("surrogatepass") if coding else None
     while chunk := os.read(file, CHUNK):
         yield decoder.decode(chunk).encode("utf-8", "surrogatepass") if decoder else chunk
@@ -72,7 +72,7 @@ def parse(line: bytes) -> Line | None:
         return None
     try:
         value = _decode(line)
-    except UNREADABLE:  # the last line may still be in the making; half a character is put up with
+    except UNREADABLE:  # the last line may be incomplete; an escaped lone surrogate is tolerated
         value = _parse_patiently(line) if b"\\u" in line else None
     return value if isinstance(value, dict) else None
 

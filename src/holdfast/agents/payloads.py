@@ -1,4 +1,4 @@
-"""Reading payloads of unknown shape: whatever is not of the expected type counts as missing."""
+"""Tolerant access to payloads of unknown shape: a value of an unexpected type counts as missing."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ def text_of(payload: Any, key: str) -> str:
 
 
 def transcript(payload: Any) -> tuple[str, str, str]:
-    """The path of the transcript that a payload names, its folder's name and its file's name."""
+    """The path of the transcript in a payload, the name of its directory and the name of the file."""
     path = text_of(payload, "transcript_path")
     above, _, file = path.rpartition("/")
     return path, above.rpartition("/")[2], file
 
 
 def is_named_by_session(payload: Any) -> bool:
-    """Whether the transcript's name is that of the conversation, as Claude Code and its descendants have it."""
+    """True if the transcript is named after the conversation, as Claude Code and its forks do."""
     return transcript(payload)[2] == f"{text_of(payload, 'session_id')}.jsonl"

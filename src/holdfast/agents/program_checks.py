@@ -1,4 +1,4 @@
-"""Checks of the programs that our hooks run, for the health of every agent."""
+"""Health checks of the programs that our hooks run, shared by all agents."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ DEADLINE = 20.0
 def check_programs(
     workspace: Workspace, calls: Iterable[object], remedy: list[str], ways: list[str], trusted: Collection[str] | None
 ) -> Iterator[Check]:
-    """The programs of calls. Settings that a repository may have brought have `trusted` programs, and only those are
-    tried; `ways` trusts the others."""
+    """Checks of the programs of our hooks. For settings that may come from the repository, only `trusted` programs are
+    run; `ways` are the commands that trust the others. `trusted` is None for settings that are the user's own."""
     exact = [found for call in calls if (found := files_of(call))]
     for python in sorted({sound_text(python) for python, _ in exact}):
         if python == sys.executable:
             yield Check("interpreter", OK, python)
         elif not os.path.isabs(python) or not os.path.isfile(python) or not os.access(python, os.X_OK):
-            yield Check("interpreter", BROKEN, f"{python} is not there any more", remedy)
+            yield Check("interpreter", BROKEN, f"{python} no longer exists", remedy)
         # safeguard: interpreter-of-settings
-        elif trusted is not None and python not in trusted:  # what was not there a moment ago may be there by now
-            about = f"{python} is named by settings in the worktree and is not this one, so it was not tried"
+        elif trusted is not None and python not in trusted:  # the file may appear after the check for its existence
+            about = f"{python} is named by settings in the worktree and is not this interpreter, so it was not run"
             yield Check("interpreter", WARNING, about, [*ways, *remedy])
         else:
             yield _interpreter(workspace, python, remedy)
@@ -44,34 +44,36 @@ def check_programs(
 def _script(script: str, remedy: list[str]) -> Check:
     name, place = "hook program", f"{real_path(PACKAGE)}/"
     if not os.path.isfile(script):
-        return Check(name, BROKEN, f"{script} is not there", remedy)
+        return Check(name, BROKEN, f"{script} does not exist", remedy)
     if not real_path(script).startswith(place):
-        return Check(name, WARNING, f"{script} belongs to another Holdfast", remedy)
+        return Check(name, WARNING, f"{script} belongs to another installation of Holdfast", remedy)
     if not real_path(script).startswith(f"{real_path(ENTRY.parent)}/"):
-        return Check(name, WARNING, f"{script} is the one of an earlier version", remedy)
+        return Check(name, WARNING, f"{script} is the script of an earlier version", remedy)
     return Check(name, OK, script)
 
 
 def _interpreter(workspace: Workspace, python: str, remedy: list[str]) -> Check:
-    """Whether a program runs this Holdfast. The file that was looked at is started, wherever its name leads by then."""
+    """Check that a program runs this Holdfast. The resolved path is run, so that a link changed meanwhile is not."""
     name, program = "interpreter", real_path(python)
     root = f"{real_path(workspace.root)}{os.sep}"
     if any(place.startswith(root) for place in (python, program, f"{real_path(os.path.dirname(python))}{os.sep}")):
-        return Check(name, WARNING, f"{python} lies in the worktree and is not this one, so it was not tried", remedy)
+        about = f"{python} is in the worktree and is not this interpreter, so it was not run"
+        return Check(name, WARNING, about, remedy)
     # safeguard: isolated-interpreter
     said = process.ask([python, "-I", "-m", "holdfast", "--version"], {"PATH": os.defpath}, DEADLINE, program)
     if said is None:
         return Check(name, BROKEN, f"{python} does not run Holdfast", remedy)
     if said.strip() != f"holdfast {__version__}":
-        return Check(name, WARNING, f"{python} runs another Holdfast", remedy)
+        return Check(name, WARNING, f"{python} runs another version of Holdfast", remedy)
     return Check(name, OK, f"{python} runs this version of Holdfast")
 
 
 def check_path(workspace: Workspace) -> Check:
     program = find_program(PROGRAM, workspace.environ.get("PATH", os.defpath), "/nonexistent")
     if program is None:
-        about = f"these calls look for {PROGRAM} on PATH, and it is not there"
+        about = f"the hooks need {PROGRAM} on PATH, and it is not there"
         return Check("hook program", BROKEN, about, ["install Holdfast where PATH finds it", "`holdfast init`"])
     if os.path.dirname(program) != os.path.dirname(sys.executable):
-        return Check("hook program", WARNING, f"{program} may belong to another Holdfast", [f"`ls -l {program}`"])
+        about = f"{program} may belong to another installation of Holdfast"
+        return Check("hook program", WARNING, about, [f"`ls -l {program}`"])
     return Check("hook program", OK, program)

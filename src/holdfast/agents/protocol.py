@@ -1,4 +1,4 @@
-"""The agent seam: what an adapter provides. An adapter is a module; what it leaves out it takes from `generic.py`."""
+"""The agent protocol: the interface of an adapter. An adapter is a module; `generic.py` has the defaults."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ACTING = ("action.begun", "action.taken", "subagent.started")
 
 
 class Moment(StrEnum):
-    """What an event of a client means. Each client's events are mapped to these in its `client.py`."""
+    """The meaning of a client's event. Each client maps its own events to these in its `client.py`."""
 
     START = "start"
     PROMPT = "prompt"
@@ -37,26 +37,26 @@ class Moment(StrEnum):
 
 
 class Reading(Struct):
-    """The content of a call: its events, and the conversation that it is part of, where the agent has such a thing."""
+    """The content of a call: its events, and its conversation if the agent has conversations."""
 
     drafts: list[Draft]  # the first one carries the call's own id
     moment: Moment = Moment.OTHER
     conversation: str | None = None
     begins: Beginning | None = None
-    ends: str | None = None  # why the conversation ends, in the client's words
+    ends: str | None = None  # the client's reason for the end of the conversation
     transcript: str | None = None  # the file in which the agent itself stores the conversation
-    goal: str | None = None  # the goal of a run that has to be started for it
+    goal: str | None = None  # the goal of a run that is started for the call
     prompt: str | None = None  # the text that was typed, whatever it is
     waits: bool = False  # the client waits for its user
 
     @property
     def acts(self) -> bool:
-        """Whether the agent does something: its conversation has more than begun, whether or not a prompt was seen."""
+        """True if the agent acts, so its conversation is past its start even if no prompt was recorded."""
         return any(draft.kind in ACTING for draft in self.drafts)
 
 
 class Usage(Struct, frozen=True):
-    """The tokens in a context after its last answer, and the model that gave it."""
+    """The tokens in a context after its last answer, and the model of that answer."""
 
     tokens: int
     model: str | None = None
@@ -73,7 +73,7 @@ class Head(Struct):
 
 
 class Retelling(Protocol):
-    """The events of a transcript, and the sums after them."""
+    """The events of a transcript, and the totals after the last of them."""
 
     begun: datetime | None
     time: datetime  # of the last line
@@ -87,7 +87,7 @@ class Retelling(Protocol):
 
 
 class Setup(NamedTuple):
-    """Where hooks are installed, and the programs that they run."""
+    """The project in which hooks are installed, and the programs that they run."""
 
     root: Path
     environ: Mapping[str, str]
@@ -103,7 +103,7 @@ def setup_of(workspace: Workspace) -> Setup:
 
 
 class SettingsFormat(Protocol):
-    """Reading and editing the text of a client's settings, every other byte left as it is."""
+    """Parser and editor for the text of a client's settings, which leaves all other bytes unchanged."""
 
     def check(self, text: str) -> None:
         """Refuse a text that is not in this format: raises NotSettings."""
@@ -112,15 +112,15 @@ class SettingsFormat(Protocol):
     def has_hooks(self, text: str) -> bool: ...
 
     def found_in(self, text: str) -> list[str]:
-        """Everything of ours in a text, by the client's names for it."""
+        """Our entries in a text, by the client's names for them."""
         ...
 
     def without_hooks(self, text: str, earlier: str) -> str:
-        """The text without ours; what that leaves empty goes too, unless the earlier text had it."""
+        """The text without our entries, and without containers that become empty, unless the earlier text had them."""
         ...
 
     def put_back(self, now: str, then: str) -> list[str]:
-        """The names under which an earlier text has entries that an installation replaced."""
+        """The names of entries of an earlier text that an installation replaced."""
         ...
 
     def is_empty(self, text: str) -> bool: ...
@@ -131,37 +131,37 @@ class NotSettings(ValueError):
 
 
 class Place(Struct, frozen=True):
-    """A settings file, the directory that it must not lead out of, and the directory of our own records."""
+    """A settings file, the directory that its links must not leave, and the directory of our installation records."""
 
     path: Path
     border: Path
     state: Path
     format: SettingsFormat
-    mode: int = files.PRIVATE_FILE  # of the file, where it is made
+    mode: int = files.PRIVATE_FILE  # of the file, if it is created
 
 
 class Installation(Struct):
-    """Hooks that are about to be written: where, as which settings, and how the text is edited."""
+    """A planned installation of hooks: the file, the settings, and the edit of its text."""
 
     place: Place
     settings: dict[str, Any]  # as `init --print` shows them
-    edit: Callable[[str], tuple[str, dict[str, str]]]  # the new text, and what became of each event
+    edit: Callable[[str], tuple[str, dict[str, str]]]  # returns the new text, and the change to each event
     hints: list[str] = []
 
 
 class Plugin(Struct):
-    """A plugin that brings the hooks instead of a settings file."""
+    """A plugin that contains the hooks, as an alternative to a settings file."""
 
     directory: str
-    commands: list[str]  # that load it
+    commands: list[str]  # shell commands that load it
     settings: dict[str, Any]
     hints: list[str] = []
 
 
 class HookCommand(NamedTuple):
-    """A command that the client runs as a hook, whoever put it there."""
+    """Any command that the client runs as a hook, ours or not."""
 
-    level: str  # of the settings; `plugin` for those of a plugin
+    level: str  # of the settings; `plugin` for a hook of a plugin
     where: str  # the settings file, or the name of the plugin
     moment: Moment
     command: str
@@ -169,32 +169,32 @@ class HookCommand(NamedTuple):
 
 
 class Silence(Struct):
-    """Why installed hooks do not run, and the remedies."""
+    """The reason why installed hooks do not run, and the remedies."""
 
     about: str
     hints: list[str]
 
 
 class Agent(Protocol):
-    """A program whose hooks we understand."""
+    """An agent whose hooks Holdfast supports."""
 
     NAME: str
     LABEL: str
     SCOPES: tuple[str, ...]  # of settings, the narrowest first
-    STATUS_LINE: str  # the name by which the client's status line calls us; empty for a client without one
-    BRIEF_LIMIT: int  # characters that the client takes from one hook
-    ANSWERS: frozenset[Moment]  # the moments at which the client waits for a text
+    STATUS_LINE: str  # the event name of calls from the client's status line; empty if it has none
+    BRIEF_LIMIT: int  # characters that the client accepts from one hook
+    ANSWERS: frozenset[Moment]  # the moments at which the client reads a text from the hook
 
     def read_call(self, call: Call) -> Reading:
-        """The content of a call. Whatever is in it, there is an answer."""
+        """The content of a call. Never fails, whatever the payload is."""
         ...
 
     def reply(self, event: str, text: str, notice: str | None) -> str:
-        """A text for the model, and a notice for the user, in the form that the client reads from its hook."""
+        """A text for the model and a notice for the user, in the form that the client expects from a hook."""
         ...
 
     def refuse_prompt(self, text: str) -> str:
-        """The answer to a chat command: shown to the user, and the prompt never reaches the model."""
+        """The answer to a chat command. The client shows it to the user and does not send the prompt to the model."""
         ...
 
     def draw_status(self, payload: Body) -> str:
@@ -202,13 +202,13 @@ class Agent(Protocol):
         ...
 
     def draw_without_store(self, payload: Body) -> str:
-        """The same without a look at the store, where that takes too long."""
+        """The status line without data from the store, if reading that would take too long."""
         ...
 
     # Settings
 
     def is_used(self, setup: Setup) -> bool:
-        """Whether anything shows that the client is used in a project, or by this user."""
+        """True if there are signs that the client is used in the project, or by this user."""
         ...
 
     def places(self, setup: Setup) -> dict[str, Place]:
@@ -218,11 +218,11 @@ class Agent(Protocol):
     def plan_install(
         self, setup: Setup, scope: str, *, status_line: bool = False, drop: Callable[[str], bool] | None = None
     ) -> Installation:
-        """Our hooks for a scope; hooks whose command is to be dropped go at the same time."""
+        """An installation of our hooks in a scope, which also removes hooks whose command `drop` accepts."""
         ...
 
     def plan_drop(self, setup: Setup, scope: str, drop: Callable[[str], bool]) -> Installation:
-        """Only drop hooks whose command is to be dropped."""
+        """An installation that only removes hooks whose command `drop` accepts."""
         ...
 
     def find_plugin(self, setup: Setup) -> Plugin | None:
@@ -234,23 +234,23 @@ class Agent(Protocol):
         ...
 
     def executable_files(self, setup: Setup) -> dict[Path, Callable[[bytes], list[tuple[str, str]]]]:
-        """Files of a repository that name programs which we would start, each with its reader: (event, program)."""
+        """Files of a repository that name programs we would run, each with a parser for its (event, program) pairs."""
         ...
 
     # Health
 
     def health(self, workspace: Workspace, allowed: Callable[[Path], list[str]]) -> Iterable[Check]:
-        """What keeps calls from arriving. `allowed` tells the programs of a file that the user has trusted."""
+        """Checks for problems that keep calls from arriving. `allowed` returns the trusted programs of a file."""
         ...
 
     def find_silence(self, workspace: Workspace) -> Silence | None:
-        """Hooks that were installed and do not run any more."""
+        """Detect hooks that were installed and no longer run."""
         ...
 
     # Conversations
 
     def resume_command(self, conversation: str | None) -> list[str]:
-        """The command that goes on with a conversation, or begins one; empty where none is known."""
+        """The command that resumes a conversation, or starts one; empty if none is known."""
         ...
 
     def conversation_in(self, payload: Any) -> str | None:
@@ -268,7 +268,7 @@ class Agent(Protocol):
     def read_head(self, path: Path) -> Head | None: ...
 
     def opening_of(self, transcripts: Iterable[Path], hide: Callable[[Any], Any]) -> tuple[str, str | None]:
-        """The id of a conversation's first prompt, and the goal that it gives."""
+        """The id of a conversation's first prompt, and the goal taken from it."""
         ...
 
     def retell(
@@ -278,9 +278,9 @@ class Agent(Protocol):
         ...
 
     def transcripts_of(self, setup: Setup, session: Session) -> list[tuple[str, Path]]:
-        """The files of a session's conversation that the client itself stores, by name: its own and its subagents'."""
+        """The transcripts of a session's conversation, its own and its subagents', with their names."""
         ...
 
     def owns_transcript(self, setup: Setup, path: Path) -> bool:
-        """Whether a real path is one of the client's transcripts: whoever calls a hook can name any file."""
+        """True if a real path is one of the client's transcripts: the payload of a hook call can name any file."""
         ...

@@ -1,8 +1,8 @@
-"""The agents whose hooks we understand, and the identification of the client that made a call.
+"""Registry of the supported agents, and identification of the client that made a call.
 
-Clients run each other's hooks, so the name on the command line is only a claim. The payload decides, then the variable
-that marks a client. Variables are inherited by a client that another one starts, so they count only where the payload
-names nobody.
+Clients run each other's hooks, so the name on the command line is only a claim. The payload decides; if it identifies
+no client, the environment variable that marks one does. It comes second, since a client inherits the variables of the
+client that started it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from holdfast.core.model import Body
 from holdfast.project.inbox import Call
 from holdfast.project.workspace import Caller
 
-# In the order of recognition: Kimi's turns have a number like Codex's, and Qwen's transcripts lie below a directory
+# In the order of identification: Kimi's turns have a number like Codex's, and Qwen's transcripts are in a directory
 # `projects` like Claude's.
 NAMES = ("kimi", "cursor", "copilot", "opencode", "codex", "gemini", "qwen", "claude")
-DEFAULT = "claude"  # for runs that name no agent
+DEFAULT = "claude"  # for runs without an agent
 
 
 class Client(Protocol):
-    """A client as hooks see it: its `client.py`."""
+    """The interface of a `client.py`, the part of an adapter that hooks load."""
 
     NAME: str
     LABEL: str
@@ -47,7 +47,7 @@ def find_client(name: str) -> Client:
 
 
 class Adapter:
-    """The members of an adapter, each loaded when it is used; those that it leaves out are the generic ones."""
+    """An adapter whose members are imported on first use; missing members are taken from `generic.py`."""
 
     def __init__(self, name: str, members: Mapping[str, str]) -> None:
         self._package = f"holdfast.agents.{name}"
@@ -62,7 +62,7 @@ class Adapter:
 
 @functools.cache
 def find_agent(name: str | None) -> Agent:
-    """The adapter of that name; calls of an agent without one are recorded as they are."""
+    """The adapter of that name, or the generic one."""
     members = import_module(f"holdfast.agents.{name}").__dict__.get("MEMBERS") if name in NAMES else None
     return cast(Agent, Adapter(name, members) if name and members else generic)
 
@@ -73,7 +73,7 @@ def adapters() -> list[Agent]:
 
 
 def identify(call: Call) -> None:
-    """Correct the agent, the event and the process of a call by its payload."""
+    """Correct the agent, event and process of a call from its payload."""
     payload = call.payload if isinstance(call.payload, dict) else {}
     call.agent = caller(call)
     call.event = text_of(payload, "hook_event_name") or text_of(payload, "hookName") or call.event
@@ -82,35 +82,35 @@ def identify(call: Call) -> None:
 
 
 def caller(call: Call) -> str:
-    """The agent that made a call. A name that no client here has is never contradicted."""
+    """The agent that made a call. The claim of an unsupported agent is never overruled."""
     if call.agent not in NAMES:
         return call.agent
     payload = call.payload if isinstance(call.payload, dict) else {}
     if found := next((name for name in NAMES if find_client(name).is_caller(payload)), None):
         return found
-    runs_ours = find_client(call.agent).RECORDED  # the marks of clients that run its hooks are among these
+    runs_ours = find_client(call.agent).RECORDED  # includes the marks of other clients that run its hooks
     marks = ((name, find_client(name).MARK) for name in NAMES)
     return next((name for name, mark in marks if mark in runs_ours and mark in call.environment), call.agent)
 
 
 def label(name: str) -> str:
-    """The name of an agent as people know it."""
+    """The display name of an agent."""
     return find_client(name).LABEL if name in NAMES else name
 
 
 def find_callers(environ: Mapping[str, str]) -> tuple[Caller, ...]:
-    """The clients that started this command, as far as the environment tells: one may have started another."""
+    """The clients that started this command, according to the environment: one may have started another."""
     named = ((name, find_client(name).CONVERSATION) for name in reversed(NAMES))
     return tuple(Caller(name, environ[variable]) for name, variable in named if variable and environ.get(variable))
 
 
 def variables_of(name: str | None) -> tuple[str | None, str | None]:
-    """The variables in which a client tells its tools the conversation and its own process."""
+    """The variables in which a client passes its conversation and its process id to its tools."""
     client = find_client(name or "")
     return client.CONVERSATION, client.PROCESS
 
 
 def find_tool_mark(environ: Mapping[str, str]) -> str | None:
-    """The variable which shows that an agent's tool started this command; None where a person may have typed it."""
+    """The variable that shows that an agent's tool started this command; None if a person may have typed it."""
     names = (mark for name in NAMES for mark in (find_client(name).TOOL, find_client(name).CONVERSATION))
     return next((name for name in names if name and name in environ), None)

@@ -324,7 +324,7 @@ def check_pattern(source: str) -> str | None:
         regex = compiled(source)
     except ValueError as error:
         return str(error)
-    return "it matches a text of nothing" if regex.search(b"") else None
+    return "it matches the empty string" if regex.search(b"") else None
 
 
 def listed(text: str) -> list[str]:

@@ -99,7 +99,7 @@ def compiled(source: str, *, captures: bool = True, memory: int = MEMORY) -> Reg
     try:
         return Bare(re2.compile(source.encode(), _options(memory, captures)))
     except re2.error as error:
-        why = error.args[0] if error.args else "it is no pattern"
+        why = error.args[0] if error.args else "it is not a valid pattern"
         raise ValueError(why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)) from error
 
 

@@ -1,6 +1,6 @@
 """Claude Code: hooks, settings, plugin, transcripts."""
 
-# The members of the adapter, by the module that defines them; each module is loaded when one of its members is used.
+# The members of the adapter, by the module that defines them. Each module is imported on first use of a member.
 MEMBERS = {
     "client": "NAME LABEL STATUS_LINE",
     "events": "read_call conversation_in",

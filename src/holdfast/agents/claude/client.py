@@ -1,7 +1,7 @@
-"""Claude Code, as a hook sees it. Hooks load this, so it imports nothing."""
+"""Claude Code's description for hooks. Hooks load this, so it imports nothing."""
 
 NAME, LABEL = "claude", "Claude Code"
-MOMENTS = {  # the events that `init` asks for, and what each means
+MOMENTS = {  # the events that `init` installs hooks for, with their meaning
     "UserPromptSubmit": "prompt",
     "PreToolUse": "action",
     "PostToolUse": "action",
@@ -22,14 +22,14 @@ MOMENTS = {  # the events that `init` asks for, and what each means
     "SessionEnd": "end",
 }
 PROJECT, PROCESS, CONVERSATION = "CLAUDE_PROJECT_DIR", "CLAUDE_PID", "CLAUDE_CODE_SESSION_ID"
-PLACES = ("session_id", "transcript_path", "cwd")  # keys by which a call finds its run
+PLACES = ("session_id", "transcript_path", "cwd")  # payload keys that route a call to its run
 TOOL = "CLAUDECODE"
-MARK = None  # its variables are inherited by clients that it starts, so they prove nothing
-RECORDED = (  # the last three are those of clients that run its hooks too
+MARK = None  # clients that it starts inherit its variables, so none of them identifies it
+RECORDED = (  # the last three belong to other clients that run its hooks
     "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_PLUGIN_ROOT", "CLAUDE_ENV_FILE",
     "GEMINI_SESSION_ID", "COPILOT_CLI", "CURSOR_VERSION",
 )  # fmt: skip
-STATUS_LINE = "StatusLine"  # what is called to draw its status line; it is no event
+STATUS_LINE = "StatusLine"  # the event name of calls that draw its status line; not an event of the client
 COMMAND, CONVERSES = b'"prompt":"*', b'"session_id":"'
 
 

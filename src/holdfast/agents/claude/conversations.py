@@ -1,4 +1,4 @@
-"""Transcripts of Claude Code on disk: which are of a project, how a conversation began, and its command to go on."""
+"""Claude Code's transcripts on disk: those of a project, their first prompts, and the command to resume each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from holdfast.core.model import Session
 from holdfast.system import files
 from holdfast.system.safe_paths import real_path
 
-ENCODED = 180  # characters of a directory's name by which the client names its folder, before it shortens
+ENCODED = 180  # characters of a directory's path in the name of its transcript folder, before the client truncates
 
 
 def resume_command(conversation: str | None) -> list[str]:
@@ -35,7 +35,7 @@ def find_transcripts(setup: Setup, roots: Iterable[Path]) -> tuple[Path, list[Pa
 
 
 def read_head(path: Path) -> Head | None:
-    """The head of a transcript, from the first line that names conversation and directory."""
+    """The head of a transcript, from the first line with conversation and directory."""
     for line in itertools.islice(transcript.read_lines(path), 1000):
         conversation, directory = line.get("sessionId"), line.get("cwd")
         if isinstance(conversation, str) and isinstance(directory, str) and conversation and directory:
@@ -47,7 +47,7 @@ def read_head(path: Path) -> Head | None:
 def opening_of(transcripts: Iterable[Path], hide: Callable[[Any], Any]) -> tuple[str, str | None]:
     for path in transcripts:
         for line in transcript.read_lines(path):
-            if goal_in(line) and (goal := goal_in(hide(line))):  # hidden before it is cut to its length
+            if goal_in(line) and (goal := goal_in(hide(line))):  # redacted before it is truncated
                 return str(line.get("uuid") or ""), goal
     return "", None
 

@@ -1,7 +1,7 @@
-"""Claude Code: what its hooks tell.
+"""Conversion of Claude Code's hook payloads to events.
 
-Everything may come twice, late, in another order, or not at all. So an action is known by the client's own number for
-it, and nothing here relies on an end.
+Calls may arrive twice, late, out of order, or not at all. So an action is identified by the client's own id for it, and
+no reader relies on an end event.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from holdfast.core.model import Beginning, Body, Draft
 from holdfast.core.text import one_line, path_text
 from holdfast.project.inbox import Call
 
-GOAL, REPLY, OUTCOME, INPUT = 2_000, 4_000, 1_000, 4_000  # characters that are kept
-WAITING = ("Stop", "PermissionRequest")  # for a prompt, or at once for a permission
-PERMISSION = "permission_prompt"  # of a notification, when nobody has answered for some seconds
+GOAL, REPLY, OUTCOME, INPUT = 2_000, 4_000, 1_000, 4_000  # characters that are stored
+WAITING = ("Stop", "PermissionRequest")  # events after which the client waits for a prompt or a permission
+PERMISSION = "permission_prompt"  # type of the notification that a permission was not answered for some seconds
 OURS = "/holdfast:"  # a slash command of our plugin
 NOTIFICATION = "<task-notification>"
 ERROR = re.compile(r"<tool_use_error>(.*?)(?:</tool_use_error>.*)?", re.DOTALL)
-REFUSED = re.compile(  # how the answer to a tool call begins that the client did not carry out
+REFUSED = re.compile(  # prefixes of the result of a tool call that the client did not execute
     r"<tool_use_error>|PreToolUse:\S+ hook error: |Claude requested permissions |The user doesn't want to |"
     r"Permission (?:to \w+|for this) .*has been denied|\[Request interrupted by user|\[Tool call skipped: ",
     re.DOTALL,
@@ -75,7 +75,7 @@ def conversation_in(payload: Any) -> str | None:
 
 
 def tell(event: str, payload: Body) -> list[tuple[str, Body]]:
-    """What a call says: kinds of events, with their bodies. A transcript can be told in the same words."""
+    """The events of a call, as pairs of kind and body. The import of transcripts uses it, too."""
     reader = READERS.get(event)
     return list(reader(payload)) if reader else []
 
@@ -111,7 +111,7 @@ def _failed(payload: Body) -> Told:
 
 
 def _taken(payload: Body) -> Told:
-    """The client calls so only after a tool that it carried out, whatever that printed."""
+    """The client sends this event only for a tool call that it executed, whatever its output."""
     yield "action.taken", _done(payload, payload)
 
 
@@ -122,7 +122,7 @@ def _done(payload: Body, done: Body) -> Body:
 
 
 def _batch(payload: Body) -> Told:
-    """Tools that were carried out, refused or failed: of each, the batch has only the text that the model was given."""
+    """A batch of tool calls, executed, refused or failed: for each it has only the text that the model received."""
     calls = payload.get("tool_calls")
     for done in calls if isinstance(calls, list) else [payload]:
         if isinstance(done, dict):
@@ -132,7 +132,7 @@ def _batch(payload: Body) -> Told:
 
 
 def _was_carried_out(payload: Body, done: Body) -> bool:
-    """Whether the transcript says that a tool had no error, so that a text like a refusal is a program's own."""
+    """True if the transcript shows no error for a tool call, so that its output only resembles a refusal."""
     path, subagent = text_of(payload, "transcript_path"), text_of(payload, "agent_id")
     if not os.path.isabs(path) or not path.endswith(ENDING) or (subagent and not ids.is_safe(subagent)):
         return False
@@ -141,7 +141,7 @@ def _was_carried_out(payload: Body, done: Body) -> bool:
 
 
 def _refused(body: Body, answer: str) -> Body | None:
-    """An action that the client did not carry out, so it wrote no file; None where the answer is no refusal."""
+    """The event body of a tool call that the client refused, which wrote no file; None if it was not refused."""
     if not REFUSED.match(answer):
         return None
     wrapped = ERROR.fullmatch(answer)
@@ -150,7 +150,7 @@ def _refused(body: Body, answer: str) -> Body | None:
 
 
 def _action(payload: Body, done: Body) -> Body:
-    """What a tool was asked to do: in one line, with the files that it writes."""
+    """The event body of a tool call: a summary in one line, with the files that it writes."""
     tool, asked = text_of(done, "tool_name"), done.get("tool_input")
     given = asked if isinstance(asked, dict) else {}
     about = next((found for key in TELLING if (found := text_of(given, key))), "")
@@ -167,7 +167,7 @@ def _action(payload: Body, done: Body) -> Body:
 
 
 def _place(response: Any) -> Body:
-    """The line that an edit begins at, where the client shows the edit."""
+    """The first changed line of an edit, if the payload has its diff."""
     patch = response.get("structuredPatch") if isinstance(response, dict) else None
     first = patch[0] if isinstance(patch, list) and patch and isinstance(patch[0], dict) else {}
     start, lines = first.get("newStart"), first.get("lines")
@@ -178,7 +178,7 @@ def _place(response: Any) -> Body:
 
 
 def _from_here(payload: Body, path: str) -> str:
-    """A path as one would type it in the project; what is no path in it stays."""
+    """A path relative to the working directory; a path outside of it, or another text, unchanged."""
     root = text_of(payload, "cwd")
     if not root or not os.path.isabs(path):
         return path
@@ -206,7 +206,7 @@ def _subagent_started(payload: Body) -> Told:
 
 
 def _subagent_ended(payload: Body) -> Told:
-    if text_of(payload, "agent_type"):  # the one without a type is the client's own summariser
+    if text_of(payload, "agent_type"):  # the subagent without a type is the client's own summariser
         text = text_of(payload, "last_assistant_message")[:REPLY]
         yield (
             "subagent.ended",

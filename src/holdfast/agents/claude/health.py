@@ -1,4 +1,4 @@
-"""The health of Claude Code's hooks: everything that can keep a call from arriving."""
+"""Health checks of Claude Code's hooks: everything that can keep a call from arriving."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from holdfast.system.clock import shown
 from holdfast.system.safe_paths import real_path
 
 OFF = "disableAllHooks"
-GRACE = timedelta(minutes=2)  # a transcript may be written so much later than the last call
+GRACE = timedelta(minutes=2)  # a transcript may be written this much later than the last call
 NEWEST = 100  # waiting calls that are searched for one of Claude Code
 Allowed = Callable[[Path], list[str]]
 
@@ -44,12 +44,12 @@ def health(workspace: Workspace, allowed: Allowed) -> Iterator[Check]:
 
 
 def find_silence(workspace: Workspace) -> Silence | None:
-    """Hooks that `init` installed and that do not run any more."""
+    """Detect hooks that `init` installed and that no longer run."""
     return _find_removal(workspace) or _find_off_switch(workspace)
 
 
 def _find_removal(workspace: Workspace) -> Silence | None:
-    """Hooks that were removed from the settings without `uninit`."""
+    """Detect hooks that were removed from the settings without `uninit`."""
     lost = installed.find_lost(setup_of(workspace))
     if lost is None:
         return None
@@ -59,7 +59,7 @@ def _find_removal(workspace: Workspace) -> Silence | None:
 
 
 def _find_off_switch(workspace: Workspace) -> Silence | None:
-    """The setting that turns all hooks off, ours among them."""
+    """Detect the setting that turns off all hooks, including ours."""
     levels = installed.levels(setup_of(workspace))
     switch = find_switch(levels)
     if switch is None or not installed.is_called(levels, workspace.environ):
@@ -69,7 +69,7 @@ def _find_off_switch(workspace: Workspace) -> Silence | None:
 
 
 def find_switch(levels: list[Level]) -> Level | None:
-    """The level that turns all hooks off: the strongest one that says anything about it decides."""
+    """The level that turns off all hooks: the first one with that setting decides."""
     said = next((level for level in levels if OFF in level.settings), None)
     return said if said is not None and said.is_set(OFF) else None
 
@@ -84,7 +84,7 @@ def last_call(workspace: Workspace) -> datetime | None:
             with workspace.reading() as journal:
                 sessions = journal.list_sessions(limit=50)
             times += [found.last_active or found.opened for found in sessions if _was_called(found)]
-    except (HoldfastError, OSError):  # the check of the store says why
+    except (HoldfastError, OSError):  # reported by the check of the store
         return None
     return max(times, default=None)
 
@@ -100,13 +100,13 @@ def _is_ours(workspace: Workspace, name: str) -> bool:
 
 
 def _was_called(session: Session) -> bool:
-    """Whether hooks on this machine opened a session; commands, transcripts and parcels open sessions too."""
+    """True if hooks on this machine opened a session; commands, imports and bundles open sessions too."""
     is_here = session.environment is not None and session.environment.host == process.here().host
     return session.agent == NAME and bool(session.agent_session) and is_here and session.begun is not Beginning.IMPORTED
 
 
 def _calls(workspace: Workspace, levels: list[Level], last: datetime | None, allowed: Allowed) -> Iterator[Check]:
-    """Where our calls stand, whether they are all of this version, and whether what they run is there."""
+    """Checks that our hooks are installed, of this version, and that the programs they run exist."""
     ours = [level.name for level in levels if settings_file.called(level.settings)]
     for level in levels:
         if level.trouble is not None:
@@ -123,43 +123,44 @@ def _calls(workspace: Workspace, levels: list[Level], last: datetime | None, all
     if plugin is not None:
         yield from _plugin(workspace, plugin, ours)
     elif not ours:
-        yield _nobody(workspace, last)
-    scopes = list(dict.fromkeys(ours))  # the same call in two local files is made once
+        yield _no_hooks(workspace, last)
+    scopes = list(dict.fromkeys(ours))  # the client runs the same command in two local files once
     if len(scopes) > 1:
         hints = [f"`holdfast uninit --scope {name}`" for name in scopes[1:]]
-        yield Check("twice", WARNING, f"several settings files call us: {', '.join(scopes)}", hints)
+        yield Check("twice", WARNING, f"several settings files have Holdfast's hooks: {', '.join(scopes)}", hints)
 
 
 def _init(level: Level) -> list[str]:
-    """What puts our calls into the settings of a level, as they should be."""
+    """The command that installs our hooks into the settings of a level, or replaces them."""
     there = f"cd {shlex.quote(path_text(level.elsewhere))} && " if level.elsewhere else ""
     return [f"`{there}holdfast init --scope {level.name}`"]
 
 
-def _nobody(workspace: Workspace, last: datetime | None) -> Check:
+def _no_hooks(workspace: Workspace, last: datetime | None) -> Check:
     if removed := _find_removal(workspace):
         return Check("hooks", BROKEN, removed.about, removed.hints)
     used = is_used(setup_of(workspace))
-    about = "no settings file has our calls, and no plugin of ours is enabled"
-    hints = ["`holdfast init --agent claude`", "`holdfast init --plugin` says how the plugin is loaded"]
-    if last is not None:  # the plugin may be named anew for each session, and nothing of that is written down
-        return Check("hooks", WARNING, f"{about}, but calls came: with `--plugin-dir`, or before", hints)
+    about = "no settings file has Holdfast's hooks, and its plugin is not enabled"
+    hints = ["`holdfast init --agent claude`", "`holdfast init --plugin` shows how to load the plugin"]
+    if last is not None:  # `--plugin-dir` loads the plugin for a single session, which no settings record
+        return Check("hooks", WARNING, f"{about}, but hooks have run: with `--plugin-dir`, or earlier", hints)
     return Check("hooks", BROKEN if used else WARNING, about, hints)
 
 
 def _plugin(workspace: Workspace, plugin: Plugin, ours: list[str]) -> Iterator[Check]:
-    """Whether the plugin that is enabled is there, and this one; and who records where settings call us too."""
+    """Checks that the enabled plugin exists and is this one; and if settings have our hooks too, which one records."""
     name, place = sound_text(plugin.name), path_text(plugin.level.path)
     remedy = [f"`{command}`" for command in bundled_plugin.commands(path_text(bundled_plugin.DIRECTORY))[1:]]
     if plugin.directory is None or not plugin.directory.is_dir():
-        where = f"; {path_text(plugin.directory)} is not there any more" if plugin.directory else ""
+        where = f"; {path_text(plugin.directory)} no longer exists" if plugin.directory else ""
         about = f"{place} enables {name}, which is not installed{where}"
         yield Check("plugin", WARNING if ours else BROKEN, about, remedy)
     elif real_path(plugin.directory) != real_path(bundled_plugin.DIRECTORY):
-        about = f"{name} is another one: it lies in {path_text(plugin.directory)}"
+        about = f"{name} is another copy of the plugin, in {path_text(plugin.directory)}"
         yield Check("plugin", WARNING, about, remedy)
     elif ours:
-        about = f"{name} is enabled; {' and '.join(ours)} settings call us too, so they record and the plugin is silent"
+        scopes = " and ".join(ours)
+        about = f"{name} is enabled; {scopes} settings have the hooks too, so those record and the plugin is silent"
         yield Check("plugin", OK, about)
     else:
         yield Check("plugin", OK, f"{place} enables {name}")
@@ -175,20 +176,19 @@ def _block(level: Level) -> Iterator[Check]:
     remedy = _init(level)
     name = f"{level.name} settings"
     if missing:
-        yield Check(name, WARNING, f"{path_text(level.path)} lacks our calls for {', '.join(missing)}", remedy)
+        yield Check(name, WARNING, f"{path_text(level.path)} lacks Holdfast's hooks for {', '.join(missing)}", remedy)
     elif any(hook_command.is_old(call) for found in calls.values() for call in found):
-        about = f"{path_text(level.path)} has our calls in the old form with `args`, which Copilot CLI and Codex ignore"
+        about = f"{path_text(level.path)} has hooks in the old form with `args`, which Copilot CLI and Codex ignore"
         yield Check(name, WARNING, f"{about}: Copilot may then refuse its own tool calls", remedy)
     elif other or len(calls) > len(wanted):
-        yield Check(
-            name, WARNING, f"{path_text(level.path)} has our calls in the form of another version or place", remedy
-        )
+        about = f"{path_text(level.path)} has the hooks of another version or installation of Holdfast"
+        yield Check(name, WARNING, about, remedy)
     else:
-        yield Check(name, OK, f"{path_text(level.path)} has our calls for all {len(wanted)} events")
+        yield Check(name, OK, f"{path_text(level.path)} has Holdfast's hooks for all {len(wanted)} events")
 
 
 def _switches(workspace: Workspace, levels: list[Level]) -> Iterator[Check]:
-    """What turns hooks off, wherever it stands."""
+    """Checks for settings of any level that turn hooks off."""
     found = []
     if switch := find_switch(levels):
         hint = f"remove `{OFF}` from {path_text(switch.path)}"
@@ -196,7 +196,7 @@ def _switches(workspace: Workspace, levels: list[Level]) -> Iterator[Check]:
     for level in levels:
         if level.name == "managed" and level.is_set("allowManagedHooksOnly"):
             about = f"{path_text(level.path)} allows only the hooks that an administrator has set"
-            found.append(Check("switches", BROKEN, about, ["ask whoever manages this machine"]))
+            found.append(Check("switches", BROKEN, about, ["ask the administrator of this machine"]))
     yield from found or ([] if workspace.is_off else [Check("switches", OK, "nothing turns hooks off")])
 
 
@@ -213,7 +213,7 @@ def _version(workspace: Workspace) -> Check:
     if program is None:
         return Check("client", WARNING, "there is no `claude` on PATH", ["install Claude Code"])
     if version is None:
-        return Check("client", WARNING, f"{program} does not say its version", [f"`{program} --version`"])
+        return Check("client", WARNING, f"{program} does not report its version", [f"`{program} --version`"])
     about = f"{program} is version {version}; Holdfast was tested with {hooks.TESTED}"
     if _numbers(version) < _numbers(hooks.TESTED):
         return Check("client", WARNING, about, ["`claude update`"])
@@ -225,13 +225,13 @@ def _numbers(version: str) -> list[int]:
 
 
 def _arrival(workspace: Workspace, levels: list[Level], last: datetime | None) -> Check:
-    """Whether calls come while the client works."""
+    """Check that calls arrive while the client works."""
     written = installed.last_written(workspace.root, workspace.environ)
     looks = [files.signature(level.path) for level in levels if settings_file.called(level.settings)]
     begun = [datetime.fromtimestamp(found[1] / 1e9, UTC) for found in looks if found]
     since = last or max(begun, default=None)
     if written and since and written - since > GRACE:
-        about = f"a transcript was written at {shown(written)}, and no call came since {shown(since)}"
+        about = f"a transcript was written at {shown(written)}, but no call has arrived since {shown(since)}"
         return Check("calls", BROKEN, about, ["restart Claude Code: it reads its hooks when it starts", "`/hooks`"])
     if last is None:
         return Check("calls", WARNING, "no call of Claude Code has arrived yet", ["start `claude` here"])
@@ -239,12 +239,12 @@ def _arrival(workspace: Workspace, levels: list[Level], last: datetime | None) -
 
 
 def _programs(workspace: Workspace, level: Level, allowed: Allowed) -> Iterator[Check]:
-    """The programs of our calls. A repository may bring such settings: what they name is tried only if trusted."""
+    """Checks of the programs of our hooks. Settings may come from the repository: then only trusted ones are run."""
     calls = [call for found in settings_file.called(level.settings).values() for call in found]
     ways, trusted = [], None
     if level.name != "user":
         ways = [] if level.elsewhere else [f"`holdfast trust {shlex.quote(path_text(level.path))}`"]
-        trusted = allowed(level.path) if ways else []  # by name: these settings may be others by now
+        trusted = allowed(level.path) if ways else []  # programs by name, since the file may change meanwhile
     yield from check_programs(workspace, calls, _init(level), ways, trusted)
     if any(hook_command.PROGRAM in str(call.get("command")) for call in calls):
         yield check_path(workspace)

@@ -1,4 +1,4 @@
-"""The hooks that we ask Claude Code for, as they stand in its settings and in our plugin."""
+"""Holdfast's hooks for Claude Code, for its settings files and for our plugin."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from holdfast.agents.protocol import Installation, Setup
 from holdfast.core.text import path_text
 
 ANSWERED = {"SessionStart": 30, "PreCompact": 30, "SessionEnd": 10}  # seconds that the client waits for an answer
-NOT_ASKED = ("PostToolUse",)  # `PostToolBatch` says the same
+NOT_ASKED = ("PostToolUse",)  # `PostToolBatch` has the same content
 TIMEOUT = 10
 EVENTS = (*(event for event in MOMENTS if event not in (*ANSWERED, *NOT_ASKED)), *ANSWERED)
 TESTED = "2.1.325"  # the client's version that the tests ran with
 
 
 def block(scope: str, python: str, script: str) -> dict[str, Handler]:
-    """The call for every event. One that may be committed is found through PATH, and silent where we are not there."""
+    """The hook for every event. In settings that are committed, it is found through PATH, and silent if not found."""
     return {event: _handler(_command(scope, event, python, script), event) for event in EVENTS}
 
 
 def status_line(scope: str, python: str, script: str) -> Handler:
-    """The call that draws the status line, for a settings file."""
+    """The settings entry that draws the status line."""
     return {"type": "command", "command": _command(scope, STATUS_LINE, python, script)}
 
 
 def plugin() -> dict[str, object]:
-    """The hooks file of our plugin: the same events, and silent where a settings file calls us as well."""
+    """The hooks file of our plugin: the same events, but silent for those that a settings file has our hooks for."""
     calls = {event: _handler(through_path(PLUGIN, NAME, event), event) for event in EVENTS}
     return {"description": "Holdfast records the session, and tells it what earlier ones knew", **as_settings(calls)}
 
 
 def as_settings(calls: dict[str, Handler]) -> dict[str, object]:
-    """The calls in the form of a settings file."""
+    """The hooks in the form of a settings file."""
     return {"hooks": {event: [{"hooks": [call]}] for event, call in calls.items()}}
 
 
@@ -54,7 +54,7 @@ def _handler(command: str, event: str) -> Handler:
 def plan_install(
     setup: Setup, scope: str, *, status_line: bool = False, drop: Callable[[str], bool] | None = None
 ) -> Installation:
-    """Our calls for a scope, and our status line unless the user has another one, at whatever level."""
+    """Our hooks for a scope, and our status line unless the user has another one at any level."""
     calls = block(scope, setup.python, setup.script)
     hints: list[str] = []
     line = line_of(scope, setup, hints) if status_line else None
@@ -89,7 +89,7 @@ def _dropped(text: str, drop: Callable[[str], bool] | None) -> tuple[str, dict[s
 
 
 def line_of(scope: str, setup: Setup, hints: list[str]) -> dict[str, Any] | None:
-    """The call that draws our status line; None where the user has another one, which is never replaced."""
+    """The settings entry of our status line; None if the user has another one, which is never replaced."""
     from holdfast.agents.claude.installed import levels
 
     line = status_line(scope, setup.python, setup.script)

@@ -1,4 +1,4 @@
-"""Claude Code as it is set up here: its settings at every level, plugins, trust, version. Nothing is changed or run."""
+"""Claude Code's installation and configuration: settings of all levels, plugins, trust, version. Read-only."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ T = TypeVar("T")
 
 
 class Level:
-    """The settings of one level, or why they cannot be read."""
+    """The settings of one level, or the error that prevents reading them."""
 
     def __init__(self, name: str, place: Place, elsewhere: Path | None = None) -> None:
         self.name = name
         self.path = place.path
-        self.elsewhere = elsewhere  # the worktree that it belongs to, where that is not the one looked at
+        self.elsewhere = elsewhere  # its worktree, if that is another one
         self.settings: dict[str, Any] = {}
         self.trouble: HoldfastError | None = None
         try:
@@ -58,26 +58,26 @@ class Level:
         return self.settings.get(switch) is True
 
     def plugins(self, prefix: str = "") -> dict[str, bool]:
-        """The plugins whose name begins so, and whether this level enables them."""
+        """The plugins with this prefix, mapped to True if this level enables them."""
         enabled = self.settings.get("enabledPlugins")
         found = enabled.items() if isinstance(enabled, dict) else []
         return {name: value is not False for name, value in found if name.startswith(prefix)}
 
 
 class Plugin(NamedTuple):
-    """Our plugin as the client has it."""
+    """Our plugin in the client's settings."""
 
     name: str
-    level: Level  # whose settings enable it
-    directory: Path | None  # None: it is not installed
+    level: Level  # the one that enables it
+    directory: Path | None  # None: not installed
 
 
 class Installation(Struct):
-    installPath: str = ""  # a copy, which a marketplace that is a directory does without
+    installPath: str = ""  # a copy of the plugin; not used if the marketplace is a directory
 
 
 class Installations(Struct):
-    """The client's own list of plugins; only what we need of it."""
+    """The client's list of installed plugins, with the fields that we need."""
 
     plugins: dict[str, list[Installation]] = {}
 
@@ -87,7 +87,7 @@ class Source(Struct, frozen=True):
 
 
 class Marketplace(Struct):
-    """Where plugins come from, as the client has noted it."""
+    """An entry of the client's list of marketplaces."""
 
     source: Source = Source()
     installLocation: str = ""
@@ -97,24 +97,24 @@ class Entry(Struct):
     """A plugin in the catalog of a marketplace."""
 
     name: Any = None
-    source: Any = None  # its directory in the marketplace, or an object for one that is fetched from elsewhere
+    source: Any = None  # its directory in the marketplace, or an object for a plugin that is fetched
 
 
 class Metadata(Struct, frozen=True):
-    pluginRoot: str = ""  # the directory of plugins whose source is a bare name
+    pluginRoot: str = ""  # the directory of plugins with a bare name as source
 
 
 class Catalog(Struct):
-    """What a marketplace says of its plugins; only what we need of it."""
+    """The catalog of a marketplace, with the fields that we need."""
 
     plugins: list[Entry] = []
     metadata: Metadata = Metadata()
 
 
 def levels(setup: Setup, managed: Path = MANAGED) -> list[Level]:
-    """Every settings file that holds for a project, the strongest first.
+    """All settings files that apply to a project, in order of precedence.
 
-    In a linked worktree the client reads the main one's local settings too, beside the worktree's own.
+    In a linked worktree the client also reads the local settings of the main worktree.
     """
     local, *others = [Level(scope, place_of(scope, setup)) for scope in SCOPES]
     beside = [Level("local", place_of("local", setup._replace(root=main)), main) for main in _main_one(setup.root)]
@@ -123,7 +123,7 @@ def levels(setup: Setup, managed: Path = MANAGED) -> list[Level]:
 
 
 def find_lost(setup: Setup) -> tuple[str, Path] | None:
-    """The scope and the file that held our calls and hold them no more, where nothing else calls us either."""
+    """The scope and path of a settings file that lost our hooks, if no other settings or plugin have them."""
     places = [(scope, place_of(scope, setup)) for scope in SCOPES]
     places += [("local", place_of("local", setup._replace(root=main))) for main in _main_one(setup.root)]
     lost = [(scope, place.path) for scope, place in places if install.has_lost(place)]
@@ -133,7 +133,7 @@ def find_lost(setup: Setup) -> tuple[str, Path] | None:
 
 
 def hook_commands(setup: Setup) -> list[HookCommand]:
-    """Every command that the client runs as a hook in this project, from settings and from plugins."""
+    """All commands that the client runs as hooks in this project, from settings and from plugins."""
     found_levels = levels(setup)
     found = [
         HookCommand(level.name, path_text(level.path), moment, command, level.elsewhere is None)
@@ -160,7 +160,7 @@ def _commands(settings: dict[str, Any]) -> list[tuple[Moment, str]]:
 
 
 def executable_files(setup: Setup) -> dict[Path, Callable[[bytes], list[tuple[str, str]]]]:
-    """The settings in the worktree: our own calls in them name programs."""
+    """The settings in the worktree: our own hooks in them name programs."""
     return {place_of(scope, setup).path: _programs for scope in ("local", "project")}
 
 
@@ -173,14 +173,14 @@ def _programs(data: bytes) -> list[tuple[str, str]]:
 
 
 def programs_of(calls: Iterable[object]) -> list[str]:
-    """The interpreters of calls that name theirs exactly, each once; but for the one that we are."""
+    """The distinct interpreters of hooks with absolute paths, except the running one."""
     exact = [found for call in calls if (found := files_of(call))]
     named = dict.fromkeys(sound_text(python) for python, _ in exact)
     return [program for program in named if program != sys.executable]
 
 
 def is_called(found: list[Level], environ: Mapping[str, str]) -> bool:
-    """Whether settings of any level name our calls, or enable our plugin."""
+    """True if settings of any level have our hooks or enable our plugin."""
     return any(settings_file.called(level.settings) for level in found) or find_plugin(found, environ) is not None
 
 
@@ -190,7 +190,7 @@ def _main_one(root: Path) -> list[Path]:
 
 
 def find_plugin(found: list[Level], environ: Mapping[str, str]) -> Plugin | None:
-    """Our plugin, if it is enabled; the strongest level that says anything about it decides."""
+    """Our plugin, if it is enabled; the first level that sets it decides."""
     said = {name: (level, value) for level in reversed(found) for name, value in level.plugins(PLUGIN).items()}
     for name, (level, value) in said.items():
         if value:
@@ -199,7 +199,7 @@ def find_plugin(found: list[Level], environ: Mapping[str, str]) -> Plugin | None
 
 
 def installed_at(name: str, environ: Mapping[str, str]) -> Path | None:
-    """The directory that the client reads a plugin from; None where it is not installed."""
+    """The directory from which the client loads a plugin; None if it is not installed."""
     directory = config_directory(environ) / "plugins"
     known = _noted(directory / "installed_plugins.json", Installations)
     copy = next((each.installPath for each in known.plugins.get(name, []) if each.installPath), None) if known else None
@@ -214,9 +214,9 @@ def installed_at(name: str, environ: Mapping[str, str]) -> Path | None:
 
 
 def _place_in(marketplace: Path, plugin: str, copy: Path) -> Path | None:
-    """The directory of a plugin in a marketplace that is a directory; a copy, if it is fetched from elsewhere."""
+    """The directory of a plugin in a marketplace that is a directory; the copy, if the plugin is fetched."""
     catalog = _noted(marketplace / CATALOG, Catalog)
-    if catalog is None or not catalog.plugins:  # moved away or damaged: the client finds no plugin there either
+    if catalog is None or not catalog.plugins:  # moved or damaged: the client finds no plugin there either
         return marketplace
     entry = next((entry for entry in catalog.plugins if entry.name == plugin), None)
     if entry is None:
@@ -235,7 +235,7 @@ def _noted(path: Path, kind: type[T]) -> T | None:
 
 
 def is_trusted(root: Path, environ: Mapping[str, str]) -> bool | None:
-    """Whether the user has trusted the folder, or one that it lies in; None where nothing is known about it."""
+    """True if the user has trusted the folder or a parent of it; None if that is unknown."""
     directory = environ.get("CLAUDE_CONFIG_DIR") or environ.get("HOME") or os.path.expanduser("~")
     try:
         known = msgspec.json.decode(sparse(files.read(Path(directory, ".claude.json"), LIMIT) or b"{}"))
@@ -249,7 +249,7 @@ def is_trusted(root: Path, environ: Mapping[str, str]) -> bool | None:
 
 
 def find_version(root: Path, environ: Mapping[str, str]) -> tuple[str | None, str | None]:
-    """Where the client is, and the version it says it has."""
+    """The client's program, and the version that it reports."""
     program = find_program("claude", environ.get("PATH", os.defpath), str(root))
     if program is None:
         return None, None
@@ -260,7 +260,7 @@ def find_version(root: Path, environ: Mapping[str, str]) -> tuple[str | None, st
 
 
 def last_written(root: Path, environ: Mapping[str, str]) -> datetime | None:
-    """When the client last wrote a transcript of this folder."""
+    """The time of the client's last write to a transcript of this folder."""
     directory = config_directory(environ) / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(root))
     try:
         times = [entry.stat().st_mtime for entry in os.scandir(directory) if entry.name.endswith(".jsonl")]

@@ -1,6 +1,6 @@
-"""A hook call of our plugin: silent where a settings file that the client reads calls us for the same event.
+"""Suppression of our plugin's hooks for events that a settings file of the client has our hooks for.
 
-So nothing is recorded or told twice. Every such call loads this, so it loads little.
+Otherwise such events would be recorded and answered twice. Each call of the plugin loads this, so it imports little.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ SPACES = b" \t\r\n"
 
 
 def is_superseded(event: str) -> bool:
-    """Whether the client's settings call us for an event, seen from the place that it names."""
+    """True if the client's settings for the project have our hook for an event."""
     project = os.path.abspath(os.environ.get("CLAUDE_PROJECT_DIR") or ".")
     own = os.environ.get("CLAUDE_CONFIG_DIR") or os.environ.get("HOME", "") + "/.claude"
     places = [f"{project}/.claude/settings.local.json", f"{project}/.claude/settings.json", f"{own}/settings.json"]
-    if main := main_worktree(project):  # whose local settings hold for the worktrees beside it too
+    if main := main_worktree(project):  # its local settings apply to its linked worktrees, too
         places.append(f"{main}/.claude/settings.local.json")
     return any(_calls(_read(place), event) for place in places)
 
@@ -28,13 +28,13 @@ def is_superseded(event: str) -> bool:
 def _calls(settings: bytes, event: str) -> bool:
     if b"holdfast" not in settings:
         return False
-    packed = settings.translate(None, SPACES)  # it may have been formatted anew
+    packed = settings.translate(None, SPACES)  # the file may have been reformatted
     through_path, *exact = forms(NAME, event)
     return through_path in packed or (any(form in packed for form in exact) and _is_there(settings))
 
 
 def _is_there(settings: bytes) -> bool:
-    """Whether the scripts that these settings run are still there: calls to a removed Holdfast record nothing."""
+    """True if the scripts that these settings run still exist: hooks of a removed Holdfast record nothing."""
     ends = [(quote, script.encode() + quote) for script in SCRIPTS for quote in (b"'", b'"')]
     for quote, end in ends:
         begin, at = AND.encode() + quote if quote == b"'" else quote, settings.find(end)
@@ -46,7 +46,7 @@ def _is_there(settings: bytes) -> bool:
 
 def _read(path: str) -> bytes:
     try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe in its place must not hold us up
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # must not block on a pipe in its place
     except (OSError, ValueError):
         return b""
     try:

@@ -1,4 +1,4 @@
-"""Answers in the form that Claude Code reads from its hooks."""
+"""Replies in the form that Claude Code expects from its hooks."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 
 from holdfast.agents.protocol import Moment
 
-BRIEF_LIMIT = 10_000  # characters; more would become a file that no model reads
+BRIEF_LIMIT = 10_000  # characters; the client saves a longer text to a file that no model reads
 ANSWERS = frozenset({Moment.START, Moment.COMPACTING})
-PLAIN = ("PreCompact",)  # what is printed here joins the instructions for the summary as it is
+PLAIN = ("PreCompact",)  # the client adds the plain output to the instructions for the summary
 
 
 def reply(event: str, text: str, notice: str | None) -> str:

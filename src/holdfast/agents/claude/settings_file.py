@@ -1,4 +1,4 @@
-"""A settings text of Claude Code: our calls put in and taken out, and everything else left as it was."""
+"""Editor for Claude Code's settings text: adds and removes our hooks, and leaves all other bytes unchanged."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from holdfast.core.formats.json_edit import NotJson
 
 NEW = "{}\n"
 LARGEST = 4_000_000  # characters
-LINE = "statusLine"  # the settings' key for what draws the status line
+LINE = "statusLine"  # the settings' key for the command that draws the status line
 Place = tuple[str | int, ...]
 Handler = dict[str, object]
-Wanted = Callable[[object], bool]  # of a handler
+Wanted = Callable[[object], bool]  # a predicate of handlers
 
 
 def parse(text: str) -> dict[str, Any]:
-    """The settings, whose hooks have the form that the agent knows. An empty file says nothing."""
+    """Parse settings and validate the form of their hooks. An empty file is valid."""
     if is_blank(text):
         return {}
     if len(text) > LARGEST:
@@ -44,7 +44,7 @@ def is_blank(text: str) -> bool:
 
 
 def with_calls(text: str, calls: dict[str, Handler]) -> tuple[str, dict[str, str]]:
-    """The text with our calls in it, and for which events one was `added`, `replaced` or `removed`."""
+    """The text with our hooks, and by event if one was `added`, `replaced` or `removed`."""
     done: dict[str, str] = {}
     hooks = parse(text).get("hooks", {})
     if is_blank(text):
@@ -63,7 +63,7 @@ def with_calls(text: str, calls: dict[str, Handler]) -> tuple[str, dict[str, str
 
 
 def without_hooks(text: str, earlier: str) -> str:
-    """The text without our calls. What they leave empty goes too, unless it stood in the earlier text."""
+    """The text without our hooks, and without containers that become empty, unless the earlier text had them."""
     then = parse(earlier)
     kept: set[Place] = {("hooks",)} if "hooks" in then else set()
     kept |= {("hooks", event) for event in then.get("hooks", {})}
@@ -73,7 +73,7 @@ def without_hooks(text: str, earlier: str) -> str:
 
 
 def with_status_line(text: str, line: Handler) -> tuple[str, str | None]:
-    """The text with our status line in it, and whether it was `added` or `replaced`. Somebody's own is left."""
+    """The text with our status line, and `added` or `replaced`. A status line of the user is left unchanged."""
     settings = parse(text)
     if LINE not in settings:
         return json_edit.add(NEW if is_blank(text) else text, (), line, LINE), "added"
@@ -83,19 +83,19 @@ def with_status_line(text: str, line: Handler) -> tuple[str, str | None]:
 
 
 def called(settings: dict[str, Any]) -> dict[str, list[Any]]:
-    """The events for which calls of ours stand in these settings, with those calls."""
+    """Our hooks in these settings, by event."""
     return find_handlers(settings, is_ours)
 
 
 def find_handlers(settings: dict[str, Any], is_wanted: Wanted) -> dict[str, list[Any]]:
-    """The handlers of a kind in these settings, by event."""
+    """The handlers in these settings that satisfy a predicate, by event."""
     hooks = settings.get("hooks", {})
     found = {event: [_at(settings, place) for place in _places(hooks, event, is_wanted)] for event in hooks}
     return {event: handlers for event, handlers in found.items() if handlers}
 
 
 def without_handlers(text: str, is_unwanted: Wanted) -> tuple[str, list[str]]:
-    """The text without the handlers of a kind, and the events that had one. Groups that they leave empty go too."""
+    """The text without the handlers that satisfy a predicate nor groups left empty, and the events that had one."""
     events = list(find_handlers(parse(text), is_unwanted))
     for event in events:
         text = _without(text, event, set(), is_unwanted)
@@ -103,7 +103,7 @@ def without_handlers(text: str, is_unwanted: Wanted) -> tuple[str, list[str]]:
 
 
 def check(text: str) -> None:
-    """Refuse a text that Claude Code does not take for settings."""
+    """Refuse a text that is not valid as Claude Code's settings."""
     parse(text)
 
 
@@ -116,13 +116,13 @@ def is_empty(text: str) -> bool:
 
 
 def put_back(now: str, then: str) -> list[str]:
-    """The events of which an earlier text has handlers that the present one lacks."""
+    """The events for which an earlier text has handlers that the present one lacks."""
     present, earlier = (parse(text).get("hooks", {}) for text in (now, then))
     return [event for event, groups in earlier.items() if any(group not in present.get(event, []) for group in groups)]
 
 
 def found_in(text: str) -> list[str]:
-    """Everything of ours in a text: the events that call us, and the status line if it is ours."""
+    """Our entries in a text: the events that have our hooks, and the status line if it is ours."""
     settings = parse(text)
     return [*called(settings), *([LINE] if is_ours(settings.get(LINE)) else [])]
 
@@ -132,7 +132,7 @@ def _ours(hooks: dict[str, Any], event: str) -> Iterator[tuple[str, str, int, st
 
 
 def _places(hooks: dict[str, Any], event: str, is_wanted: Wanted) -> Iterator[tuple[str, str, int, str, int]]:
-    """Where each handler of a kind stands in the settings."""
+    """The paths in the settings of the handlers that satisfy a predicate."""
     for number, group in enumerate(hooks.get(event, [])):
         handlers = group.get("hooks") if isinstance(group, dict) else None
         for at, handler in enumerate(handlers if isinstance(handlers, list) else []):

@@ -1,4 +1,4 @@
-"""Claude Code's settings files and directories, and whether it is used."""
+"""Claude Code's settings files and directories, and detection of its use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCOPES = ("local", "project", "user")
 
 
 def config_directory(environ: Mapping[str, str]) -> Path:
-    """Where Claude Code keeps what belongs to the user."""
+    """Claude Code's directory for the user's settings and data."""
     home = environ.get("HOME") or os.path.expanduser("~")
     return Path(environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"))
 
@@ -38,12 +38,12 @@ def place_of(scope: str, setup: Setup) -> Place:
         home = Path(setup.environ.get("HOME") or os.path.expanduser("~"))
         border = home if home in directory.parents else directory
     elif scope == "project":
-        name, mode = "settings.json", _common_mode()  # it is meant to be committed
+        name, mode = "settings.json", _common_mode()  # meant to be committed
     return Place(directory / name, border, setup.state, settings_file, mode)
 
 
 def _common_mode() -> int:
-    """The mode of a file that is not the user's alone, as the umask has it."""
-    umask = os.umask(0o077)  # it can only be asked by setting it; what another thread makes meanwhile is too private
+    """The mode of an ordinary file according to the umask."""
+    umask = os.umask(0o077)  # readable only by setting it; a file that another thread creates meanwhile is too private
     os.umask(umask)
     return 0o666 & ~umask

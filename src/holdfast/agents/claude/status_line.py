@@ -1,7 +1,7 @@
-"""One line for the status line of Claude Code: the run, how full the context is, how old the last checkpoint is.
+"""Status line for Claude Code: the run, the usage of the context, the age of the last checkpoint.
 
-It is drawn all the time, so it takes nothing in and never fails: what is not known, or not in time, is left out. What
-the client says of its context is kept for whoever takes in next.
+The client draws it very often, so it ingests nothing and never fails: parts that are unknown or slow are omitted. The
+client's report on its context is stored for the next ingestion.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ BETWEEN = " · "
 
 
 def draw_status(payload: Body) -> str:
-    """The line for what the client tells, or nothing."""
+    """The status line for the client's payload; empty if anything fails."""
     with contextlib.suppress(Exception), open_workspace(_directory(payload)) as workspace:
         return line(workspace, payload)
     return ""
 
 
 def line(workspace: Workspace, payload: Body) -> str:
-    """The line for what the client tells; what it says of its context is kept."""
+    """The status line for the client's payload, whose report on the context is stored."""
     if not workspace.exists:
         return ""
     conversation = _text(payload.get("session_id"))
@@ -53,7 +53,7 @@ def line(workspace: Workspace, payload: Body) -> str:
 
 
 def gauge_of(payload: Body) -> Gauge:
-    """What the client says of its context; whatever it is, there is an answer."""
+    """The client's report on its context. Never fails, whatever the payload is."""
     about, model = _object(payload.get("context_window")), _object(payload.get("model"))
     usage = _object(about.get("current_usage"))
     tokens = sum(number(usage.get(name)) or 0 for name in COUNTS)

@@ -1,6 +1,6 @@
-"""Claude Code's own record of a conversation, a JSON object a line. It is only read, and nothing in it is believed.
+"""Reader of Claude Code's transcripts, in JSON Lines. Transcripts are untrusted input, and never modified.
 
-The form is the client's own and changes: whatever is not what we know is passed over.
+The format is internal to the client and changes: unknown lines and fields are ignored.
 """
 
 from __future__ import annotations
@@ -23,39 +23,39 @@ from holdfast.core.token_usage import Spent
 from holdfast.journal.codec import UNREADABLE
 from holdfast.system import files
 
-SUBAGENTS = "subagents"  # the directory of their records, below one that is named like the conversation
-FIRST_TAIL, LAST_TAIL = 64 * 1024, 16 * 1024 * 1024  # bytes from the end in which the last answer is looked for
+SUBAGENTS = "subagents"  # the directory of their transcripts, below one that is named after the conversation
+FIRST_TAIL, LAST_TAIL = 64 * 1024, 16 * 1024 * 1024  # bytes from the end that are searched for the last answer
 TALLIED = 64 * 1024 * 1024  # bytes of a transcript that are counted when its session ends; `import` counts any
-TRIES = 1_000  # lines that look as if they told it
-ANSWER = 1 << 20  # bytes; a line that tells how many tokens an answer has used is never longer
-SYNTHETIC = "<synthetic>"  # the model of answers that the client itself made up
+TRIES = 1_000  # candidate lines that are parsed in this search
+ANSWER = 1 << 20  # bytes; a line with the token usage of an answer is never longer
+SYNTHETIC = "<synthetic>"  # the model of answers that the client itself generated
 COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 BOUNDARY = "compact_boundary"
 BEGINNING = re.compile(rb'(?<=.)\{"(?=(?:parentUuid|type|uuid|sessionId|isSidechain)")', re.DOTALL)
-BEGINNINGS = 100  # places in a damaged line that are tried
-WANTED = (b'"user"', b'"assistant"', b'"system"', b'"cost-state"')  # kinds of line; most bytes are in others
+BEGINNINGS = 100  # positions in a damaged line at which parsing is tried
+WANTED = (b'"user"', b'"assistant"', b'"system"', b'"cost-state"')  # types of lines we use; most bytes are in others
 
 T = TypeVar("T")
 _validate = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 def read_usage(path: Path) -> Usage | None:
-    """What the last answer of the conversation itself left in the context; None where that cannot be known."""
+    """The context usage after the last answer of the main conversation; None if it cannot be determined."""
     return _search_end(path, _last_usage)
 
 
 def path_of_subagent(path: Path, subagent: str) -> Path:
-    """The record of a subagent of the conversation with this transcript."""
+    """The transcript of a subagent of the conversation with this transcript."""
     return path.with_suffix("") / SUBAGENTS / f"agent-{subagent}{ENDING}"
 
 
 def find_outcome(path: Path, tool_use: str) -> bool | None:
-    """Whether the client carried a tool call out; None where its record does not say so, or does not yet."""
+    """True if the client executed a tool call, False if it did not; None if the transcript has no result (yet)."""
     return _search_end(path, partial(_outcome_of, tool_use))
 
 
 def _search_end(path: Path, look: Callable[[bytes, bool], tuple[T | None, bool]]) -> T | None:
-    """What is found in the end of a file, of which more and more is read; None where that cannot be known."""
+    """Search a growing tail of a file; None if nothing is found or the file cannot be read."""
     try:
         if not _is_one(path):
             return None
@@ -66,17 +66,17 @@ def _search_end(path: Path, look: Callable[[bytes, bool], tuple[T | None, bool]]
                 if is_found or tail >= size or tail >= LAST_TAIL:
                     return found
                 tail *= 4
-    except (HoldfastError, OSError, ValueError):  # gone, a pipe, somebody else's: then it is not known
+    except (HoldfastError, OSError, ValueError):  # missing, a pipe, not ours to read
         return None
 
 
 def _is_one(path: Path) -> bool:
-    """Whether a path that a hook named can be a transcript."""
+    """True if a path in a hook's payload can be a transcript."""
     return path.is_absolute() and path.suffix == ENDING
 
 
 class Tally:
-    """What the answers of a conversation have used, and what the client says that they cost."""
+    """The token usage of the answers of a conversation, and their cost according to the client."""
 
     def __init__(self) -> None:
         self.read = self.written = 0
@@ -84,7 +84,7 @@ class Tally:
         self._messages: set[str] = set()
 
     def add(self, line: Line) -> None:
-        """An answer stands in several lines, one for each of its parts, and each says the same of its tokens."""
+        """Add a line. An answer has one line for each of its parts, which all repeat the same usage."""
         if line.get("type") == "cost-state":
             self._add_cost(line.get("totalCostUSD"), is_total=True)
             return
@@ -112,7 +112,7 @@ class Tally:
 
 
 def read_spent(path: Path) -> Spent | None:
-    """The usage of a whole conversation; None where it cannot be read, or is too long to be read on the way."""
+    """The usage of a whole conversation; None if it cannot be read, or is larger than TALLIED."""
     tally = Tally()
     try:
         if not _is_one(path) or os.lstat(path).st_size > TALLIED:
@@ -125,7 +125,7 @@ def read_spent(path: Path) -> Spent | None:
 
 
 def read_lines(path: Path, lose: Callable[[], object] | None = None) -> Iterator[Line]:
-    """The lines of a whole transcript that tell of the conversation. `lose` is called for each that is damaged."""
+    """The lines of a transcript that are part of the conversation. `lose` is called for each damaged line."""
     with files.open_regular(path) as file:
         try:
             for line in split(file):
@@ -142,7 +142,7 @@ def read_lines(path: Path, lose: Callable[[], object] | None = None) -> Iterator
 
 
 def usage_of(line: Line) -> Usage | None:
-    """What an answer of the conversation itself says of its tokens; None for any other line."""
+    """The token usage in an answer of the main conversation; None for any other line."""
     message = line.get("message")
     if line.get("type") != "assistant" or line.get("isSidechain") is True or not isinstance(message, dict):
         return None
@@ -154,12 +154,12 @@ def usage_of(line: Line) -> Usage | None:
 
 
 def is_boundary(line: Line) -> bool:
-    """Whether the context was compacted here: nothing before it is in the context any more."""
+    """True if the context was compacted here, so that nothing before this line is in it."""
     return line.get("type") == "system" and line.get("subtype") == BOUNDARY and line.get("isSidechain") is not True
 
 
 def _last_usage(data: bytes, whole: bool) -> tuple[Usage | None, bool]:
-    """The newest usage in the end of a file, and whether it need not be looked for further up."""
+    """The latest usage in the tail of a file, and True if the search is finished."""
     telling = (line for line in _backwards(data, whole) if b'"usage"' in line or BOUNDARY.encode() in line)
     for line in itertools.islice(telling, TRIES):
         if len(line) > ANSWER:
@@ -175,7 +175,7 @@ def _last_usage(data: bytes, whole: bool) -> tuple[Usage | None, bool]:
 
 
 def _outcome_of(tool_use: str, data: bytes, whole: bool) -> tuple[bool | None, bool]:
-    """The result of a tool call in the end of a file, by the mark that the client gives an error."""
+    """The outcome of a tool call in the tail of a file, by the client's flag for errors, and True if it was found."""
     key = tool_use.encode()
     for line in _backwards(data, whole):
         if key in line and b'"tool_result"' in line:
@@ -188,7 +188,7 @@ def _outcome_of(tool_use: str, data: bytes, whole: bool) -> tuple[bool | None, b
 
 
 def _backwards(data: bytes, whole: bool) -> Iterator[bytes]:
-    """The lines of the end of a file, the last one first; not the first one, where that is cut."""
+    """The lines of the tail of a file in reverse order, without the first one if that is cut."""
     end = len(data)
     while (start := data.rfind(b"\n", 0, end)) >= 0:
         yield data[start + 1 : end]
@@ -198,11 +198,11 @@ def _backwards(data: bytes, whole: bool) -> Iterator[bytes]:
 
 
 def _second(line: bytes) -> Line | None:
-    """A whole record that follows where another one broke off: so it is after a crash of the client."""
+    """The complete record after a truncated one in the same line, as a crash of the client leaves it."""
     left = len(line) + BEGINNINGS * CHUNK // 10
     for begin in itertools.islice(BEGINNING.finditer(line), BEGINNINGS):
         left -= len(line) - begin.start()
-        if left < 0:  # tens of megabytes a hundred times over: nobody waits for that
+        if left < 0:  # bounds the time: tens of megabytes would be parsed a hundred times
             return None
         parsed = parse(line[begin.start() :])
         if parsed and isinstance(parsed.get("uuid"), str) and isinstance(parsed.get("sessionId"), str):
@@ -211,7 +211,7 @@ def _second(line: bytes) -> Line | None:
 
 
 def _is_sound(line: bytes | None) -> bool:
-    """Whether a line is blank or JSON, so that nobody misses anything where it is passed over."""
+    """True if a line is blank or valid JSON, so that skipping it loses nothing."""
     if line is None or not line.strip():
         return line is not None
     try:

@@ -1,7 +1,7 @@
-"""A transcript of Claude Code told again, in the events that its hooks would have given.
+"""Import of Claude Code's transcripts: converts their lines to the events that its hooks would have recorded.
 
-An event's id comes from its line's, which the client keeps when it copies lines into a forked conversation: told
-twice, it is one event.
+The id of an event is derived from that of its line, which the client preserves when it copies lines into a forked
+conversation. So the import is idempotent.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from holdfast.core import ids
 from holdfast.core.model import Body, Draft
 from holdfast.core.token_usage import Spent
 
-# How texts of the user's begin that he did not write as a prompt: commands and their output, remarks of the client.
+# Prefixes of user messages that are no prompts: commands and their output, notices of the client.
 NOT_PROMPTS = (
     "<command-", "<local-command-", "<bash-", "<system-reminder>", "<user-prompt-submit-hook>", "[Request interrupted",
     "Caveat: The messages below",
 )  # fmt: skip
-NOT_HIS = ("isSidechain", "isMeta", "isCompactSummary")  # marks of lines that the client wrote for him
-WAITING = 10_000  # tools without a result that are remembered
+NOT_HIS = ("isSidechain", "isMeta", "isCompactSummary")  # flags of user messages that the client wrote
+WAITING = 10_000  # limit of tool calls without a result in memory
 SUMMARY = "Summary:\n"
 Told = Iterator[tuple[str, Body]]
 
 
 class Asked(Struct):
-    """A tool that was called, and the line that told it."""
+    """A tool call, and the line that contains it."""
 
     line: Line
     name: str
@@ -51,7 +51,7 @@ def retell(
 
 
 class Retelling:
-    """The events of the lines of one conversation, in their order, and the sums after them."""
+    """The events of the lines of one conversation, in order, and the totals after the last of them."""
 
     def __init__(self, lines: Iterable[Line], now: datetime) -> None:
         self.usage: Usage | None = None
@@ -85,7 +85,7 @@ class Retelling:
             yield self._draft(line, at, kind, body)
 
     def unfinished(self) -> Iterator[Draft]:
-        """The tools that have no result."""
+        """The events of tool calls without a result."""
         for key, asked in self._asked.items():
             for kind, body in events.tell("PreToolUse", _call(asked, key)):
                 yield self._draft(asked.line, f"begun {key}", kind, body)
@@ -140,7 +140,7 @@ class Retelling:
 
 
 def prompt_in(line: Line) -> str | None:
-    """What the user asked with this line; None where it is none of his prompts."""
+    """The text of the user's prompt in this line; None if it is not a prompt."""
     if line.get("type") != "user" or any(line.get(mark) is True for mark in NOT_HIS):
         return None
     text = "\n".join(_texts(line)).strip()
@@ -148,7 +148,7 @@ def prompt_in(line: Line) -> str | None:
 
 
 def goal_in(line: Line) -> str | None:
-    """What a run would be about that begins with this line."""
+    """The goal of a run that starts with this line."""
     text = prompt_in(line)
     return events.goal_of({"prompt": text}) if text else None
 
@@ -164,7 +164,7 @@ def _call(asked: Asked, key: str) -> Body:
 
 
 def _time(line: Line, before: datetime, now: datetime) -> datetime:
-    """When a line was written; never later than now, and where it does not say, when the one before it was."""
+    """The timestamp of a line, at most now; that of the line before it, if the line has none."""
     try:
         found = datetime.fromisoformat(_text(line, "timestamp"))
         return min(found.astimezone(UTC), now) if found.tzinfo else before

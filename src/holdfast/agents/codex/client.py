@@ -1,4 +1,4 @@
-"""Codex, as a hook sees it. Hooks load this, so it imports only the defaults."""
+"""Codex's description for hooks. Hooks load this, so it imports only the defaults."""
 
 from holdfast.agents.generic_client import (
     COMMAND as COMMAND,
@@ -13,7 +13,7 @@ CONVERSATION, MARK = None, None
 
 
 def is_caller(payload: dict[str, object]) -> bool:
-    """A rollout as its transcript, or none: then a turn's number, or the empty field of an unrecorded conversation."""
+    """True for a rollout as transcript, or none but a turn id or the null path of an unsaved conversation."""
     from holdfast.agents.payloads import transcript
 
     _, _, file = transcript(payload)

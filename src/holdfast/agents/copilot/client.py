@@ -1,4 +1,4 @@
-"""Copilot CLI, as a hook sees it. Hooks load this, so it imports only the defaults."""
+"""Copilot CLI's description for hooks. Hooks load this, so it imports only the defaults."""
 
 from holdfast.agents.generic_client import (
     COMMAND as COMMAND,
@@ -13,7 +13,7 @@ CONVERSATION, MARK = "COPILOT_AGENT_SESSION_ID", "COPILOT_CLI"
 
 
 def is_caller(payload: dict[str, object]) -> bool:
-    """Its own form of a call, or its variant of Claude Code's: with a time, and mostly without a transcript."""
+    """True for its own payload, or its variant of Claude Code's: with a timestamp, and mostly without a transcript."""
     from holdfast.agents.payloads import transcript
 
     path, _, file = transcript(payload)

@@ -1,4 +1,4 @@
-"""Cursor, as a hook sees it. Hooks load this, so it imports only the defaults."""
+"""Cursor's description for hooks. Hooks load this, so it imports only the defaults."""
 
 from holdfast.agents.generic_client import (
     COMMAND as COMMAND,
