@@ -1,4 +1,4 @@
-"""One store of every kind, empty and open."""
+"""Fixtures: an empty, open store of each kind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Opener = Callable[..., Store]
 
 @pytest.fixture(params=sorted(MAKERS))
 def kind(request: pytest.FixtureRequest) -> str:
-    """The name of a kind of store; a test that uses it is run for each."""
+    """The name of a kind of store; a test that uses it runs once for each kind."""
     name: str = request.param
     return name
 
@@ -28,7 +28,7 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def open_store(kind: str, place: Path) -> Iterator[Opener]:
-    """Open the same store, as often as one likes; each has a connection of its own."""
+    """A function that opens the same store any number of times, with a separate connection each time."""
     place.mkdir(exist_ok=True)
     with ExitStack() as opened:
 
@@ -42,7 +42,7 @@ def open_store(kind: str, place: Path) -> Iterator[Opener]:
 
 @pytest.fixture
 def store(open_store: Opener) -> Iterator[Store]:
-    """An empty store, which must be healthy when the test is over."""
+    """An empty store, which is verified after the test."""
     store = open_store()
     yield store
     with store.reading() as reader:

@@ -1,4 +1,4 @@
-"""The stores that must keep the contract, and rows that are valid by default."""
+"""Factories of the stores under contract, and of rows with valid defaults."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Maker = Callable[[Path, float], Store]
 
 
 def make_sqlite(directory: Path, deadline: float) -> Store:
-    """The store of a directory; made where there is none, opened once more where there is one."""
+    """The store in a directory; created if there is none, else opened once more."""
     return SqliteStore(directory / "journal.db", deadline)
 
 
@@ -35,7 +35,7 @@ def a_run_row(id: str = "run-a", **changes: Any) -> RunRow:
 
 
 def an_event_row(number: int, run: str = "run-a", **changes: Any) -> EventRow:
-    """The event of that number; its id is made of the run and the number."""
+    """The event with a number; its id is derived from the run and the number."""
     fields = {
         "seq": number,
         "id": f"{run} {number}".encode(),
@@ -54,7 +54,7 @@ def a_session_row(id: str = "ses-a", run: str = "run-a", **changes: Any) -> Sess
 
 
 def add_run(writer: Writer, id: str, *words: str, **changes: Any) -> None:
-    """A run with one event for each of these texts, which are the words it is found by."""
+    """A run with one event for each of these texts, by which a search finds it."""
     writer.put_run(a_run_row(id, seq=len(words), **changes))
     for number, text in enumerate(words, 1):
         writer.add_event(an_event_row(number, id), text)

@@ -25,26 +25,26 @@ MEMBERS = sorted(name for name in {*vars(Agent), *Agent.__annotations__} if not 
 
 
 class Told(NamedTuple):
-    """A call of an agent: its event and its payload."""
+    """A hook call of an agent: event and payload."""
 
     event: str
     payload: dict[str, Any]
 
 
 class Script(NamedTuple):
-    """One conversation of an agent, as its hooks tell it."""
+    """One conversation of an agent, as a sequence of hook calls."""
 
     name: str
-    settings: str  # below the project
+    settings: str  # path below the project
     start: Told
     prompt: Told
     action: Told
     turn: Told
     command: Told
     end: Told
-    brief: str  # how the brief stands in the answer to the start
+    brief: str  # pattern of the brief in the reply to the start
     resume: list[str]
-    transcript: str  # below the home
+    transcript: str  # path below the home directory
 
 
 CLAUDE_ID = "0c1e0000-0000-4000-8000-000000000001"
@@ -100,7 +100,7 @@ SCRIPTS = {"claude": claude, "parrot": parrot}
 
 @pytest.fixture
 def invented(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The invented agent in this process: its folder beside the others, and its name in the registry."""
+    """The invented agent in this process: its package next to the others, and its name in the registry."""
     monkeypatch.setattr(holdfast.agents, "__path__", [*holdfast.agents.__path__, str(INVENTED)])
     monkeypatch.setattr(registry, "NAMES", ("parrot", *registry.NAMES))
     registry.find_agent.cache_clear()
@@ -112,7 +112,7 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of Holdfast with the invented agent in it, added by the list in CONTRIBUTING."""
+    """A copy of Holdfast with the invented agent, added according to the list in CONTRIBUTING."""
     root = copy(tmp_path_factory.mktemp("extended"))
     agents = root / "src/holdfast/agents"
     shutil.copytree(INVENTED / "parrot", agents / "parrot")
@@ -142,7 +142,7 @@ def test_every_event_of_a_client_means_a_moment(name: str) -> None:
 
 
 class Life:
-    """An agent's project, in which the copied Holdfast runs."""
+    """A project of an agent, with the copy of Holdfast."""
 
     def __init__(self, extended: Path, project: Path, home: Path, script: Script) -> None:
         self.python = extended / ".venv/bin/python"
@@ -157,7 +157,7 @@ class Life:
         return done.stdout
 
     def tell(self, told: Told) -> str:
-        """Run the command that stands in the agent's settings for an event, as the agent would."""
+        """Run the hook command in the agent's settings for an event, as the agent would."""
         settings = (self.project / self.script.settings).read_text().replace("\\n", "\n")
         (command,) = re.findall(rf"""test -x [^"\n]* {self.script.name} {told.event}(?=["'\n])""", settings)
         done = subprocess.run(
@@ -182,7 +182,7 @@ def test_adapter_from_init_to_resume(life: Life) -> None:
     life.run("init", "--agent", script.name)
     assert {check["state"] for check in json.loads(life.run("doctor", "--json"))["checks"]} <= {"ok", "warning"}
 
-    assert life.tell(script.start) == ""  # nothing is known yet
+    assert life.tell(script.start) == ""  # nothing is recorded yet
     assert life.tell(script.prompt) == ""
     (life.project / "parser.py").write_text("fixed\n")
     for told in (script.action, script.turn):

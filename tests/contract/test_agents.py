@@ -1,4 +1,4 @@
-"""What every adapter must do with a kept call: make at least one event of it, and never fail."""
+"""Contract of every adapter for a recorded call: it yields at least one event, and never fails."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAYLOADS = Path(__file__).parents[1] / "payloads"
 RECORDED = sorted(
     path.relative_to(PAYLOADS).as_posix() for path in PAYLOADS.glob("**/*.json") if path.parent != PAYLOADS
 )
-NAMES = {"codex-notify": "codex", "copilot-via-claude": "copilot"}  # recorded apart from their client's own hooks
+NAMES = {"codex-notify": "codex", "copilot-via-claude": "copilot"}  # recorded separately from the client's own hooks
 CONVERSATIONS = {
     "session_id",
     "sessionId",

@@ -1,4 +1,4 @@
-"""A database that takes the place of another while that is opened: what is written goes into the one that counts."""
+"""Race between opening a database and its replacement by another: writes reach the database that is in place."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def before_it_is_opened(monkeypatch: pytest.MonkeyPatch, swap: Swap) -> None:
 
 
 def before_its_log_is_opened(monkeypatch: pytest.MonkeyPatch, swap: Swap) -> None:
-    """SQLite opens the log by its name, with the first statement: then it is the log of the new database."""
+    """Swap before the first statement, at which SQLite opens the log by name: it is that of the new database."""
 
     class Late(apsw.Connection):
         def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -97,7 +97,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def swap(path: Path, tmp_path: Path) -> Swap:
-    """Let another database take the place of the one at the path, once, as a repair does it; then others write."""
+    """Replace the database at the path once, as a repair does; then other processes write to it."""
     files.make_private_directory(path.parent)
     files.make_private_directory(tmp_path / "other")
     add(tmp_path / "other" / "journal.db", "run-of-the-backup")
@@ -151,7 +151,7 @@ def test_whoever_finds_another_store_each_time_gives_up_and_says_so(
 def test_a_note_that_is_acknowledged_while_a_backup_is_put_back_is_there_afterwards(
     moment: Hook, project: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By way of a directory that is held open, as commands do it, against a process of its own."""
+    """The store is opened through a directory descriptor, as commands do, and the restore is another process."""
     holdfast.start(project, "goal")
     backup = tmp_path / "kept.tar.gz"
     holdfast.backup(project, str(backup))

@@ -1,4 +1,4 @@
-"""A store of format 2 did not index errors; once it is brought up to date they are found, but nothing forgotten."""
+"""Migration of the search index from format 2, which lacked errors: then errors are found, but no forgotten events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every source must do: look without failing, load or say why not, and touch nothing outside."""
+"""Contract of every artifact source: inspect without failing, load or report the reason, touch nothing outside."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EVERY_KIND = pytest.mark.parametrize("kind", sorted(SOURCES))
 
 @pytest.fixture
 def root(repository: Path) -> Path:
-    """A project with a commit in it, and a secret beside it."""
+    """A project with a commit, and a secret outside of it."""
     (repository / "docs").mkdir()
     (repository / "docs/a.md").write_text("# A\n")
     (repository / "plan.json").write_text('{"id": 1}\n')
@@ -48,7 +48,7 @@ def wanted(kind: str, root: Path, **changes: object) -> Wanted:
 
 
 def tree_of(directory: Path) -> dict[str, tuple[int, int, bytes]]:
-    """Everything below a directory: mode, date and content."""
+    """All files below a directory: mode, modification time and content."""
     found = {}
     for path in sorted(directory.rglob("*")):
         status = path.lstat()

@@ -1,4 +1,4 @@
-"""What SQLite alone must do: survive a power cut by its settings, be the user's own, and say what is wrong with it."""
+"""Contract of the SQLite store alone: settings that survive a power failure, private files, reports of corruption."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_commits_are_synced_and_written_ahead(path: Path) -> None:
 
 
 def test_writer_holds_the_database_from_the_beginning_of_its_transaction(path: Path) -> None:
-    """A program that does not know our queue must not slip in between what is read and what is written."""
+    """A program that ignores our queue must not write between the transaction's reads and its writes."""
     store = SqliteStore(path)
     stranger = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     with store.writing() as writer:

@@ -1,4 +1,4 @@
-"""What every store must do with lists of runs: filter, search, and turn pages by key so that each row comes once."""
+"""Contract of every store for lists of runs: filters, search, and pagination by key that yields each row once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def found(reader: Reader, search: str, **filters: Any) -> list[str]:
 
 
 def pages(store: Store, query: RunQuery) -> Iterator[list[str]]:
-    """One page after the other, each from a view of its own, as a person would ask for them."""
+    """The pages of a query, each from a view of its own, as separate commands read them."""
     while True:
         with store.reading() as reader:
             page = reader.list_runs(query)
@@ -52,7 +52,7 @@ FILTERED = [
 
 @pytest.fixture
 def listed(store: Store) -> Store:
-    """Five runs, the newest last; all of them can be found by the word `common`."""
+    """Five runs, the newest last, all of which match the word `common`."""
     tagged, both = frozenset({"tag:x"}), frozenset({"tag:x", "agent:robot"})
     with store.writing() as writer:
         add_run(writer, "a", "common", updated=10, labels=tagged)
@@ -107,7 +107,7 @@ SIZES = [1, 2, 3, 7, 100]
 
 @pytest.fixture
 def many(store: Store) -> Store:
-    """Twenty runs, several of them from the same moment, each found by two of its events."""
+    """Twenty runs, several of them with the same time, each with two matching events."""
     with store.writing() as writer:
         for number in range(20):
             add_run(writer, f"run-{number:02d}", "common word", "rare", "common again", updated=number // 3)
@@ -272,7 +272,7 @@ def hit_seqs(reader: Reader, search: str, **filters: Any) -> list[tuple[str, int
 
 @pytest.fixture
 def kinds(store: Store) -> Store:
-    """Two runs; the word `topic` stands in events of several kinds, and more often in some."""
+    """Two runs with the word `topic` in events of several kinds, more often in some."""
     with store.writing() as writer:
         for name, status in (("a", "active"), ("b", "paused")):
             writer.put_run(a_run_row(name, seq=3, status=status))

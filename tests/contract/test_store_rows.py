@@ -1,4 +1,4 @@
-"""What every store must do with rows: keep them exactly once, all or nothing, and show one view of them."""
+"""Contract of every store for rows: stored exactly once, atomic transactions, consistent snapshots for readers."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ ROOT = Path(__file__).parents[2]
 
 
 class Changed(Exception):
-    """Somebody changed their mind in the middle of a transaction."""
+    """Raised in the middle of a transaction to abort it."""
 
 
 def fill(writer: Writer, run: str = "run-a", *, blob: bytes = b"digest") -> None:
-    """Something in every table."""
+    """Insert a row into every table."""
     add_run(writer, run, "alpha beta", labels=frozenset({"tag:one"}))
     writer.put_session(a_session_row(f"ses-{run}", run))
     writer.put_snapshot(run, Snapshot(1, 1, b"state"))
@@ -34,7 +34,7 @@ def fill(writer: Writer, run: str = "run-a", *, blob: bytes = b"digest") -> None
 
 
 def everything(reader: Reader, *runs: str) -> dict[str, Any]:
-    """All that a reader can find."""
+    """All rows that a reader can find."""
     names = runs or tuple(reader.all_run_ids())
     return {
         "runs": reader.list_runs(RunQuery()).rows,
@@ -57,7 +57,7 @@ def change_mind(store: Store, change: Callable[[Writer], object], error: type[Ba
 
 
 def fails(action: Callable[[], object]) -> bool:
-    """Whether it raises anything; what exactly is each database's own affair."""
+    """True if an action raises any exception; its type depends on the database."""
     try:
         action()
     except Exception:
@@ -179,7 +179,7 @@ def test_any_text_and_any_bytes_can_be_stored(store: Store, text: str, data: byt
         assert writer.pointer(text) == text
         assert [row.id for row in writer.list_runs(RunQuery(labels=frozenset({text}), worktree=text)).rows] == [text]
 
-    with pytest.raises(Changed):  # each example begins with an empty store
+    with pytest.raises(Changed):  # each example starts with an empty store
         change_mind(store, store_and_look)
 
 

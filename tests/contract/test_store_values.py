@@ -1,5 +1,7 @@
-"""Large values: stored once, as differences where that pays, and gone when nobody refers to them; whatever rests on
-what goes stays readable."""
+"""Large values: deduplicated, delta-encoded if that is smaller, and deleted with their last reference.
+
+A value whose delta base is deleted stays readable.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ KIND = "output.given"
 
 
 def versions(count: int, size: int = 20_000) -> list[str]:
-    """Texts of which each differs a little from the one before it."""
+    """Texts that each differ slightly from the one before."""
     chance = random.Random(1)
     text = "".join(chance.choices("abcdefgh", k=size))
     found = []
@@ -26,7 +28,7 @@ def versions(count: int, size: int = 20_000) -> list[str]:
 
 
 def add(writer: Writer, number: int, text: str, run: str = "run-a", kind: str = KIND) -> bytes:
-    """An event with a large value, as the journal adds it; answers with the value's hash."""
+    """Add an event with a large value, as the journal does. Returns the hash of the value."""
     body, values = codec.pack({"text": text})
     if writer.find_run(run) is None:
         writer.put_run(a_run_row(run))

@@ -1,1 +1,1 @@
-"""The house itself: which way imports go, who may do what, and that everything is named where people look for it."""
+"""House rules: the direction of imports, the modules with access to the system, completeness of registries and docs."""

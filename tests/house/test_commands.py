@@ -1,4 +1,4 @@
-"""Every command has what every command must have, and every page of the reference names what it must name."""
+"""Completeness of the commands' help and of the reference pages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from holdfast.surfaces.cli.commands import VERBS
 from .tree import ROOT
 
 REFERENCE = ROOT / "docs" / "reference"
-INSIDE_THE_EXAMPLE = {"holdfast completion": "holdfast completion bash"}  # where more than the command stands in it
+INSIDE_THE_EXAMPLE = {"holdfast completion": "holdfast completion bash"}  # examples that need more than the command
 
 
 def _commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
@@ -37,7 +37,7 @@ def _commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Comman
 
 @functools.cache
 def commands() -> dict[str, click.Command]:
-    """Every command by what one types: `holdfast task add`."""
+    """Every command by its full name, like `holdfast task add`."""
     return dict(_commands(application, "holdfast"))
 
 

@@ -1,4 +1,4 @@
-"""A verb that changes something is killed, torn and failed by the crash tests, or a table says why not."""
+"""Coverage of the crash tests: they break every verb that changes state, or a table gives the reason why not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.crash.checkpoint_cases import VERBS
 from tests.crash.more_cases import MORE
 from tests.surfaces.commands import leaves
 
-# They take in first, as all do, which the case "take in" breaks; beyond that they change nothing.
+# They ingest first, as all verbs do, which the case "take in" breaks; beyond that they change nothing.
 ONLY_LOOK = {
     "status", "brief", "runs", "search", "sessions", "log", "history", "task list", "step list", "agent list",
     "diff", "doctor", "config list", "config get", "completion", "verify", "scan",
@@ -22,7 +22,7 @@ THE_SAME_AS = {"load": "session-load", "prime-context": "session-load", "session
 
 
 def lines_that_are_broken() -> Iterator[tuple[str, ...]]:
-    """The words of every command that a crash test breaks; a case that needs more than words has its verb as name."""
+    """The words of every command that a crash test breaks; the verb's name for a case that needs more than words."""
     cases = [*CASES, *MORE, *test_go_team.CASES, *test_orchestrator.CASES]
     named = [(case.name, case.command) for case in cases]
     for name, command in [*named, *((case.name, case.command) for case in test_sessions.cases())]:

@@ -1,4 +1,4 @@
-"""Few modules start processes, only the SQLite store speaks SQL, and the hook loads next to nothing."""
+"""Restricted access: few modules start processes, only the SQLite store has SQL, the hook imports next to nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .tree import Module, fitting, foreign_imports, modules, own_imports, texts,
 
 
 def written(directory: Path, text: str) -> Module:
-    """A module that somebody could write, to see that a rule sees it."""
+    """An offending module, to test that a rule detects it."""
     (directory / "written.py").write_text(text)
     return Module(directory / "written.py", directory)
 
@@ -61,7 +61,7 @@ def test_starting_a_process_is_known_when_it_is_seen(tmp_path: Path, text: str) 
 
 
 def exposed(module: Module) -> list[str]:
-    """Commands that start Python in a place where a project's modules come before ours."""
+    """Commands that start Python without isolation, so that a project's modules could shadow ours."""
     lists = [node for node in ast.walk(module.tree) if isinstance(node, ast.List)]
     words = [[part.value for part in node.elts if isinstance(part, ast.Constant)] for node in lists]
     return [" ".join(map(str, found)) for found in words if "holdfast" in found and "-m" in found and "-I" not in found]
@@ -99,7 +99,7 @@ def test_sql_is_known_when_it_is_seen() -> None:
     assert len(sql(modules()["journal.sqlite.transaction"])) > 10
 
 
-# Modules that format a time by themselves, and why: all others print it with `stamps.shown` or `clock.shown`.
+# Modules that format a time by themselves, with the reason: all others use `stamps.shown` or `clock.shown`.
 TIMES = {
     "core.formats.timestamps": "the form in which times are printed, and that of other systems' files",
     "layouts.goteam.schema": "the form of Go Team's files",
@@ -120,10 +120,10 @@ def test_nobody_uses_the_standard_sqlite_beside_ours() -> None:
 
 # The hook
 
-# Modules that a hook runs, beside its script. What they import from outside is built into the interpreter.
+# Modules that a hook loads besides its script. Their other imports are built into the interpreter.
 HOOK = {f"holdfast.{name}" for name in entry.NAMES}
 BUILT_IN = {*sys.builtin_module_names, "_frozen_importlib_external"}
-# What a hook loads beyond what `python -I -S -c pass` has loaded anyway.
+# Modules that a hook may load in addition to those of `python -I -S -c pass`.
 HOOK_LOADS: set[str] = set()
 
 
@@ -134,7 +134,7 @@ def test_the_hook_imports_only_what_is_built_in() -> None:
 
 
 def loaded(*arguments: str, directory: Path) -> set[str]:
-    """The modules that an interpreter loads, as it says itself."""
+    """The modules that an interpreter loads, by its own report."""
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-X", "importtime", *arguments],
         cwd=directory, env=dict(os.environ), input=b"{}", capture_output=True, timeout=60, check=True,

@@ -1,4 +1,4 @@
-"""Every ruling on the Go Team's document, and every trap that it has, is proved by a test that bears its name."""
+"""Coverage of the Go Team specification: each ruling and each pitfall has a test with its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the linters and the type checker say of the whole project."""
+"""Linters and type checker, run on the whole project."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .tree import ROOT
 
 
 def complaints(*command: str) -> str:
-    """What a tool has to say; nothing where it is content."""
+    """The output of a tool; empty if it succeeds."""
     done = subprocess.run(
         [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
     )

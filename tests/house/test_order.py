@@ -14,8 +14,8 @@ ORDER = (
     "maintenance", "operations", "surfaces",
 )  # fmt: skip
 ROOT = {"__init__", "__main__", "inbox"}  # the package itself, its command, and the hook script of older versions
-ALONE = ("agents", "layouts")  # packages whose folders do not import each other
-# Imports that still go the other way.
+ALONE = ("agents", "layouts")  # packages whose subpackages do not import each other
+# Remaining imports in the wrong direction.
 EXCEPTIONS: dict[str, set[str]] = {
     "ingest.background": {"maintenance.prune.quota"},
     "ingest.catch_up": {"maintenance.prune.quota_warning"},

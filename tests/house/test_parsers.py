@@ -1,4 +1,4 @@
-"""Every module that reads what others may have written is fuzzed, or the table says why not."""
+"""Coverage of the fuzzing: each module that parses foreign input is fuzzed, or the table gives the reason why not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GIT = "it reads what our own git calls answer"
 SAID = "it reads arguments; test_fuzz.py fuzzes whole lines of them"
 ONLY_CALLS = "it only calls a parser that is in this table"
 
-# module: what fuzzes it, by name; or a reason, which begins with `it`
+# module: names of its fuzz targets, or a reason, which begins with `it`
 FUZZED = {
     "layouts.faber.reconcile": "seen files of FABER",
     "agents.claude.events": "payload of a hook",
@@ -106,7 +106,7 @@ FUZZED = {
     "worktree.capture": "memory of a worktree",
     "worktree.user_index": "it reads objects that git has just written for us",
 }
-ALSO = {  # parsers that no module above stands for alone
+ALSO = {  # fuzz targets of parsers that span modules
     *("HEAD", "packed refs", "git configuration", "alternates", "difference", "stored difference", "id"),
     "index of a damaged pack",
     *("Go Team file", "settings of the user", "settings that are changed", "settings that call us"),

@@ -1,4 +1,4 @@
-"""The page of promises: it names them all, each has tests, and what it says of tests is so."""
+"""The page of promises: it is complete, each promise has tests, and its statements on tests are true."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .tree import ROOT
 
 PAGE = ROOT / "docs" / "promises.md"
 ALL = set(range(1, 29))
-PLACES_LEFT = {17, 25}  # a team store and local servers, which do not exist yet
+PLACES_LEFT = {17, 25}  # reserved numbers: a team store and local servers, which do not exist yet
 LISTED = re.compile(r"^- `(tests/\S+\.py)`$|^  - `(test\w+)`: (?:fast|long|hours), ", re.MULTILINE)
 
 

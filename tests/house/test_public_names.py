@@ -1,4 +1,4 @@
-"""What `import holdfast` offers: the same names for programs and for type checkers, none loaded before it is used."""
+"""Public names of `import holdfast`: the same at run time and for type checkers, each loaded on first use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMES = {name: home for home, names in holdfast.HOMES.items() for name in names.
 
 
 def for_type_checkers() -> set[tuple[str, str, str]]:
-    """(home, name there, name here) of everything below `if TYPE_CHECKING`."""
+    """(module, name in it, public name) for each import below `if TYPE_CHECKING`."""
     (block,) = (
         node
         for node in modules()["__init__"].tree.body

@@ -1,4 +1,4 @@
-"""The package `core` decides; it touches no disk, clock, process or network."""
+"""Purity of the package `core`: no access to disk, clock, processes or network."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import pytest
 from .tree import foreign_imports, modules, used_names
 
 PURE = [name for name, module in modules().items() if module.folder == "core"]
-# All that it may import from outside. Nothing here acts, but for `os`, of which only a part may be used: see
-# below.
+# Allowed foreign imports. All are free of side effects, except `os`, of which only a part may be used: see below.
 MAY_IMPORT = {
     "__future__", "collections.abc", "copy", "datetime", "enum", "errno", "functools", "importlib", "json", "msgspec",
     "os", "re", "typing", "unicodedata",
 }  # fmt: skip
-# module: what it may use of `os`, and why
+# module: allowed names of `os`, with the reason
 OF_OS = {
-    "core.ids": {"os.urandom"},  # chance is what an id is made of
-    "core.text": {"os.PathLike", "os.fsencode"},  # the bytes of a name, without looking at the disk
+    "core.ids": {"os.urandom"},  # ids are random
+    "core.text": {"os.PathLike", "os.fsencode"},  # the bytes of a name, without access to the disk
 }
 ACTING = {
     "open", "print", "input", "eval", "exec", "compile", "__import__", "breakpoint",

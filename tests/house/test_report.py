@@ -1,4 +1,4 @@
-"""The suite's own report, written by a real run of a small suite; and the table that is made from it."""
+"""The report of a test run, written by a real run of a small suite, and the table generated from it."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_report_has_a_row_for_every_marked_test_and_runs_complete_each_other(s
 
 
 def test_a_test_that_was_broken_off_has_no_row(suite: Path) -> None:
-    """It had passed, said the report: it had been set up."""
+    """Regression: the report counted it as passed, because its setup had passed."""
     breaking = "import pytest\n@pytest.mark.promise(1)\ndef test_broken_off():\n    raise KeyboardInterrupt\n"
     (suite / "tests" / "test_small.py").write_text(SUITE + breaking)
     assert "test_broken_off" not in run(suite, "-m", "not long and not hours")
@@ -125,7 +125,7 @@ def lines_of(page: str) -> set[str]:
 
 
 def test_what_a_report_does_not_hold_stays_as_the_page_has_it() -> None:
-    """The long proofs take hours: each new report was of a few, and the page forgot what all others had counted."""
+    """The long proofs take hours, so a report covers only some: the page lost the figures of all others."""
     script = run_path(str(ROOT / "scripts" / "promises"))
     page = (ROOT / "docs" / "promises.md").read_text()
     name = "test_a_hundred_thousand_reads_all_find_one_complete_version"

@@ -1,4 +1,4 @@
-"""Outside `agents/` no code knows an event, an agent or a payload's key by name."""
+"""Isolation of the agents: outside `agents/` no code has the name of an event, an agent or a payload's key."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from holdfast.agents import generic_client, registry
 from .tree import Module, modules, texts
 
 EVENTS = {event for name in registry.NAMES for event in registry.find_client(name).MOMENTS}
-VARIABLES = {"CLAUDE", "CLAUDECODE", "CODEX", "COPILOT", "GEMINI", "CURSOR"}  # how those of clients begin
+VARIABLES = {"CLAUDE", "CLAUDECODE", "CODEX", "COPILOT", "GEMINI", "CURSOR"}  # first words of clients' variables
 PAYLOAD = re.compile(r"payload(\.get\(|\[)[\"']")
-# module: the name that it may say, and why
+# module: allowed names, with the reason
 MAY_SAY = {
-    "operations.import_claude": {"claude"},  # the verb that is named after it
+    "operations.import_claude": {"claude"},  # the verb is named after it
     "surfaces.cli.transfer": {"claude"},  # its option
 }
 
 
 def said(module: Module) -> set[str]:
-    """The names of events, agents and variables among the texts of a module."""
+    """The names of events, agents and variables among the string literals of a module."""
     names = {*EVENTS, *generic_client.MOMENTS, *registry.NAMES}
     return {text for text in texts(module) if text in names or text.partition("_")[0] in VARIABLES}
 

@@ -1,4 +1,4 @@
-"""How the code reads: short functions, names that say something, nothing of one machine."""
+"""Code style: short functions, meaningful names, nothing that belongs to one machine."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_no_class_has_a_name_that_says_nothing() -> None:
     assert [name for name, word in last_words.items() if says_nothing(word)] == []
 
 
-# People who exist only in examples and tests. Any other home belongs to somebody.
+# Invented users of examples and tests. Any other home directory belongs to a real person.
 INVENTED = {"dev"}
 HOME = re.compile(r"(?:/home|/Users)/([A-Za-z][\w.-]*)|(/root)/")
 NEIGHBOUR = "../" + "shared"

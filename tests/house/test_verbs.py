@@ -1,4 +1,4 @@
-"""A verb exists once, and every surface has it, or a table says why not."""
+"""Completeness of the verbs: each exists once and is on every surface, or a table gives the reason why not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holdfast.surfaces.cli.commands import DAILY, GROUPS, VERBS
 
 from .tree import functions, modules, used_names
 
-# verb: its command, where that is not the verb's own name
+# verb: its command, if its name differs
 COMMANDS = {
     "everywhere": "runs --all-projects",
     "report": "show --markdown",
@@ -41,7 +41,7 @@ COMMANDS = {
     "delete_checkpoint": "checkpoints delete",
     "validate_checkpoints": "checkpoints validate",
     "export_checkpoints": "checkpoints export",
-    "past_runs": "history",  # a module has the name already
+    "past_runs": "history",  # the name of the command is taken by a module
     "list_trusted": "trust --list",
     "session_load": "session-load",
     "session_save": "session-save",
@@ -56,7 +56,7 @@ ONLY_ON_THE_COMMAND_LINE = {
     "prime-context": "a third name for `session-load`",
     "session-end": "a second name for `session-save`",
 }
-# A verb starts from what is true now: it takes in first. These do not, and why:
+# A verb starts from the current state: it ingests first. Exceptions, with the reason:
 WITHOUT_TAKING_IN = {
     "verify": "it changes nothing, or it would hide what it looks for",
     "repair": "taking in writes to a store that may be damaged; what it mends the next command takes in",
@@ -77,7 +77,7 @@ WITHOUT_TAKING_IN = {
 
 
 def verbs() -> dict[str, tuple[str, ast.FunctionDef]]:
-    """Every verb with its module: a public function of an operation whose first argument is a workspace."""
+    """Every verb with its module: a public function in `operations` whose first argument is a workspace."""
     found = {}
     for name, module in modules().items():
         if module.folder == "operations":

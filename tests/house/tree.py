@@ -1,4 +1,4 @@
-"""The source as the house tests see it: modules, what they import, what they call."""
+"""The source tree for the house tests: modules, their imports and the names they use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Module:
-    """One file of the package, by its name without `holdfast.`; the package itself is `__init__`."""
+    """A module of the package, named without `holdfast.`; the package itself is `__init__`."""
 
     def __init__(self, path: Path, package: Path = PACKAGE) -> None:
         self.path = path
@@ -40,7 +40,7 @@ def modules() -> dict[str, Module]:
 
 
 def imported(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """Everything that is imported anywhere in a tree, also inside functions: (module, name or nothing)."""
+    """All imports in a tree, also inside functions: (module, name or nothing)."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, "") for alias in node.names)
@@ -65,20 +65,20 @@ def _own(origin: str, name: str) -> str | None:
 
 
 def _without_type_checking(tree: ast.Module) -> ast.Module:
-    """What runs: `if TYPE_CHECKING` never does."""
+    """A tree without the bodies of `if TYPE_CHECKING`, which never run."""
     body = [node for node in tree.body if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")]
     return ast.Module(body, [])
 
 
 def foreign_imports(module: Module) -> set[str]:
-    """The modules of others that a module imports."""
+    """The modules of other packages that a module imports."""
     return {
         origin for origin, _ in imported(_without_type_checking(module.tree)) if origin.partition(".")[0] != "holdfast"
     }
 
 
 def used_names(module: Module) -> set[str]:
-    """Dotted names that stand in a module, such as `os.open` or `open`, and `from os import open` as `os.open`."""
+    """Dotted names used in a module, such as `os.open` or `open`; `from os import open` counts as `os.open`."""
     names = {f"{origin}.{name}" for origin, name in imported(module.tree) if name}
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -95,7 +95,7 @@ def functions(module: Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def texts(module: Module) -> Iterator[str]:
-    """The strings of a module that are not docstrings."""
+    """The string literals of a module that are not docstrings."""
     docstrings = {id(node.value) for node in ast.walk(module.tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
@@ -111,7 +111,7 @@ IGNORED = {".git", ".venv", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruf
 
 @functools.cache
 def project_files() -> tuple[Path, ...]:
-    """Every file of the project but what `.gitignore` names."""
+    """All files of the project except those ignored by `.gitignore`."""
     return tuple(sorted(_walk(ROOT)))
 
 

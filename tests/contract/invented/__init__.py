@@ -1,1 +1,1 @@
-"""Agents that exist only here."""
+"""Agents that exist only for these tests."""

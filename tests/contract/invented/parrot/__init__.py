@@ -1,4 +1,4 @@
-"""Parrot, an agent that does not exist: it proves that a new one is added by a folder and a name in the registry."""
+"""Parrot, an invented agent: it proves that a package and a name in the registry are enough to add an agent."""
 
 MEMBERS = {
     "client": "NAME LABEL STATUS_LINE",

@@ -1,4 +1,4 @@
-"""Parrot, as a hook sees it. Hooks load this, so it imports nothing."""
+"""Parrot's description for hooks. Hooks load this, so it imports nothing."""
 
 NAME, LABEL = "parrot", "Parrot"
 MOMENTS = {

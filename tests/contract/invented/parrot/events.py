@@ -1,4 +1,4 @@
-"""The events of Parrot's calls."""
+"""Conversion of Parrot's hook payloads to events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether Parrot's hooks are active."""
+"""Health checks of Parrot's hooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The hooks that we ask Parrot for."""
+"""Holdfast's hooks for Parrot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers as Parrot reads them."""
+"""Replies in the form that Parrot expects from its hooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parrot's hooks file: TOML with a table `[[hook]]` for each."""
+"""Editor for Parrot's settings: TOML with a table `[[hook]]` for each hook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parrot's settings files."""
+"""Locations of Parrot's settings files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parrot's logs: `~/.parrot/talks/ID.jsonl`, a JSON object a line."""
+"""Parrot's transcripts: `~/.parrot/talks/ID.jsonl`, in JSON Lines."""
 
 from __future__ import annotations
 
