@@ -11,6 +11,7 @@ in FILE, a JSON object; rows of other runs stay, so that the fast tests and the 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -83,10 +84,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost, so that it prints after the list of skipped tests
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterator[None]:
-    """Print the number of skipped proofs as the last line before pytest's own."""
+    """Print the reasons of skipped proofs, and as the last line before pytest's own their number."""
     yield
-    skipped = [str(report.longrepr) for report in terminalreporter.stats.get(SKIPPED, [])]
-    terminalreporter.write_line(f"proofs skipped: {sum('NOT PROVED' in reason for reason in skipped)}")
+    reasons = Counter(filter(None, map(_not_proved, terminalreporter.stats.get(SKIPPED, []))))
+    marks = {"bold": True, "red": True} if reasons else {}
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"{reason} ({count} {'proof' if count == 1 else 'proofs'})", **marks)
+    terminalreporter.write_line(f"proofs skipped: {reasons.total()}", **marks)
+
+
+def _not_proved(report: pytest.TestReport | pytest.CollectReport) -> str | None:
+    """The reason of a test that proves something and was skipped."""
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    is_proof = "NOT PROVED" in reason or any(_told(report, "promise"))
+    return reason.removeprefix("Skipped: ") if is_proof else None
 
 
 _running: list[pytest.Item] = []
@@ -144,5 +155,5 @@ class Collecting:
         files.write(self.path, text.encode("utf-8", "surrogateescape"), 0o644)
 
 
-def _told(report: pytest.TestReport, kind: str) -> Iterator[Any]:
-    yield from (told for name, told in report.user_properties if name == kind)
+def _told(report: pytest.TestReport | pytest.CollectReport, kind: str) -> Iterator[Any]:
+    yield from (told for name, told in getattr(report, "user_properties", ()) if name == kind)

@@ -34,7 +34,13 @@ def test_failing(figure):
     raise AssertionError
 @FOUR
 def test_skipped():
-    pytest.skip("NOT PROVED HERE")
+    pytest.skip("there is no gcc")
+@pytest.mark.promise(5)
+@pytest.mark.parametrize("case", [1, 2])
+def test_skipped_too(case):
+    pytest.skip("NOT PROVED: there is no claude")
+def test_no_proof():
+    pytest.skip("there is no fish")
 @pytest.mark.promise(5)
 @pytest.mark.long
 def test_long(figure):
@@ -67,16 +73,29 @@ def run(suite: Path, *arguments: str) -> dict[str, Any]:
 
 
 @pytest.mark.defect("The number of proofs that were skipped stood nowhere in the output of the tests")
-@pytest.mark.parametrize(("chosen", "count"), [("test_skipped or test_unmarked", 1), ("counted", 0)])
 @pytest.mark.parametrize("processes", ["0", "2"])
-def test_the_number_of_skipped_proofs_is_the_last_line_before_the_closing_one(
-    suite: Path, processes: str, chosen: str, count: int
-) -> None:
-    command = [sys.executable, "-m", "pytest", "-ra", "-p", "tests.promises", "-k", chosen, "--numprocesses", processes]
+def test_the_number_of_skipped_proofs_is_the_last_line_before_the_closing_one(suite: Path, processes: str) -> None:
+    assert summary(suite, processes, "counted")[-1:] == ["proofs skipped: 0"]
+
+
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_skipped_proofs_are_named_by_their_reasons(suite: Path, processes: str) -> None:
+    assert summary(suite, processes, "skipped or no_proof")[-3:] == [
+        "NOT PROVED: there is no claude (2 proofs)",
+        "there is no gcc (1 proof)",
+        "proofs skipped: 3",
+    ]
+
+
+def summary(suite: Path, processes: str, chosen: str) -> list[str]:
+    """All lines but the last."""
+    words = ["-ra", "-p", "tests.promises", "-k", chosen, "--numprocesses", processes]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "pytest", *words]
     done = subprocess.run(command, cwd=suite, env=environment, capture_output=True, text=True, check=False)
-    *_, said, closing = done.stdout.splitlines()
-    assert (said, closing[:3]) == (f"proofs skipped: {count}", "==="), done.stdout
+    *lines, closing = done.stdout.splitlines()
+    assert closing.startswith("==="), done.stdout
+    return lines
 
 
 def test_a_report_has_a_row_for_every_marked_test_and_runs_complete_each_other(suite: Path) -> None:
@@ -86,8 +105,10 @@ def test_a_report_has_a_row_for_every_marked_test_and_runs_complete_each_other(s
         "test_counted[2]": ([1], "fast", "passed", "7"),
         "test_failing": ([2, 3], "fast", "failed", None),
         "test_skipped": ([4], "fast", "skipped", None),
+        "test_skipped_too[1]": ([5], "fast", "skipped", None),
+        "test_skipped_too[2]": ([5], "fast", "skipped", None),
     }
-    assert [row["figures"] for row in first.values()] == [{"points": 11}, {"points": 12}, {"points": 1}, {}]
+    assert [row["figures"] for row in first.values()] == [{"points": 11}, {"points": 12}, {"points": 1}, {}, {}, {}]
     second = run(suite, "-m", "long")
     assert second.pop("test_long")["figures"] == {"file systems": "ext4, xfs"}
     assert second.pop("test_tiered[some]")["tier"] == second.pop("test_counted[3]")["tier"] == "long"
@@ -107,6 +128,8 @@ def test_what_is_read_from_the_source_is_what_pytest_collects(suite: Path) -> No
         ("test_counted", (1,), ("fast", "long")),
         ("test_failing", (2, 3), ("fast",)),
         ("test_skipped", (4,), ("fast",)),
+        ("test_skipped_too", (5,), ("fast",)),
+        ("test_no_proof", (), ("fast",)),
         ("test_long", (5,), ("long",)),
         ("test_tiered", (6,), ("long", "hours")),
         ("test_unmarked", (), ("fast",)),
