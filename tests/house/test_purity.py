@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from .tree import foreign_imports, modules, used_names
 
-PURE = [name for name, module in modules().items() if module.folder == "core"]
+PURE = {name: module for name, module in modules().items() if module.folder == "core"}
 # Allowed foreign imports. All are free of side effects, except `os`, of which only a part may be used: see below.
 MAY_IMPORT = {
     "__future__", "collections.abc", "copy", "datetime", "enum", "errno", "functools", "importlib", "json", "msgspec",
@@ -23,18 +21,15 @@ ACTING = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PURE)
-def test_a_pure_module_imports_nothing_that_acts(name: str) -> None:
-    assert foreign_imports(modules()[name]) - MAY_IMPORT == set()
+def test_pure_modules_import_nothing_that_acts() -> None:
+    assert {name: found for name, module in PURE.items() if (found := foreign_imports(module) - MAY_IMPORT)} == {}
 
 
-@pytest.mark.parametrize("name", PURE)
-def test_a_pure_module_uses_only_this_of_the_operating_system(name: str) -> None:
-    used = {found for found in used_names(modules()[name]) if found.startswith("os.")}
-    assert used == OF_OS.get(name, set())
-    assert ("os" in foreign_imports(modules()[name])) == (name in OF_OS)
+def test_pure_modules_use_only_this_of_the_operating_system() -> None:
+    used = {name: {word for word in used_names(module) if word.startswith("os.")} for name, module in PURE.items()}
+    assert {name: words for name, words in used.items() if words} == OF_OS
+    assert {name for name, module in PURE.items() if "os" in foreign_imports(module)} == set(OF_OS)
 
 
-@pytest.mark.parametrize("name", PURE)
-def test_a_pure_module_calls_nothing_that_acts(name: str) -> None:
-    assert used_names(modules()[name]) & ACTING == set()
+def test_pure_modules_call_nothing_that_acts() -> None:
+    assert {name: found for name, module in PURE.items() if (found := used_names(module) & ACTING)} == {}

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
+import functools
 from keyword import iskeyword
-
-import pytest
 
 import holdfast
 from holdfast.surfaces.cli.commands import DAILY, GROUPS, VERBS
@@ -106,24 +105,28 @@ def test_the_verbs_are_found() -> None:
     assert {"start", "status", "decide", "verify", "config_set"} <= set(verbs())
 
 
-@pytest.mark.parametrize("verb", verbs())
-def test_a_verb_can_be_called_from_python(verb: str) -> None:
-    home, _ = verbs()[verb]
-    assert verb in holdfast.HOMES[home].split()
-    assert verb in holdfast.__all__
+def test_every_verb_can_be_called_from_python() -> None:
+    homes = {verb: home for verb, (home, _) in verbs().items()}
+    assert [verb for verb, home in homes.items() if verb not in holdfast.HOMES.get(home, "").split()] == []
+    assert set(verbs()) - set(holdfast.__all__) == set()
 
 
-@pytest.mark.parametrize("verb", sorted(set(verbs()) - set(NOT_ON_THE_COMMAND_LINE)))
-def test_a_verb_is_on_the_command_line(verb: str) -> None:
-    word = command_of(verb).split()[0]
-    assert word in VERBS, "put it into cli/commands.py, or into NOT_ON_THE_COMMAND_LINE with the reason"
-    surface = f"surfaces.cli.{VERBS[word].module}"
-    called = {
-        name
-        for module in (surface, "surfaces.cli.render.checkpoints", "surfaces.cli.render.session")
-        for name in used_names(modules()[module])
-    }
-    assert any(name.endswith(f".{verb}") for name in called), f"{surface} does not call it"
+def test_every_verb_is_on_the_command_line() -> None:
+    words = {verb: command_of(verb).split()[0] for verb in verbs() if verb not in NOT_ON_THE_COMMAND_LINE}
+    missing = {word for word in words.values() if word not in VERBS}
+    assert missing == set(), "put it into cli/commands.py, or into NOT_ON_THE_COMMAND_LINE with the reason"
+    surfaces = {verb: f"surfaces.cli.{VERBS[word].module}" for verb, word in words.items()}
+    assert {verb: surface for verb, surface in surfaces.items() if not is_called(verb, surface)} == {}
+
+
+def is_called(verb: str, surface: str) -> bool:
+    places = (surface, "surfaces.cli.render.checkpoints", "surfaces.cli.render.session")
+    return any(name.endswith(f".{verb}") for place in places for name in names_used_in(place))
+
+
+@functools.cache
+def names_used_in(name: str) -> set[str]:
+    return used_names(modules()[name])
 
 
 def test_every_command_is_a_verb_or_has_its_reason() -> None:
@@ -135,27 +138,24 @@ def test_the_tables_name_only_verbs_that_are_there() -> None:
     assert {*COMMANDS, *NOT_ON_THE_COMMAND_LINE, *WITHOUT_TAKING_IN} <= set(verbs())
 
 
-@pytest.mark.parametrize("verb", verbs())
-def test_a_verb_takes_in_first_or_has_its_reason(verb: str) -> None:
-    _, function = verbs()[verb]
-    is_marked = "verb" in {ast.unparse(decorator) for decorator in function.decorator_list}
-    assert is_marked == (verb not in WITHOUT_TAKING_IN)
+def test_every_verb_takes_in_first_or_has_its_reason() -> None:
+    decorators = {verb: set(map(ast.unparse, function.decorator_list)) for verb, (_, function) in verbs().items()}
+    assert {verb for verb, names in decorators.items() if "verb" not in names} == set(WITHOUT_TAKING_IN)
 
 
-@pytest.mark.parametrize("verb", verbs())
-def test_a_verb_says_in_words_and_types_what_it_gives_back(verb: str) -> None:
-    _, function = verbs()[verb]
-    assert ast.get_docstring(function)
-    assert function.returns is not None
-    assert ast.unparse(function.returns) != "None"
+def test_every_verb_says_in_words_and_types_what_it_gives_back() -> None:
+    functions = {verb: function for verb, (_, function) in verbs().items()}
+    assert [verb for verb, function in functions.items() if not ast.get_docstring(function)] == []
+    returned = {verb: function.returns and ast.unparse(function.returns) for verb, function in functions.items()}
+    assert [verb for verb, kind in returned.items() if kind in (None, "None")] == []
 
 
 TALKING = {"print", "input", "sys.exit", "sys.stdout", "sys.stderr", "sys.stdin", "click"}
 
 
-@pytest.mark.parametrize("name", [name for name, module in modules().items() if module.folder == "operations"])
-def test_no_operation_prints_asks_or_exits(name: str) -> None:
-    assert used_names(modules()[name]) & TALKING == set()
+def test_no_operation_prints_asks_or_exits() -> None:
+    operations = {name: module for name, module in modules().items() if module.folder == "operations"}
+    assert {name: found for name, module in operations.items() if (found := used_names(module) & TALKING)} == {}
 
 
 def test_the_help_names_every_group_and_the_daily_verbs_are_verbs() -> None:
