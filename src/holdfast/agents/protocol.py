@@ -197,7 +197,7 @@ class Agent(Protocol):
         """The answer to a chat command: shown to the user, and the prompt never reaches the model."""
         ...
 
-    def draw_status(self, payload: Body) -> str:
+    def draw_status(self, payload: Body, open_workspace: Callable[[str], Workspace]) -> str:
         """A line for the client's status line."""
         ...
 

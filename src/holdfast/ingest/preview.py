@@ -63,6 +63,7 @@ def readable(workspace: Workspace, *, noted: bool = True) -> Iterator[Workspace]
             environ=workspace.environ,
             progress=workspace.progress,
             clients=workspace.clients,
+            rules_of=workspace.rules_of,
         )
         preview.warnings = workspace.warnings
         try:

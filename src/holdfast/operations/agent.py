@@ -118,6 +118,6 @@ def _refuse_ended(worker: Worker) -> None:
 
 def _tell(journal: Journal, run: Run, kind: str, body: Body, same: bool = False) -> AgentTold:
     if not same:
-        transition(run.status, Move.RESUME, run.layout)  # refuses what has ended
+        transition(run.status, Move.RESUME, journal.rules_of(run))  # refuses what has ended
         journal.append(run.id, Draft(kind, {key: value for key, value in body.items() if value is not None}))
     return AgentTold(run.id, workers.get_worker(journal.get_run(run.id), body["entry"]), not same)

@@ -6,9 +6,9 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.core.errors import Busy, NotFound
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.model import Run
 from holdfast.journal.journal import Journal
+from holdfast.layouts.goteam import NAME as LAYOUT
 from holdfast.maintenance.purge import purge as purging
 from holdfast.maintenance.purge.purge import Purge, Purged
 from holdfast.operations.verb import verb

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from holdfast.core.errors import Refused
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.fold.worktree_log import needs
 from holdfast.core.model import Checkpoint, Draft, Run
 from holdfast.core.team_state import Kept
 from holdfast.core.text import count
 from holdfast.journal.journal import Journal
+from holdfast.layouts.goteam import NAME as LAYOUT
 from holdfast.operations.verb import verb
 from holdfast.project.checkpoints.create import PATIENCE
 from holdfast.project.runs import select

@@ -7,10 +7,10 @@ from msgspec import Struct, structs
 from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.fold import run as fold
 from holdfast.core.fold.external import refuse_owned
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.lifecycle import ENDINGS, Effect, Move, transition
 from holdfast.core.model import Draft, Run, Status
 from holdfast.journal.journal import Journal
+from holdfast.layouts.goteam import NAME as LAYOUT
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
 from holdfast.project.runs.transitions import settle

@@ -9,9 +9,10 @@ from holdfast.core.model import OPEN, Run, Status
 from holdfast.ingest.preview import previewed
 from holdfast.journal.rows import ARCHIVED
 from holdfast.journal.store import RunQuery
+from holdfast.layouts.orchestrator import NAME as LAYOUT
 from holdfast.layouts.orchestrator.files import word_of
 from holdfast.layouts.orchestrator.follow import HISTORY
-from holdfast.layouts.orchestrator.reconcile import LAYOUT, follow_history
+from holdfast.layouts.orchestrator.reconcile import follow_history
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace

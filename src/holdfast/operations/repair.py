@@ -14,15 +14,14 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.core.errors import Ambiguous, HoldfastError, NotFound, Refused
-from holdfast.core.fold import team
 from holdfast.core.fold.external import TOLD
 from holdfast.core.formats.timestamps import moment
 from holdfast.core.model import Draft, Run
 from holdfast.core.text import path_text
 from holdfast.layouts import json_file
-from holdfast.layouts.faber import schema
+from holdfast.layouts.faber import NAME as LAYOUT, schema
 from holdfast.layouts.faber.find_run import Target, faber_id, is_of, lost_records, shown
-from holdfast.layouts.faber.reconcile import LAYOUT, body_of, copies, journal_id, keep_copy, remember
+from holdfast.layouts.faber.reconcile import body_of, copies, journal_id, keep_copy, remember
 from holdfast.layouts.faber.session_records import record_ids
 from holdfast.layouts.goteam.files import root_of
 from holdfast.layouts.goteam.repair import Remade as Remade, remake
@@ -93,9 +92,9 @@ def _told(store: Mended | None) -> Iterator[tuple[str, str]]:
 def _repair_file(workspace: Workspace, run: str | None = None, *, keep: bool = False) -> Repaired:
     """Put the best copy of a FABER run's state back, if it is damaged or was turned back; or `keep` it as it is."""
     known = _find(workspace, run)
-    if known is not None and known.layout == team.LAYOUT:
+    if known is not None and known.layout == "go-team":
         return _remake(workspace, known)
-    if known is not None and known.layout == reconcile.LAYOUT:
+    if known is not None and known.layout == "orchestrator":
         return _put_session_back(workspace, known)
     if known is not None and known.layout != LAYOUT:
         return Repaired(known.id, None, changed=False)

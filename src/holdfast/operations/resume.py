@@ -15,7 +15,6 @@ from holdfast.core import ids
 from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import Ambiguous, HoldfastError, NotFound, Refused
 from holdfast.core.fold import team
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Bearings, Checkpoint, Draft, Restore, Run, Session, Status
 from holdfast.core.recovery import CHECKPOINT, FRESH, LIVE, Option
@@ -24,6 +23,7 @@ from holdfast.ingest.catch_up import establish
 from holdfast.ingest.preview import foreign_files, readable
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
+from holdfast.layouts.goteam import NAME as LAYOUT
 from holdfast.layouts.goteam.find_checkpoint import keep_foreign
 from holdfast.layouts.goteam.recovery_options import ways_of
 from holdfast.layouts.goteam.step_checkpoints import keep_run
@@ -89,7 +89,7 @@ def resume(
         return resume(workspace, run, start_from=start_from, restore=restore, take_over=take_over, dry_run=dry_run)
     with workspace.reading() as journal:
         found = _meant(workspace, journal, run)
-        transition(found.status, Move.RESUME, found.layout)
+        transition(found.status, Move.RESUME, journal.rules_of(found))
         _refuse_elsewhere(workspace, found)
         alive = _others_alive(workspace, journal, found)
         if alive and not take_over and not (dry_run and found.layout != LAYOUT):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from holdfast.core import ids
 from holdfast.core.errors import Refused
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.model import Checkpoint, Restore, Run
 from holdfast.journal.journal import Journal
+from holdfast.layouts.goteam import NAME as LAYOUT
 from holdfast.layouts.goteam.find_checkpoint import get_point, keep_foreign, refuse_same
 from holdfast.operations.verb import verb
 from holdfast.project.checkpoints.restore import Restored, go_back

@@ -101,7 +101,7 @@ def run(
 def _run_for(workspace: Workspace, journal: Journal, words: list[str], name: str | None) -> Run:
     try:
         found = select.get_run(workspace, journal, name)
-        transition(found.status, Move.RESUME, found.layout)
+        transition(found.status, Move.RESUME, journal.rules_of(found))
     except NotFound:
         if name is not None:
             raise

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from holdfast.layouts.faber import schema
+from holdfast.layouts.faber import NAME as LAYOUT, schema
 from holdfast.layouts.faber.files import own_client
 from holdfast.layouts.faber.find_run import faber_id
-from holdfast.layouts.faber.reconcile import LAYOUT
 from holdfast.layouts.faber.screens import SessionSaved
 from holdfast.layouts.faber.session_save import save_session
 from holdfast.operations.verb import verb

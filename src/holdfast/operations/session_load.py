@@ -13,10 +13,10 @@ from holdfast.core.brief import Brief
 from holdfast.core.errors import Ambiguous, NotFound, WorkflowError, WrongUsage
 from holdfast.core.model import Run
 from holdfast.core.text import one_line
-from holdfast.layouts.faber import schema
+from holdfast.layouts.faber import NAME as LAYOUT, schema
 from holdfast.layouts.faber.files import own_client
 from holdfast.layouts.faber.find_run import ENDED, faber_id
-from holdfast.layouts.faber.reconcile import HOME, LAYOUT, journal_id
+from holdfast.layouts.faber.reconcile import HOME, journal_id
 from holdfast.layouts.faber.screens import Reloaded, SessionSaved
 from holdfast.layouts.faber.session_load import Request, load_context
 from holdfast.layouts.faber.session_save import save_session

@@ -20,6 +20,7 @@ from holdfast.layouts.goteam.reconcile import show_team
 from holdfast.layouts.orchestrator.files import expect, find_incompatible
 from holdfast.layouts.orchestrator.reconcile import find_current, make_id, project
 from holdfast.layouts.orchestrator.schema import MODES
+from holdfast.layouts.registry import find_rules
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
 from holdfast.project.sessions.moving import move_conversation
@@ -126,7 +127,7 @@ def _pause_earlier(workspace: Workspace, journal: Journal, *, archives: bool) ->
 def _can_pause(run: Run) -> bool:
     """Whether a run can pause: a session of the orchestrator that has not begun stays as it is."""
     try:
-        transition(run.status, Move.PAUSE, run.layout)
+        transition(run.status, Move.PAUSE, find_rules(run.layout))
     except Refused:
         return False
     return True

@@ -7,13 +7,14 @@ from msgspec import Struct
 from holdfast.core.errors import NotFound, WrongUsage
 from holdfast.core.fold import steps, team
 from holdfast.core.fold.external import refuse_owned
-from holdfast.core.fold.team import LAYOUT, Meant
+from holdfast.core.fold.team import Meant
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Body, Draft, Run, Step
 from holdfast.core.text import one_line
 from holdfast.core.validation import checked
 from holdfast.ingest.preview import previewed
 from holdfast.journal.journal import Journal
+from holdfast.layouts.goteam import NAME as LAYOUT
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
 from holdfast.project.runs.transitions import settle

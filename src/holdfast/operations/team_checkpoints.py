@@ -10,9 +10,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from holdfast.core.errors import HoldfastError, Refused, WrongUsage
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.model import Body, Checkpoint, Run
-from holdfast.layouts.goteam import schema
+from holdfast.layouts.goteam import NAME as LAYOUT, schema
 from holdfast.layouts.goteam.reconcile import DIRECTORY, is_directory, root_of
 from holdfast.layouts.json_file import Unreadable, read_face
 from holdfast.maintenance.verify.checkpoints import prove

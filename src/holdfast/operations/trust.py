@@ -114,6 +114,6 @@ def _is_below(path: str, place: str | None) -> bool:
 def _state(workspace: Workspace, grant: Grant) -> str:
     if not os.path.exists(grant.path):
         return "gone"
-    other = Workspace(Path(grant.root), workspace.place, environ=workspace.environ)
+    other = Workspace(Path(grant.root), workspace.place, environ=workspace.environ, rules_of=workspace.rules_of)
     found = look(other, file_at(other, Path(grant.path)))
     return TRUSTED if found is not None and holds(grant, found.digest, found.orders) else "changed"

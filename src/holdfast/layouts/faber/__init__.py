@@ -1,1 +1,7 @@
 """FABER: state files, session records, artifacts."""
+
+NAME = "faber"
+# The members of the layout, by the module that defines them; each module is loaded when one of its members is used.
+MEMBERS = {
+    "rules": "RULES",
+}

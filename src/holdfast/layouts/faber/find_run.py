@@ -19,8 +19,8 @@ from holdfast.core.model import Run, Status
 from holdfast.core.text import one_line, path_text
 from holdfast.journal.codec import UNREADABLE
 from holdfast.layouts import json_file
-from holdfast.layouts.faber import schema
-from holdfast.layouts.faber.reconcile import LAYOUT, journal_id
+from holdfast.layouts.faber import NAME, schema
+from holdfast.layouts.faber.reconcile import journal_id
 from holdfast.layouts.faber.schema import Told
 from holdfast.layouts.faber.session_records import State, record_ids
 from holdfast.layouts.json_file import Face, Unreadable, read_face
@@ -167,7 +167,7 @@ def _of_session(workspace: Workspace, client: str | None) -> str | None:
         own = journal.find_session(workspace.session or "")
         sessions = [own] if own else journal.sessions_of(client) if client else []
         run = journal.find_run(sessions[0].run) if sessions else None
-    return faber_id(workspace, run) if run is not None and run.layout == LAYOUT else None
+    return faber_id(workspace, run) if run is not None and run.layout == NAME else None
 
 
 def faber_id(workspace: Workspace, run: Run) -> str:

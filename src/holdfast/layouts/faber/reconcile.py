@@ -23,7 +23,7 @@ from holdfast.core.model import Body, Draft, Run
 from holdfast.core.text import path_text
 from holdfast.journal.codec import UNREADABLE
 from holdfast.journal.journal import Journal
-from holdfast.layouts.faber import schema
+from holdfast.layouts.faber import NAME, schema
 from holdfast.layouts.faber.session_records import record_ids
 from holdfast.layouts.foreign_ids import is_usable
 from holdfast.layouts.json_file import Face, Unreadable, Version, read_face
@@ -32,7 +32,6 @@ from holdfast.system import files
 from holdfast.system.file_copies import Generations
 
 HOME = ".fractary"
-LAYOUT = "faber"
 
 Signature = tuple[int, int, int]
 
@@ -82,10 +81,10 @@ def take_face(workspace: Workspace, journal: Journal, run_id: str, face: Version
     body = body_of(workspace, run_id, face)
     if run is None:
         time = _told_at(workspace, face)
-        start = {"goal": body["goal"], "layout": LAYOUT, "worktree": workspace.worktree, "unasked": True}
+        start = {"goal": body["goal"], "layout": NAME, "worktree": workspace.worktree, "unasked": True}
         run = journal.start(id, Draft("run.started", {**start, "directory": path_text(workspace.root)}, time=time))
         journal.append(id, Draft(TOLD, body, time=time))
-    elif run.layout != LAYOUT or run.worktree != workspace.worktree:
+    elif run.layout != NAME or run.worktree != workspace.worktree:
         return None
     elif run.owned is None or run.owned.digest != body["digest"]:
         journal.append(id, Draft(TOLD, body))
@@ -129,7 +128,7 @@ def copies(workspace: Workspace) -> Generations:
 def claim(workspace: Workspace, journal: Journal, run_id: str) -> None:
     """Let a run that another worktree had be this one's: its state file is worked on here."""
     run = journal.find_run(journal_id(run_id))
-    if run is not None and run.layout == LAYOUT and run.worktree != workspace.worktree:
+    if run is not None and run.layout == NAME and run.worktree != workspace.worktree:
         body = {"worktree": workspace.worktree, "directory": path_text(workspace.root)}
         journal.append(run.id, Draft("run.moved", body))
 
@@ -138,7 +137,7 @@ def _point(workspace: Workspace, journal: Journal, active: str) -> bool:
     """The active-run file was changed: its run is what commands in this worktree mean. False where there is none."""
     claim(workspace, journal, active)
     run = journal.find_run(journal_id(active))
-    if run is None or run.layout != LAYOUT:
+    if run is None or run.layout != NAME:
         return False
     if run.status.is_open:
         journal.point(workspace.worktree, run.id)

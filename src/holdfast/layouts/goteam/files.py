@@ -18,14 +18,13 @@ from msgspec import Struct
 
 from holdfast.core import ids
 from holdfast.core.errors import Refused
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.formats.json_limits import sparse
 from holdfast.core.model import Body, Run
 from holdfast.core.text import one_line, path_text, sound
 from holdfast.journal.codec import UNREADABLE
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
-from holdfast.layouts.goteam import merge
+from holdfast.layouts.goteam import NAME, merge
 from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE
 from holdfast.layouts.json_file import LIMIT, Face, Unreadable, parse_face, read_face
 from holdfast.project.workspace import Workspace
@@ -84,7 +83,7 @@ def root_of(workspace: Workspace) -> Path:
 
 def team_runs(journal: Journal, worktree: str) -> list[Run]:
     """The Go Team's runs of a worktree, the oldest first; not those whose files were cleaned up."""
-    found, _ = journal.list_runs(RunQuery(worktree=worktree, layouts=frozenset({LAYOUT}), limit=MOST))
+    found, _ = journal.list_runs(RunQuery(worktree=worktree, layouts=frozenset({NAME}), limit=MOST))
     ours = [run for run in found if run.archived is None]
     return sorted(ours, key=lambda run: (run.created is not None, run.created, run.id))
 

@@ -6,12 +6,12 @@ from holdfast.core import ids
 from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import NotFound, Refused
 from holdfast.core.fold import team
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.fold.worktree_log import record_of
 from holdfast.core.model import Checkpoint, Draft, Run
 from holdfast.core.team_state import Kept
 from holdfast.core.text import one_line, path_text
 from holdfast.journal.journal import Journal
+from holdfast.layouts.goteam import NAME
 from holdfast.layouts.goteam.recovery_options import COMMIT, tree_of
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.checkpoints.restore import Restored
@@ -40,7 +40,7 @@ def find_kept(run: Run, name: str, *, left_too: bool = False) -> Kept | None:
 
     One that was left behind is refused, unless somebody only wants to look at it.
     """
-    if run.layout != LAYOUT:
+    if run.layout != NAME:
         return None
     found = team.resolve(run, name)
     if not found and team.NUMBERED.fullmatch(name):  # never a row of a list

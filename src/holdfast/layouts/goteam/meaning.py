@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from holdfast.core.chat_commands import Order
 from holdfast.core.errors import HoldfastError, NotFound
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.model import Run
 from holdfast.core.text import one_line
 from holdfast.ingest.catch_up import has_team
 from holdfast.journal.journal import Journal, is_ledger
+from holdfast.layouts.goteam import NAME
 from holdfast.layouts.goteam.reconcile import team_runs
 from holdfast.layouts.goteam.resumable import find_resumable
 from holdfast.project.runs import select
@@ -41,7 +41,7 @@ def get_meant(workspace: Workspace, journal: Journal, name: str) -> Run:
 def is_team_here(workspace: Workspace, journal: Journal) -> bool:
     """Whether commands in this worktree mean a run of the Go Team; where it is not clear which, whether it has one."""
     try:
-        return select.get_run(workspace, journal, None, ended_too=True).layout == LAYOUT
+        return select.get_run(workspace, journal, None, ended_too=True).layout == NAME
     except HoldfastError:
         return has_team(workspace) and bool(team_runs(journal, workspace.worktree))
 
@@ -55,7 +55,7 @@ def find_team_run(workspace: Workspace, order: Order) -> Run | None:
             runs = team_runs(journal, workspace.worktree) if is_team_here(workspace, journal) else []
             return runs[-1] if runs else None
     run = find_run(workspace, order)
-    return run if run is not None and run.layout == LAYOUT else None
+    return run if run is not None and run.layout == NAME else None
 
 
 def find_run(workspace: Workspace, order: Order) -> Run | None:
@@ -65,7 +65,7 @@ def find_run(workspace: Workspace, order: Order) -> Run | None:
             run = get_meant(workspace, journal, order.argument if order.word in OF_ARGUMENT else "")
         except HoldfastError:
             run = None
-    if order.word != "resume" or order.argument or (run is not None and run.layout != LAYOUT):
+    if order.word != "resume" or order.argument or (run is not None and run.layout != NAME):
         return run
     rows = find_resumable(workspace)
     return rows[0] if rows else run

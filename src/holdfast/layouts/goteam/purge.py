@@ -13,12 +13,11 @@ import msgspec
 
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.formats.json_limits import sparse
 from holdfast.core.model import Run
 from holdfast.core.text import path_text
 from holdfast.journal.codec import UNREADABLE
-from holdfast.layouts.goteam import merge
+from holdfast.layouts.goteam import NAME, merge
 from holdfast.layouts.goteam.files import FACES, SEEN, Edited, Shelf, Written, as_bytes, is_directory, root_of
 from holdfast.layouts.goteam.reconcile import on_shelf
 from holdfast.layouts.goteam.schema import REGISTRY
@@ -32,7 +31,7 @@ ATTEMPTS = 5
 def ours(workspace: Workspace, run: Run) -> Iterator[str]:
     """The files that we write for a run of this worktree, from its root."""
     directory = root_of(workspace) / run.id
-    if run.layout != LAYOUT or run.worktree != workspace.worktree or not is_directory(directory):
+    if run.layout != NAME or run.worktree != workspace.worktree or not is_directory(directory):
         return
     points = [f"{kept.id}.json" for kept in run.standing.kept if kept.checkpoint and ids.is_safe(kept.id)]
     for name in (*FACES, *points):

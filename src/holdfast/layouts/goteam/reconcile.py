@@ -17,13 +17,12 @@ import msgspec
 
 from holdfast.core import ids
 from holdfast.core.errors import Refused, Trouble
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.model import Draft, Run, Status
 from holdfast.core.recovery import options, reason_of
 from holdfast.core.text import path_text
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
-from holdfast.layouts.goteam import schema
+from holdfast.layouts.goteam import NAME, schema
 from holdfast.layouts.goteam.external import take_all
 from holdfast.layouts.goteam.files import (
     MOST,
@@ -131,7 +130,7 @@ def _last_heard(workspace: Workspace, journal: Journal, run: Run) -> datetime | 
 
 
 def _cleaned(journal: Journal, worktree: str) -> set[str]:
-    found, _ = journal.list_runs(RunQuery(worktree=worktree, layouts=frozenset({LAYOUT}), limit=MOST))
+    found, _ = journal.list_runs(RunQuery(worktree=worktree, layouts=frozenset({NAME}), limit=MOST))
     return {run.id for run in found if run.archived is not None}
 
 

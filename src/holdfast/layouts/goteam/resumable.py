@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.model import Run, Status
 from holdfast.ingest.catch_up import catch_up
 from holdfast.journal.journal import Journal
+from holdfast.layouts.goteam import NAME
 from holdfast.layouts.goteam.reconcile import team_runs
 from holdfast.project.runs import select
 from holdfast.project.sessions.sessions import attended, attended_by_others, is_silent, last_heard
@@ -61,7 +61,7 @@ def silent_since(workspace: Workspace, run: Run) -> datetime | None:
 
     None where that is less than `silent.after`. It may be interrupted, and may be not: its status is not changed.
     """
-    if run.layout != LAYOUT or run.status is not Status.ACTIVE or run.updated is None:
+    if run.layout != NAME or run.status is not Status.ACTIVE or run.updated is None:
         return None
     with workspace.reading() as journal:
         sessions = attended(journal, run.id)

@@ -8,9 +8,10 @@ from __future__ import annotations
 from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import HoldfastError
 from holdfast.core.fold import team
-from holdfast.core.fold.team import LAYOUT, Meant
+from holdfast.core.fold.team import Meant
 from holdfast.core.model import Body, Checkpoint, Draft, Run
 from holdfast.core.text import path_text
+from holdfast.layouts.goteam import NAME
 from holdfast.project.checkpoints.create import look, make_checkpoint, shadow_of
 from holdfast.project.checkpoints.preconditions import find_unfinished, refuse_unfinished
 from holdfast.project.workspace import Workspace
@@ -69,7 +70,7 @@ def keep_dead(workspace: Workspace, interrupted: list[str]) -> None:
     for id in interrupted:
         with workspace.reading() as journal:
             run = journal.get_run(id)
-        if run.layout != LAYOUT or run.worktree != workspace.worktree:
+        if run.layout != NAME or run.worktree != workspace.worktree:
             continue
         try:
             keep_run(workspace, run, Reason.INTERRUPTED)

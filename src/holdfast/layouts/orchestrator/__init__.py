@@ -1,1 +1,8 @@
 """The orchestrator: its session file and history."""
+
+NAME = "orchestrator"
+# The members of the layout, by the module that defines them; each module is loaded when one of its members is used.
+MEMBERS = {
+    "rules": "RULES",
+    "follow": "follow",
+}

@@ -20,6 +20,7 @@ from holdfast.core.text import one_line, path_text
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.json_file import Face, Unreadable, parse_face, read_face, with_members
+from holdfast.layouts.orchestrator import NAME
 from holdfast.layouts.orchestrator.diff import drafts, known_part, last_time
 from holdfast.layouts.orchestrator.files import (
     SHARED,
@@ -45,7 +46,6 @@ from holdfast.redaction.unmask import put_raw
 from holdfast.system import files, shared_files
 from holdfast.system.git.repository import Repository
 
-LAYOUT = "orchestrator"
 ATTEMPTS = 5
 MOST_ARCHIVED = 10_000
 LOOKED_AT = 50  # runs of a worktree among which the one in the file is looked for
@@ -117,7 +117,7 @@ def _show(workspace: Workspace, run: Run, face: Face | None, *, always: bool) ->
 def find_current(journal: Journal, worktree: str) -> Run | None:
     """The run that stands in the session file: the one that was started, or gone on with, last and is not archived."""
     pointed = journal.find_run(journal.view.pointer(worktree) or "")
-    if pointed and pointed.layout == LAYOUT and not pointed.archived and pointed.worktree == worktree:
+    if pointed and pointed.layout == NAME and not pointed.archived and pointed.worktree == worktree:
         return pointed
     return next((run for run in _ours(journal, worktree) if not run.archived), None)
 
@@ -127,14 +127,14 @@ def is_orchestrated(workspace: Workspace) -> bool:
     try:
         if workspace.exists:
             with workspace.reading() as journal:
-                return select.get_run(workspace, journal, None, ended_too=True).layout == LAYOUT
+                return select.get_run(workspace, journal, None, ended_too=True).layout == NAME
     except HoldfastError:
         pass
     return any((workspace.root / name).exists() for name in (SESSION, HISTORY))
 
 
 def _ours(journal: Journal, worktree: str) -> list[Run]:
-    query = RunQuery(worktree=worktree, layouts=frozenset({LAYOUT}), limit=LOOKED_AT)
+    query = RunQuery(worktree=worktree, layouts=frozenset({NAME}), limit=LOOKED_AT)
     found, _ = journal.list_runs(query)
     return sorted(found, key=lambda run: (run.created is not None, run.created, run.id), reverse=True)
 
@@ -147,7 +147,7 @@ def _take_in(workspace: Workspace, face: Face, memory: Written) -> bool:
     theirs = read_state(workspace.hide(face.value))
     with workspace.writing(for_session=False) as journal:
         run = journal.find_run(name_of(theirs.session_id)) if theirs.session_id else None
-        if run is not None and (run.layout != LAYOUT or run.worktree != workspace.worktree):
+        if run is not None and (run.layout != NAME or run.worktree != workspace.worktree):
             workspace.warn(f"{SESSION} is left alone: run {run.id} is not this worktree's; `holdfast switch {run.id}`")
             return False
         is_new = run is None
@@ -214,7 +214,7 @@ def _adopt(workspace: Workspace, theirs: State, path: str) -> None:
 def _begin(workspace: Workspace, journal: Journal, theirs: State, *, current: bool = True) -> Run:
     """A run of the journal for a session that somebody else began."""
     id = name_of(theirs.session_id) if theirs.session_id else make_id(workspace)
-    body = {"goal": theirs.goal, "layout": LAYOUT, "mode": theirs.mode, "worktree": workspace.worktree}
+    body = {"goal": theirs.goal, "layout": NAME, "mode": theirs.mode, "worktree": workspace.worktree}
     draft = Draft("run.started", {**body, "directory": path_text(workspace.root), "unasked": True})
     now, created = workspace.clock.now(), moment(theirs.created) or last_time(theirs)
     run = journal.start(id, structs.replace(draft, time=created if created and created < now else now))

@@ -153,7 +153,8 @@ def _removable(workspace: Workspace, journal: Journal, name: str) -> Run | None:
         return None
     is_pointed_at = run.id in journal.view.pointers().values()
     has_checkpoints = next(journal.list_checkpoints(run=run.id, limit=1), None) is not None
-    return None if why_run_stays(run, _exported(workspace, journal, name), is_pointed_at or has_checkpoints) else run
+    in_use, exported = is_pointed_at or has_checkpoints, _exported(workspace, journal, name)
+    return None if why_run_stays(run, journal.rules_of(run), exported, in_use) else run
 
 
 def _exported(workspace: Workspace, journal: Journal, run: str) -> int:

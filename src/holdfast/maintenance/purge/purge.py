@@ -20,13 +20,12 @@ from msgspec import Struct
 
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, NotFound, Refused
-from holdfast.core.fold.team import LAYOUT as TEAM
 from holdfast.core.model import Body, Draft, Run
 from holdfast.core.text import path_text
 from holdfast.ingest.open import open_workspace
 from holdfast.journal.codec import UNREADABLE
 from holdfast.journal.journal import Journal
-from holdfast.layouts.goteam import purge as teampurging
+from holdfast.layouts.goteam import NAME as TEAM, purge as teampurging
 from holdfast.layouts.goteam.reconcile import root_of
 from holdfast.layouts.json_file import read_face
 from holdfast.layouts.orchestrator.follow import SESSION

@@ -6,10 +6,9 @@ import sys
 
 import click
 
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.model import Status
 from holdfast.core.recovery import recommended
-from holdfast.layouts.goteam import screens
+from holdfast.layouts.goteam import NAME as LAYOUT, screens
 from holdfast.operations import run as running
 from holdfast.operations.resume import resume
 from holdfast.operations.status import status
