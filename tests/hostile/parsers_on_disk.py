@@ -20,7 +20,7 @@ from holdfast.agents.protocol import setup_of
 from holdfast.ingest.executable_files import find_brought
 from holdfast.journal.sqlite import page_checksums
 from holdfast.layouts.faber import find_run, reconcile, workflows
-from holdfast.layouts.faber.client_hooks import find_hooks
+from holdfast.layouts.faber.client_hooks import find_client_hooks
 from holdfast.layouts.goteam import files as teamfaces, purge as teampurging
 from holdfast.layouts.json_file import read_face
 from holdfast.layouts.orchestrator import files as sessionfile
@@ -323,7 +323,7 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
         ),
         "hooks of a plugin": Parser(
             dumped({"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "x.sh"}]}]}}),
-            stage.into(stage.root / ".claude/settings.json", lambda: find_hooks(setup_of(stage.workspace))),
+            stage.into(stage.root / ".claude/settings.json", lambda: find_client_hooks(setup_of(stage.workspace))),
         ),
         "projects of the client": Parser(
             trusted, stage.into(stage.home / ".claude.json", lambda: installed.is_trusted(stage.root, stage.environ))

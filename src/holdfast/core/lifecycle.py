@@ -87,6 +87,7 @@ class Rules(Struct, frozen=True):
     is_single: bool = False  # one run of a worktree at a time: the next one archives it and leaves its status
     is_recovered: bool = False  # an interrupted run is gone on with in a way that is chosen; silence holds nobody up
     has_numbered_steps: bool = False  # steps are known by number, and each completed one is kept as a checkpoint
+    notes_failure: bool = False  # a failed end is an error that it met, too
     returns: bool = False  # its files would bring a deleted run back, so they go with it
     agents: Mapping[str, str] = {}  # the agent of a step that names none, by the step's name
     files: tuple[str, ...] = ()  # below the worktree, in which we show its runs

@@ -9,6 +9,7 @@ from typing import cast
 from holdfast.core.lifecycle import Rules
 from holdfast.layouts import native
 from holdfast.layouts.protocol import Layout
+from holdfast.project.workspace import Workspace
 from holdfast.system.lazy_adapter import LazyAdapter
 
 # Each name, and its module or folder here; in the order in which their files are read and written.
@@ -28,6 +29,11 @@ def find_layout(name: str) -> Layout:
 def layouts() -> list[Layout]:
     """All of them."""
     return [find_layout(name) for name in NAMES]
+
+
+def present(workspace: Workspace) -> list[Layout]:
+    """Those with files in the worktree, or with runs that are shown in files."""
+    return [layout for layout in layouts() if layout.is_present(workspace)]
 
 
 def find_rules(name: str) -> Rules:

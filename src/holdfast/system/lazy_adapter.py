@@ -17,6 +17,7 @@ class LazyAdapter:
 
     def __getattr__(self, member: str) -> Any:
         home = self._homes.get(member)
-        value = getattr(import_module(f"{self._package}.{home}") if home else self._default, member)
+        module = self._default if home is None else import_module(f"{self._package}.{home}".rstrip("."))
+        value = getattr(module, member)
         setattr(self, member, value)
         return value

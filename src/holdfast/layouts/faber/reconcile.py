@@ -31,8 +31,6 @@ from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.system.file_copies import Generations
 
-HOME = ".fractary"
-
 Signature = tuple[int, int, int]
 
 
@@ -52,7 +50,7 @@ def digest(data: bytes) -> str:
     return hexdigest("blake2b", data, digest_size=16)
 
 
-def adopt(workspace: Workspace) -> None:
+def ingest(workspace: Workspace) -> None:
     """Take in what the files say, where any have changed."""
     seen = _load(workspace)
     states = [(run, path, files.signature(path)) for run, path in schema.list_states(workspace.root)]

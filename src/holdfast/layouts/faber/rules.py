@@ -5,3 +5,4 @@ from __future__ import annotations
 from holdfast.core.lifecycle import Rules
 
 RULES = Rules(is_reopened=False)
+IS_STARTED = False  # `/fractary-faber:workflow-run` starts them

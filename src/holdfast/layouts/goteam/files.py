@@ -25,6 +25,7 @@ from holdfast.journal.codec import UNREADABLE
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.goteam import NAME, merge
+from holdfast.layouts.goteam.presence import SEEN as SEEN
 from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE
 from holdfast.layouts.json_file import LIMIT, Face, Unreadable, parse_face, read_face
 from holdfast.project.workspace import Workspace
@@ -35,7 +36,6 @@ from holdfast.system.safe_paths import real_path
 SHARED = 0o644
 MOST = 1_000  # sessions that are taken in, and runs that are shown
 REMEMBERED = 1_000_000  # bytes of what others put into one file
-SEEN = "team.json"
 POINT = "cp-"
 FACES = (STATE, MANIFEST, ROLLBACKS, RECOVERY)
 SHAPES: dict[str, dict[str, type | tuple[type, ...]]] = {

@@ -28,7 +28,7 @@ from holdfast.system import files
 ATTEMPTS = 5
 
 
-def ours(workspace: Workspace, run: Run) -> Iterator[str]:
+def own_files(workspace: Workspace, run: Run) -> Iterator[str]:
     """The files that we write for a run of this worktree, from its root."""
     directory = root_of(workspace) / run.id
     if run.layout != NAME or run.worktree != workspace.worktree or not is_directory(directory):
@@ -39,7 +39,12 @@ def ours(workspace: Workspace, run: Run) -> Iterator[str]:
             yield path_text((directory / name).relative_to(workspace.root))
 
 
-def forget(workspace: Workspace, run: str, shown: Iterable[str]) -> None:
+def foreign_files(workspace: Workspace, run: Run) -> list[str]:
+    """The directory of a run, in which others may have something."""
+    return [path_text(Path(run.directory) / root_of(workspace).relative_to(workspace.root) / run.id)]
+
+
+def purge(workspace: Workspace, run: str, shown: Iterable[str]) -> None:
     """Remove the files that show a run here, its entry in the registry, and what every worktree remembers of them."""
     root = root_of(workspace)
     if is_directory(root):
@@ -54,7 +59,7 @@ def forget(workspace: Workspace, run: str, shown: Iterable[str]) -> None:
             files.put(path, msgspec.json.encode(_without(_load(path), run)), synced=False)
 
 
-def left(workspace: Workspace, run: str) -> list[str]:
+def list_left(workspace: Workspace, run: str) -> list[str]:
     """What of the Go Team's files still names a run: its directory, the registry, and damaged ones that were kept."""
     root = root_of(workspace)
     if not is_directory(root):

@@ -14,16 +14,16 @@ from holdfast.core.errors import Refused
 from holdfast.core.formats.hashing import hexdigest
 from holdfast.core.formats.json_limits import sparse
 from holdfast.core.model import Body, Run
-from holdfast.core.text import one_line, sound
+from holdfast.core.text import sound
 from holdfast.journal.codec import UNREADABLE
 from holdfast.layouts.foreign_ids import is_usable
 from holdfast.layouts.json_file import Face, Unreadable, read_face
 from holdfast.layouts.orchestrator.follow import HISTORY, SESSION
-from holdfast.layouts.orchestrator.schema import LEGACY, LONGEST, WORDS, Incompatible, read_state, state_of
+from holdfast.layouts.orchestrator.presence import MEMORY
+from holdfast.layouts.orchestrator.schema import LEGACY, LONGEST, Incompatible, read_state, state_of
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, safe_paths, shared_files
 
-MEMORY = "session.json"
 SHARED = 0o644  # a new file of the project is for all who work on it
 
 
@@ -130,19 +130,6 @@ def _is_same(workspace: Workspace, place: Path, run: Run) -> bool:
         return False
     mine = state_of(run)
     return (found.session_id, found.created) == (mine.session_id, mine.created)
-
-
-def word_of(workspace: Workspace, run: Run) -> str:
-    """The status of a run in the words of its file in the history; where there is none, as we would write it."""
-    place = Path(run.archived or "")
-    if run.worktree == workspace.worktree and place.parent == Path(HISTORY):
-        try:
-            word = read_face(workspace.root / place, root=workspace.root).value.get("status")
-        except Unreadable:
-            word = None
-        if isinstance(word, str) and word.strip():
-            return one_line(word, 40)
-    return WORDS[run.status]
 
 
 def digest(data: bytes) -> str:

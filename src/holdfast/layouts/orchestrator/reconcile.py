@@ -12,13 +12,11 @@ from datetime import datetime
 
 from msgspec import structs
 
-from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.formats.timestamps import moment
 from holdfast.core.model import Body, Draft, Run
 from holdfast.core.text import one_line, path_text
 from holdfast.journal.journal import Journal
-from holdfast.journal.store import RunQuery
 from holdfast.layouts.json_file import Face, Unreadable, parse_face, read_face, with_members
 from holdfast.layouts.orchestrator import NAME
 from holdfast.layouts.orchestrator.diff import drafts, known_part, last_time
@@ -40,7 +38,7 @@ from holdfast.layouts.orchestrator.files import (
 )
 from holdfast.layouts.orchestrator.follow import HISTORY, SESSION
 from holdfast.layouts.orchestrator.schema import VERSION, Incompatible, State, is_legacy, read_state, render
-from holdfast.project.runs import select
+from holdfast.layouts.orchestrator.start import find_current, list_runs, make_id
 from holdfast.project.workspace import Workspace
 from holdfast.redaction.unmask import put_raw
 from holdfast.system import files, shared_files
@@ -48,7 +46,11 @@ from holdfast.system.git.repository import Repository
 
 ATTEMPTS = 5
 MOST_ARCHIVED = 10_000
-LOOKED_AT = 50  # runs of a worktree among which the one in the file is looked for
+
+
+def reconcile(workspace: Workspace, *, saved: str | None = None) -> None:
+    """Make the file and the journal say the same."""
+    project(workspace, saved=saved)
 
 
 def project(workspace: Workspace, *, fresh: bool = False, saved: str | None = None) -> None:
@@ -92,7 +94,7 @@ def _round(workspace: Workspace, saved: str | None) -> bool:
         return True
     with workspace.reading() as journal:
         current = find_current(journal, workspace.worktree)
-        unarchived = [run for run in _ours(journal, workspace.worktree) if not run.archived]
+        unarchived = [run for run in list_runs(journal, workspace.worktree) if not run.archived]
         left = [run for run in unarchived if current is None or run.id != current.id]
     for run in left:
         if not _archive(workspace, run, face if is_of(face, run) else None):
@@ -112,31 +114,6 @@ def _show(workspace: Workspace, run: Run, face: Face | None, *, always: bool) ->
     if is_written and not always and (memory.run, memory.seq) == (run.id, run.seq):
         return True
     return _write(workspace, run, face, workspace.clock.now() if always else run.updated)
-
-
-def find_current(journal: Journal, worktree: str) -> Run | None:
-    """The run that stands in the session file: the one that was started, or gone on with, last and is not archived."""
-    pointed = journal.find_run(journal.view.pointer(worktree) or "")
-    if pointed and pointed.layout == NAME and not pointed.archived and pointed.worktree == worktree:
-        return pointed
-    return next((run for run in _ours(journal, worktree) if not run.archived), None)
-
-
-def is_orchestrated(workspace: Workspace) -> bool:
-    """Whether commands here mean a session of the orchestrator; where they mean no run, whether it has files here."""
-    try:
-        if workspace.exists:
-            with workspace.reading() as journal:
-                return select.get_run(workspace, journal, None, ended_too=True).layout == NAME
-    except HoldfastError:
-        pass
-    return any((workspace.root / name).exists() for name in (SESSION, HISTORY))
-
-
-def _ours(journal: Journal, worktree: str) -> list[Run]:
-    query = RunQuery(worktree=worktree, layouts=frozenset({NAME}), limit=LOOKED_AT)
-    found, _ = journal.list_runs(query)
-    return sorted(found, key=lambda run: (run.created is not None, run.created, run.id), reverse=True)
 
 
 # Taking in
@@ -173,7 +150,7 @@ def take_salvaged(workspace: Workspace, members: Body) -> None:
     _take_in(workspace, parse_face(workspace.root / SESSION, json.dumps(theirs).encode()), Written())
 
 
-def follow_history(workspace: Workspace) -> None:
+def ingest_archive(workspace: Workspace) -> None:
     """Let the journal know the sessions in the history, and say which of its files cannot be read."""
     for what in adopt_history(workspace):
         workspace.warn(f"{HISTORY} is not read whole: {one_line(what, 200)}")
@@ -231,11 +208,6 @@ def _last_written(workspace: Workspace, memory: Written, run: Run, theirs: State
     written, found = moment(ours.updated), moment(theirs.updated)
     is_older = theirs.updated.endswith("Z") and written and found and found < written  # local times prove nothing
     return known_part(theirs, run) if is_older else ours
-
-
-def make_id(workspace: Workspace) -> str:
-    """A name as the document has them: the day, and six characters."""
-    return f"{workspace.clock.now():%Y-%m-%d}-{ids.make('x')[2:8]}"
 
 
 # Writing

@@ -14,5 +14,6 @@ RULES = Rules(
         (Status.CREATED, Move.PAUSE): "it has not begun: `holdfast resume` begins it",
     },
     is_single=True,
+    notes_failure=True,
     files=(SESSION, HISTORY),
 )

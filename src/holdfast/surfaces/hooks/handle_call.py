@@ -105,7 +105,10 @@ def _tell(asking: Asking, answer: Callable[[Workspace, Asking], Answer]) -> Told
 
 
 def _has_files() -> bool:
-    return os.path.isdir(os.path.join(locate.locate_store(os.getcwd())[0], ".fractary"))
+    from holdfast.layouts.registry import layouts
+
+    root = os.fspath(locate.locate_store(os.getcwd())[0])
+    return any(layout.has_sessions(root) for layout in layouts())
 
 
 def _left() -> float:
