@@ -11,7 +11,14 @@ from .tree import Module, imported, modules, texts
 NAMES = {*registry.NAMES, *registry.FOLDERS.values()} - {native.NAME}
 COMPARED = re.compile(r"\.layout (==|!=|is|in|not in) |\bLAYOUT\b(?!\")")
 EXEMPT = {"journal.sqlite.lists"}  # leaves out the journal's own records of worktrees, which are no layout's
-SHARED = {"registry", "protocol", "json_file", "session_reports", "native"}  # modules that belong to no layout
+SHARED = {
+    "registry",
+    "protocol",
+    "json_file",
+    "session_reports",
+    "shown_files",
+    "native",
+}  # modules that belong to no layout
 
 
 def outside() -> dict[str, Module]:

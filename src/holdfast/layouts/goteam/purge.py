@@ -22,6 +22,7 @@ from holdfast.layouts.goteam.files import FACES, SEEN, Edited, Shelf, Written, a
 from holdfast.layouts.goteam.reconcile import on_shelf
 from holdfast.layouts.goteam.schema import REGISTRY
 from holdfast.layouts.json_file import LIMIT, Unreadable, parse_face
+from holdfast.layouts.shown_files import remove_shown
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
@@ -48,9 +49,9 @@ def purge(workspace: Workspace, run: str, shown: Iterable[str]) -> None:
     """Remove the files that show a run here, its entry in the registry, and what every worktree remembers of them."""
     root = root_of(workspace)
     if is_directory(root):
-        with on_shelf(workspace) as shelf:  # or somebody who has just read the journal would write them again
-            for name in shown:
-                files.remove(workspace.root / name, workspace.root)
+        with on_shelf(workspace) as shelf:  # or another process that has just read the journal would write them again
+            ours = [path for path in shown if (workspace.root / path).parent == root / run]
+            remove_shown(workspace, ours, lambda place: True)
             _leave_registry(shelf, run)
         with contextlib.suppress(OSError):  # it is not there, or others have something in it
             os.rmdir(root / run)

@@ -10,7 +10,7 @@ MEMBERS = {
     "start": "find_current is_meant make_id prepare_start",
     "follow": "follow",
     "reconcile": "ingest_archive reconcile",
-    "purge": "own_files",
+    "purge": "own_files purge",
     "health": "damages find_obstacle",
     "repair": "repair",
     "recover": "recover",
