@@ -35,18 +35,24 @@ class Script(NamedTuple):
     before: str = ""  # a text of the file
     after: str = ""
     status: str = "active"  # of the run after the edit
-    goal: str = "Fix the parser"
     leaves: bool = False  # a purge leaves the file, which is the system's own
     info: str = "Fix the parser"  # in the answer to `*session-info`
 
 
 SCRIPTS = {
     "native": Script(),
-    "faber": Script(f"{RUNS}/{RUN}/state.json", '"status": "in_progress"', '"status": "paused"', "paused", leaves=True),
+    "faber": Script(
+        f"{RUNS}/{RUN}/state.json",
+        '"status": "in_progress"',
+        '"status": "paused"',
+        "paused",
+        leaves=True,
+        info="Add a login",
+    ),
     "orchestrator": Script(
         ".claude/orchestrator-session.json", '"status": "in_progress"', '"status": "paused"', "paused"
     ),
-    "go-team": Script("checkpoints/RUN/live-state.json", '"status": "active"', '"status": "paused"', "paused"),
+    "go-team": Script("checkpoints/RUN/state.json", '"status": "active"', '"status": "paused"', "paused"),
     "kanban": Script("board.json", '"column": "doing"', '"column": "parked"', "paused", info="Card "),
 }
 
@@ -136,13 +142,13 @@ class Life:
     def begin(self) -> str:
         """Begin a run as the layout's users do."""
         if registry.find_layout(self.name).IS_STARTED:
-            id = str(self.run("start", self.script.goal, "--layout", self.name)["run"]["id"])
+            id = str(self.run("start", "Fix the parser", "--layout", self.name)["run"]["id"])
             self.run("note", "it began")
             return id
         self.run("init", "--agent", "none")
         state, active = self.project / RUNS / RUN / "state.json", self.project / ACTIVE
         state.parent.mkdir(parents=True)
-        state.write_text(json.dumps(a_state(target=self.script.goal), indent=2))
+        state.write_text(json.dumps(a_state(), indent=2))
         active.write_text(RUN)
         return str(self.run("status")["run"]["id"])
 
@@ -183,6 +189,6 @@ def test_layout_from_start_to_purge(life: Life) -> None:
     assert life.run("status")["run"]["status"] == script.status
 
     life.run("delete", run, "--purge", "--yes")
-    assert life.run("runs", "--status", "all")["runs"] == [] or script.leaves
+    assert life.run("runs")["runs"] == [] or script.leaves
     assert place.exists() is script.leaves
     assert beside.read_text() == "of the user"

@@ -189,8 +189,8 @@ def find_step(run: Run, name: str, new: bool) -> Meant:
     return Meant(name, name)
 
 
-def keep_step(workspace: Workspace, run: str, meant: Meant) -> NoReturn:
-    raise WrongUsage("Steps of this run are not kept as checkpoints", [("run", run)], ["`holdfast checkpoint`"])
+def keep_step(workspace: Workspace, run_id: str, meant: Meant) -> NoReturn:
+    raise WrongUsage("Steps of this run are not kept as checkpoints", [("run", run_id)], ["`holdfast checkpoint`"])
 
 
 def keep_run(workspace: Workspace, run: Run, reason: Reason, *, always: bool = False) -> Checkpoint | None:
@@ -291,11 +291,11 @@ def resumable_screen(runs: list[Run], silent: dict[str, datetime]) -> Iterable[s
     return ()
 
 
-def recovery_screen(run: Run, ways: list[Option], silent: datetime | None) -> Iterable[str]:
+def recovery_screen(run: Run, options: list[Option], silent: datetime | None) -> Iterable[str]:
     return ()
 
 
-def offer_screen(run: Run, ways: list[Option]) -> Iterable[str]:
+def offer_screen(run: Run, options: list[Option]) -> Iterable[str]:
     return ()
 
 

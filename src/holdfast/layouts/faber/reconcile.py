@@ -41,9 +41,9 @@ class Seen(Struct):
     files: dict[str, Signature] = {}
 
 
-def journal_id(run_id: str) -> str:
+def journal_id(name: str) -> str:
     """The name of a FABER run in the journal: its own, unless that could be taken for something else."""
-    return run_id if is_usable(run_id) else f"faber-{hexdigest('sha256', run_id.encode())[:20]}"
+    return name if is_usable(name) else f"faber-{hexdigest('sha256', name.encode())[:20]}"
 
 
 def digest(data: bytes) -> str:
