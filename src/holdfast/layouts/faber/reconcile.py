@@ -13,24 +13,23 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from holdfast.core import ids
-from holdfast.core.errors import HoldfastError, Refused
+from holdfast.core.errors import HoldfastError
 from holdfast.core.fold.external import TOLD
 from holdfast.core.formats.hashing import hexdigest
-from holdfast.core.formats.json_limits import sparse
 from holdfast.core.formats.timestamps import moment
 from holdfast.core.model import Body, Draft, Run
 from holdfast.core.text import path_text
-from holdfast.journal.codec import UNREADABLE
 from holdfast.journal.journal import Journal
 from holdfast.layouts.faber import NAME, schema
 from holdfast.layouts.faber.session_records import record_ids
 from holdfast.layouts.foreign_ids import is_usable
 from holdfast.layouts.json_file import Face, Unreadable, Version, read_face
+from holdfast.layouts.memory import own_directory, place_of, recall
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.system.file_copies import Generations
 
+SEEN = "owned.json"
 Signature = tuple[int, int, int]
 
 
@@ -166,23 +165,13 @@ def _name(workspace: Workspace, path: Path) -> str:
     return path_text(path.relative_to(workspace.root))
 
 
-def _place(workspace: Workspace) -> Path:
-    return workspace.here / "worktrees" / ids.file_name(workspace.worktree) / "owned.json"
-
-
 def _load(workspace: Workspace) -> Seen:
-    try:
-        return msgspec.json.decode(sparse(files.read(_place(workspace)) or b"{}"), type=Seen)
-    except (*UNREADABLE, Refused):
-        return Seen()
+    return recall(place_of(workspace) / SEEN, Seen)
 
 
 def _save(workspace: Workspace, seen: Seen) -> None:
     """Keep what was looked at. Where that fails, the files are read once more."""
-    place = _place(workspace)
     try:
-        for directory in (place.parent.parent, place.parent):
-            files.make_private_directory(directory)
-        files.put(place, msgspec.json.encode(seen), synced=False)
+        files.put(own_directory(workspace) / SEEN, msgspec.json.encode(seen), synced=False)
     except HoldfastError:
         return

@@ -16,14 +16,11 @@ from typing import cast
 import msgspec
 from msgspec import Struct
 
-from holdfast.core import ids
-from holdfast.core.errors import Refused
-from holdfast.core.formats.json_limits import sparse
 from holdfast.core.model import Body, Run
 from holdfast.core.text import one_line, path_text, sound
-from holdfast.journal.codec import UNREADABLE
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
+from holdfast.layouts import memory
 from holdfast.layouts.goteam import NAME, merge
 from holdfast.layouts.goteam.presence import SEEN as SEEN
 from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE
@@ -169,7 +166,7 @@ class Shelf:
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self.root = root_of(workspace)
-        self.written = _load(workspace)
+        self.written = memory.recall(place_of(workspace), Written)
         self.broken: set[str] = set()  # files that must not be written
         self.read_anew: set[str] = set()  # runs of which a file was changed by others
 
@@ -285,11 +282,4 @@ def as_bytes(value: Body) -> bytes:
 
 
 def place_of(workspace: Workspace) -> Path:
-    return workspace.place / "worktrees" / ids.file_name(workspace.worktree) / SEEN
-
-
-def _load(workspace: Workspace) -> Written:
-    try:
-        return msgspec.json.decode(sparse(files.read(place_of(workspace)) or b"{}"), type=Written)
-    except (*UNREADABLE, Refused):
-        return Written()
+    return memory.place_of(workspace) / SEEN

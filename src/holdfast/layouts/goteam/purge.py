@@ -13,15 +13,14 @@ import msgspec
 
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError
-from holdfast.core.formats.json_limits import sparse
 from holdfast.core.model import Run
 from holdfast.core.text import path_text
-from holdfast.journal.codec import UNREADABLE
 from holdfast.layouts.goteam import NAME, merge
 from holdfast.layouts.goteam.files import FACES, SEEN, Edited, Shelf, Written, as_bytes, is_directory, root_of
 from holdfast.layouts.goteam.reconcile import on_shelf
 from holdfast.layouts.goteam.schema import REGISTRY
 from holdfast.layouts.json_file import LIMIT, Unreadable, parse_face
+from holdfast.layouts.memory import recall
 from holdfast.layouts.shown_files import remove_shown
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -57,7 +56,7 @@ def purge(workspace: Workspace, run: str, shown: Iterable[str]) -> None:
             os.rmdir(root / run)
     for path in (workspace.here / "worktrees").glob(f"*/{SEEN}"):
         with files.lock(path.with_name("team.lock"), workspace.settings.number("store.deadline")):
-            files.put(path, msgspec.json.encode(_without(_load(path), run)), synced=False)
+            files.put(path, msgspec.json.encode(_without(recall(path, Written), run)), synced=False)
 
 
 def list_left(workspace: Workspace, run: str) -> list[str]:
@@ -110,10 +109,3 @@ def _without(written: Written, run: str) -> Written:
 
 def _is_of(item: object, run: str) -> bool:
     return isinstance(item, dict) and item.get("id") == run
-
-
-def _load(path: Path) -> Written:
-    try:
-        return msgspec.json.decode(sparse(files.read(path) or b"{}"), type=Written)
-    except (*UNREADABLE, HoldfastError):
-        return Written()

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import msgspec
-
-from holdfast.core.errors import HoldfastError
-from holdfast.core.model import Body, Run
-from holdfast.journal.codec import UNREADABLE
+from holdfast.core.model import Run
 from holdfast.layouts.json_file import read_face
+from holdfast.layouts.memory import recall
 from holdfast.layouts.orchestrator import NAME
+from holdfast.layouts.orchestrator.files import Written
 from holdfast.layouts.orchestrator.follow import HISTORY, SESSION
 from holdfast.layouts.orchestrator.presence import MEMORY
 from holdfast.layouts.shown_files import is_shown, remove_shown
@@ -34,16 +32,9 @@ def purge(workspace: Workspace, run: str, shown: Iterable[str]) -> None:
     remove_shown(workspace, ours, lambda place: _shows(workspace, place, run))
     for memory in (workspace.here / "worktrees").glob(f"*/{MEMORY}"):
         with files.lock(memory.with_name("session.lock"), workspace.settings.number("store.deadline")):
-            if _remembered(memory) == run:
+            if recall(memory, Written).run == run:
                 files.remove(memory)
 
 
 def _shows(workspace: Workspace, place: Path, run: str) -> bool:
     return bool(read_face(place, root=workspace.root).value.get("session_id") == run)
-
-
-def _remembered(memory: Path) -> object:
-    try:
-        return msgspec.json.decode(files.read(memory) or b"{}", type=Body).get("run")
-    except (*UNREADABLE, HoldfastError):
-        return None

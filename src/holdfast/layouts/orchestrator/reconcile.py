@@ -18,6 +18,7 @@ from holdfast.core.model import Body, Draft, Run
 from holdfast.core.text import one_line, path_text
 from holdfast.journal.journal import Journal
 from holdfast.layouts.json_file import Face, Unreadable, parse_face, read_face, with_members
+from holdfast.layouts.memory import own_directory
 from holdfast.layouts.orchestrator import NAME
 from holdfast.layouts.orchestrator.diff import drafts, known_part, last_time
 from holdfast.layouts.orchestrator.files import (
@@ -28,7 +29,6 @@ from holdfast.layouts.orchestrator.files import (
     digest,
     is_of,
     name_of,
-    own_directory,
     place_in_history,
     read_session,
     recall,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from holdfast.core.fold import run as fold
@@ -12,6 +11,7 @@ from holdfast.core.model import Run, Status
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.json_file import Unreadable, read_face
+from holdfast.layouts.memory import own_directory, place_of
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
@@ -39,10 +39,7 @@ def reconcile(workspace: Workspace, *, saved: str | None = None) -> None:
             run = journal.get_run(run.id)
     if run is not None:
         card = {**found, "card": run.id, "goal": run.goal, "column": find_word(workspace, run)}
-        memory = _memory(workspace)
-        for directory in (memory.parent.parent, memory.parent):
-            files.make_private_directory(directory)
-        for place in (path, memory):
+        for place in (path, own_directory(workspace) / BOARD):
             files.write(place, json.dumps(card, indent=2).encode() + b"\n")
 
 
@@ -51,10 +48,6 @@ def find_current(journal: Journal, worktree: str) -> Run | None:
     return found[0] if found else None
 
 
-def _memory(workspace: Workspace) -> Path:
-    return Path(workspace.worktree_place) / BOARD
-
-
 def _written(workspace: Workspace) -> Any:
-    data = files.read(_memory(workspace))
+    data = files.read(place_of(workspace) / BOARD)
     return json.loads(data) if data else None
