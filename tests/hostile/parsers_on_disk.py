@@ -25,7 +25,7 @@ from holdfast.layouts.faber.client_hooks import find_client_hooks
 from holdfast.layouts.goteam import files as teamfaces
 from holdfast.layouts.json_file import read_face
 from holdfast.layouts.orchestrator import files as sessionfile
-from holdfast.layouts.orchestrator.follow import SESSION
+from holdfast.layouts.orchestrator.rules import SESSION
 from holdfast.maintenance.backup import file as archive
 from holdfast.maintenance.prune import quota_warning
 from holdfast.maintenance.purge import purge as purging

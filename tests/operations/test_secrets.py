@@ -19,8 +19,8 @@ from holdfast.core.model import Draft
 from holdfast.layouts.faber.follow import begin_session
 from holdfast.layouts.faber.screens import dry_report, report
 from holdfast.layouts.orchestrator.files import name_of
-from holdfast.layouts.orchestrator.follow import HISTORY
 from holdfast.layouts.orchestrator.reconcile import adopt_history
+from holdfast.layouts.orchestrator.rules import HISTORY
 from holdfast.layouts.orchestrator.schema import LONGEST
 from holdfast.project.workspace import Workspace
 from holdfast.redaction.redactor import Redactor

@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
-from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from holdfast.agents.protocol import Reading, Setup
 from holdfast.core import ids, lifecycle
-from holdfast.core.chat_commands import Order
-from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import HoldfastError, WrongUsage
-from holdfast.core.fold.team import Meant
-from holdfast.core.health import Check
-from holdfast.core.model import Checkpoint, Draft, Run, Session
-from holdfast.core.recovery import Option
-from holdfast.journal.journal import Journal
-from holdfast.layouts.protocol import (
-    ChatCommand,
-    ClientHooks,
-    Damage,
-    Examined,
-    Exported,
-    FilesRepaired,
-    Mode,
-    Recovery,
-)
-from holdfast.layouts.session_reports import Marks, Reloaded, SessionSaved
-from holdfast.project.checkpoints.restore import Restored
-from holdfast.project.inbox import Call
-from holdfast.project.runs import select
-from holdfast.project.trust.check import Executable
-from holdfast.project.workspace import Workspace
+
+if TYPE_CHECKING:  # every command loads this module, and few use more than a look at the files
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+    from holdfast.agents.protocol import Reading, Setup
+    from holdfast.core.chat_commands import Order
+    from holdfast.core.checkpoint_reason import Reason
+    from holdfast.core.fold.team import Meant
+    from holdfast.core.health import Check
+    from holdfast.core.model import Checkpoint, Draft, Run, Session
+    from holdfast.core.recovery import Option
+    from holdfast.journal.journal import Journal
+    from holdfast.layouts.protocol import (
+        ChatCommand,
+        ClientHooks,
+        Damage,
+        Examined,
+        Exported,
+        FilesRepaired,
+        Mode,
+        Recovery,
+    )
+    from holdfast.layouts.session_reports import Marks, Reloaded, SessionSaved
+    from holdfast.project.checkpoints.restore import Restored
+    from holdfast.project.inbox import Call
+    from holdfast.project.trust.check import Executable
+    from holdfast.project.workspace import Workspace
 
 NAME = "native"
 RULES = lifecycle.NATIVE
@@ -126,6 +128,8 @@ def has_state(workspace: Workspace, name: str) -> bool:
 
 
 def repair(workspace: Workspace, name: str | None, known: Run | None, *, keep: bool) -> FilesRepaired:
+    from holdfast.layouts.protocol import FilesRepaired
+
     return FilesRepaired(known.id if known else name, None, changed=False)
 
 
@@ -186,6 +190,8 @@ def list_resumable(workspace: Workspace) -> list[Run]:
 
 
 def find_step(run: Run, name: str, new: bool) -> Meant:
+    from holdfast.core.fold.team import Meant
+
     return Meant(name, name)
 
 
@@ -204,6 +210,8 @@ def keep_interrupted(workspace: Workspace, run: Run) -> None:
 def get_checkpoint(
     workspace: Workspace, journal: Journal, run: Run, name: str, *, left_too: bool = False
 ) -> Checkpoint:
+    from holdfast.project.runs import select
+
     return select.count_back(workspace, journal, name)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 from importlib import import_module
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from holdfast.core.lifecycle import Rules
 from holdfast.layouts import native
-from holdfast.layouts.protocol import Layout
-from holdfast.project.workspace import Workspace
 from holdfast.system.lazy_adapter import LazyAdapter
+
+if TYPE_CHECKING:
+    from holdfast.layouts.protocol import Layout
+    from holdfast.project.workspace import Workspace
 
 # Each name, and its module or folder here; in the order in which their files are read and written.
 FOLDERS = {"native": "native", "faber": "faber", "orchestrator": "orchestrator", "go-team": "goteam"}
@@ -23,7 +25,7 @@ def find_layout(name: str) -> Layout:
     """The layout of that name; a run of one that this version does not know is treated as one of our own."""
     package = f"holdfast.layouts.{FOLDERS.get(name, native.NAME)}"
     members = import_module(package).__dict__.get("MEMBERS")
-    return cast(Layout, LazyAdapter(package, members, native) if members else native)
+    return cast("Layout", LazyAdapter(package, members, native) if members else native)
 
 
 def layouts() -> list[Layout]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
-from holdfast.project.workspace import Workspace
+if TYPE_CHECKING:  # a quick look that every command takes
+    from holdfast.project.workspace import Workspace
 
 SEEN = "team.json"  # what was last written, in the store
 

@@ -17,8 +17,8 @@ from holdfast.core.text import sound
 from holdfast.layouts import memory
 from holdfast.layouts.foreign_ids import is_usable
 from holdfast.layouts.json_file import Face, Unreadable, read_face
-from holdfast.layouts.orchestrator.follow import HISTORY, SESSION
 from holdfast.layouts.orchestrator.presence import MEMORY as MEMORY
+from holdfast.layouts.orchestrator.rules import HISTORY, SESSION
 from holdfast.layouts.orchestrator.schema import LEGACY, LONGEST, Incompatible, read_state, state_of
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, safe_paths, shared_files

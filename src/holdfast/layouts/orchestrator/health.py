@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from holdfast.core.errors import Refused
 from holdfast.layouts.json_file import Unreadable
 from holdfast.layouts.orchestrator.files import find_incompatible, read_session
-from holdfast.layouts.orchestrator.follow import SESSION
+from holdfast.layouts.orchestrator.rules import SESSION
 from holdfast.layouts.protocol import Damage
 from holdfast.project.workspace import Workspace
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
-from holdfast.layouts.orchestrator.follow import HISTORY, SESSION
-from holdfast.project.workspace import Workspace
+from holdfast.layouts.orchestrator.rules import HISTORY, SESSION
+
+if TYPE_CHECKING:  # a quick look that every command takes
+    from holdfast.project.workspace import Workspace
 
 MEMORY = "session.json"  # what was last written, in the store
 

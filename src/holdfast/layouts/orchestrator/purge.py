@@ -10,8 +10,8 @@ from holdfast.layouts.json_file import read_face
 from holdfast.layouts.memory import recall
 from holdfast.layouts.orchestrator import NAME
 from holdfast.layouts.orchestrator.files import Written
-from holdfast.layouts.orchestrator.follow import HISTORY, SESSION
 from holdfast.layouts.orchestrator.presence import MEMORY
+from holdfast.layouts.orchestrator.rules import HISTORY, SESSION
 from holdfast.layouts.shown_files import is_shown, remove_shown
 from holdfast.project.workspace import Workspace
 from holdfast.system import files

@@ -36,7 +36,7 @@ from holdfast.layouts.orchestrator.files import (
     remove,
     told,
 )
-from holdfast.layouts.orchestrator.follow import HISTORY, SESSION
+from holdfast.layouts.orchestrator.rules import HISTORY, SESSION
 from holdfast.layouts.orchestrator.schema import VERSION, Incompatible, State, is_legacy, read_state, render
 from holdfast.layouts.orchestrator.start import find_current, list_runs, make_id
 from holdfast.project.workspace import Workspace

@@ -10,8 +10,8 @@ from holdfast.core.formats.json_salvage import salvage
 from holdfast.core.text import one_line, path_text
 from holdfast.layouts.json_file import Unreadable, read_face
 from holdfast.layouts.orchestrator.files import put_aside, told
-from holdfast.layouts.orchestrator.follow import SESSION
 from holdfast.layouts.orchestrator.reconcile import project, take_salvaged
+from holdfast.layouts.orchestrator.rules import SESSION
 from holdfast.layouts.orchestrator.schema import INNER, MEMBERS
 from holdfast.layouts.orchestrator.start import find_current
 from holdfast.layouts.protocol import COPY, FRESH, HISTORY, MANUAL, Recovery

@@ -6,8 +6,8 @@ from holdfast.core.model import Run
 from holdfast.core.text import path_text
 from holdfast.layouts.json_file import Unreadable
 from holdfast.layouts.orchestrator.files import put_aside, read_session
-from holdfast.layouts.orchestrator.follow import SESSION
 from holdfast.layouts.orchestrator.reconcile import reconcile
+from holdfast.layouts.orchestrator.rules import SESSION
 from holdfast.layouts.orchestrator.start import find_current
 from holdfast.layouts.protocol import JOURNAL, FilesRepaired
 from holdfast.project.workspace import Workspace

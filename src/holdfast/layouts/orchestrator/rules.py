@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from holdfast.core.lifecycle import Move, Rules
 from holdfast.core.model import Status
-from holdfast.layouts.orchestrator.follow import HISTORY, SESSION
 
+SESSION = ".claude/orchestrator-session.json"
+HISTORY = ".claude/orchestrator-history"
 RULES = Rules(
     whose="A session of the orchestrator",
     barred={

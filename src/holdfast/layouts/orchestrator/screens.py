@@ -11,7 +11,7 @@ from holdfast.core.fold.context_usage import UNTOLD
 from holdfast.core.model import Run
 from holdfast.core.text import count, one_line
 from holdfast.layouts.json_file import Unreadable, read_face
-from holdfast.layouts.orchestrator.follow import HISTORY
+from holdfast.layouts.orchestrator.rules import HISTORY
 from holdfast.layouts.orchestrator.schema import WORDS
 from holdfast.project.workspace import Workspace
 

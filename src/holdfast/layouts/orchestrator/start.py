@@ -9,7 +9,7 @@ from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.orchestrator import NAME
 from holdfast.layouts.orchestrator.files import expect, find_incompatible
-from holdfast.layouts.orchestrator.follow import HISTORY, SESSION
+from holdfast.layouts.orchestrator.rules import HISTORY, SESSION
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
