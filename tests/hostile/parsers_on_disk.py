@@ -19,12 +19,13 @@ from holdfast.agents.claude import conversations, installed, transcript
 from holdfast.agents.protocol import setup_of
 from holdfast.ingest.executable_files import find_brought
 from holdfast.journal.sqlite import page_checksums
+from holdfast.layouts import memory
 from holdfast.layouts.faber import find_run, reconcile, workflows
-from holdfast.layouts.faber.client_hooks import find_hooks
-from holdfast.layouts.goteam import files as teamfaces, purge as teampurging
+from holdfast.layouts.faber.client_hooks import find_client_hooks
+from holdfast.layouts.goteam import files as teamfaces
 from holdfast.layouts.json_file import read_face
 from holdfast.layouts.orchestrator import files as sessionfile
-from holdfast.layouts.orchestrator.follow import SESSION
+from holdfast.layouts.orchestrator.rules import SESSION
 from holdfast.maintenance.backup import file as archive
 from holdfast.maintenance.prune import quota_warning
 from holdfast.maintenance.purge import purge as purging
@@ -271,7 +272,7 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
     claims = stage.place / "state/stores"
     (claim,) = [path for path in claims.iterdir() if path.name[0] != "."]
     good_claim = claim.read_bytes()
-    worktree = reconcile._place(workspace).parent
+    worktree = memory.place_of(workspace)
     listed = dumped({"run": ["run-qqqqqqqqqq", "run-x"], "session": ["ses-qqqqqqqqqq"]})
     purge = dumped(msgspec.to_builtins(purging.Purge("run-x", 1, ["a"], {"cp-x": (".", 1)}, [], [])))
     gauges = dumped({"a": {"window": 1, "tokens": 2, "model": "m"}})
@@ -301,13 +302,13 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
         ),
         "seen files of FABER": Parser(written, stage.into(worktree / "owned.json", lambda: reconcile._load(workspace))),
         "written session file": Parser(
-            written, stage.into(sessionfile._memory(workspace), lambda: sessionfile.recall(workspace))
+            written, stage.into(worktree / sessionfile.MEMORY, lambda: sessionfile.recall(workspace))
         ),
         "written Go Team files": Parser(
             written,
             stage.into(
                 teamfaces.place_of(workspace),
-                lambda: (teamfaces._load(workspace), teampurging._load(teamfaces.place_of(workspace))),
+                lambda: memory.recall(teamfaces.place_of(workspace), teamfaces.Written),
             ),
         ),
         "plugins of the client": Parser(
@@ -323,7 +324,7 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
         ),
         "hooks of a plugin": Parser(
             dumped({"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "x.sh"}]}]}}),
-            stage.into(stage.root / ".claude/settings.json", lambda: find_hooks(setup_of(stage.workspace))),
+            stage.into(stage.root / ".claude/settings.json", lambda: find_client_hooks(setup_of(stage.workspace))),
         ),
         "projects of the client": Parser(
             trusted, stage.into(stage.home / ".claude.json", lambda: installed.is_trusted(stage.root, stage.environ))

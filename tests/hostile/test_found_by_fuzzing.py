@@ -19,11 +19,12 @@ from holdfast.core import search_terms, untrusted_text
 from holdfast.core.errors import Damaged, HoldfastError
 from holdfast.core.formats import json_limits, json_salvage
 from holdfast.journal import codec
+from holdfast.layouts import memory
 from holdfast.layouts.faber import reconcile
 from holdfast.layouts.goteam import files as teamfaces
 from holdfast.layouts.json_file import Unreadable, read_face
 from holdfast.layouts.orchestrator import files as sessionfile
-from holdfast.layouts.orchestrator.follow import SESSION
+from holdfast.layouts.orchestrator.rules import SESSION
 from holdfast.maintenance.backup import file
 from holdfast.project import inbox
 from holdfast.project.workspace import Workspace
@@ -375,9 +376,9 @@ def test_what_we_remember_of_files_is_forgotten_where_it_holds_more_values_than_
     """Twenty megabytes of short lists in the place of what was last written took 600 MB."""
     dense = b'{"faces":{"a":[' + b"[0]," * json_limits.MOST + b"0]}}"
     for place, load in (
-        (teamfaces.place_of(project), lambda: teamfaces._load(project)),
-        (sessionfile._memory(project), lambda: sessionfile.recall(project)),
-        (reconcile._place(project), lambda: reconcile._load(project)),
+        (teamfaces.place_of(project), lambda: memory.recall(teamfaces.place_of(project), teamfaces.Written)),
+        (memory.place_of(project) / sessionfile.MEMORY, lambda: sessionfile.recall(project)),
+        (memory.place_of(project) / reconcile.SEEN, lambda: reconcile._load(project)),
     ):
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(dense)

@@ -20,11 +20,6 @@ EXCEPTIONS: dict[str, set[str]] = {
     "ingest.background": {"maintenance.prune.quota"},
     "ingest.catch_up": {"maintenance.prune.quota_warning"},
     "journal.sqlite.migrations": {"maintenance.backup.file", "maintenance.backup.rotation"},
-    "layouts.goteam.chat_commands": {"operations.resume", "operations.start", "operations.team_checkpoints"},
-    "layouts.goteam.meaning": {"ingest.catch_up"},
-    "layouts.goteam.resumable": {"ingest.catch_up"},
-    "project.checkpoints.save": {"layouts.orchestrator.reconcile"},
-    "project.drift": {"layouts.orchestrator.follow"},
 }
 
 

@@ -46,12 +46,19 @@ def stop(child: subprocess.Popen[bytes]) -> None:
 def as_session(project: Workspace, session: str) -> Workspace:
     """The same project, as a process sees it that was handed this session."""
     environ = {**os.environ, "HOLDFAST_SESSION": session}
-    return Workspace(project.root, project.place, clock=project.clock, environ=environ, clients=registry)
+    return Workspace(
+        project.root, project.place, clock=project.clock, environ=environ, rules_of=project.rules_of, clients=registry
+    )
 
 
 def with_environ(project: Workspace, **environ: str) -> Workspace:
     return Workspace(
-        project.root, project.place, clock=project.clock, environ={**os.environ, **environ}, clients=registry
+        project.root,
+        project.place,
+        clock=project.clock,
+        environ={**os.environ, **environ},
+        rules_of=project.rules_of,
+        clients=registry,
     )
 
 
@@ -85,7 +92,7 @@ def events_of(project: Workspace, run: str | None = None) -> list[Event]:
 def store_raw(project: Workspace, run: str, kind: str, body: Body) -> None:
     """What a version without redaction has stored."""
     with project.store.writing() as view:
-        journal = Journal(view, project.clock, lambda body: body)
+        journal = Journal(view, project.clock, lambda body: body, project.rules_of)
         journal.append(run, Draft(kind, body))
         journal.flush()
 

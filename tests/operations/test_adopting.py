@@ -7,8 +7,8 @@ import pytest
 import holdfast
 from holdfast.core.errors import Refused
 from holdfast.core.model import Status
+from holdfast.ingest.open import open_workspace
 from holdfast.layouts.faber.reconcile import journal_id
-from holdfast.project.workspace import open_workspace
 from tests.faber_states import ACTIVE, RUN, RUNS, a_state, put
 from tests.operations.fabers import Faber
 from tests.operations.trees import git

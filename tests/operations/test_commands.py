@@ -145,7 +145,9 @@ def in_conversation(project: Workspace, conversation: str) -> Workspace:
     """The project as the answering hook sees it: it knows whose conversation it is in."""
     (session, *_) = sessions(project, conversation)
     environ = {**os.environ, "CLAUDE_CODE_SESSION_ID": conversation}
-    found = Workspace(project.root, project.place, clock=project.clock, environ=environ, clients=registry)
+    found = Workspace(
+        project.root, project.place, clock=project.clock, environ=environ, rules_of=project.rules_of, clients=registry
+    )
     found.session = session.id
     return found
 

@@ -195,7 +195,7 @@ def shown(team: Team, run: str) -> list[str]:
         "potentially interrupted" if found.silent_since else "",
         holdfast.command(team.project, "*sessions").text,
         holdfast.command(team.project, f"*session-info:{run}").text,
-        "\n".join(screens.recovery(ways.run, ways.recovery, found.silent_since)).replace(
+        "\n".join(screens.recovery_screen(ways.run, ways.recovery, found.silent_since)).replace(
             "Interrupted: potentially", "potentially interrupted"
         ),
     ]
@@ -228,11 +228,11 @@ def test_the_recovery_screen_of_an_active_session_names_no_interruption(team: Te
     run = team.begin().id
     holdfast.action(team.project, "Writing a.go")
     found = run_of(team.project, run)
-    screen = "\n".join(screens.recovery(found, options(found)))
+    screen = "\n".join(screens.recovery_screen(found, options(found)))
     assert f"Interrupted: no, it is active, last heard of {stamp(found.updated)}" in screen
     holdfast.pause(team.project)
     paused = run_of(team.project, run)
-    assert f"Interrupted: {stamp(paused.status_since)}" in "\n".join(screens.recovery(paused, options(paused)))
+    assert f"Interrupted: {stamp(paused.status_since)}" in "\n".join(screens.recovery_screen(paused, options(paused)))
 
 
 def test_a_session_with_a_living_process_or_one_at_rest_is_never_potentially_interrupted(

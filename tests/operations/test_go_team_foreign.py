@@ -55,7 +55,7 @@ def steps(team: Team) -> list[Any]:
 def test_the_step_of_the_live_state_holds_where_a_checkpoint_is_newer(team: Team) -> None:
     demonstration(team.root)
     ways = holdfast.resume(team.project, DEMO, dry_run=True)
-    shown = "\n".join([*screens.resumable([ways.run], {}), *screens.recovery(ways.run, ways.recovery)])
+    shown = "\n".join([*screens.resumable_screen([ways.run], {}), *screens.recovery_screen(ways.run, ways.recovery)])
     assert steps(team) == [4, 4, 4]
     assert ("4/9" in shown, "Last step: 4 - implementation" in shown) == (True, True)
     assert team.entry(DEMO)["progress"]["steps_completed"] == 4
@@ -80,7 +80,7 @@ def test_the_time_of_the_last_save_is_the_other_programs_until_there_is_work_her
 ) -> None:
     demonstration(team.root)
     ways = holdfast.resume(team.project, DEMO, dry_run=True)
-    assert f"Saved: {DAY}T21:44:30Z" in "\n".join(screens.recovery(ways.run, ways.recovery))
+    assert f"Saved: {DAY}T21:44:30Z" in "\n".join(screens.recovery_screen(ways.run, ways.recovery))
     state = team.read("state.json", DEMO)
     assert (state["saved_at"], state["save_trigger"]) == (f"{DAY}T21:44:30Z", "auto")
     holdfast.resume(team.project, DEMO)

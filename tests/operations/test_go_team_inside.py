@@ -34,7 +34,9 @@ def typed(team: Team, conversation: str, text: str) -> str:
     """The answer to what is typed into the client, as its hook finds it."""
     project = team.project
     environ = {**os.environ, "CLAUDE_CODE_SESSION_ID": conversation}
-    with Workspace(project.root, project.place, clock=project.clock, environ=environ, clients=registry) as inside:
+    with Workspace(
+        project.root, project.place, clock=project.clock, environ=environ, rules_of=project.rules_of, clients=registry
+    ) as inside:
         inside.session = sessions(project, conversation)[0].id
         return holdfast.command(inside, text).text
 

@@ -473,7 +473,7 @@ def test_no_way_to_go_on_with_a_foreign_session_claims_that_nothing_is_lost(team
     ways = holdfast.resume(team.project, DEMO, dry_run=True).recovery
     live = next(way for way in ways if way.type == "live_state")
     assert live.data_loss.startswith("~30 seconds")
-    screen = "\n".join(screens.recovery(run_of(team.project, DEMO), ways))
+    screen = "\n".join(screens.recovery_screen(run_of(team.project, DEMO), ways))
     assert "journal has everything" not in screen
     assert "May have inconsistencies" in screen
     holdfast.resume(team.project, DEMO, start_from="live")
@@ -492,7 +492,7 @@ def test_file_and_screen_recommend_the_same_way_and_tell_the_same_time(team: Tea
     assert [option["recommended"] for option in found["recovery_options"]] == [way.recommended for way in ways]
     assert [option["data_loss"] for option in found["recovery_options"]] == [way.data_loss for way in ways]
     assert found["interrupted_at"] == f"{DAY}T21:45:00Z", "as the other program wrote it"
-    assert f"Interrupted: {DAY}T21:45:00Z" in "\n".join(screens.recovery(run_of(team.project, DEMO), ways))
+    assert f"Interrupted: {DAY}T21:45:00Z" in "\n".join(screens.recovery_screen(run_of(team.project, DEMO), ways))
 
 
 @pytest.mark.defect("the step of a foreign session was counted from checkpoint files alone, and its live state ignored")

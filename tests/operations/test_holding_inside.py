@@ -183,7 +183,7 @@ def test_a_purge_waits_for_who_writes_a_teams_files_in_another_worktree(impatien
     seen.write_text("{}")
     hold(seen.with_name("team.lock"))
     with pytest.raises(Busy):
-        teampurging.forget(impatient, "run", [])
+        teampurging.purge(impatient, "run", [])
     assert seen.read_text() == "{}"
 
 

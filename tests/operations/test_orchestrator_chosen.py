@@ -22,7 +22,9 @@ def typed(project: Workspace, run: str) -> None:
         tell(project, "SessionStart", "talk", client, source="startup")
         prompt(project, "talk", client, "begin here")
         environ = {**os.environ, "CLAUDE_CODE_SESSION_ID": "talk"}
-        with Workspace(project.root, project.place, clock=project.clock, environ=environ) as inside:
+        with Workspace(
+            project.root, project.place, clock=project.clock, environ=environ, rules_of=project.rules_of
+        ) as inside:
             inside.session = sessions(project, "talk")[0].id
             holdfast.command(inside, f"*resume:{run}")
         tell(project, "SessionEnd", "talk", client, reason="other")

@@ -13,7 +13,8 @@ import holdfast
 from holdfast.core.errors import NotFound, Refused, WrongUsage
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Status
-from holdfast.layouts.orchestrator.follow import HISTORY, SESSION
+from holdfast.layouts.orchestrator.rules import HISTORY, SESSION
+from holdfast.layouts.registry import find_rules
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.orchestras import (
@@ -270,10 +271,10 @@ ALLOWED = {
 @pytest.mark.parametrize("status", ["created", "active", "paused", "interrupted", "completed", "aborted"])
 def test_O11_these_transitions_are_allowed_and_all_others_refused_with_the_way_out(status: str, move: str) -> None:
     if (status, move) in ALLOWED:
-        transition(Status(status), Move(move), "orchestrator")
+        transition(Status(status), Move(move), find_rules("orchestrator"))
         return
     with pytest.raises(Refused) as error:
-        transition(Status(status), Move(move), "orchestrator")
+        transition(Status(status), Move(move), find_rules("orchestrator"))
     assert error.value.hints
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import holdfast
 from holdfast.core.errors import NotFound, Refused, WorkflowError
+from holdfast.ingest.open import open_workspace
 from holdfast.layouts.faber.screens import Reloaded, SessionSaved, report
-from holdfast.project.workspace import open_workspace
 from tests.faber_states import ACTIVE, RUN, a_state, put, with_a_session
 from tests.operations.fabers import STATE, Faber
 

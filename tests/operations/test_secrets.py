@@ -16,11 +16,11 @@ from holdfast.agents.registry import find_agent
 from holdfast.core.errors import WrongUsage
 from holdfast.core.fold.run import OPENED
 from holdfast.core.model import Draft
-from holdfast.layouts.faber.follow import begin
+from holdfast.layouts.faber.follow import begin_session
 from holdfast.layouts.faber.screens import dry_report, report
 from holdfast.layouts.orchestrator.files import name_of
-from holdfast.layouts.orchestrator.follow import HISTORY
 from holdfast.layouts.orchestrator.reconcile import adopt_history
+from holdfast.layouts.orchestrator.rules import HISTORY
 from holdfast.layouts.orchestrator.schema import LONGEST
 from holdfast.project.workspace import Workspace
 from holdfast.redaction.redactor import Redactor
@@ -492,7 +492,7 @@ def test_what_a_workflow_says_of_its_artifacts_is_told_without_secrets(faber: Fa
         faber.workflow(text("gone", path=f"docs/{secret}.md", required=required), command)
         keep_by_hand(faber.workspace.inbox, json.dumps(call).encode())
         kept = the_call(faber.workspace.inbox)
-        told = str(begin(faber.workspace, kept, find_agent("claude").read_call(kept)))
+        told = str(begin_session(faber.workspace, kept, find_agent("claude").read_call(kept)))
         assert "[redacted token]" in told
         assert secret[:10] not in told
 

@@ -69,7 +69,7 @@ def test_the_banner_is_the_one_of_the_document() -> None:
 
 
 def test_a_person_gets_the_same_as_rows() -> None:
-    assert screens.rows(the_example(), NOON + timedelta(hours=2)) == [
+    assert screens.banner_rows(the_example(), NOON + timedelta(hours=2)) == [
         ["Session ID", "2025-12-27-abc123"],
         ["Goal", "Add sensitivity analysis to RMediation::medci()"],
         ["Started", "2 hours ago"],

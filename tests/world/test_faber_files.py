@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 
 from holdfast.core.errors import WorkflowError
 from holdfast.core.model import Status
+from holdfast.layouts import native
 from holdfast.layouts.faber import schema
 from holdfast.layouts.faber.schema import (
     at,
@@ -25,7 +26,7 @@ from holdfast.layouts.faber.schema import (
     tell,
     unfilled,
 )
-from holdfast.layouts.registry import LAYOUTS
+from holdfast.layouts.registry import find_layout
 from tests.faber_states import (
     ACTIVE,
     OLD_ACTIVE,
@@ -209,7 +210,7 @@ def test_without_any_files_of_fabers_there_is_nothing(tmp_path: Path) -> None:
 
 
 def test_a_layout_of_that_name_follows_nothing() -> None:
-    assert LAYOUTS["faber"] is schema
+    assert find_layout("faber").follow is native.follow
 
 
 # P1: the active file

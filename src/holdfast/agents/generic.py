@@ -65,7 +65,7 @@ def refuse_prompt(text: str) -> str:
     return ""
 
 
-def draw_status(payload: Body) -> str:
+def draw_status(payload: Body, open_workspace: Callable[[str], Workspace]) -> str:
     return ""
 
 

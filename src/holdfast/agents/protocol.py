@@ -197,7 +197,7 @@ class Agent(Protocol):
         """The answer to a chat command. The client shows it to the user and does not send the prompt to the model."""
         ...
 
-    def draw_status(self, payload: Body) -> str:
+    def draw_status(self, payload: Body, open_workspace: Callable[[str], Workspace]) -> str:
         """A line for the client's status line."""
         ...
 

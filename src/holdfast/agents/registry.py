@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from holdfast.agents import generic, generic_client
 from holdfast.agents.payloads import text_of
@@ -18,6 +18,7 @@ from holdfast.agents.protocol import Agent
 from holdfast.core.model import Body
 from holdfast.project.inbox import Call
 from holdfast.project.workspace import Caller
+from holdfast.system.lazy_adapter import LazyAdapter
 
 # In the order of identification: Kimi's turns have a number like Codex's, and Qwen's transcripts are in a directory
 # `projects` like Claude's.
@@ -46,25 +47,11 @@ def find_client(name: str) -> Client:
     return cast(Client, module)
 
 
-class Adapter:
-    """An adapter whose members are imported on first use; missing members are taken from `generic.py`."""
-
-    def __init__(self, name: str, members: Mapping[str, str]) -> None:
-        self._package = f"holdfast.agents.{name}"
-        self._homes = {member: home for home, names in members.items() for member in names.split()}
-
-    def __getattr__(self, member: str) -> Any:
-        home = self._homes.get(member)
-        value = getattr(import_module(f"{self._package}.{home}") if home else generic, member)
-        setattr(self, member, value)
-        return value
-
-
 @functools.cache
 def find_agent(name: str | None) -> Agent:
     """The adapter of that name, or the generic one."""
     members = import_module(f"holdfast.agents.{name}").__dict__.get("MEMBERS") if name in NAMES else None
-    return cast(Agent, Adapter(name, members) if name and members else generic)
+    return cast(Agent, LazyAdapter(f"holdfast.agents.{name}", members, generic) if members else generic)
 
 
 def adapters() -> list[Agent]:

@@ -143,3 +143,10 @@ def said(error: HoldfastError) -> str:
     """What went wrong, as an answer."""
     facts = [f"  {one_line(name)}: {one_line(value, 300)}" for name, value in error.facts]
     return clipped("\n".join([error.message, *facts, *(f"  try: {one_line(hint)}" for hint in error.hints)]))
+
+
+def checkpoint_commands(*, is_preview: bool) -> str:
+    """The commands for listed checkpoints. Without a store, one can only be shown."""
+    if is_preview:
+        return "`*cp-show:N` tells more of one; `holdfast init` makes the store that comparing and going back need"
+    return "`*cp-show:N` and `*cp-diff:N` tell more of one, `*rollback:N` goes back to it"

@@ -6,6 +6,7 @@ the table does not have is refused with the reason and the way out.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from msgspec import Struct
@@ -75,59 +76,58 @@ SAME = {
 }
 
 
-# What the drawing of the orchestrator's document does not have, though runs of our own may do it.
-NOT_DRAWN = {
-    "orchestrator": {
-        (Status.CREATED, Move.COMPLETE): "it has not begun: `holdfast resume` begins it",
-        (Status.PAUSED, Move.COMPLETE): "it is paused: `holdfast resume` goes on with it first",
-        (Status.CREATED, Move.PAUSE): "it has not begun: `holdfast resume` begins it",
-    }
-}
+class Rules(Struct, frozen=True):
+    """The rules by which runs of one layout differ from runs of our own: values, because folding depends on them."""
+
+    whose: str = "A run"  # in a refusal
+    still: frozenset[tuple[Status, Move]] = frozenset()  # moves that change nothing
+    barred: Mapping[tuple[Status, Move], str] = {}  # moves that its document does not have, each with the way out
+    refusals: Mapping[tuple[Status, Move], str] = {}  # the words of its document for a refused move
+    is_reopened: bool = True  # its end can be taken back here
+    is_single: bool = False  # one run of a worktree at a time: the next one archives it and leaves its status
+    is_recovered: bool = False  # an interrupted run is gone on with in a way that is chosen; silence holds nobody up
+    has_numbered_steps: bool = False  # steps are known by number, and each completed one is kept as a checkpoint
+    notes_failure: bool = False  # a failed end is an error that it met, too
+    returns: bool = False  # its files would bring a deleted run back, so they go with it
+    agents: Mapping[str, str] = {}  # the agent of a step that names none, by the step's name
+    files: tuple[str, ...] = ()  # below the worktree, in which we show its runs
+    is_known: bool = True  # false: another version wrote the run
 
 
-# Moves that change nothing in runs of a layout, though they change runs of our own.
-UNMOVED = {
-    "go-team": {(Status.INTERRUPTED, Move.ATTEND)},  # a new client must leave the choice how to recover
-}
+NATIVE = Rules()
+RulesOf = Callable[[str], Rules]  # by the name of a layout
 
 
-# How a layout's document refuses a move.
-REFUSALS = {
-    "go-team": {
-        (Status.COMPLETED, Move.RESUME): "Session already completed",
-        (Status.FAILED, Move.RESUME): "Session failed and cannot be resumed",
-        (Status.ABANDONED, Move.RESUME): "Session abandoned and cannot be resumed",
-        (Status.ABORTED, Move.RESUME): "Session abandoned and cannot be resumed",
-    }
-}
-ENDED_ELSEWHERE = frozenset({"faber"})  # layouts whose files alone say how a run ends
+def native_rules(layout: str) -> Rules:
+    """The rules for every run where no layout is known."""
+    return NATIVE
 
 
-def transition(status: Status, move: Move, layout: str = "native") -> Transition:
-    """What a run of this status becomes by this move, and what follows from it."""
-    if (status, move) in UNMOVED.get(layout, set()):
+def transition(status: Status, move: Move, rules: Rules = NATIVE) -> Transition:
+    """The status of a run after a move, and what follows from it."""
+    if (status, move) in rules.still:
         return Transition(status, frozenset())
-    if way := NOT_DRAWN.get(layout, {}).get((status, move)):
+    if way := rules.barred.get((status, move)):
         facts = [("status", status), ("asked for", move)]
-        raise Refused(f"A session of the orchestrator that is {status} cannot {move}", facts, [way])
+        raise Refused(f"{rules.whose} that is {status} cannot {move}", facts, [way])
     if found := TABLE.get((status, move)):
         return found
     if (status, move) in SAME:
         return Transition(status, frozenset())
     ways = ['`holdfast start "GOAL"` begins a new run', "`holdfast runs` lists the others"]
-    if layout not in ENDED_ELSEWHERE:
+    if rules.is_reopened:
         ways.insert(1, "`holdfast reopen --run RUN` takes its end back")
-    refusal = REFUSALS.get(layout, {}).get((status, move)) or f"A run that is {status} cannot {move}"
+    refusal = rules.refusals.get((status, move)) or f"A run that is {status} cannot {move}"
     raise Refused(refusal, [("status", status), ("asked for", move)], ways)
 
 
-def drawing(layout: str = "native") -> str:
+def drawing(rules: Rules = NATIVE) -> str:
     """The lifecycle as a Mermaid state diagram, made by asking `transition` for every pair."""
     arrows: dict[tuple[Status, Status], list[str]] = {}
     for status in Status:
         for move in Move:
             try:
-                after = transition(status, move, layout).status
+                after = transition(status, move, rules).status
             except Refused:
                 continue
             if after is not status:

@@ -10,6 +10,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from holdfast.core.fold.team import last_kept, since_kept
+from holdfast.core.formats.timestamps import stamp
 from holdfast.core.model import Run, Status
 from holdfast.core.team_state import Kept
 from holdfast.core.text import count
@@ -45,6 +46,11 @@ class Option(Struct, frozen=True):
     @property
     def start_from(self) -> str:
         return NAMES[self.type]
+
+
+def told_silent(id: str, since: datetime) -> str:
+    """The warning about a run without a sign of life."""
+    return f"{id} is potentially interrupted: no sign of life since {stamp(since)}"
 
 
 def reason_of(run: Run) -> str | None:

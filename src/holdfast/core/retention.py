@@ -10,16 +10,16 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
+from holdfast.core import lifecycle
 from holdfast.core.model import Checkpoint, Run
 
 # Kinds of events, and where in their bodies stands what tools gave, as it came. No state rests on it.
 RAW = {"call.kept": ("call",), "call.late": ("call",), "action.taken": ("outcome",), "subagent.told": ("result",)}
-LAYOUTS = ("native", "orchestrator", "go-team", "faber")  # whose runs are understood
 
 
-def why_output_stays(run: Run) -> str | None:
+def why_output_stays(run: Run, rules: lifecycle.Rules) -> str | None:
     """Why what the tools of a run gave is not thinned out, whatever the numbers say."""
-    if run.layout not in LAYOUTS:
+    if not rules.is_known:
         return "unknown"
     if run.status.is_open:
         return "open"
@@ -30,9 +30,9 @@ def why_output_stays(run: Run) -> str | None:
     return "pinned" if any(entry.pinned for entry in run.pinnable.values()) else None
 
 
-def why_run_stays(run: Run, exported: int, in_use: bool) -> str | None:
+def why_run_stays(run: Run, rules: lifecycle.Rules, exported: int, in_use: bool) -> str | None:
     """Why a run is not removed, whatever the numbers say. `exported` is the last of its events that a file holds."""
-    if why := why_output_stays(run):
+    if why := why_output_stays(run, rules):
         return why
     if run.owned is not None or run.archived is not None:
         return "another system's"

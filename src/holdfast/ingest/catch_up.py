@@ -16,6 +16,7 @@ from holdfast.core.model import Session
 from holdfast.core.text import count, one_line, path_text
 from holdfast.ingest import detach
 from holdfast.journal.journal import Journal
+from holdfast.layouts.registry import find_layout, present
 from holdfast.project import inbox
 from holdfast.project.sessions.sessions import bury, judged
 from holdfast.project.workspace import Workspace
@@ -41,51 +42,22 @@ def establish(workspace: Workspace) -> None:
 
 def catch_up(workspace: Workspace, until: float | None = None, *, hurry: bool = False) -> CaughtUp:
     """Take in and notice; no longer than `until`, a moment of the monotonic clock."""
-    if has_files(workspace):
-        from holdfast.layouts.faber.reconcile import adopt  # few projects have such files, and reading them loads much
-
-        adopt(workspace)
+    for layout in present(workspace):
+        layout.ingest(workspace)
     result = take_in(workspace, until, hurry=hurry)
     result.interrupted = sweep(workspace)
-    if result.interrupted and has_team(workspace):
-        from holdfast.layouts.goteam.step_checkpoints import (
-            keep_dead,  # few projects have a team, and checkpoints are much to load
-        )
-
-        keep_dead(workspace, result.interrupted)
+    for run in result.interrupted:
+        with workspace.reading() as journal:
+            found = journal.get_run(run)
+        find_layout(found.layout).keep_interrupted(workspace, found)
     face(workspace)
     return result
 
 
 def face(workspace: Workspace) -> None:
     """Let the files that show our runs to other systems say what the journal says."""
-    if os.path.exists(f"{workspace.root}/.claude/orchestrator-session.json") or os.path.exists(
-        owned_file(workspace, "session.json")
-    ):
-        from holdfast.layouts.orchestrator.reconcile import project  # few projects have such files
-
-        project(workspace)
-    if has_team(workspace):
-        from holdfast.layouts.goteam.reconcile import show_team
-
-        show_team(workspace)
-
-
-def has_team(workspace: Workspace) -> bool:
-    """Whether the worktree has runs of the Go Team, or files of theirs that nobody has looked at."""
-    root = workspace.settings.values["go_team.root"].value
-    return os.path.exists(owned_file(workspace, "team.json")) or os.path.exists(
-        f"{workspace.root}/{root}/sessions.json"
-    )
-
-
-def owned_file(workspace: Workspace, name: str) -> str:
-    return f"{workspace.worktree_place}/{name}"
-
-
-def has_files(workspace: Workspace) -> bool:
-    """Whether another system may keep runs in files of the worktree."""
-    return os.path.isdir(f"{workspace.root}/.fractary")
+    for layout in present(workspace):
+        layout.reconcile(workspace)
 
 
 def take_in(workspace: Workspace, until: float | None = None, *, hurry: bool = False) -> CaughtUp:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from holdfast.agents.protocol import setup_of
 from holdfast.agents.registry import adapters
-from holdfast.layouts.faber import workflows
+from holdfast.layouts.registry import layouts
 from holdfast.project.trust import check
 from holdfast.project.trust.check import TRUSTED, Brought, Executable, look
 from holdfast.project.workspace import Workspace
@@ -14,7 +14,7 @@ from holdfast.project.workspace import Workspace
 
 def find_files(workspace: Workspace) -> list[Executable]:
     """Every file of the project that may name something to be run."""
-    return [*workflows.executable_files(workspace.root), *_settings(workspace)]
+    return [*_workflows(workspace), *_settings(workspace)]
 
 
 def find_brought(workspace: Workspace) -> list[Brought]:
@@ -25,7 +25,7 @@ def find_brought(workspace: Workspace) -> list[Brought]:
 
 def find_waiting(workspace: Workspace) -> list[str]:
     """The workflows that name a command which the user has not allowed as it is now."""
-    found = (look(workspace, file) for file in workflows.executable_files(workspace.root))
+    found = (look(workspace, file) for file in _workflows(workspace))
     return [brought.path for brought in found if brought and brought.can_run and brought.state != TRUSTED]
 
 
@@ -37,7 +37,18 @@ def allowed(workspace: Workspace, path: Path) -> list[str]:
 def file_at(workspace: Workspace, path: Path) -> Executable:
     """A file by its path, also outside of the project: then it is a workflow."""
     settings = next((file for file in _settings(workspace) if file.path == path), None)
-    return settings or workflows.executable(path)
+    found = (layout.find_executable(path) for layout in layouts())
+    return settings or next(file for file in found if file is not None)
+
+
+def find_outside(workspace: Workspace) -> list[Executable]:
+    """Files outside of the project that other systems' workflows may come from."""
+    found = [file for layout in layouts() for file in layout.executable_files(workspace, outside=True)]
+    return [file for file in found if not check.is_inside(workspace, file.path)]
+
+
+def _workflows(workspace: Workspace) -> list[Executable]:
+    return [file for layout in layouts() for file in layout.executable_files(workspace)]
 
 
 def _settings(workspace: Workspace) -> list[Executable]:

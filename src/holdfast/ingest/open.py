@@ -1,12 +1,13 @@
-"""Open a project with the agents that are known."""
+"""Open a project with the agents and layouts that are known."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
 
-from holdfast.agents import registry
+from holdfast.agents import registry as agents
 from holdfast.core import ids
+from holdfast.layouts import registry as layouts
 from holdfast.project.workspace import Progress, Workspace, open_workspace as open_project, silent
 from holdfast.system.clock import Clock
 
@@ -20,4 +21,12 @@ def open_workspace(
     progress: Progress = silent,
 ) -> Workspace:
     """The workspace of a directory: that of its repository, or of a project without one."""
-    return open_project(directory, clock=clock, chance=chance, environ=environ, progress=progress, clients=registry)
+    return open_project(
+        directory,
+        clock=clock,
+        chance=chance,
+        environ=environ,
+        progress=progress,
+        clients=agents,
+        rules_of=layouts.find_rules,
+    )

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from holdfast.ingest.catch_up import catch_up, has_files, has_team
-from holdfast.layouts.orchestrator.follow import HISTORY, SESSION
+from holdfast.ingest.catch_up import catch_up
+from holdfast.layouts.registry import layouts
 from holdfast.project.workspace import Workspace
 
 P = ParamSpec("P")
@@ -63,6 +62,7 @@ def readable(workspace: Workspace, *, noted: bool = True) -> Iterator[Workspace]
             environ=workspace.environ,
             progress=workspace.progress,
             clients=workspace.clients,
+            rules_of=workspace.rules_of,
         )
         preview.warnings = workspace.warnings
         try:
@@ -77,6 +77,4 @@ def readable(workspace: Workspace, *, noted: bool = True) -> Iterator[Workspace]
 
 def foreign_files(workspace: Workspace) -> list[str]:
     """The systems that keep runs in files of this worktree, by the names of these files."""
-    found = [".fractary"] if has_files(workspace) else []
-    found += [name for name in (SESSION, HISTORY) if os.path.exists(f"{workspace.root}/{name}")]
-    return found + ([str(workspace.settings.values["go_team.root"].value)] if has_team(workspace) else [])
+    return [name for layout in layouts() for name in layout.list_files(workspace)]

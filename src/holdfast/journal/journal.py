@@ -16,6 +16,7 @@ from holdfast.core import ids
 from holdfast.core.errors import Damaged, Fenced, NotFound
 from holdfast.core.event_text import searchable
 from holdfast.core.fold import run as fold, worktree_log
+from holdfast.core.lifecycle import Rules, RulesOf
 from holdfast.core.model import Body, Checkpoint, Draft, Ending, Event, Run, Session
 from holdfast.core.retention import RAW
 from holdfast.core.text import sound, sound_text
@@ -30,15 +31,37 @@ LEDGER_PREFIX = "ledger-"  # of the id of a run that holds what happens to a wor
 
 
 class Journal:
-    def __init__(self, view: Reader, clock: Clock, clean: Callable[[Body], Body], session: str | None = None) -> None:
+    def __init__(
+        self,
+        view: Reader,
+        clock: Clock,
+        clean: Callable[[Body], Body],
+        rules_of: RulesOf,
+        session: str | None = None,
+    ) -> None:
         self.view = view
         self.clock = clock
         self._clean = clean
+        self._rules_of = rules_of
         self.session = session
         self._runs: dict[str, Run] = {}
         self._sessions: dict[str, Session] = {}
         self._outdated: set[str] = set()  # runs that another version of the fold has stored, and so their sessions
         self._conversations: dict[str, list[Session]] = {}  # as long as no session opens or ends
+
+    # folding
+
+    def rules_of(self, run: Run) -> Rules:
+        """The rules of the run's layout."""
+        return self._rules_of(run.layout)
+
+    def fold(self, run: str, until: int | None = None) -> Run:
+        """The state of a run, folded from its first event."""
+        return fold.fold(run, self.events(run, until=until), rules_of=self._rules_of)
+
+    def apply(self, run: Run, event: Event) -> None:
+        """Add one event to a state of its run."""
+        fold.apply(run, event, self._rules_of)
 
     # looking
 
@@ -67,10 +90,10 @@ class Journal:
         start = self._nearest_snapshot(id, seq)
         later = list(self.events(id, after=start.seq if start else 0, until=seq))
         if start is None or forgotten or any(event.kind in fold.REFOLDED for event in later):
-            return fold.fold(id, self.events(id, until=seq), forgotten)
+            return fold.fold(id, self.events(id, until=seq), forgotten, self._rules_of)
         run = rows.decode_run(start.state)
         for event in later:
-            fold.apply(run, event)
+            self.apply(run, event)
         return run
 
     def events(
@@ -280,7 +303,7 @@ class Journal:
         if event.kind in fold.REFOLDED:
             self._fold_anew(event)
         else:
-            fold.apply(self._runs[event.run], event)
+            self.apply(self._runs[event.run], event)
             if event.session:
                 self._fold_session(event.session, event)
         if event.kind.startswith("checkpoint."):
@@ -314,7 +337,7 @@ class Journal:
         """Fold the whole run: the event changes what came before it."""
         if event.kind == fold.FORGOTTEN:
             self._writer.forget_words(event.run, event.body.get("seq", 0))
-        self._runs[event.run] = fold.fold(event.run, self.events(event.run))
+        self._runs[event.run] = self.fold(event.run)
         self._sessions.update(self.fold_sessions(event.run))
 
     def fold_sessions(self, run: str) -> dict[str, Session]:
@@ -337,7 +360,7 @@ class Journal:
 
     def _run_of(self, row: RunRow) -> Run:
         if row.fold != fold.VERSION:
-            return fold.fold(row.id, self.events(row.id))
+            return self.fold(row.id)
         return rows.decode_run(row.state, row.id)
 
 

@@ -12,6 +12,7 @@ from holdfast.core.model import Body, Draft, Run, Worker
 from holdfast.core.validation import checked
 from holdfast.ingest.preview import previewed
 from holdfast.journal.journal import Journal
+from holdfast.layouts.registry import find_layout
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
@@ -96,13 +97,11 @@ def fail_agent(workspace: Workspace, agent: str, *, error: str, run: str | None 
 @verb
 def list_agents(workspace: Workspace, *, run: str | None = None) -> AgentsListed:
     """The agents of a run, in the order in which they were sent out."""
-    from holdfast.layouts.orchestrator.schema import MODES
-
     with workspace.reading() as journal:
         found = select.get_run(workspace, journal, run, ended_too=True)
     at_work = sum(worker.status == workers.IN_PROGRESS for worker in found.workers)
-    advised = MODES[found.mode][0] if found.mode in MODES else None
-    return AgentsListed(found.id, found.workers, workers.progress_of(found), at_work, advised)
+    mode = find_layout(found.layout).MODES.get(found.mode or "")
+    return AgentsListed(found.id, found.workers, workers.progress_of(found), at_work, mode.at_once if mode else None)
 
 
 def _check_tokens(tokens: int | None) -> None:
@@ -118,6 +117,6 @@ def _refuse_ended(worker: Worker) -> None:
 
 def _tell(journal: Journal, run: Run, kind: str, body: Body, same: bool = False) -> AgentTold:
     if not same:
-        transition(run.status, Move.RESUME, run.layout)  # refuses what has ended
+        transition(run.status, Move.RESUME, journal.rules_of(run))  # refuses what has ended
         journal.append(run.id, Draft(kind, {key: value for key, value in body.items() if value is not None}))
     return AgentTold(run.id, workers.get_worker(journal.get_run(run.id), body["entry"]), not same)

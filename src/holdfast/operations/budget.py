@@ -13,7 +13,7 @@ from holdfast.core.fold.context_usage import MEASURED, MOST, UNTOLD, Fill, fill_
 from holdfast.core.model import Draft, Run, Session
 from holdfast.ingest.preview import readable
 from holdfast.journal.journal import Journal
-from holdfast.layouts.orchestrator.schema import MODES
+from holdfast.layouts.registry import find_layout
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
@@ -55,8 +55,8 @@ def _measured(workspace: Workspace, run: str | None) -> Budget:
     result.compacted = found.compacted
     result.by_agent = {worker.id: worker.tokens for worker in found.workers if worker.tokens is not None}
     result.advice = [fill.advice] if fill else []
-    if found.mode in MODES:
-        result.mode, (result.at_once, result.compress_at, _) = found.mode, MODES[found.mode]
+    if found.mode and (mode := find_layout(found.layout).MODES.get(found.mode)):
+        result.mode, result.at_once, result.compress_at = found.mode, mode.at_once, mode.compress_at
         result.advice += list(_of_mode(found, fill, result))
     return result
 

@@ -15,27 +15,25 @@ from holdfast.core.chat_commands import Order
 from holdfast.core.errors import HoldfastError, NotFound, Refused, WrongUsage
 from holdfast.core.fold import steps
 from holdfast.core.model import Checkpoint, Run
+from holdfast.core.recovery import told_silent
 from holdfast.core.text import count, one_line
 from holdfast.ingest.catch_up import catch_up
 from holdfast.ingest.preview import foreign_files, readable
-from holdfast.layouts.goteam import chat_commands as teamcommands
-from holdfast.layouts.goteam.find_checkpoint import get_point
-from holdfast.layouts.goteam.meaning import find_run, find_team_run, get_meant
-from holdfast.layouts.goteam.screens import potentially
-from holdfast.layouts.orchestrator.reconcile import is_orchestrated
+from holdfast.layouts.registry import find_layout, layouts
 from holdfast.maintenance.verify.checkpoints import prove
-from holdfast.operations import checkpoints as looking, finish
+from holdfast.operations import checkpoints as looking, finish, team_checkpoints
 from holdfast.operations.brief import brief
 from holdfast.operations.cleanup import cleanup
+from holdfast.operations.resume import resume
 from holdfast.operations.rollback import rollback
 from holdfast.operations.runs import runs
+from holdfast.operations.save import save_run
 from holdfast.operations.start import start
 from holdfast.operations.status import Status, status
 from holdfast.operations.switch import switch
 from holdfast.operations.verb import verb
 from holdfast.project.checkpoints.preconditions import told_clashes
 from holdfast.project.checkpoints.restore import Restored
-from holdfast.project.checkpoints.save import save_run
 from holdfast.project.inbox import told_failure
 from holdfast.project.runs import select
 from holdfast.project.sessions.moving import go_over
@@ -69,20 +67,47 @@ def command(workspace: Workspace, text: str) -> Commanded:
         workspace.create()
         catch_up(workspace)
     with readable(workspace) if order.word in READING else contextlib.nullcontext(workspace) as found:
-        act = _of_team(found, order) or ACTIONS[order.word]
+        act = _of_layout(found, order) or ACTIONS[order.word]
         if order.way and act is ACTIONS[order.word]:
             hint = f"`holdfast resume --from {order.way}` in a terminal"
             raise WrongUsage("Only a Go Team run can be recovered inside a client", [("asked for", order.way)], [hint])
         return Commanded(observer.clipped("\n".join(act(found, order))), known=True)
 
 
-def _of_team(workspace: Workspace, order: Order) -> Callable[[Workspace, Order], Lines] | None:
-    """The action of a command in a Go Team run."""
-    run = find_team_run(workspace, order)
+def _of_layout(workspace: Workspace, order: Order) -> Callable[[Workspace, Order], Lines] | None:
+    """The action of a command in a run of a layout that has its own."""
+    run = find_chat_run(workspace, order)
     if run is None:
         return None
-    act = teamcommands.ACTIONS[order.word]
-    return lambda found, typed: act(found, run, typed)
+    act = find_layout(run.layout).CHAT_COMMANDS[order.word]
+    return lambda found, typed: act(found, run, typed, _Verbs)
+
+
+class _Verbs:
+    """The verbs for a layout's commands."""
+
+    start, resume = staticmethod(start), staticmethod(resume)
+    validate_checkpoints = staticmethod(team_checkpoints.validate_checkpoints)
+    export_checkpoints = staticmethod(team_checkpoints.export_checkpoints)
+
+
+def find_chat_run(workspace: Workspace, order: Order) -> Run | None:
+    """The run that a command is about, if it means something else there than in a run of our own."""
+    found = (layout.find_chat_run(workspace, order) for layout in layouts())
+    return next((run for run in found if run is not None), None)
+
+
+def _get_meant(workspace: Workspace, name: str) -> Run:
+    """The run of a name; one that is not there is told in the words of the layout that is meant here."""
+    try:
+        with workspace.reading() as journal:
+            return select.get_typed(workspace, journal, name)
+    except NotFound as error:
+        told = (layout.told_missing(name) for layout in layouts() if layout.is_meant(workspace))
+        words = next(filter(None, told), None) if name else None
+        if words is None:
+            raise
+        raise NotFound(words, error.facts, [*error.hints[:-1], "`*sessions` lists them"]) from error
 
 
 def _sessions(workspace: Workspace, order: Order) -> Lines:
@@ -99,9 +124,8 @@ def _row(run: Run) -> str:
 
 
 def _resume(workspace: Workspace, order: Order) -> Lines:
-    with workspace.reading() as journal:
-        run = get_meant(workspace, journal, order.argument).id
-    left = teamcommands.current(workspace)
+    run = _get_meant(workspace, order.argument).id
+    left = select.pointed(workspace)
     moved = switch(workspace, run).moved_from
     with workspace.writing(for_session=False) as journal:
         go_over(workspace, journal, journal.get_run(run), left)
@@ -119,15 +143,20 @@ def _resume(workspace: Workspace, order: Order) -> Lines:
 def _new(workspace: Workspace, order: Order) -> Lines:
     if not order.argument:
         return ["What is it about? `*new GOAL` begins another run; the one before it is put to rest"]
-    begun = start(workspace, order.argument, layout="orchestrator" if is_orchestrated(workspace) else "native")
+    begun = start(workspace, order.argument, layout=_layout_of_new(workspace))
     with workspace.writing(for_session=False) as journal:
         go_over(workspace, journal, journal.get_run(begun.run.id))
     return [f"Began {begun.run.id}: {one_line(begun.run.goal, 200)}", *(f"Archived {id}" for id in begun.archived)]
 
 
+def _layout_of_new(workspace: Workspace) -> str:
+    """The layout of a run that `*new` begins, where no layout has a command of its own for that."""
+    kinds = (layout.NAME for layout in layouts() if not layout.CHAT_COMMANDS and layout.is_meant(workspace))
+    return next(kinds, "native")
+
+
 def _info(workspace: Workspace, order: Order) -> Lines:
-    with workspace.reading() as journal:
-        run = get_meant(workspace, journal, order.argument).id
+    run = _get_meant(workspace, order.argument).id
     return _standing(status(workspace, run=run))
 
 
@@ -141,7 +170,7 @@ def _standing(found: Status) -> Lines:
     else:
         yield from _run(found.run)
         if found.silent_since:
-            yield potentially(found.run.id, found.silent_since)
+            yield told_silent(found.run.id, found.silent_since)
     for presence in found.present:
         yield f"Session {presence.session.id}: {presence.evidence}"
     for other in found.others:
@@ -195,8 +224,7 @@ def _abort(workspace: Workspace, order: Order) -> Lines:
 
 
 def _abandon(workspace: Workspace, order: Order) -> Lines:
-    with workspace.reading() as journal:
-        meant = get_meant(workspace, journal, order.argument).id
+    meant = _get_meant(workspace, order.argument).id
     run = finish.abandon(workspace, meant).run
     return [f"{run.id} is {run.status}: {one_line(run.title, 80)}"]
 
@@ -207,7 +235,7 @@ def _checkpoints(workspace: Workspace, order: Order) -> Lines:
         ways = "`holdfast checkpoint` makes" if workspace.is_preview else "`*pause` and `holdfast checkpoint` make"
         return [f"No checkpoint yet; {ways} one"]
     rows = [f"{number:>2}  {_made(made)}" for number, made in enumerate(found.checkpoints, 1)]
-    return [*rows, "", teamcommands.checkpoint_commands(workspace)]
+    return [*rows, "", observer.checkpoint_commands(is_preview=workspace.is_preview)]
 
 
 def _made(made: Checkpoint) -> str:
@@ -222,12 +250,12 @@ def _checkpoint(workspace: Workspace, name: str, *, left_too: bool = True) -> Ch
             run = select.get_run(workspace, journal, None, ended_too=True)
         except HoldfastError:
             return select.count_back(workspace, journal, name)
-        return get_point(workspace, journal, run, name, left_too=left_too)
+        return find_layout(run.layout).get_checkpoint(workspace, journal, run, name, left_too=left_too)
 
 
 def _cp_show(workspace: Workspace, order: Order) -> Lines:
-    run = find_run(workspace, Order("checkpoints"))
-    if run is not None and (told := teamcommands.of_file(workspace, run, order)) is not None:
+    run = find_chat_run(workspace, Order("checkpoints"))
+    if run is not None and (told := find_layout(run.layout).told_point(workspace, run, order)) is not None:
         yield from told
         return
     made = _checkpoint(workspace, order.argument)

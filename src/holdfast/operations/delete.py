@@ -6,9 +6,9 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.core.errors import Busy, NotFound
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.model import Run
 from holdfast.journal.journal import Journal
+from holdfast.layouts.registry import find_rules
 from holdfast.maintenance.purge import purge as purging
 from holdfast.maintenance.purge.purge import Purge, Purged
 from holdfast.operations.verb import verb
@@ -46,7 +46,7 @@ def delete(workspace: Workspace, run: str, *, purge: bool = False) -> Deleted:
         plan = purging.begin(workspace, journal, found) if purge else _forget(workspace, journal, found)
     if purge:
         result.purge = purging.finish(workspace, plan)
-    elif found.layout == LAYOUT:  # its files would bring it back
+    elif find_rules(found.layout).returns:
         purging.hide(workspace, purging.home_of(workspace, found.worktree, found.directory), found.id, plan.shown)
     return result
 

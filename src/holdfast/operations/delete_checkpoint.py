@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from holdfast.core.errors import Refused
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.fold.worktree_log import needs
 from holdfast.core.model import Checkpoint, Draft, Run
 from holdfast.core.team_state import Kept
@@ -84,6 +83,6 @@ def _refuse_needed(ledger: Run, made: Checkpoint, step: Kept | None) -> None:
 def _step_of(journal: Journal, made: Checkpoint) -> Kept | None:
     """The step of a Go Team run whose code the checkpoint is."""
     run = journal.find_run(made.run or "")
-    if run is None or run.layout != LAYOUT:
+    if run is None:
         return None
     return next((kept for kept in run.standing.kept if kept.checkpoint == made.id and kept.is_valid), None)

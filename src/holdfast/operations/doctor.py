@@ -8,15 +8,13 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from holdfast.agents.protocol import setup_of
 from holdfast.agents.registry import adapters
 from holdfast.core.errors import HoldfastError
 from holdfast.core.formats import timestamps
 from holdfast.core.health import BROKEN, OK, WARNING, Check
 from holdfast.core.text import count, one_line, path_text
 from holdfast.ingest.executable_files import allowed, find_waiting
-from holdfast.layouts.faber import client_hooks
-from holdfast.layouts.goteam.files import damages
+from holdfast.layouts.registry import layouts
 from holdfast.maintenance.prune.quota_warning import cap_of, look_at_room, warning_of
 from holdfast.maintenance.repair.quarantine import told_of_originals
 from holdfast.maintenance.rescan import told_of_scan
@@ -43,8 +41,7 @@ def doctor(workspace: Workspace) -> Examined:
             *(check for agent in adapters() for check in agent.health(workspace, trusted)),
             *_commands(workspace),
             *_inbox(workspace),
-            *_faber(workspace),
-            *_team(workspace),
+            *(check for layout in layouts() for check in layout.health(workspace)),
             *_patterns(workspace),
         ]
     return Examined(checks, all(check.state != BROKEN for check in checks))
@@ -79,24 +76,6 @@ def _switch(workspace: Workspace) -> Iterator[Check]:
     if workspace.is_off:
         way = "`unset HOLDFAST`" if workspace.environ.get("HOLDFAST") == "0" else "`holdfast on`"
         yield Check("switches", BROKEN, "Holdfast is off here", [way])
-
-
-def _faber(workspace: Workspace) -> Iterator[Check]:
-    found = client_hooks.find_hooks(setup_of(workspace))
-    if found:
-        yield Check("FABER's hooks", WARNING, client_hooks.told(found), client_hooks.ways_to_replace(found))
-
-
-def _team(workspace: Workspace) -> Iterator[Check]:
-    """Files of the Go Team's runs that are damaged: they are not written before somebody repairs them."""
-    try:
-        found = list(damages(workspace)) if workspace.exists else []
-    except HoldfastError:  # the check of the store says why
-        return
-    for damage in found:
-        remedy = f"`holdfast repair {shlex.quote(damage.run)}`" if damage.run else "`holdfast repair`"
-        name = path_text(damage.path.relative_to(workspace.root))
-        yield Check("go-team files", WARNING, f"{name} cannot be read: {damage.why}", [remedy])
 
 
 def _commands(workspace: Workspace) -> Iterator[Check]:

@@ -7,10 +7,10 @@ from msgspec import Struct, structs
 from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.fold import run as fold
 from holdfast.core.fold.external import refuse_owned
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.lifecycle import ENDINGS, Effect, Move, transition
 from holdfast.core.model import Draft, Run, Status
 from holdfast.journal.journal import Journal
+from holdfast.layouts.registry import find_layout
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
 from holdfast.project.runs.transitions import settle
@@ -94,7 +94,7 @@ def _settle(workspace: Workspace, name: str | None, move: Move, reason: str | No
         if run.owned and move is not Move.ABANDON:
             refuse_owned(run, f"it cannot be told to {move} here")
         # after the end: an error that is met makes a created run active, and `reopen` would give that status back
-        met = move is Move.FAIL and run.layout == "orchestrator"
+        met = move is Move.FAIL and journal.rules_of(run).notes_failure
         errors = [Draft("error.met", {"text": reason or "the session failed"})] if met else []
         changed = settle(journal, run, move, reason, errors)
         return Settled(journal.get_run(run.id), changed)
@@ -104,9 +104,5 @@ def _keep(workspace: Workspace, name: str | None) -> None:
     """What a team's run leaves at rest is kept first."""
     with workspace.reading() as journal:
         run = select.get_run(workspace, journal, name, ended_too=True)
-    if run.layout == LAYOUT and run.status.is_open and run.worktree == workspace.worktree:
-        from holdfast.layouts.goteam.step_checkpoints import (
-            keep_run,  # checkpoints are much to load, and other runs need none here
-        )
-
-        keep_run(workspace, run, Reason.PAUSED)
+    if run.status.is_open and run.worktree == workspace.worktree:
+        find_layout(run.layout).keep_run(workspace, run, Reason.PAUSED)

@@ -14,12 +14,13 @@ from holdfast.agents.protocol import Agent, Setup, setup_of
 from holdfast.agents.registry import DEFAULT, adapters, find_agent
 from holdfast.core.errors import HoldfastError, Refused, WrongUsage
 from holdfast.core.text import path_text
-from holdfast.ingest.catch_up import has_files
-from holdfast.layouts.faber import client_hooks
+from holdfast.layouts.protocol import ClientHooks
+from holdfast.layouts.registry import layouts
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
+REPLACE, KEEP = CHOICES = ("replace", "keep")  # what becomes of them
 NONE = "none"  # in place of an agent: no settings are written
 
 
@@ -67,8 +68,8 @@ def init(
     Hooks of FABER's own in this project's settings are removed with `faber_hooks="replace"`; else they are kept, and
     Holdfast's hooks leave FABER's sessions to them.
     """
-    if faber_hooks is not None and faber_hooks not in client_hooks.CHOICES:
-        raise WrongUsage(f'FABER\'s hooks cannot be "{faber_hooks}"', [("choices", ", ".join(client_hooks.CHOICES))])
+    if faber_hooks is not None and faber_hooks not in CHOICES:
+        raise WrongUsage(f'FABER\'s hooks cannot be "{faber_hooks}"', [("choices", ", ".join(CHOICES))])
     if plugin and status_line:
         raise WrongUsage(
             "The plugin writes no settings, so no status line either", hints=["`holdfast init --status-line`"]
@@ -85,10 +86,10 @@ def init(
     adapter = find_agent(chosen if chosen != NONE else DEFAULT)
     scope = _checked_scope(adapter, scope)
     result = Initialised(path_text(workspace.root), path_text(workspace.place), False, path_text(setup.script))
-    fabers = client_hooks.is_fabers if faber_hooks == client_hooks.REPLACE else None
+    drop = is_client_hook if faber_hooks == REPLACE else None
     if chosen != NONE or dry_run:
         setup = setup._replace(python=_sayable(setup.python), script=_sayable(setup.script))
-        planned = adapter.plan_install(setup, scope, status_line=status_line, drop=fabers)
+        planned = adapter.plan_install(setup, scope, status_line=status_line, drop=drop)
         result.agent, result.scope, result.file = adapter.NAME, scope, path_text(planned.place.path)
         result.block, result.hints = planned.settings, list(planned.hints)
     if dry_run:
@@ -96,7 +97,7 @@ def init(
     with files.os_errors():
         result.created = workspace.create(adopt)
         if chosen != NONE:
-            replaced = _replaced(setup) if fabers else {}
+            replaced = _replaced(setup) if drop else {}
             result.events = install.install(planned).events
             _settle_faber(setup, adapter, scope, replaced, result)
             is_new = scope == adapter.SCOPES[0] and bool(result.events)
@@ -108,16 +109,25 @@ def init(
 
 def _replaced(setup: Setup) -> dict[str, str]:
     """The settings files of this project with hooks of FABER's own, by scope."""
-    return {hooks.level: hooks.where for hooks in client_hooks.find_hooks(setup) if hooks.can_be_replaced}
+    return {hooks.level: hooks.where for hooks in find_client_hooks(setup) if hooks.can_be_replaced}
 
 
 def _settle_faber(setup: Setup, adapter: Agent, scope: str, replaced: dict[str, str], result: Initialised) -> None:
     """Remove FABER's own hooks from the project's other settings file too, and name those that are left."""
     for other in replaced.keys() - {scope}:
-        install.install(adapter.plan_drop(setup, other, client_hooks.is_fabers))
+        install.install(adapter.plan_drop(setup, other, is_client_hook))
     result.faber_hooks = list(replaced.values())
-    if left := client_hooks.find_hooks(setup):
-        result.hints.append("; ".join([client_hooks.told(left), *client_hooks.ways_to_replace(left)]))
+    result.hints += [notice for layout in layouts() if (notice := layout.find_notice(setup))]
+
+
+def find_client_hooks(setup: Setup) -> list[ClientHooks]:
+    """Hooks of other systems' own in the settings and plugins of agents."""
+    return [hooks for layout in layouts() for hooks in layout.find_client_hooks(setup)]
+
+
+def is_client_hook(command: str) -> bool:
+    """Whether a hook's command is one of another system's."""
+    return any(layout.is_client_hook(command) for layout in layouts())
 
 
 def _with_plugin(workspace: Workspace, adopt: bool, agent: str | None, scope: str | None, dry_run: bool) -> Initialised:
@@ -131,8 +141,7 @@ def _with_plugin(workspace: Workspace, adopt: bool, agent: str | None, scope: st
     result = Initialised(path_text(workspace.root), place, False, path_text(setup.script), adapter.NAME)
     result.plugin = _sayable(found.directory)
     result.commands, result.block = found.commands, found.settings
-    if has_files(workspace):
-        result.hints.append(client_hooks.told_of_names())
+    result.hints += [hint for layout in layouts() if (hint := layout.find_plugin_hint(workspace))]
     if not dry_run:
         with files.os_errors():
             result.created = workspace.create(adopt)

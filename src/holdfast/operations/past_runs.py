@@ -9,9 +9,7 @@ from holdfast.core.model import OPEN, Run, Status
 from holdfast.ingest.preview import previewed
 from holdfast.journal.rows import ARCHIVED
 from holdfast.journal.store import RunQuery
-from holdfast.layouts.orchestrator.files import word_of
-from holdfast.layouts.orchestrator.follow import HISTORY
-from holdfast.layouts.orchestrator.reconcile import LAYOUT, follow_history
+from holdfast.layouts.registry import find_layout, layouts
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
@@ -30,19 +28,20 @@ class PastRuns(Struct):
 @verb
 def past_runs(workspace: Workspace, number: int = 10, *, here: bool = False) -> PastRuns:
     """Runs that were completed, failed, aborted or abandoned; newest first."""
-    has_history = (workspace.root / HISTORY).is_dir()
-    if has_history:
-        follow_history(workspace)
+    archives = [layout for layout in layouts() if layout.has_archive(workspace)]
+    for layout in archives:
+        layout.ingest_archive(workspace)
     if not 1 <= number <= MOST:
         raise WrongUsage(f"A list has 1 to {MOST:,} rows", [("asked for", number)], ["`holdfast history 20`"])
     here_only = workspace.worktree if here else None
-    query = RunQuery(worktree=here_only, statuses=ENDED, limit=MOST if has_history else number)
+    query = RunQuery(worktree=here_only, statuses=ENDED, limit=MOST if archives else number)
     with workspace.reading() as journal:
         found, page = journal.list_runs(query)
-    if has_history:  # the orchestrator's history is in the order in which sessions began
+    if archives:  # they are in the order in which runs began
         found.sort(key=lambda run: (run.created is not None, run.created, run.id), reverse=True)
     has_more, found = page.next is not None or len(found) > number, found[:number]
     if found:  # an empty list names nothing, so what was listed before still does
         select.remember(workspace, "run", [run.id for run in found])
-    words = {run.id: word_of(workspace, run) for run in found if run.layout == LAYOUT}
+    told = ((run.id, find_layout(run.layout).find_word(workspace, run)) for run in found)
+    words = {id: word for id, word in told if word is not None}
     return PastRuns(found, has_more, words)

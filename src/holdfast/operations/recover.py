@@ -1,106 +1,16 @@
-"""A session file of the orchestrator that is damaged: what is left of it, and the ways out that its document offers."""
+"""A damaged file that shows the current run: what is left of it, and the ways out that its system's document offers."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from msgspec import Struct
-
-from holdfast.core.errors import WrongUsage
-from holdfast.core.formats.json_salvage import salvage
-from holdfast.core.text import one_line, path_text
 from holdfast.ingest.catch_up import establish
-from holdfast.layouts.json_file import Unreadable, read_face
-from holdfast.layouts.orchestrator.files import put_aside, told
-from holdfast.layouts.orchestrator.follow import SESSION
-from holdfast.layouts.orchestrator.reconcile import find_current, project, take_salvaged
-from holdfast.layouts.orchestrator.schema import INNER, MEMBERS
+from holdfast.layouts.protocol import CHOICES as CHOICES, HISTORY as HISTORY, Recovery as Recovery
+from holdfast.layouts.registry import layouts
 from holdfast.operations.verb import verb
 from holdfast.project.workspace import Workspace
-from holdfast.system import files
-
-COPY, FRESH, HISTORY, MANUAL = "copy", "fresh", "history", "manual"
-CHOICES = (COPY, FRESH, HISTORY, MANUAL)
-
-
-class Recovery(Struct):
-    """What is wrong with the file, what one can do, and what was done."""
-
-    path: str
-    why: str | None  # null: it is whole
-    choices: dict[str, str] = {}
-    chosen: str | None = None
-    aside: str | None = None  # where the damaged file is now
-    run: str | None = None
-    found: list[str] = []  # what could be read in it
 
 
 @verb
 def recover(workspace: Workspace, choose: str | None = None) -> Recovery:
     """Say what can be done about a damaged session file, or do it."""
-    path = workspace.root / SESSION
-    damage = _damage(path, workspace.root)
-    found = Recovery(SESSION, damage.why if damage else None)
-    if damage is None:
-        return found
-    workspace.retract(told(damage))
-    found.choices = _choices(workspace, path)
-    if choose is None:
-        return found
-    choose = _by_number(found.choices, choose)
-    if choose not in found.choices:
-        hints = [f"`--choose {name}`: {about}" for name, about in found.choices.items()]
-        raise WrongUsage(f'There is no way out called "{one_line(choose, 40)}"', [("file", SESSION)], hints)
-    found.chosen = choose
-    if not workspace.exists:
-        establish(workspace)
-        workspace.retract(told(damage))
-    if choose == HISTORY:
-        return found
-    text = _text(workspace, path)
-    found.aside = path_text(put_aside(workspace).relative_to(workspace.root))
-    if choose == MANUAL:
-        members = salvage(text, MEMBERS, INNER)
-        found.found = list(members)
-        take_salvaged(workspace, members)
-    elif choose == FRESH:
-        project(workspace, fresh=True)
-    if choose != FRESH:
-        project(workspace)
-        with workspace.reading() as journal:
-            current = find_current(journal, workspace.worktree)
-        found.run = current.id if current else None
-    return found
-
-
-def _by_number(choices: dict[str, str], chosen: str) -> str:
-    """The name of a way out; a number is its row in the list."""
-    is_row = chosen.isdecimal() and len(chosen) < 3 and 0 < int(chosen) <= len(choices)
-    return list(choices)[int(chosen) - 1] if is_row else chosen
-
-
-def _damage(path: Path, root: Path) -> Unreadable | None:
-    try:
-        read_face(path, root=root)
-    except Unreadable as error:
-        return None if error.reason == "missing" else error
-    return None
-
-
-def _choices(workspace: Workspace, path: Path) -> dict[str, str]:
-    """The ways out; the journal's copy first, where it has one."""
-    current = None
-    if workspace.exists:
-        with workspace.reading() as journal:
-            current = find_current(journal, workspace.worktree)
-    copy = {COPY: f"put back what the journal knows of {current.id}: nothing is lost"} if current else {}
-    left = salvage(_text(workspace, path), MEMBERS, INNER)
-    return copy | {
-        FRESH: "begin a new session; the damaged file is kept aside",
-        HISTORY: "check archived sessions",
-        MANUAL: f"extract what can still be read: {', '.join(left) or 'nothing'}",
-    }
-
-
-def _text(workspace: Workspace, path: Path) -> str:
-    return (files.read(path, root=workspace.root) or b"").decode("utf-8", "replace")
+    found = [recovery for layout in layouts() if (recovery := layout.recover(workspace, choose, establish))]
+    return next((recovery for recovery in found if recovery.why is not None), found[0])

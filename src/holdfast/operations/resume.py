@@ -15,7 +15,6 @@ from holdfast.core import ids
 from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import Ambiguous, HoldfastError, NotFound, Refused
 from holdfast.core.fold import team
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Bearings, Checkpoint, Draft, Restore, Run, Session, Status
 from holdfast.core.recovery import CHECKPOINT, FRESH, LIVE, Option
@@ -24,12 +23,7 @@ from holdfast.ingest.catch_up import establish
 from holdfast.ingest.preview import foreign_files, readable
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
-from holdfast.layouts.goteam.find_checkpoint import keep_foreign
-from holdfast.layouts.goteam.recovery_options import ways_of
-from holdfast.layouts.goteam.step_checkpoints import keep_run
-from holdfast.layouts.orchestrator.files import expect, find_incompatible
-from holdfast.layouts.orchestrator.follow import HISTORY, SESSION
-from holdfast.layouts.orchestrator.reconcile import follow_history
+from holdfast.layouts.registry import find_layout, layouts
 from holdfast.operations.verb import verb
 from holdfast.project.briefs import PATIENCE
 from holdfast.project.checkpoints.restore import Restored, go_back
@@ -89,17 +83,18 @@ def resume(
         return resume(workspace, run, start_from=start_from, restore=restore, take_over=take_over, dry_run=dry_run)
     with workspace.reading() as journal:
         found = _meant(workspace, journal, run)
-        transition(found.status, Move.RESUME, found.layout)
+        transition(found.status, Move.RESUME, journal.rules_of(found))
         _refuse_elsewhere(workspace, found)
         alive = _others_alive(workspace, journal, found)
-        if alive and not take_over and not (dry_run and found.layout != LAYOUT):
+        layout = find_layout(found.layout)
+        if alive and not take_over and not (dry_run and not layout.RULES.is_recovered):
             refuse_attended(found, alive, named=_is_named(workspace, run))
         sessions = journal.list_sessions(found.id, limit=100)
-    ways = ways_of(workspace, found) if found.layout == LAYOUT else []
+    ways = layout.list_ways(workspace, found)
     if ways and start_from == "checkpoint":
         found = _ready(workspace, found)
     with workspace.reading() as journal:
-        target = _last_kept(journal, found)
+        target = layout.find_last_checkpoint(journal, found)
     restored, state = None, start_from == "checkpoint"
     if state or restore in ("code", "both"):
         restored = _go_back(workspace, found, target, state=state, force=take_over, dry_run=dry_run)
@@ -135,7 +130,8 @@ def resume(
 def _others_alive(workspace: Workspace, journal: Journal, run: Run) -> list[Session]:
     """Sessions of other living processes on a run; on a Go Team run, one that has gone silent does not count."""
     alive = attended_by_others(workspace, journal, run.id)
-    return [found for found in alive if run.layout != LAYOUT or not is_silent(workspace, found)]
+    spares_silent = journal.rules_of(run).is_recovered
+    return [found for found in alive if not spares_silent or not is_silent(workspace, found)]
 
 
 def _meant(workspace: Workspace, journal: Journal, name: str | None) -> Run:
@@ -192,9 +188,10 @@ def _ingest_first(workspace: Workspace, name: str | None) -> bool:
 
 
 def _ingest_archive(workspace: Workspace, name: str | None) -> None:
-    """Ingest the orchestrator's history if a run is named that is not known: it may be an archived session."""
+    """Ingest the archives of other systems if a run is named that is not known: it may be in one of them."""
     named = name or workspace.environ.get("HOLDFAST_RUN")
-    if not named or not (workspace.root / HISTORY).is_dir():
+    archives = [layout for layout in layouts() if layout.has_archive(workspace)] if named else []
+    if not named or not archives:
         return
     is_known = True
     with workspace.reading() as journal, contextlib.suppress(Ambiguous):
@@ -202,20 +199,16 @@ def _ingest_archive(workspace: Workspace, name: str | None) -> None:
             select.find_by_name(workspace, journal, named)
         except NotFound:
             is_known = False
-    if not is_known:
-        follow_history(workspace)
+    for layout in archives if not is_known else ():
+        layout.ingest_archive(workspace)
 
 
 def _nothing(workspace: Workspace) -> HoldfastError:
     """Why no session is there to resume."""
-    if incompatible := find_incompatible(workspace):
-        aside = f"`mv {SESSION} {SESSION}.other` puts it aside; then `holdfast start` begins a new session"
-        facts = [("file", SESSION), ("because", str(incompatible))]
-        hints = ["go on with the program that wrote it", aside]
-        return Refused("The session file is of another version and is left alone", facts, hints)
-    hints = ['`holdfast start "GOAL"`']
-    if (workspace.root / HISTORY).is_dir():
-        hints = ['`holdfast start "GOAL" --layout orchestrator`']
+    if obstacle := next(filter(None, (layout.find_obstacle(workspace) for layout in layouts())), None):
+        return obstacle
+    archives = [layout.NAME for layout in layouts() if layout.has_archive(workspace)]
+    hints = [f'`holdfast start "GOAL" --layout {name}`' for name in archives] or ['`holdfast start "GOAL"`']
     if workspace.exists:
         hints.insert(0, "`holdfast history` lists archived sessions")
     elif earlier := workspace.told_of_earlier():
@@ -233,31 +226,18 @@ def _refuse_elsewhere(workspace: Workspace, run: Run) -> None:
         raise Refused("This run belongs to another worktree", facts, hints)
 
 
-def _last_kept(journal: Journal, run: Run) -> Checkpoint | None:
-    """The run's last checkpoint, or the one that somebody has gone back to since."""
-    if run.layout == LAYOUT:
-        point = team.last_kept(run)
-        return journal.find_checkpoint(point.checkpoint or "") if point else None
-    made = journal.list_checkpoints(run=run.id)
-    last = next((kept for kept in made if not kept.reason.is_way_back), None)
-    ledger = journal.ledger_of(run.worktree)
-    ways = [way for way in (ledger.undoable if ledger else []) if way.code and not way.paths]
-    if last is None or not ways or ways[-1].time < last.time:
-        return last
-    return journal.find_checkpoint(ways[-1].target) or last
-
-
 def _ready(workspace: Workspace, run: Run) -> Run:
     """A Go Team run whose last point is one of our checkpoints, where that can be."""
     point = team.last_kept(run)
     if point is not None:
-        keep_foreign(workspace, run, point.id)
+        find_layout(run.layout).prepare_return(workspace, run, point.id)
     with workspace.reading() as journal:
         return journal.get_run(run.id)
 
 
 def _recover(workspace: Workspace, run: Run, start_from: str) -> str | None:
     """Note how a Go Team run goes on. What a fresh start leaves behind is kept first: the code, and all it knew."""
+    keep_run = find_layout(run.layout).keep_run
     made = keep_run(workspace, run, Reason.BEFORE_FRESH_START, always=True) if start_from == "fresh" else None
     with workspace.writing(for_session=False) as journal:
         journal.append(run.id, Draft("run.recovered", {"type": WAYS[start_from], "way": ids.make("res")}))
@@ -279,7 +259,7 @@ def _go_back(
     workspace: Workspace, run: Run, target: Checkpoint | None, *, state: bool, force: bool, dry_run: bool
 ) -> Restored:
     if target is None:
-        point = team.last_kept(run) if run.layout == LAYOUT else None
+        point = team.last_kept(run)
         facts = [("checkpoint", point.id), ("commit", point.commit or "none")] if point else [("run", run.id)]
         what = "The code of its last checkpoint is not here" if point else "This run has no checkpoint to go back to"
         raise NotFound(what, facts, [f"`holdfast resume {run.id} --from live` goes on as it is"])
@@ -300,12 +280,12 @@ def _take(workspace: Workspace, run: Run, take_over: bool) -> list[Session]:
     with workspace.writing(for_session=False) as journal:
         who = f"taken over by process {os.getpid()} on {process.here().host}"
         taken = dismiss_others(workspace, journal, run, who) if take_over else []
-        if run.layout == LAYOUT:
+        if journal.rules_of(run).is_recovered:
             bury_silent(workspace, journal, run)
             run = journal.get_run(run.id)
         settle(journal, run, Move.RESUME)
         if run.archived:
-            expect(workspace)
+            find_layout(run.layout).prepare_start(workspace)
         select.choose(journal, workspace.worktree, run)
         move_conversation(workspace, journal, run)
     return taken

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from holdfast.core import ids
 from holdfast.core.errors import Refused
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.model import Checkpoint, Restore, Run
 from holdfast.journal.journal import Journal
-from holdfast.layouts.goteam.find_checkpoint import get_point, keep_foreign, refuse_same
+from holdfast.layouts.registry import find_layout
 from holdfast.operations.verb import verb
 from holdfast.project.checkpoints.restore import Restored, go_back
 from holdfast.project.runs import select
@@ -26,7 +25,7 @@ def rollback(
 
     def choose(journal: Journal) -> Restore:
         found = select.get_run(workspace, journal, run, ended_too=True)
-        target = get_point(workspace, journal, found, checkpoint)
+        target = find_layout(found.layout).get_checkpoint(workspace, journal, found, checkpoint)
         _refuse_without_state(target, found)
         return Restore(
             id=ids.make("res"),
@@ -40,9 +39,10 @@ def rollback(
 
     with workspace.reading() as journal:
         meant = select.get_run(workspace, journal, run, ended_too=True)
-    if meant.layout == LAYOUT:
-        keep_foreign(workspace, meant, checkpoint)
-        refuse_same(meant, go_back(workspace, choose, dry_run=True, force=force))
+    layout = find_layout(meant.layout)
+    if layout.RULES.has_numbered_steps:
+        layout.prepare_return(workspace, meant, checkpoint)
+        layout.refuse_return(meant, go_back(workspace, choose, dry_run=True, force=force))
     return go_back(workspace, choose, dry_run=dry_run, force=force)
 
 

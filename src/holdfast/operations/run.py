@@ -17,9 +17,9 @@ from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Draft, Ending, Run, Session, Status
 from holdfast.core.recovery import DISCONNECT
 from holdfast.core.text import one_line, path_text
-from holdfast.ingest.catch_up import catch_up, establish, face, has_team
+from holdfast.ingest.catch_up import catch_up, establish, face
 from holdfast.journal.journal import Journal
-from holdfast.layouts.goteam.reconcile import show_team
+from holdfast.layouts.registry import present
 from holdfast.operations.verb import verb
 from holdfast.project.checkpoints.automatic import Turn, keep_if_changed
 from holdfast.project.runs import select
@@ -101,7 +101,7 @@ def run(
 def _run_for(workspace: Workspace, journal: Journal, words: list[str], name: str | None) -> Run:
     try:
         found = select.get_run(workspace, journal, name)
-        transition(found.status, Move.RESUME, found.layout)
+        transition(found.status, Move.RESUME, journal.rules_of(found))
     except NotFound:
         if name is not None:
             raise
@@ -124,8 +124,8 @@ def _save(workspace: Workspace, session: Session) -> None:
 
 def _save_faces(workspace: Workspace) -> None:
     catch_up(workspace)
-    if has_team(workspace):
-        show_team(workspace, trigger="auto")
+    for layout in present(workspace):
+        layout.autosave(workspace)
 
 
 def _judge(workspace: Workspace, session: Session, words: list[str], ended: Ended) -> Ran:

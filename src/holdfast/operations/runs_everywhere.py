@@ -92,7 +92,9 @@ def _directory_of(run: Run, claim: Claim) -> str:
 
 def _look(workspace: Workspace, claim: Claim, query: RunQuery) -> list[Run]:
     known_projects.check_there(claim)
-    other = Workspace(claim.project, claim.place, clock=workspace.clock, environ=workspace.environ)
+    other = Workspace(
+        claim.project, claim.place, clock=workspace.clock, environ=workspace.environ, rules_of=workspace.rules_of
+    )
     with other:
         other.check_ours()
         if not other.is_off:

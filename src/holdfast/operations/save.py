@@ -1,27 +1,57 @@
-"""Save the open run: what that means is its layout's to say."""
+"""Save the open run: what changed since the last checkpoint becomes one; some layouts close a session instead."""
 
 from __future__ import annotations
 
-from holdfast.layouts.faber import schema
-from holdfast.layouts.faber.files import own_client
-from holdfast.layouts.faber.find_run import faber_id
-from holdfast.layouts.faber.reconcile import LAYOUT
-from holdfast.layouts.faber.screens import SessionSaved
-from holdfast.layouts.faber.session_save import save_session
+from msgspec import Struct
+
+from holdfast.core.checkpoint_reason import Reason
+from holdfast.core.errors import Refused
+from holdfast.core.model import Checkpoint
+from holdfast.layouts.registry import find_layout, layouts
+from holdfast.layouts.session_reports import SessionSaved
 from holdfast.operations.verb import verb
-from holdfast.project.checkpoints.save import Saved, save_run
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
+
+
+class Saved(Struct):
+    run: str
+    seq: int  # the run's last event
+    checkpoint: Checkpoint  # the one that holds it: a new one, or the last
+    changed: bool  # whether it is a new one
 
 
 @verb
 def save(workspace: Workspace, *, run: str | None = None) -> Saved | SessionSaved:
     """Keep the worktree and the run's state as a checkpoint; in a FABER run, close the session that is open."""
-    active = schema.find_active(workspace.root).run if run is None and not workspace.exists else None
-    if active is not None:
-        return save_session(workspace, own_client(workspace), run=active)
+    if run is None and not workspace.exists:
+        for layout in layouts():
+            if active := layout.find_active(workspace):
+                return layout.save_session(workspace, active, "manual")
     with workspace.reading() as journal:
         meant = select.get_run(workspace, journal, run)
-    if meant.layout != LAYOUT:
-        return save_run(workspace, run)
-    return save_session(workspace, own_client(workspace), run=faber_id(workspace, meant))
+    layout = find_layout(meant.layout)
+    name = layout.own_id(workspace, meant)
+    return save_run(workspace, run) if name is None else layout.save_session(workspace, name, "manual")
+
+
+def save_run(workspace: Workspace, run: str | None) -> Saved:
+    """Keep the worktree and the run's state as a checkpoint, unless the last one holds both already."""
+    # What checkpoints need is much to load, and whoever loads or saves a FABER run needs none of it.
+    from holdfast.project.checkpoints.create import look, make_checkpoint, shadow_of
+    from holdfast.project.checkpoints.preconditions import refuse_unfinished
+
+    with workspace.reading() as journal:
+        found = select.get_run(workspace, journal, run)
+    if workspace.is_off:
+        raise Refused("Holdfast is off here, so nothing is saved", [("store", workspace.place)], ["`holdfast on`"])
+    with shadow_of(workspace) as shadow:
+        with workspace.reading() as journal:
+            refuse_unfinished(journal, workspace)
+            last = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
+        find_layout(found.layout).reconcile(workspace, saved=found.id)
+        scan = look(workspace, shadow)
+        if last and (last.tree, last.run, last.seq) == (scan.tree, found.id, found.seq):
+            return Saved(found.id, found.seq, last, changed=False)
+        made, _ = make_checkpoint(workspace, shadow, run=found, reason=Reason.SAVED, seen=scan)
+        return Saved(found.id, found.seq, made, changed=True)

@@ -6,28 +6,23 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from holdfast.core import ids
 from holdfast.core.errors import Refused, WrongUsage
 from holdfast.core.fold import run as fold, steps as planning
-from holdfast.core.lifecycle import Move, transition
+from holdfast.core.lifecycle import Move, Rules, transition
 from holdfast.core.model import Draft, Run, Session, Status
 from holdfast.core.text import one_line, path_text
 from holdfast.core.validation import as_tuple, checked
 from holdfast.ingest.catch_up import establish
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
-from holdfast.layouts.goteam.reconcile import show_team
-from holdfast.layouts.orchestrator.files import expect, find_incompatible
-from holdfast.layouts.orchestrator.reconcile import find_current, make_id, project
-from holdfast.layouts.orchestrator.schema import MODES
+from holdfast.layouts.registry import find_layout, layouts
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
 from holdfast.project.sessions.moving import move_conversation
 from holdfast.project.sessions.sessions import attend, attended, find_conversation
 from holdfast.project.workspace import Workspace
 
-ORCHESTRATOR, GO_TEAM = "orchestrator", "go-team"
-STARTED = ("native", ORCHESTRATOR, GO_TEAM)
+STARTED = tuple(layout.NAME for layout in layouts() if layout.IS_STARTED)
 
 
 class Started(Struct):
@@ -56,77 +51,63 @@ def start(
     """
     checked(goal, "goal")
     _check_layout(layout, mode)
-    named = as_tuple(steps) or (tuple(workspace.settings.words("go_team.steps")) if layout == GO_TEAM else ())
-    plan = planning.checked_plan(named)
+    kind = find_layout(layout)
+    plan = planning.checked_plan(as_tuple(steps) or kind.default_steps(workspace))
     establish(workspace)
     worktree = workspace.worktree
-    if layout == ORCHESTRATOR:
-        expect(workspace)
-    archives = layout == ORCHESTRATOR and find_incompatible(workspace) is None  # else the file is another program's
+    archives = kind.prepare_start(workspace)
     with workspace.writing() as journal:
-        paused = _pause_earlier(workspace, journal, archives=archives)
-        before = find_current(journal, worktree) if archives else None
+        paused = _pause_earlier(workspace, journal, kind.RULES if archives else None)
+        before = kind.find_current(journal, worktree) if archives else None
         resumable, _ = journal.list_runs(RunQuery(worktree=worktree, statuses=select.OPEN_STATUSES, limit=5))
         body = {"goal": goal, "layout": layout, "worktree": worktree, "directory": path_text(workspace.root)}
-        if layout == ORCHESTRATOR:
-            body["mode"] = mode or "default"
-        id = _make_id(workspace, journal, layout)
-        run = journal.start(id, Draft("run.started", body, time=workspace.clock.now()))
+        if kind.MODES:
+            body["mode"] = mode or next(iter(kind.MODES))
+        run = journal.start(kind.make_id(workspace, journal), Draft("run.started", body, time=workspace.clock.now()))
         if plan:
             journal.append(run.id, Draft("step.planned", {"steps": plan}))
         select.choose(journal, worktree, run)
         session = attend(workspace, journal, run, pid, agent) if pid is not None else None
         if session is None:
             move_conversation(workspace, journal, run)
-    if layout == ORCHESTRATOR:
-        project(workspace)
-    elif layout == GO_TEAM:
-        show_team(workspace)
+    kind.reconcile(workspace)
     archived = [before.id] if before else []
     return Started(run, session, paused, [found for found in resumable if found.id not in archived], archived)
-
-
-def _make_id(workspace: Workspace, journal: Journal, layout: str) -> str:
-    """A name as the layout has them."""
-    if layout == ORCHESTRATOR:
-        return make_id(workspace)
-    if layout != GO_TEAM:
-        return ids.make("run")
-    return next(id for _ in range(100) if journal.find_run(id := f"session-{ids.make('x')[2:8]}") is None)
 
 
 def _check_layout(layout: str, mode: str | None) -> None:
     if layout not in STARTED:
         hints = [f"one of {', '.join(STARTED)}", "`/fractary-faber:workflow-run` in the client starts a run of FABER"]
         raise WrongUsage(f'There is no layout "{one_line(layout, 40)}" to start a run in', [], hints)
-    if mode is not None and layout != ORCHESTRATOR:
-        raise WrongUsage("Only a run of the orchestrator has a mode", [], ["`--layout orchestrator`"])
-    if mode is not None and mode not in MODES:
-        raise WrongUsage(f'There is no mode "{one_line(mode, 40)}"', [], [f"one of {', '.join(MODES)}"])
+    modes = find_layout(layout).MODES
+    if mode is not None and not modes:
+        hints = [f"`--layout {name}`" for name in STARTED if find_layout(name).MODES]
+        raise WrongUsage("Only a run of the orchestrator has a mode", [], hints)
+    if mode is not None and mode not in modes:
+        raise WrongUsage(f'There is no mode "{one_line(mode, 40)}"', [], [f"one of {', '.join(modes)}"])
 
 
-def _pause_earlier(workspace: Workspace, journal: Journal, *, archives: bool) -> list[str]:
+def _pause_earlier(workspace: Workspace, journal: Journal, replaced: Rules | None) -> list[str]:
     """Pause the runs that are active here, except those on which another session or another program is at work.
 
-    If the new run `archives` the session of the orchestrator that it follows, that one keeps its status.
+    Those whose rules are `replaced` keep their status: the new run takes their place.
     """
     statuses = frozenset({Status.ACTIVE.value, Status.CREATED.value})
     runs, _ = journal.list_runs(RunQuery(worktree=workspace.worktree, statuses=statuses, limit=1000))
-    archived = ORCHESTRATOR if archives else None
     moving = find_conversation(workspace, journal)  # it goes over to the new run
     held = {found.run for run in runs for found in attended(journal, run.id) if moving is None or found.id != moving.id}
     held |= {run.id for run in runs if run.unasked and run.standing.saved}  # another program's, and never chosen here
-    earlier = [run for run in runs if run.layout != archived and not run.owned and run.id not in held]
-    paused = [run.id for run in earlier if _can_pause(run)]
+    earlier = [run for run in runs if journal.rules_of(run) is not replaced and not run.owned and run.id not in held]
+    paused = [run.id for run in earlier if _can_pause(journal, run)]
     for id in paused:
         journal.append(id, fold.status_draft(Move.PAUSE, "another run was started"))
     return paused
 
 
-def _can_pause(run: Run) -> bool:
+def _can_pause(journal: Journal, run: Run) -> bool:
     """Whether a run can pause: a session of the orchestrator that has not begun stays as it is."""
     try:
-        transition(run.status, Move.PAUSE, run.layout)
+        transition(run.status, Move.PAUSE, journal.rules_of(run))
     except Refused:
         return False
     return True

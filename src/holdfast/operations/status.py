@@ -10,14 +10,12 @@ from holdfast.agents.protocol import setup_of
 from holdfast.core.errors import Ambiguous, NotFound
 from holdfast.core.model import Checkpoint, Restore, Run, Session
 from holdfast.core.text import path_text
-from holdfast.ingest.catch_up import has_files
 from holdfast.ingest.executable_files import find_waiting
 from holdfast.ingest.preview import previewed
 from holdfast.ingest.silence import warn_if_silent
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
-from holdfast.layouts.faber.client_hooks import find_hooks, told as told_of_hooks, ways_to_replace
-from holdfast.layouts.goteam.resumable import silent_since
+from holdfast.layouts.registry import find_layout, present
 from holdfast.maintenance.prune.quota_warning import cap_of, look_at_room, warning_of
 from holdfast.maintenance.repair.quarantine import told_of_originals
 from holdfast.maintenance.rescan import told_of_scan
@@ -72,7 +70,7 @@ def status(workspace: Workspace, *, run: str | None = None) -> Status:
         _fill_in(workspace, journal, result, run)
         ledger = journal.ledger_of(workspace.worktree)
         result.checkpoint = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
-    result.silent_since = silent_since(workspace, result.run) if result.run else None
+    result.silent_since = find_layout(result.run.layout).silent_since(workspace, result.run) if result.run else None
     result.unfinished = ledger.unfinished if ledger else None
     if told := tombstones.unfinished_purge(workspace.here):
         workspace.warn(told)
@@ -85,10 +83,9 @@ def status(workspace: Workspace, *, run: str | None = None) -> Status:
     if not workspace.is_preview and (told := told_of_scan(workspace)):
         workspace.warn(told)
     warn_if_silent(workspace)
-    if has_files(workspace) and not workspace.is_preview:
-        found = find_hooks(setup_of(workspace))
-        if found:
-            workspace.warn("; ".join([told_of_hooks(found), *ways_to_replace(found)]))
+    for layout in present(workspace) if not workspace.is_preview else ():
+        if notice := layout.find_notice(setup_of(workspace)):
+            workspace.warn(notice)
     result.warnings = workspace.warnings
     result.untrusted = find_waiting(workspace)
     return result

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from holdfast.core.errors import NotFound, WrongUsage
-from holdfast.core.fold import steps, team
+from holdfast.core.errors import WrongUsage
+from holdfast.core.fold import steps
 from holdfast.core.fold.external import refuse_owned
-from holdfast.core.fold.team import LAYOUT, Meant
+from holdfast.core.fold.team import Meant
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Body, Draft, Run, Step
-from holdfast.core.text import one_line
 from holdfast.core.validation import checked
 from holdfast.ingest.preview import previewed
 from holdfast.journal.journal import Journal
+from holdfast.layouts.registry import find_layout
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
 from holdfast.project.runs.transitions import settle
@@ -44,7 +44,7 @@ def start_step(
         checked(agent, "agent", steps.NAME_LIMIT)
     with workspace.writing() as journal:
         found = select.get_run(workspace, journal, run)
-        name = _meant(found, name, new).step
+        name = find_layout(found.layout).find_step(found, name, new).step
         before = steps.find_step(found, name)
         same = before is not None and before.status == steps.ACTIVE and agent in (None, before.agent)
         return _told(journal, found, "step.started", {"name": name, "agent": agent}, same)
@@ -59,13 +59,15 @@ def complete_step(workspace: Workspace, name: str, *, run: str | None = None, ne
     name = steps.checked_name(name)
     with workspace.writing() as journal:
         found = select.get_run(workspace, journal, run, ended_too=True)
-        meant = _meant(found, name, new)
+        meant = find_layout(found.layout).find_step(found, name, new)
+        keeps = journal.rules_of(found).has_numbered_steps
         before = steps.find_step(found, meant.step)
-        same = before is not None and before.status == steps.COMPLETED and _is_kept(found, meant)
+        is_kept = not keeps or _is_kept(found, meant)
+        same = before is not None and before.status == steps.COMPLETED and is_kept
         kind = "step.completed" if meant.completes else "step.started"
         result = _told(journal, found, kind, {"name": meant.step}, same or _is_at_it(before, meant))
-    if found.layout == LAYOUT and not same:
-        result.checkpoint = _keep(workspace, found.id, meant)
+    if keeps and not same:
+        result.checkpoint = find_layout(found.layout).keep_step(workspace, found.id, meant).id
         result.changed = True
     with workspace.writing() as journal:
         if result.changed and meant.completes and steps.is_through(journal.get_run(found.id)):
@@ -75,26 +77,8 @@ def complete_step(workspace: Workspace, name: str, *, run: str | None = None, ne
     return result
 
 
-def _meant(run: Run, name: str, new: bool) -> Meant:
-    """The step that is meant. A Go Team run, whose steps have numbers, refuses an unknown one that is not new."""
-    if run.layout != LAYOUT:
-        return Meant(name, name)
-    meant, known = team.meant(run, name), team.known_steps(run)
-    if meant.step in known or new:
-        return meant
-    from difflib import get_close_matches
-
-    near = get_close_matches(meant.step.lower(), known, 1)
-    hints = [f"did you mean `{near[0]}`?"] if near else []
-    hints += ["`--new` adds a step of this name", "`holdfast step list` shows the steps"]
-    facts = [("run", run.id), ("steps", ", ".join(one_line(step, 60) for step in known))]
-    raise NotFound(f'There is no step "{one_line(name, 60)}" in this run', facts, hints)
-
-
 def _is_kept(run: Run, meant: Meant) -> bool:
-    """Whether a completed step has its checkpoint, in a run where it must: a kill may have prevented that."""
-    if run.layout != LAYOUT:
-        return True
+    """Whether a completed step has its checkpoint: a kill may have prevented that."""
     kept = [found for found in run.standing.kept if found.step == meant.step and found.is_valid and found.completes]
     return meant.completes and bool(kept)
 
@@ -104,14 +88,6 @@ def _is_at_it(step: Step | None, meant: Meant) -> bool:
     return not meant.completes and step is not None and step.status == steps.ACTIVE
 
 
-def _keep(workspace: Workspace, run: str, meant: Meant) -> str:
-    from holdfast.layouts.goteam.step_checkpoints import (
-        keep_step,  # checkpoints are much to load, and other runs need none here
-    )
-
-    return keep_step(workspace, run, meant).id
-
-
 @verb
 def fail_step(workspace: Workspace, name: str, *, error: str, run: str | None = None, new: bool = False) -> Stepped:
     """Say that a step failed, and why. The run goes on; `holdfast fail` ends it."""
@@ -119,7 +95,7 @@ def fail_step(workspace: Workspace, name: str, *, error: str, run: str | None = 
     checked(error, "error")
     with workspace.writing() as journal:
         found = select.get_run(workspace, journal, run)
-        name = _meant(found, name, new).step
+        name = find_layout(found.layout).find_step(found, name, new).step
         before = steps.find_step(found, name)
         same = before is not None and before.status == steps.FAILED
         return _told(journal, found, "step.failed", {"name": name, "error": error}, same)

@@ -13,9 +13,8 @@ from msgspec import Struct
 
 from holdfast.core.errors import NotFound, Refused
 from holdfast.core.text import path_text
-from holdfast.ingest.executable_files import file_at, find_brought
-from holdfast.layouts.faber.workflows import executable_files, plugin_root
-from holdfast.project.trust.check import TRUSTED, Brought, grants_of, holds, is_inside, key, look
+from holdfast.ingest.executable_files import file_at, find_brought, find_outside
+from holdfast.project.trust.check import TRUSTED, Brought, grants_of, holds, key, look
 from holdfast.project.trust.grants import Grant
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -90,9 +89,7 @@ def _meant(workspace: Workspace, path: str | None) -> list[Brought]:
 
 def _outside(workspace: Workspace, path: Path) -> Brought:
     """A workflow of FABER's plugin, which lies outside of the project and is allowed for this project alone."""
-    plugin = plugin_root(workspace.environ, str(workspace.settings.values["faber.plugin_root"].value))
-    known = [file for file in executable_files(workspace.root, plugin) if not is_inside(workspace, file.path)]
-    found = next((file for file in known if real_path(file.path) == real_path(path)), None)
+    found = next((file for file in find_outside(workspace) if real_path(file.path) == real_path(path)), None)
     brought = look(workspace, found) if found else None
     if brought is None or not brought.can_run:
         raise NotFound(
@@ -114,6 +111,6 @@ def _is_below(path: str, place: str | None) -> bool:
 def _state(workspace: Workspace, grant: Grant) -> str:
     if not os.path.exists(grant.path):
         return "gone"
-    other = Workspace(Path(grant.root), workspace.place, environ=workspace.environ)
+    other = Workspace(Path(grant.root), workspace.place, environ=workspace.environ, rules_of=workspace.rules_of)
     found = look(other, file_at(other, Path(grant.path)))
     return TRUSTED if found is not None and holds(grant, found.digest, found.orders) else "changed"

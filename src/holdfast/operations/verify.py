@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator
-
 from msgspec import Struct
 
 from holdfast.core.errors import Damaged
-from holdfast.core.text import path_text
-from holdfast.ingest.catch_up import has_files
 from holdfast.journal.journal import Journal
-from holdfast.layouts.faber import schema
-from holdfast.layouts.faber.reconcile import journal_id
-from holdfast.layouts.goteam.files import damages
-from holdfast.layouts.json_file import Unreadable, read_face
-from holdfast.layouts.orchestrator.files import read_session
-from holdfast.layouts.orchestrator.follow import SESSION
+from holdfast.layouts.registry import layouts
 from holdfast.maintenance.verify import bytes
 from holdfast.maintenance.verify.checkpoints import Problem as Problem, prove
 from holdfast.maintenance.verify.runs import check_runs
@@ -56,36 +46,9 @@ def verify(workspace: Workspace, *, deep: bool = False) -> Verified:
         result.runs, result.events = checked.runs, checked.events
         result.problems += checked.problems
         _check_checkpoints(workspace, journal, deep, result)
-        result.faces += _damaged_states(workspace, journal)
-    result.faces += _damaged_session(workspace)
-    for found in damages(workspace):
-        way = f"holdfast repair {found.run}" if found.run else "holdfast repair"
-        where = path_text(found.path.relative_to(workspace.root))
-        result.faces.append(Problem(where, f"{found.why}; `{way}` makes it anew"))
+    for layout in layouts():
+        result.faces += [Problem(found.path, f"{found.why}; {found.remedy}") for found in layout.damages(workspace)]
     return result
-
-
-def _damaged_states(workspace: Workspace, journal: Journal) -> Iterator[Problem]:
-    """States of FABER's runs that cannot be read. One that the journal never heard of is not ours to judge."""
-    for name, path in schema.list_states(workspace.root) if has_files(workspace) else ():
-        try:
-            if journal.find_run(journal_id(name)) is not None:
-                read_face(path, root=workspace.root)
-        except Unreadable as error:
-            where = path_text(path.relative_to(workspace.root))
-            way = error.remedy(f"`holdfast repair {shlex.quote(name)}` puts the best copy back")
-            yield Problem(where, f"{error.why}; {way}")
-        except Damaged:  # the run that has it is named by itself
-            continue
-
-
-def _damaged_session(workspace: Workspace) -> Iterator[Problem]:
-    """The orchestrator's file, if it cannot be read."""
-    try:
-        read_session(workspace)
-    except Unreadable as error:
-        way = error.remedy("`holdfast repair` makes it anew, `holdfast continue` offers other ways")
-        yield Problem(SESSION, f"{error.why}; {way}")
 
 
 def _check_checkpoints(workspace: Workspace, journal: Journal, deep: bool, result: Verified) -> None:

@@ -14,7 +14,6 @@ from holdfast.core.errors import HoldfastError
 from holdfast.core.model import Bearings, Checkpoint, Restore, Run
 from holdfast.core.text import count, path_text, unescape_path
 from holdfast.journal.journal import Journal
-from holdfast.layouts.orchestrator import follow
 from holdfast.project.checkpoints.create import look, shadow_of
 from holdfast.project.workspace import Workspace
 from holdfast.system.git.repository import Head
@@ -29,6 +28,7 @@ COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")  # what stands in HEAD may b
 def take_bearings(workspace: Workspace, run: Run, patience: float) -> Bearings:
     """What git shows and where the record does not agree; waits no longer than `patience` for another look."""
     with workspace.reading() as journal:
+        shown = journal.rules_of(run).files
         last = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
         if last is None:  # the first look at a worktree takes its time, and there is nothing to compare with
             return Bearings(known=False)
@@ -37,7 +37,7 @@ def take_bearings(workspace: Workspace, run: Run, patience: float) -> Bearings:
     believed = target.tree if target else last.tree
     known = {path for path, time in run.files.items() if time > last.time}
     known |= {path_text(os.fsdecode(unescape_path(path))) for path in restored.paths} if restored else set()
-    known |= set(_faces(run))
+    known |= set(_faces(run, shown))
     try:
         with shadow_of(workspace, patience) as shadow:
             head = shadow.head()
@@ -52,9 +52,9 @@ def take_bearings(workspace: Workspace, run: Run, patience: float) -> Bearings:
         return Bearings(known=False)
 
 
-def _faces(run: Run) -> Iterator[str]:
+def _faces(run: Run, shown: tuple[str, ...]) -> Iterator[str]:
     """The files in which another system keeps the run: we write them ourselves, and so does it."""
-    yield from (follow.SESSION, follow.HISTORY) if run.layout == "orchestrator" else ()
+    yield from shown
     if run.owned:
         yield from (run.owned.path, f"{run.owned.path}.backup", f"{run.owned.path}.lock")
 

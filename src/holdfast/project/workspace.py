@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, NotAProject, NotFound, Refused
+from holdfast.core.lifecycle import RulesOf
 from holdfast.core.text import one_line, path_text
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import Reader, Store
@@ -86,6 +87,7 @@ class Workspace:
         environ: Mapping[str, str] | None = None,
         progress: Progress = silent,
         clients: Clients | None = None,
+        rules_of: RulesOf,
     ) -> None:
         self.root = root
         self.place = place
@@ -94,6 +96,7 @@ class Workspace:
         self.environ = os.environ if environ is None else environ
         self.progress = progress
         self.clients = clients
+        self.rules_of = rules_of  # of the layouts that are known
         self.session = self.environ.get("HOLDFAST_SESSION") or None  # whose work ours is
         self.owns_session = False  # opened for this very process, so that leaving the workspace ends it
         self.warnings: list[str] = []
@@ -216,7 +219,7 @@ class Workspace:
 
     def _journal(self, view: Reader) -> Journal:
         """The journal of one transaction. Where our session went over to another run, we work in its new one."""
-        journal = Journal(view, self.clock, self.clean)
+        journal = Journal(view, self.clock, self.clean, self.rules_of)
         if self.session and (found := find_followed(journal, self.session)):
             self.session = found.id
         return journal
@@ -354,6 +357,7 @@ def open_workspace(
     environ: Mapping[str, str] | None = None,
     progress: Progress = silent,
     clients: Clients | None = None,
+    rules_of: RulesOf,
 ) -> Workspace:
     """The workspace of a directory: that of its repository, or of a project without one."""
     try:
@@ -363,5 +367,12 @@ def open_workspace(
         raise NotFound(gone, [("path", directory)], ["`cd` to one that is there"]) from error
     root, place = locate.locate_store(start)
     return Workspace(
-        Path(root), Path(place), clock=clock, chance=chance, environ=environ, progress=progress, clients=clients
+        Path(root),
+        Path(place),
+        clock=clock,
+        chance=chance,
+        environ=environ,
+        progress=progress,
+        clients=clients,
+        rules_of=rules_of,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable
 from typing import Any
 
 from holdfast.agents.claude.transcript import COUNTS
@@ -18,14 +19,14 @@ from holdfast.journal.journal import Journal
 from holdfast.project import context_windows
 from holdfast.project.context_windows import Gauge
 from holdfast.project.runs import select
-from holdfast.project.workspace import Workspace, open_workspace
+from holdfast.project.workspace import Workspace
 from holdfast.system.clock import ago
 
 TITLE = 40
 BETWEEN = " · "
 
 
-def draw_status(payload: Body) -> str:
+def draw_status(payload: Body, open_workspace: Callable[[str], Workspace]) -> str:
     """The status line for the client's payload; empty if anything fails."""
     with contextlib.suppress(Exception), open_workspace(_directory(payload)) as workspace:
         return line(workspace, payload)

@@ -18,7 +18,7 @@ from holdfast.core.event_text import headline
 from holdfast.core.fold import activity, context_usage, external, steps, team, workers
 from holdfast.core.fold.activity import text_of, texts_of
 from holdfast.core.fold.worktree_log import checkpoint_dropped, restore_began, restore_ended
-from holdfast.core.lifecycle import Move, transition
+from holdfast.core.lifecycle import Move, Rules, RulesOf, native_rules, transition
 from holdfast.core.model import (
     OPEN,
     Beginning,
@@ -64,15 +64,15 @@ KIND_OF_MOVE = {move: kind for kind, move in MOVES.items()}
 LETTERS = {"note.added": "n", "decision.made": "d", "task.added": "t"}
 
 
-def fold(run: str, events: Iterable[Event], forgotten: Iterable[int] = ()) -> Run:
+def fold(run: str, events: Iterable[Event], forgotten: Iterable[int] = (), rules_of: RulesOf = native_rules) -> Run:
     """The state of a run after these events, which start with its first; without those forgotten now or by them."""
     listed = list(events)
     state = Run(id=run)
     for event in without(listed, {*forgotten, *(_number(e.body.get("seq")) for e in listed if e.kind == FORGOTTEN)}):
-        apply(state, event)
+        apply(state, event, rules_of)
         if event.kind == RETURNED:
             to = min(_number(event.body.get("to")), event.seq - 1)
-            then = fold(run, (found for found in listed if found.seq <= to), forgotten)
+            then = fold(run, (found for found in listed if found.seq <= to), forgotten, rules_of)
             state = _gone_back(state, then, event)
     return state
 
@@ -84,14 +84,18 @@ def without(events: Iterable[Event], forgotten: Container[int]) -> Iterator[Even
         yield event if known else msgspec.structs.replace(event, kind=BLANK, body={"kind": event.kind})
 
 
-def apply(run: Run, event: Event) -> None:
+def apply(run: Run, event: Event, rules_of: RulesOf = native_rules) -> None:
     """Add one event to a state. Those of `REFOLDED` need a new fold, because they change what came before them."""
     run.seq = event.seq
     run.updated = event.time if run.updated is None else max(run.updated, event.time)
     if event.agent and event.agent not in run.agents:
         run.agents.append(event.agent)
-    if handler := HANDLERS.get(event.kind):
-        handler(run, event, event.body)
+    handler = HANDLERS.get(event.kind)
+    move = handler(run, event, event.body) if handler else None
+    if event.kind == "step.started":
+        team.began(run, event, rules_of(run.layout).agents)
+    if move is not None:
+        _move(run, event, move, rules_of(run.layout))
 
 
 def apply_session(session: Session | None, event: Event) -> Session | None:
@@ -167,13 +171,15 @@ def _gone_back(now: Run, then: Run, event: Event) -> Run:
     )
 
 
-def _move(run: Run, event: Event, move: Move) -> None:
+def _move(run: Run, event: Event, move: Move, rules: Rules) -> None:
     run.standing.saved = None
     try:
-        after = external.moved(run, move) if run.owned else transition(run.status, move, run.layout).status
+        after = external.moved(run, move) if run.owned else transition(run.status, move, rules).status
     except Refused:
         return
     if after is not run.status:
+        if move is Move.REOPEN and not run.owned and (before := text_of(event.body.get("status"))) in OPEN:
+            after = Status(before)
         run.status, run.status_since = after, event.time
         run.status_reason = text_of(event.body.get("reason")) or None if event.kind in MOVES else None
         run.evidence = text_of(event.body.get("evidence")) or None
@@ -190,14 +196,11 @@ def _started(run: Run, event: Event, body: Body) -> None:
     run.created = run.status_since = event.time
 
 
-def _settled(run: Run, event: Event, body: Body) -> None:
-    was_open, before = run.status.is_open, text_of(body.get("status"))
-    _move(run, event, MOVES[event.kind])
-    if not was_open and run.status.is_open and not run.owned and before in OPEN:  # it was reopened
-        run.status = Status(before)
+def _settled(run: Run, event: Event, body: Body) -> Move:
+    return MOVES[event.kind]
 
 
-def _opened(run: Run, event: Event, body: Body) -> None:
+def _opened(run: Run, event: Event, body: Body) -> Move:
     session = event.session or ""
     context_usage.opened(run, body)
     activity.pass_on(run, session)
@@ -205,22 +208,22 @@ def _opened(run: Run, event: Event, body: Body) -> None:
     run.last_session = session
     run.epoch = max(run.epoch, _number(body.get("epoch")))
     run.open_sessions = [*(name for name in run.open_sessions if name != session), session]
-    _move(run, event, Move.ATTEND)
+    return Move.ATTEND
 
 
 def _ended(run: Run, event: Event, body: Body) -> None:
     run.open_sessions = [name for name in run.open_sessions if name != event.session]
 
 
-def _noted(run: Run, event: Event, body: Body) -> None:
+def _noted(run: Run, event: Event, body: Body) -> Move:
     run.notes.append(Note(_entry(run, event), text_of(body.get("text")), event.time))
-    _move(run, event, Move.TELL)
+    return Move.TELL
 
 
-def _decided(run: Run, event: Event, body: Body) -> None:
+def _decided(run: Run, event: Event, body: Body) -> Move:
     because = text_of(body.get("because")) or None
     run.decisions.append(Decision(_entry(run, event), text_of(body.get("decision")), event.time, because))
-    _move(run, event, Move.TELL)
+    return Move.TELL
 
 
 def _revoked(run: Run, event: Event, body: Body) -> None:
@@ -230,11 +233,11 @@ def _revoked(run: Run, event: Event, body: Body) -> None:
             decision.revoked_because = text_of(body.get("because")) or None
 
 
-def _task_added(run: Run, event: Event, body: Body) -> None:
+def _task_added(run: Run, event: Event, body: Body) -> Move:
     key = text_of(body.get("key")) or None
     if key is None or all(task.key != key for task in run.tasks):
         run.tasks.append(Task(_entry(run, event), text_of(body.get("text")), event.time, key))
-    _move(run, event, Move.TELL)
+    return Move.TELL
 
 
 def _task_done(run: Run, event: Event, body: Body) -> None:
@@ -260,20 +263,17 @@ def _forgotten(run: Run, event: Event, body: Body) -> None:
     run.forgotten.append(_number(body.get("seq")))
 
 
-def _told(run: Run, event: Event, body: Body) -> None:
+def _told(run: Run, event: Event, body: Body) -> Move:
     """What agents do and what steps and teams come to, each folded by the module that knows it."""
     TOLD[event.kind](run, event, body)
-    if event.kind == "step.started":
-        team.began(run, event, body)
-    _move(run, event, Move.TELL if event.kind in TELLING else Move.ATTEND if activity.is_reported(event) else Move.ACT)
+    return Move.TELL if event.kind in TELLING else Move.ATTEND if activity.is_reported(event) else Move.ACT
 
 
-def _called(run: Run, event: Event, body: Body) -> None:
+def _called(run: Run, event: Event, body: Body) -> Move | None:
     """Count a call. One that only says that a client came, went or waits moves nothing."""
     run.calls += 1
     run.last_call = headline(event)
-    if _is_activity(body):
-        _move(run, event, Move.ACT)
+    return Move.ACT if _is_activity(body) else None
 
 
 def _is_activity(body: Body) -> bool:
@@ -325,7 +325,8 @@ def _time(value: Any) -> datetime | None:
 
 TOLD = {**workers.HANDLERS, **activity.HANDLERS, **steps.HANDLERS, **team.HANDLERS}
 TELLING = {"step.planned", "error.met", *team.HANDLERS}
-HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
+# Each answers with the move of the lifecycle that its event is, if it is one.
+HANDLERS: dict[str, Callable[[Run, Event, Body], Move | None]] = {
     "run.started": _started,
     **labels.HANDLERS,
     **dict.fromkeys(MOVES, _settled),

@@ -6,7 +6,7 @@ Every kind of run can be told these. The steps of a Go Team run have numbers bes
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -18,13 +18,6 @@ from holdfast.core.model import Body, Event, Run, Step
 from holdfast.core.team_state import Kept, Rollback, Standing
 from holdfast.core.text import one_line
 
-LAYOUT = "go-team"
-AGENTS = {
-    "init": "orchestrator", "codebase-analysis": "orchestrator", "requirements": "pm-agent",
-    "architecture": "architect-agent", "implementation": "go-coder-agent", "testing": "test-agent",
-    "security": "security-agent", "review": "reviewer-agent", "optimization": "optimizer-agent",
-    "release": "devops-agent", "documentation": "doc-agent", "synthesis": "orchestrator",
-}  # fmt: skip
 BETWEEN = {"1b": "codebase-analysis", "5b": "security", "8b": "documentation"}  # they do not count among the nine
 FINAL = "-final"
 REASONS = {"resume": "recovery", "undo": "undo", "redo": "redo"}
@@ -189,12 +182,10 @@ def _left_behind(kept: Kept, target: str, way: str) -> Kept:
     return kept if kept.invalidated_by else msgspec.structs.replace(kept, invalidated_by=way)
 
 
-def began(run: Run, event: Event, body: Body) -> None:
-    """A step has begun: whoever works on it has the run."""
-    standing, name = run.standing, text_of(body.get("name"))
-    standing.agent = (
-        text_of(body.get("agent")) or (AGENTS.get(name) if run.layout == LAYOUT else None) or standing.agent
-    )
+def began(run: Run, event: Event, agents: Mapping[str, str]) -> None:
+    """A step has begun: its agent has the run, the named one or else that of its layout."""
+    standing, name = run.standing, text_of(event.body.get("name"))
+    standing.agent = text_of(event.body.get("agent")) or agents.get(name) or standing.agent
     if name == LOOP:
         standing.iterations += 1
     standing.trigger = "agent_switch"

@@ -18,6 +18,7 @@ IN_PROGRESS, COMPLETE, FAILED = "in_progress", "complete", "failed"
 TYPES = ("code", "test", "doc", "review", "check", "arch", "plan")
 TYPE = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 MOST = 10_000  # agents that a run keeps
+WIDTH = 200  # characters of what is told
 
 
 def checked_type(type: str) -> str:
@@ -124,3 +125,20 @@ HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     "agent.completed": _completed,
     "agent.failed": _failed,
 }
+
+
+def at_work(run: Run) -> list[Worker]:
+    """The agents that are at work."""
+    return [worker for worker in run.workers if worker.status == IN_PROGRESS]
+
+
+def told_at_work(worker: Worker) -> str:
+    """An agent at work, its task and its progress, in one line."""
+    task = f": {one_line(worker.task, WIDTH)}" if worker.task else ""
+    return f"{one_line(worker.id, WIDTH)}{task} ({worker.progress or 0}%)"
+
+
+def told_progress(run: Run) -> str:
+    """How far a run has come, as its agents say."""
+    done = progress_of(run)
+    return "unknown" if done is None else f"{done}% complete"

@@ -13,7 +13,7 @@ from holdfast.layouts.faber.artifact_rules import Choice, Declared
 from holdfast.layouts.faber.find_run import Target
 from holdfast.layouts.faber.screens import LEFT_OUT, LOADED, MISSING, NOT_RUN, SKIPPED, ArtifactReport
 from holdfast.layouts.faber.summaries import summary
-from holdfast.layouts.faber.workflows import executable, plugin_root
+from holdfast.layouts.faber.workflows import find_executable, plugin_root
 from holdfast.project.artifacts.protocol import SUMMARY, Loaded, Source, Unloadable, Wanted
 from holdfast.project.artifacts.registry import find_source
 from holdfast.project.trust.check import judge
@@ -214,7 +214,7 @@ class Fetching:
 
     def _judge(self, wanted: Wanted, command: str) -> None:
         """Whether a command may run, which only the user decides."""
-        verdict = judge(self.workspace, map(executable, self.definitions), command, self.values)
+        verdict = judge(self.workspace, map(find_executable, self.definitions), command, self.values)
         wanted.words, wanted.why, wanted.hint = verdict.words, verdict.why, verdict.hint
         if verdict.words and not self.runs:
             wanted.words, wanted.why = [], IN_A_HOOK

@@ -19,8 +19,8 @@ from holdfast.core.model import Run, Status
 from holdfast.core.text import one_line, path_text
 from holdfast.journal.codec import UNREADABLE
 from holdfast.layouts import json_file
-from holdfast.layouts.faber import schema
-from holdfast.layouts.faber.reconcile import LAYOUT, journal_id
+from holdfast.layouts.faber import NAME, schema
+from holdfast.layouts.faber.reconcile import journal_id
 from holdfast.layouts.faber.schema import Told
 from holdfast.layouts.faber.session_records import State, record_ids
 from holdfast.layouts.json_file import Face, Unreadable, read_face
@@ -167,10 +167,10 @@ def _of_session(workspace: Workspace, client: str | None) -> str | None:
         own = journal.find_session(workspace.session or "")
         sessions = [own] if own else journal.sessions_of(client) if client else []
         run = journal.find_run(sessions[0].run) if sessions else None
-    return faber_id(workspace, run) if run is not None and run.layout == LAYOUT else None
+    return own_id(workspace, run) if run is not None and run.layout == NAME else None
 
 
-def faber_id(workspace: Workspace, run: Run) -> str:
+def own_id(workspace: Workspace, run: Run) -> str:
     """FABER's own id of a run of the journal."""
     return next((id for id, _ in schema.list_states(workspace.root) if journal_id(id) == run.id), run.id)
 
@@ -207,3 +207,11 @@ def _glance(path: Path, root: Path) -> State:
             return read_face(path, root=root).value
         except Unreadable:
             return {}
+
+
+def find_active(workspace: Workspace) -> str | None:
+    return schema.find_active(workspace.root).run
+
+
+def has_state(workspace: Workspace, name: str) -> bool:
+    return schema.find_state(workspace.root, name) is not None

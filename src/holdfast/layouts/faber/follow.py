@@ -13,7 +13,7 @@ from holdfast.core.errors import HoldfastError, WorkflowError
 from holdfast.core.text import one_line, visible
 from holdfast.core.untrusted_text import enclose
 from holdfast.layouts.faber import schema
-from holdfast.layouts.faber.client_hooks import FaberHooks, find_hooks, told as told_of_hooks
+from holdfast.layouts.faber.client_hooks import find_client_hooks, told as told_of_hooks
 from holdfast.layouts.faber.files import Client
 from holdfast.layouts.faber.find_run import ENDED
 from holdfast.layouts.faber.reconcile import journal_id
@@ -30,6 +30,7 @@ from holdfast.layouts.faber.screens import (
 )
 from holdfast.layouts.faber.session_load import Request, load_context
 from holdfast.layouts.faber.session_save import save_session
+from holdfast.layouts.protocol import ClientHooks
 from holdfast.project import inbox_writer
 from holdfast.project.inbox import Call
 from holdfast.project.sessions.sessions import attended
@@ -41,7 +42,7 @@ ARTIFACTS = 6_500  # bytes of artifacts in it, with their fences: what counts as
 FENCE = TITLE + 20
 
 
-def begin(workspace: Workspace, call: Call, reading: Reading) -> str | None:
+def begin_session(workspace: Workspace, call: Call, reading: Reading) -> str | None:
     """Load the context of the active run for a conversation that begins; None where no run is active."""
     run = _active(workspace)
     if run is None:
@@ -62,7 +63,7 @@ def begin(workspace: Workspace, call: Call, reading: Reading) -> str | None:
     return enclose(_told(found, workspace.clock.now()), workspace.chance)
 
 
-def save(workspace: Workspace, call: Call, reading: Reading) -> None:
+def end_session(workspace: Workspace, call: Call, reading: Reading) -> None:
     """Save the session before its conversation is compacted, and when it ends."""
     run = schema.find_active(workspace.root).run
     if run is None or schema.find_state(workspace.root, run) is None or _fabers_hooks(workspace):
@@ -82,9 +83,9 @@ def _note_failure(workspace: Workspace, call: Call, verb: str, error: HoldfastEr
     inbox_writer.note_trouble(str(workspace.place), call.agent, verb, why)
 
 
-def _fabers_hooks(workspace: Workspace) -> list[FaberHooks]:
+def _fabers_hooks(workspace: Workspace) -> list[ClientHooks]:
     """FABER's own hooks, to which loading and saving are left: two writers would close each other's records."""
-    return find_hooks(setup_of(workspace))
+    return find_client_hooks(setup_of(workspace))
 
 
 def _active(workspace: Workspace) -> str | None:

@@ -13,27 +13,23 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from holdfast.core import ids
-from holdfast.core.errors import HoldfastError, Refused
+from holdfast.core.errors import HoldfastError
 from holdfast.core.fold.external import TOLD
 from holdfast.core.formats.hashing import hexdigest
-from holdfast.core.formats.json_limits import sparse
 from holdfast.core.formats.timestamps import moment
 from holdfast.core.model import Body, Draft, Run
 from holdfast.core.text import path_text
-from holdfast.journal.codec import UNREADABLE
 from holdfast.journal.journal import Journal
-from holdfast.layouts.faber import schema
+from holdfast.layouts.faber import NAME, schema
 from holdfast.layouts.faber.session_records import record_ids
 from holdfast.layouts.foreign_ids import is_usable
 from holdfast.layouts.json_file import Face, Unreadable, Version, read_face
+from holdfast.layouts.memory import own_directory, place_of, recall
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.system.file_copies import Generations
 
-HOME = ".fractary"
-LAYOUT = "faber"
-
+SEEN = "owned.json"
 Signature = tuple[int, int, int]
 
 
@@ -44,16 +40,16 @@ class Seen(Struct):
     files: dict[str, Signature] = {}
 
 
-def journal_id(run_id: str) -> str:
+def journal_id(name: str) -> str:
     """The name of a FABER run in the journal: its own, unless that could be taken for something else."""
-    return run_id if is_usable(run_id) else f"faber-{hexdigest('sha256', run_id.encode())[:20]}"
+    return name if is_usable(name) else f"faber-{hexdigest('sha256', name.encode())[:20]}"
 
 
 def digest(data: bytes) -> str:
     return hexdigest("blake2b", data, digest_size=16)
 
 
-def adopt(workspace: Workspace) -> None:
+def ingest(workspace: Workspace) -> None:
     """Take in what the files say, where any have changed."""
     seen = _load(workspace)
     states = [(run, path, files.signature(path)) for run, path in schema.list_states(workspace.root)]
@@ -82,10 +78,10 @@ def take_face(workspace: Workspace, journal: Journal, run_id: str, face: Version
     body = body_of(workspace, run_id, face)
     if run is None:
         time = _told_at(workspace, face)
-        start = {"goal": body["goal"], "layout": LAYOUT, "worktree": workspace.worktree, "unasked": True}
+        start = {"goal": body["goal"], "layout": NAME, "worktree": workspace.worktree, "unasked": True}
         run = journal.start(id, Draft("run.started", {**start, "directory": path_text(workspace.root)}, time=time))
         journal.append(id, Draft(TOLD, body, time=time))
-    elif run.layout != LAYOUT or run.worktree != workspace.worktree:
+    elif run.layout != NAME or run.worktree != workspace.worktree:
         return None
     elif run.owned is None or run.owned.digest != body["digest"]:
         journal.append(id, Draft(TOLD, body))
@@ -130,7 +126,7 @@ def copies(workspace: Workspace) -> Generations:
 def claim(workspace: Workspace, journal: Journal, run_id: str) -> None:
     """Let a run that another worktree had be this one's: its state file is worked on here."""
     run = journal.find_run(journal_id(run_id))
-    if run is not None and run.layout == LAYOUT and run.worktree != workspace.worktree:
+    if run is not None and run.layout == NAME and run.worktree != workspace.worktree:
         body = {"worktree": workspace.worktree, "directory": path_text(workspace.root)}
         journal.append(run.id, Draft("run.moved", body))
 
@@ -139,7 +135,7 @@ def _point(workspace: Workspace, journal: Journal, active: str) -> bool:
     """The active-run file was changed: its run is what commands in this worktree mean. False where there is none."""
     claim(workspace, journal, active)
     run = journal.find_run(journal_id(active))
-    if run is None or run.layout != LAYOUT:
+    if run is None or run.layout != NAME:
         return False
     if run.status.is_open:
         journal.point(workspace.worktree, run.id)
@@ -170,23 +166,13 @@ def _name(workspace: Workspace, path: Path) -> str:
     return path_text(path.relative_to(workspace.root))
 
 
-def _place(workspace: Workspace) -> Path:
-    return workspace.here / "worktrees" / ids.file_name(workspace.worktree) / "owned.json"
-
-
 def _load(workspace: Workspace) -> Seen:
-    try:
-        return msgspec.json.decode(sparse(files.read(_place(workspace)) or b"{}"), type=Seen)
-    except (*UNREADABLE, Refused):
-        return Seen()
+    return recall(place_of(workspace) / SEEN, Seen)
 
 
 def _save(workspace: Workspace, seen: Seen) -> None:
     """Keep what was looked at. Where that fails, the files are read once more."""
-    place = _place(workspace)
     try:
-        for directory in (place.parent.parent, place.parent):
-            files.make_private_directory(directory)
-        files.put(place, msgspec.json.encode(seen), synced=False)
+        files.put(own_directory(workspace) / SEEN, msgspec.json.encode(seen), synced=False)
     except HoldfastError:
         return

@@ -15,9 +15,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.agents.protocol import Reading
 from holdfast.core.errors import Refused, WorkflowError
-from holdfast.core.model import Draft, Run, Session, Status
+from holdfast.core.model import Status
 from holdfast.core.text import one_line, path_text, visible
 from holdfast.project.trust.command_line import PLACEHOLDER
 from holdfast.system import files
@@ -50,11 +49,6 @@ TELLING = (
 )
 PHASE_NAMES = ("phase_name", "name", "phase", "id")
 PARTIAL = re.compile(r"\s*\(partial\)\s*\Z", re.IGNORECASE)
-
-
-def follow(run: Run, session: Session | None, reading: Reading) -> list[Draft]:
-    """Nothing: what happens to such a run is told by its state file."""
-    return []
 
 
 # Which run

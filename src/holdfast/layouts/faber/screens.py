@@ -6,14 +6,20 @@ Marks such as ✓ stand for nothing that the words do not say, so they can be le
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 
-from msgspec import Struct, field
-
-from holdfast.core.errors import HoldfastError
 from holdfast.core.text import one_line, visible
 from holdfast.core.untrusted_text import age
+from holdfast.layouts import session_reports
+from holdfast.layouts.faber import NAME
+from holdfast.layouts.session_reports import (
+    DRAWN,
+    ArtifactReport as ArtifactReport,
+    Marks,
+    told_error as told_error,
+    told_warnings as told_warnings,
+)
 
 TICKS = re.compile(r"`+")
 LOADED, SKIPPED, LEFT_OUT, MISSING, NOT_RUN = "loaded", "skipped", "left out", "missing", "not run"
@@ -21,83 +27,27 @@ INSIDE = (LOADED, LEFT_OUT, NOT_RUN)  # outcomes that have something to be read
 TITLE = 300  # characters beside a fence
 
 
-class Marks(Struct, frozen=True):
-    good: str
-    bad: str
-    warn: str
-    news: str
+class Reloaded(session_reports.Reloaded):
+    layout = NAME
 
 
-DRAWN = Marks("✓ ", "❌ ", "⚠️ ", "\N{INFORMATION SOURCE}\N{VARIATION SELECTOR-16}  ")
-PLAIN = Marks("[ok] ", "", "", "")
+class SessionSaved(session_reports.SessionSaved):
+    layout = NAME
 
 
-class ArtifactReport(Struct):
-    """One artifact, and what became of it."""
-
-    id: str
-    kind: str = field(name="type")
-    description: str
-    required: bool
-    outcome: str = ""
-    why: str = ""
-    path: str | None = None
-    path_from_state: str | None = None
-    command: str | None = None
-    condition: str | None = None
-    resolved: str | None = None
-    exists: bool | None = None
-    size: int | None = None
-    content: str | None = None
-    changed: datetime | None = None  # when the file was; null: it is no file
+def load_screen(found: session_reports.Reloaded, marks: Marks, now: datetime) -> list[str]:
+    """The report of a load, or of its dry run, and the artifacts."""
+    lines = dry_report(found, marks) if found.dry_run else report(found, marks)
+    for artifact in told_artifacts(found):
+        lines += ["", fenced(artifact, now)]
+    return lines
 
 
-class SessionReport(Struct):
-    id: str | None
-    total: int
-    is_new: bool = False
-    closed: str | None = None
-    closed_because: str | None = None
-    host: str = ""
-    platform: str = ""
+def save_screen(found: session_reports.SessionSaved, marks: Marks) -> list[str]:
+    return saved_report(found, marks)
 
 
-class Reloaded(Struct):
-    """What a load did, or would do."""
-
-    run: str
-    workflow: str
-    status: str
-    path: str
-    dry_run: bool
-    trigger: str
-    artifacts: list[ArtifactReport]
-    session: SessionReport
-    last_reload: str | None = None
-    reloads: int = 0
-    written: bool = False
-    warnings: list[str] = []
-
-
-class SessionSaved(Struct):
-    """What a save did, or why there was no session to save."""
-
-    run: str | None
-    changed: bool
-    why: str = ""  # no workflow, none, already, other, elsewhere
-    session: str | None = None
-    reason: str = "manual"
-    origin: str = ""  # the host and directory of a session of elsewhere
-    seconds: float | None = None
-    ended: str = ""
-    phases: list[str] = []
-    in_progress: list[str] = []
-    artifacts: list[str] = []
-    path: str | None = None
-    warnings: list[str] = []
-
-
-def report(found: Reloaded, marks: Marks = DRAWN) -> list[str]:
+def report(found: session_reports.Reloaded, marks: Marks = DRAWN) -> list[str]:
     """The four blocks of a load, and what was not loaded in blocks of their own."""
     loaded = _of(found, LOADED)
     lines = [
@@ -123,7 +73,7 @@ def report(found: Reloaded, marks: Marks = DRAWN) -> list[str]:
     return [*lines, f"  Total reloads: {found.reloads}"]
 
 
-def dry_report(found: Reloaded, marks: Marks = DRAWN) -> list[str]:
+def dry_report(found: session_reports.Reloaded, marks: Marks = DRAWN) -> list[str]:
     """What would be loaded, with everything that decides about it."""
     wanted = [artifact for artifact in found.artifacts if artifact.outcome != SKIPPED]
     skipped = _of(found, SKIPPED)
@@ -162,7 +112,7 @@ def _details(artifact: ArtifactReport) -> Iterator[str]:
         yield f"    {'Skipped' if artifact.outcome == SKIPPED else 'Not loaded'}: {artifact.why}"
 
 
-def told_artifacts(found: Reloaded) -> list[ArtifactReport]:
+def told_artifacts(found: session_reports.Reloaded) -> list[ArtifactReport]:
     """Those that have something to be read."""
     return [artifact for artifact in found.artifacts if artifact.outcome in INSIDE and artifact.content is not None]
 
@@ -175,7 +125,7 @@ def fenced(artifact: ArtifactReport, now: datetime) -> str:
     return f"{fence} {one_line(title, TITLE)}{age(artifact.changed or now, now)}\n{text.rstrip()}\n{fence}"
 
 
-def saved_report(found: SessionSaved, marks: Marks = DRAWN) -> list[str]:
+def saved_report(found: session_reports.SessionSaved, marks: Marks = DRAWN) -> list[str]:
     """A save in the words of the documents."""
     if not found.why:
         phases = [*found.phases, *(f"{name} (partial)" for name in found.in_progress)]
@@ -192,7 +142,7 @@ def saved_report(found: SessionSaved, marks: Marks = DRAWN) -> list[str]:
     return NOTHING_SAVED[found.why](found, marks)
 
 
-def _no_workflow(found: SessionSaved, marks: Marks) -> list[str]:
+def _no_workflow(found: session_reports.SessionSaved, marks: Marks) -> list[str]:
     return [
         f"{marks.news}No active workflow found",
         "   No session to end.",
@@ -207,7 +157,7 @@ def _no_workflow(found: SessionSaved, marks: Marks) -> list[str]:
     ]
 
 
-def _already(found: SessionSaved, marks: Marks) -> list[str]:
+def _already(found: session_reports.SessionSaved, marks: Marks) -> list[str]:
     return [
         f"{marks.warn}{' ' if marks.warn else ''}Session already ended",
         f"   Session ID: {found.session}",
@@ -217,11 +167,11 @@ def _already(found: SessionSaved, marks: Marks) -> list[str]:
     ]
 
 
-def _none(found: SessionSaved, marks: Marks) -> list[str]:
+def _none(found: session_reports.SessionSaved, marks: Marks) -> list[str]:
     return [f"{marks.warn}{' ' if marks.warn else ''}No current session to end", f"   Run ID: {found.run}"]
 
 
-def _other(found: SessionSaved, marks: Marks) -> list[str]:
+def _other(found: session_reports.SessionSaved, marks: Marks) -> list[str]:
     return [
         f"{marks.warn}{' ' if marks.warn else ''}The open session belongs to another conversation",
         f"   Session ID: {found.session}",
@@ -230,7 +180,7 @@ def _other(found: SessionSaved, marks: Marks) -> list[str]:
     ]
 
 
-def _elsewhere(found: SessionSaved, marks: Marks) -> list[str]:
+def _elsewhere(found: session_reports.SessionSaved, marks: Marks) -> list[str]:
     return [
         f"{marks.warn}{' ' if marks.warn else ''}No session was open on this host in this worktree",
         f"   Session ID: {found.session}",
@@ -246,20 +196,6 @@ NOTHING_SAVED = {
     "other": _other,
     "elsewhere": _elsewhere,
 }
-
-
-def told_error(error: HoldfastError, marks: Marks = DRAWN) -> list[str]:
-    """An error in the form of the documents: what, the facts, and numbered steps that lead out of it."""
-    lines = [f"{marks.bad}ERROR: {one_line(error.message)}"]
-    lines += [f"{one_line(name)}: {one_line(value, 500)}" for name, value in error.facts]
-    if error.hints:
-        lines += ["", "Recovery:", *(f"{number}. {one_line(hint)}" for number, hint in enumerate(error.hints, 1))]
-    return lines
-
-
-def told_warnings(warnings: Iterable[str], marks: Marks = DRAWN) -> list[str]:
-    """Warnings; one may have several lines, of which the first says what and the others the facts."""
-    return [f"{marks.warn}WARNING: {visible(warning)}" for warning in dict.fromkeys(warnings)]
 
 
 def kilobytes(size: int) -> str:
@@ -284,5 +220,5 @@ def _titled(artifact: ArtifactReport) -> str:
     return f"{artifact.id} - {artifact.description}" if artifact.description else artifact.id
 
 
-def _of(found: Reloaded, outcome: str) -> list[ArtifactReport]:
+def _of(found: session_reports.Reloaded, outcome: str) -> list[ArtifactReport]:
     return [artifact for artifact in found.artifacts if artifact.outcome == outcome]

@@ -18,10 +18,11 @@ from holdfast.layouts.faber.artifact_loader import Fetching
 from holdfast.layouts.faber.artifact_rules import Asked, Choice
 from holdfast.layouts.faber.files import ATTEMPTS, Client, make_opening, put_state, read_again, turned_back
 from holdfast.layouts.faber.find_run import Target, find_for_load, lost_records, shown
-from holdfast.layouts.faber.screens import LOADED, ArtifactReport, Reloaded, SessionReport
+from holdfast.layouts.faber.screens import LOADED, ArtifactReport, Reloaded
 from holdfast.layouts.faber.session_records import Book, Entered, Opening, State
 from holdfast.layouts.faber.workflows import find_workflow, plugin_root
 from holdfast.layouts.json_file import Changed
+from holdfast.layouts.session_reports import SessionReport
 from holdfast.project.briefs import without_secrets
 from holdfast.project.workspace import Workspace
 

@@ -19,6 +19,7 @@ from holdfast.core.text import one_line, path_text, sound_text
 from holdfast.layouts.faber.schema import check_run_id
 from holdfast.layouts.json_file import Unreadable, parse_face, read_face
 from holdfast.project.trust.check import FILE_LIMIT, Executable
+from holdfast.project.workspace import Workspace
 from holdfast.system.safe_paths import real_path
 
 NAMESPACE = "fractary-faber"
@@ -71,12 +72,14 @@ def find_workflow(root: Path, plugin_root: Path | None, workflow_id: str) -> Wor
     return Workflow(_as_block(merged), search.tried, search.warnings, files)
 
 
-def executable_files(root: Path, plugin_root: Path | None = None) -> list[Executable]:
+def executable_files(workspace: Workspace, *, outside: bool = False) -> list[Executable]:
     """Every file in which a workflow of the project, or of FABER's plugin, may be defined: it may name commands."""
-    return [executable(path) for path in find_definitions(root, plugin_root)]
+    setting = str(workspace.settings.values["faber.plugin_root"].value)
+    plugin = plugin_root(workspace.environ, setting) if outside else None
+    return [find_executable(path) for path in find_definitions(workspace.root, plugin)]
 
 
-def executable(path: Path) -> Executable:
+def find_executable(path: Path) -> Executable:
     return Executable(path, "workflow", functools.partial(read_commands, path))
 
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from holdfast.core.chat_commands import Order
+from holdfast.core.chat_commands import Order, checkpoint_commands
 from holdfast.core.fold.team import last_kept, plain_number, since_kept
 from holdfast.core.model import Run
-from holdfast.core.recovery import recommended
+from holdfast.core.recovery import recommended, told_silent
 from holdfast.core.team_state import Kept
 from holdfast.core.text import count, one_line
-from holdfast.layouts.goteam import screens
+from holdfast.layouts.goteam import NAME, screens
 from holdfast.layouts.goteam.find_checkpoint import find_kept
 from holdfast.layouts.goteam.resumable import find_silent, list_all, silent_since
 from holdfast.layouts.goteam.schema import last_action, progress, word_of
-from holdfast.operations import team_checkpoints
-from holdfast.operations.resume import resume
-from holdfast.operations.start import start
+from holdfast.layouts.protocol import ChatCommand, Verbs
+from holdfast.project.runs import select
 from holdfast.project.sessions.moving import go_over
 from holdfast.project.workspace import Workspace
 from holdfast.system.clock import shown
@@ -25,20 +24,20 @@ from holdfast.system.git.repository import Repository
 Lines = Iterable[str]
 
 
-def sessions(workspace: Workspace, run: Run, order: Order) -> Lines:
+def sessions(workspace: Workspace, run: Run, order: Order, verbs: Verbs) -> Lines:
     found, others = list_all(workspace)
-    yield from screens.resumable(found, find_silent(workspace, found))
+    yield from screens.resumable_screen(found, find_silent(workspace, found))
     yield from screens.others(others, len(found) + 1)
 
 
-def go_on(workspace: Workspace, run: Run, order: Order) -> Lines:
+def go_on(workspace: Workspace, run: Run, order: Order, verbs: Verbs) -> Lines:
     """Go on in the way that was asked for, or else in the recommended one."""
-    ways = resume(workspace, run.id, dry_run=True).recovery
-    chosen, left = order.way or recommended(ways).start_from, current(workspace)
-    done = resume(workspace, run.id, start_from=chosen)
+    ways = verbs.resume(workspace, run.id, dry_run=True).recovery
+    chosen, left = order.way or recommended(ways).start_from, select.pointed(workspace)
+    done = verbs.resume(workspace, run.id, start_from=chosen)
     with workspace.writing(for_session=False) as journal:
         go_over(workspace, journal, journal.get_run(run.id), left)
-    yield from screens.resumed(done.run, workspace.hide(Repository(workspace.root).head().branch))
+    yield from screens.resumed_screen(done.run, workspace.hide(Repository(workspace.root).head().branch))
     if done.restored and done.restored.restore:
         yield f"Restored from {done.restored.to}; `holdfast undo` takes that back"
     if done.kept:
@@ -48,28 +47,22 @@ def go_on(workspace: Workspace, run: Run, order: Order) -> Lines:
             yield f"`*resume:{run.id} {way.start_from}`: {way.description}, data loss: {screens.loss(way)}"
 
 
-def current(workspace: Workspace) -> str | None:
-    """The run that commands in this worktree mean now."""
-    with workspace.reading() as journal:
-        return journal.view.pointer(workspace.worktree)
-
-
-def begin(workspace: Workspace, run: Run, order: Order) -> Lines:
+def begin(workspace: Workspace, run: Run, order: Order, verbs: Verbs) -> Lines:
     if not order.argument:
         return ["What is the topic? `*new TOPIC` starts a new session; the one before it is paused"]
-    begun = start(workspace, order.argument, layout="go-team").run
+    begun = verbs.start(workspace, order.argument, layout=NAME).run
     with workspace.writing(for_session=False) as journal:
         go_over(workspace, journal, journal.get_run(begun.id))
-    return screens.started(begun, workspace.settings.number("save.interval"))
+    return screens.started_screen(begun, workspace.settings.number("save.interval"))
 
 
-def info(workspace: Workspace, run: Run, order: Order) -> Lines:
+def info(workspace: Workspace, run: Run, order: Order, verbs: Verbs) -> Lines:
     done, last = progress(run), last_kept(run)
     yield f"Session: {run.id}"
     yield f"Topic: {one_line(run.title, 200)}"
     yield f"Status: {word_of(run)}" + (f" ({one_line(run.evidence, 160)})" if run.evidence else "")
     if silent := silent_since(workspace, run):
-        yield screens.potentially(run.id, silent)
+        yield told_silent(run.id, silent)
     yield f"Progress: {done['steps_completed']}/{done['total_steps']} ({done['percentage']}%)"
     yield f"Agent: {one_line(run.standing.agent or 'orchestrator', 60)}"
     if run.standing.is_waiting:
@@ -78,18 +71,15 @@ def info(workspace: Workspace, run: Run, order: Order) -> Lines:
     yield f"Checkpoint: {last.id if last else 'none'}, {count(since_kept(run), 'action')} since"
 
 
-def checkpoints(workspace: Workspace, run: Run, order: Order) -> Lines:
+def checkpoints(workspace: Workspace, run: Run, order: Order, verbs: Verbs) -> Lines:
     if not run.standing.kept:
         return ["No checkpoint yet; completing a step makes one"]
     rows = [_row(kept) for kept in run.standing.kept]
-    return [*rows, "", checkpoint_commands(workspace)]
+    return [*rows, "", checkpoint_commands(is_preview=workspace.is_preview)]
 
 
-def checkpoint_commands(workspace: Workspace) -> str:
-    """The commands for listed checkpoints. Without a store, one can only be shown."""
-    if workspace.is_preview:
-        return "`*cp-show:N` tells more of one; `holdfast init` makes the store that comparing and going back need"
-    return "`*cp-show:N` and `*cp-diff:N` tell more of one, `*rollback:N` goes back to it"
+def told_missing(name: str) -> str:
+    return f"Session not found: {one_line(name, 60)}"
 
 
 def _row(kept: Kept) -> str:
@@ -97,7 +87,7 @@ def _row(kept: Kept) -> str:
     return f"{plain_number(kept.number)!s:>3}  {kept.id}  {shown(kept.time)}  {one_line(validity, 60)}"
 
 
-def of_file(workspace: Workspace, run: Run, order: Order) -> Lines | None:
+def told_point(workspace: Workspace, run: Run, order: Order) -> Lines | None:
     """What the file of a point says whose code nobody has; None where there is more to show."""
     kept = find_kept(run, order.argument, left_too=True)
     if kept is None or kept.checkpoint is not None:
@@ -112,20 +102,20 @@ def of_file(workspace: Workspace, run: Run, order: Order) -> Lines | None:
     ]
 
 
-def validate(workspace: Workspace, run: Run, order: Order) -> Lines:
-    found = team_checkpoints.validate_checkpoints(workspace, run=run.id)
+def validate(workspace: Workspace, run: Run, order: Order, verbs: Verbs) -> Lines:
+    found = verbs.validate_checkpoints(workspace, run=run.id)
     for one in found.checkpoints:
         yield f"{'✗' if one.problems else '✓'} {one.id}" + "".join(f": {one_line(what, 200)}" for what in one.problems)
     yield f"{count(len(found.checkpoints), 'checkpoint')}, {'all whole' if found.whole else 'not all whole'}"
 
 
-def export(workspace: Workspace, run: Run, order: Order) -> Lines:
-    found = team_checkpoints.export_checkpoints(workspace, run=run.id)
+def export(workspace: Workspace, run: Run, order: Order, verbs: Verbs) -> Lines:
+    found = verbs.export_checkpoints(workspace, run=run.id)
     return [f"Exported {count(found.checkpoints, 'checkpoint')} to {found.path}", f"sha256 {found.sha256}"]
 
 
 # Those that ask for a run by their argument come with the run that is meant; `sessions` and `new` with any one.
-ACTIONS: dict[str, Callable[[Workspace, Run, Order], Lines]] = {
+CHAT_COMMANDS: dict[str, ChatCommand] = {
     "sessions": sessions,
     "resume": go_on,
     "continue": go_on,

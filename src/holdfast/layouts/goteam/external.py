@@ -6,12 +6,11 @@ import os
 from collections.abc import Iterator
 from datetime import datetime
 
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.formats.timestamps import moment
 from holdfast.core.model import Body, Draft, Run
 from holdfast.core.recovery import options
 from holdfast.core.text import one_line, path_text
-from holdfast.layouts.goteam import diff, parse, schema
+from holdfast.layouts.goteam import NAME, diff, parse, schema
 from holdfast.layouts.goteam.files import FACES, MOST, Shelf, is_directory, point_files, team_runs
 from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE, Around, stamp
 
@@ -70,7 +69,7 @@ def _adopt(shelf: Shelf, id: str, entry: Body) -> None:
 
 def _follow_entry(shelf: Shelf, run: Run, entry: Body) -> None:
     """Somebody else changed the registry: what he said of a run of ours is taken in."""
-    if run.layout != LAYOUT or run.id not in shelf.written.runs or run.worktree != shelf.workspace.worktree:
+    if run.layout != NAME or run.id not in shelf.written.runs or run.worktree != shelf.workspace.worktree:
         return
     then = _then(shelf, run, shelf.written.runs[run.id])
     before = schema.entry(then, Around(shelf.workspace.clock.now()))

@@ -16,16 +16,13 @@ from typing import cast
 import msgspec
 from msgspec import Struct
 
-from holdfast.core import ids
-from holdfast.core.errors import Refused
-from holdfast.core.fold.team import LAYOUT
-from holdfast.core.formats.json_limits import sparse
 from holdfast.core.model import Body, Run
 from holdfast.core.text import one_line, path_text, sound
-from holdfast.journal.codec import UNREADABLE
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
-from holdfast.layouts.goteam import merge
+from holdfast.layouts import memory
+from holdfast.layouts.goteam import NAME, merge
+from holdfast.layouts.goteam.presence import SEEN as SEEN
 from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE
 from holdfast.layouts.json_file import LIMIT, Face, Unreadable, parse_face, read_face
 from holdfast.project.workspace import Workspace
@@ -36,7 +33,6 @@ from holdfast.system.safe_paths import real_path
 SHARED = 0o644
 MOST = 1_000  # sessions that are taken in, and runs that are shown
 REMEMBERED = 1_000_000  # bytes of what others put into one file
-SEEN = "team.json"
 POINT = "cp-"
 FACES = (STATE, MANIFEST, ROLLBACKS, RECOVERY)
 SHAPES: dict[str, dict[str, type | tuple[type, ...]]] = {
@@ -84,7 +80,7 @@ def root_of(workspace: Workspace) -> Path:
 
 def team_runs(journal: Journal, worktree: str) -> list[Run]:
     """The Go Team's runs of a worktree, the oldest first; not those whose files were cleaned up."""
-    found, _ = journal.list_runs(RunQuery(worktree=worktree, layouts=frozenset({LAYOUT}), limit=MOST))
+    found, _ = journal.list_runs(RunQuery(worktree=worktree, layouts=frozenset({NAME}), limit=MOST))
     ours = [run for run in found if run.archived is None]
     return sorted(ours, key=lambda run: (run.created is not None, run.created, run.id))
 
@@ -170,7 +166,7 @@ class Shelf:
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self.root = root_of(workspace)
-        self.written = _load(workspace)
+        self.written = memory.recall(place_of(workspace), Written)
         self.broken: set[str] = set()  # files that must not be written
         self.read_anew: set[str] = set()  # runs of which a file was changed by others
 
@@ -288,11 +284,4 @@ def as_bytes(value: Body) -> bytes:
 
 
 def place_of(workspace: Workspace) -> Path:
-    return workspace.place / "worktrees" / ids.file_name(workspace.worktree) / SEEN
-
-
-def _load(workspace: Workspace) -> Written:
-    try:
-        return msgspec.json.decode(sparse(files.read(place_of(workspace)) or b"{}"), type=Written)
-    except (*UNREADABLE, Refused):
-        return Written()
+    return memory.place_of(workspace) / SEEN

@@ -6,7 +6,6 @@ from holdfast.core import ids
 from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import NotFound, Refused
 from holdfast.core.fold import team
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.fold.worktree_log import record_of
 from holdfast.core.model import Checkpoint, Draft, Run
 from holdfast.core.team_state import Kept
@@ -23,7 +22,9 @@ from holdfast.worktree.metadata import Beside
 from holdfast.worktree.user_index import names_in
 
 
-def get_point(workspace: Workspace, journal: Journal, run: Run, name: str, *, left_too: bool = False) -> Checkpoint:
+def get_checkpoint(
+    workspace: Workspace, journal: Journal, run: Run, name: str, *, left_too: bool = False
+) -> Checkpoint:
     """The checkpoint that is meant: in a Go Team run also by its name in the team's files, or by its step's number."""
     kept = find_kept(run, name, left_too=left_too)
     if kept is None:
@@ -35,13 +36,17 @@ def get_point(workspace: Workspace, journal: Journal, run: Run, name: str, *, le
     return found
 
 
+def find_last_checkpoint(journal: Journal, run: Run) -> Checkpoint | None:
+    """The code of the run's newest valid point."""
+    point = team.last_kept(run)
+    return journal.find_checkpoint(point.checkpoint or "") if point else None
+
+
 def find_kept(run: Run, name: str, *, left_too: bool = False) -> Kept | None:
     """The point that is meant, or None where the name is none of the team's.
 
     One that was left behind is refused, unless somebody only wants to look at it.
     """
-    if run.layout != LAYOUT:
-        return None
     found = team.resolve(run, name)
     if not found and team.NUMBERED.fullmatch(name):  # never a row of a list
         known = ", ".join(kept.id for kept in run.standing.kept if kept.is_valid) or "none"
@@ -55,7 +60,7 @@ def find_kept(run: Run, name: str, *, left_too: bool = False) -> Kept | None:
     return found[0] if found else None
 
 
-def refuse_same(run: Run, planned: Restored) -> None:
+def refuse_return(run: Run, planned: Restored) -> None:
     """The last point again, with nothing done since: there is nothing to go back from."""
     last = team.last_kept(run)
     if last and last.checkpoint == planned.to and not planned.acts and run.seq <= last.seq + 1:
@@ -63,7 +68,7 @@ def refuse_same(run: Run, planned: Restored) -> None:
         raise Refused("The run is there already, and nothing was done since", facts, ["`holdfast checkpoints`"])
 
 
-def keep_foreign(workspace: Workspace, run: Run, name: str) -> None:
+def prepare_return(workspace: Workspace, run: Run, name: str) -> None:
     """Let a point that only a file knows be a checkpoint of ours: the tree of its commit, where that exists."""
     kept = find_kept(run, name)
     if kept is None or kept.checkpoint is not None or not COMMIT.fullmatch(kept.commit or ""):

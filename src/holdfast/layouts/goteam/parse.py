@@ -21,7 +21,7 @@ from holdfast.core.recovery import FILES_SAY, REGISTRY_SAYS
 from holdfast.core.text import one_line
 from holdfast.core.validation import LIMIT
 from holdfast.layouts.foreign_ids import RESERVED
-from holdfast.layouts.goteam import schema
+from holdfast.layouts.goteam import NAME, schema
 
 NINE = (
     "init", "requirements", "architecture", "implementation", "testing", "review", "optimization", "release",
@@ -71,7 +71,7 @@ def drafts(found: Found, worktree: str, directory: str, now: datetime) -> list[D
     """All that a session's files say, as events in the order of their times; the future is not believed."""
     created = _time(found.entry.get("created_at") or found.manifest.get("created_at"), now) or now
     topic = text_of(found.entry.get("topic")) or text_of(found.manifest.get("topic")) or _inner(found, "topic")
-    start = {"goal": one_line(topic, 500) or "a Go Team session", "layout": team.LAYOUT, "unasked": True}
+    start = {"goal": one_line(topic, 500) or "a Go Team session", "layout": NAME, "unasked": True}
     told = [
         Draft("run.started", {**start, "worktree": worktree, "directory": directory}, time=created),
         Draft("step.planned", {"steps": _plan(found)}, time=created),

@@ -13,26 +13,25 @@ import msgspec
 
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError
-from holdfast.core.fold.team import LAYOUT
-from holdfast.core.formats.json_limits import sparse
 from holdfast.core.model import Run
 from holdfast.core.text import path_text
-from holdfast.journal.codec import UNREADABLE
-from holdfast.layouts.goteam import merge
+from holdfast.layouts.goteam import NAME, merge
 from holdfast.layouts.goteam.files import FACES, SEEN, Edited, Shelf, Written, as_bytes, is_directory, root_of
 from holdfast.layouts.goteam.reconcile import on_shelf
 from holdfast.layouts.goteam.schema import REGISTRY
 from holdfast.layouts.json_file import LIMIT, Unreadable, parse_face
+from holdfast.layouts.memory import recall
+from holdfast.layouts.shown_files import remove_shown
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
 ATTEMPTS = 5
 
 
-def ours(workspace: Workspace, run: Run) -> Iterator[str]:
+def own_files(workspace: Workspace, run: Run) -> Iterator[str]:
     """The files that we write for a run of this worktree, from its root."""
     directory = root_of(workspace) / run.id
-    if run.layout != LAYOUT or run.worktree != workspace.worktree or not is_directory(directory):
+    if run.layout != NAME or run.worktree != workspace.worktree or not is_directory(directory):
         return
     points = [f"{kept.id}.json" for kept in run.standing.kept if kept.checkpoint and ids.is_safe(kept.id)]
     for name in (*FACES, *points):
@@ -40,23 +39,28 @@ def ours(workspace: Workspace, run: Run) -> Iterator[str]:
             yield path_text((directory / name).relative_to(workspace.root))
 
 
-def forget(workspace: Workspace, run: str, shown: Iterable[str]) -> None:
+def foreign_files(workspace: Workspace, run: Run) -> list[str]:
+    """The directory of a run, in which others may have something."""
+    return [path_text(Path(run.directory) / root_of(workspace).relative_to(workspace.root) / run.id)]
+
+
+def purge(workspace: Workspace, run: str, shown: Iterable[str]) -> None:
     """Remove the files that show a run here, its entry in the registry, and what every worktree remembers of them."""
     root = root_of(workspace)
     if is_directory(root):
-        with on_shelf(workspace) as shelf:  # or somebody who has just read the journal would write them again
-            for name in shown:
-                files.remove(workspace.root / name, workspace.root)
+        with on_shelf(workspace) as shelf:  # or another process that has just read the journal would write them again
+            ours = [path for path in shown if (workspace.root / path).parent == root / run]
+            remove_shown(workspace, ours, lambda place: True)
             _leave_registry(shelf, run)
         with contextlib.suppress(OSError):  # it is not there, or others have something in it
             os.rmdir(root / run)
     for path in (workspace.here / "worktrees").glob(f"*/{SEEN}"):
         # safeguard: lock-team-in-purge
         with files.lock(path.with_name("team.lock"), workspace.settings.number("store.deadline")):
-            files.put(path, msgspec.json.encode(_without(_load(path), run)), synced=False)
+            files.put(path, msgspec.json.encode(_without(recall(path, Written), run)), synced=False)
 
 
-def left(workspace: Workspace, run: str) -> list[str]:
+def list_left(workspace: Workspace, run: str) -> list[str]:
     """What of the Go Team's files still names a run: its directory, the registry, and damaged ones that were kept."""
     root = root_of(workspace)
     if not is_directory(root):
@@ -106,10 +110,3 @@ def _without(written: Written, run: str) -> Written:
 
 def _is_of(item: object, run: str) -> bool:
     return isinstance(item, dict) and item.get("id") == run
-
-
-def _load(path: Path) -> Written:
-    try:
-        return msgspec.json.decode(sparse(files.read(path) or b"{}"), type=Written)
-    except (*UNREADABLE, HoldfastError):
-        return Written()

@@ -17,13 +17,12 @@ import msgspec
 
 from holdfast.core import ids
 from holdfast.core.errors import Refused, Trouble
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.model import Draft, Run, Status
 from holdfast.core.recovery import options, reason_of
 from holdfast.core.text import path_text
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
-from holdfast.layouts.goteam import schema
+from holdfast.layouts.goteam import NAME, schema
 from holdfast.layouts.goteam.external import take_all
 from holdfast.layouts.goteam.files import (
     MOST,
@@ -36,7 +35,7 @@ from holdfast.layouts.goteam.files import (
     root_of as root_of,
     team_runs as team_runs,
 )
-from holdfast.layouts.goteam.recovery_options import ways_of
+from holdfast.layouts.goteam.recovery_options import list_ways
 from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, ROLLBACKS, STATE, Around
 from holdfast.project.drift import take_bearings
 from holdfast.project.sessions.sessions import attended, is_silent, last_heard
@@ -49,6 +48,16 @@ DIRECTORY = 0o755
 PATIENCE = 3.0  # seconds for a look at what is not committed
 LEFTOVER = re.compile(r"\.[^/]+\.json\.[0-9a-f]{12}")
 ALWAYS = (STATE, MANIFEST, ROLLBACKS)
+
+
+def reconcile(workspace: Workspace, *, saved: str | None = None) -> None:
+    """Make the files and the journal say the same."""
+    show_team(workspace)
+
+
+def autosave(workspace: Workspace) -> None:
+    """The same, and the current run's files are written in any case."""
+    show_team(workspace, trigger="auto")
 
 
 def show_team(workspace: Workspace, *, trigger: str | None = None) -> None:
@@ -131,7 +140,7 @@ def _last_heard(workspace: Workspace, journal: Journal, run: Run) -> datetime | 
 
 
 def _cleaned(journal: Journal, worktree: str) -> set[str]:
-    found, _ = journal.list_runs(RunQuery(worktree=worktree, layouts=frozenset({LAYOUT}), limit=MOST))
+    found, _ = journal.list_runs(RunQuery(worktree=worktree, layouts=frozenset({NAME}), limit=MOST))
     return {run.id for run in found if run.archived is not None}
 
 
@@ -170,7 +179,7 @@ def _write_run(shelf: Shelf, run: Run, around: Around) -> None:
     if (reason_of(run) is not None or run.status is Status.PAUSED) and run.status.is_open:
         bearings = take_bearings(shelf.workspace, run, PATIENCE)
         around = msgspec.structs.replace(around, uncommitted=bool(bearings.uncommitted))
-        shelf.put(directory / RECOVERY, schema.recovery(run, ways_of(shelf.workspace, run), around))
+        shelf.put(directory / RECOVERY, schema.recovery(run, list_ways(shelf.workspace, run), around))
     elif run.standing.saved is None:  # else it is another program's file, about a session that is its own
         shelf.remove(directory / RECOVERY, schema.recovery(run, options(run), around))
     shelf.put(directory / STATE, schema.live(run, around))

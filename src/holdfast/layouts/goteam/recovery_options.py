@@ -19,7 +19,7 @@ from holdfast.worktree.capture import Shadow
 COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
-def ways_of(workspace: Workspace, run: Run) -> list[Option]:
+def list_ways(workspace: Workspace, run: Run) -> list[Option]:
     """The ways, as files and screens show them. A checkpoint whose code is not in the repository is not recommended."""
     found, point = options(run), team.last_kept(run)
     if point is None or has_code(workspace, point):

@@ -2,39 +2,46 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
-from msgspec import Struct
-
 from holdfast.core import ids
-from holdfast.core.errors import HoldfastError
+from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.formats.json_salvage import salvage
 from holdfast.core.model import Body, Run
+from holdfast.core.text import path_text
 from holdfast.layouts.goteam import merge, schema
 from holdfast.layouts.goteam.external import follow_face
-from holdfast.layouts.goteam.files import FACES, POINT, SHAPES, Damage, Shelf, as_bytes, damages
+from holdfast.layouts.goteam.files import FACES, POINT, SHAPES, Damage, Shelf, as_bytes, damages, root_of
 from holdfast.layouts.goteam.reconcile import on_shelf, show
 from holdfast.layouts.goteam.schema import REGISTRY
 from holdfast.layouts.json_file import LIMIT
+from holdfast.layouts.protocol import JOURNAL, FilesRepaired, Rebuilt
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
 
-class Remade(Struct):
-    path: str
-    aside: str  # where what stood there is now
-    why: str  # what was wrong with it
+def repair(workspace: Workspace, name: str | None, known: Run | None, *, keep: bool) -> FilesRepaired:
+    """Put the damaged files of a run aside, and rebuild them."""
+    if known is None or known.worktree != workspace.worktree:
+        facts = [("run", known.id if known else name), ("its worktree", known.directory if known else "unknown")]
+        hints = [f"`cd {shlex.quote(known.directory)}` and try again"] if known else []
+        raise Refused("This run belongs to another worktree", facts, hints)
+    path = path_text((root_of(workspace) / known.id).relative_to(workspace.root))
+    remade, lost = remake(workspace, known)
+    workspace.warnings[:] = [told for told in workspace.warnings if all(made.path not in told for made in remade)]
+    return FilesRepaired(known.id, path, bool(remade), JOURNAL if remade else None, None, lost, remade)
 
 
-def remake(workspace: Workspace, run: Run) -> tuple[list[Remade], list[str]]:
+def remake(workspace: Workspace, run: Run) -> tuple[list[Rebuilt], list[str]]:
     """Put damaged files aside and write new ones. Answers with them, and with what nobody knows any more."""
-    made: list[Remade] = []
+    made: list[Rebuilt] = []
     lost: list[str] = []
     with on_shelf(workspace) as shelf:
         for damage in list(damages(workspace, run.id)):
             said = _salvaged(damage, workspace.root)
             aside = _put_aside(shelf, damage)
-            made.append(Remade(shelf.name(damage.path), shelf.name(aside), damage.why))
+            made.append(Rebuilt(shelf.name(damage.path), shelf.name(aside), damage.why))
             lost += _hear(shelf, run, damage, said)
         if made:
             shelf.written.runs.setdefault(run.id, run.seq)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.model import Run, Status
-from holdfast.ingest.catch_up import catch_up
 from holdfast.journal.journal import Journal
 from holdfast.layouts.goteam.reconcile import team_runs
 from holdfast.project.runs import select
@@ -19,7 +17,6 @@ def find_resumable(workspace: Workspace) -> list[Run]:
     """The open runs of this worktree that no process works on: interrupted ones first, then the last worked on."""
     if not workspace.exists or workspace.is_off:
         return []
-    catch_up(workspace)
     with workspace.reading() as journal:
         runs = [run for run in team_runs(journal, workspace.worktree) if is_resumable(workspace, journal, run)]
     return sorted(_by_work(runs), key=lambda run: run.status is not Status.INTERRUPTED)
@@ -57,11 +54,11 @@ def find_silent(workspace: Workspace, runs: list[Run]) -> dict[str, datetime]:
 
 
 def silent_since(workspace: Workspace, run: Run) -> datetime | None:
-    """Since when nothing was heard of an active Go Team run that no process here is known to work on.
+    """Since when nothing was heard of an active run that no process here is known to work on.
 
     None where that is less than `silent.after`. It may be interrupted, and may be not: its status is not changed.
     """
-    if run.layout != LAYOUT or run.status is not Status.ACTIVE or run.updated is None:
+    if run.status is not Status.ACTIVE or run.updated is None:
         return None
     with workspace.reading() as journal:
         sessions = attended(journal, run.id)

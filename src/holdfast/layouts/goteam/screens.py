@@ -7,7 +7,7 @@ from datetime import datetime
 
 from holdfast.core.fold import team
 from holdfast.core.model import Run, Status
-from holdfast.core.recovery import CHECKPOINT, FRESH, LIVE, Option, interrupted_at
+from holdfast.core.recovery import CHECKPOINT, FRESH, LIVE, Option, interrupted_at, told_silent
 from holdfast.core.text import count, one_line
 from holdfast.layouts.goteam import schema
 from holdfast.layouts.goteam.schema import stamp
@@ -24,7 +24,7 @@ WIDTHS = (2, 18, 21, 6, 11)
 HEADS = ("#", "Session ID", "Topic", "Step", "Status")
 
 
-def started(run: Run, interval: float) -> Iterator[str]:
+def started_screen(run: Run, interval: float) -> Iterator[str]:
     yield from _head("GO TEAM SESSION STARTED")
     yield f"Session ID: {run.id}"
     yield f"Topic: {one_line(run.title, 120)}"
@@ -37,7 +37,7 @@ def started(run: Run, interval: float) -> Iterator[str]:
     yield RULE
 
 
-def resumable(runs: list[Run], silent: Mapping[str, datetime]) -> Iterator[str]:
+def resumable_screen(runs: list[Run], silent: Mapping[str, datetime]) -> Iterator[str]:
     """The table of sessions that can be resumed, and which are `silent`; nothing where there is none."""
     if not runs:
         return
@@ -45,7 +45,7 @@ def resumable(runs: list[Run], silent: Mapping[str, datetime]) -> Iterator[str]:
     yield f"Found {len(runs)} session(s) that can be resumed:"
     yield ""
     yield from _table(runs, 1)
-    yield from (potentially(run.id, moment) for run in runs if (moment := silent.get(run.id)))
+    yield from (told_silent(run.id, moment) for run in runs if (moment := silent.get(run.id)))
     yield ""
     yield "Commands:"
     yield f"- *resume         → Resume most recent ({runs[0].id})"
@@ -62,11 +62,6 @@ def others(runs: list[Run], first: int) -> Iterator[str]:
         yield "Other sessions:"
         yield ""
         yield from _table(runs, first)
-
-
-def potentially(id: str, since: datetime) -> str:
-    """What is said of a session without a sign of life."""
-    return f"{id} is potentially interrupted: no sign of life since {stamp(since)}"
 
 
 def _example(runs: list[Run]) -> str:
@@ -86,7 +81,7 @@ def _table(runs: list[Run], first: int) -> Iterator[str]:
     yield _line("└", "┴", "┘")
 
 
-def recovery(run: Run, options: list[Option], silent: datetime | None = None) -> Iterator[str]:
+def recovery_screen(run: Run, options: list[Option], silent: datetime | None = None) -> Iterator[str]:
     """The choice, with what each way would lose; for a run that is active and `silent`, that it may go on elsewhere."""
     step = team.current(run)
     yield from _head("SESSION RECOVERY")
@@ -116,7 +111,7 @@ def _interrupted(run: Run, silent: datetime | None) -> str:
     return str(stamp(interrupted_at(run)))
 
 
-def offered(run: Run, options: list[Option]) -> Iterator[str]:
+def offer_screen(run: Run, options: list[Option]) -> Iterator[str]:
     """The same choice inside a client, for the user and the agent. No text of another program's files is in it."""
     yield f"Go Team session {run.id} was interrupted and is not resumed yet. The user chooses by typing one of these:"
     for option in options:
@@ -155,7 +150,7 @@ def loss(option: Option) -> str:
     return ", ".join([*lost, changed] if option.files else lost)
 
 
-def resumed(run: Run, branch: str | None) -> Iterator[str]:
+def resumed_screen(run: Run, branch: str | None) -> Iterator[str]:
     step, outputs = team.current(run), schema.outputs_of(run)
     metrics = {**schema.UNMEASURED, **run.standing.metrics}
     given = ", ".join(f"{word} {'✓' if outputs.get(key) else '-'}" for key, word in RESULTS)
@@ -175,7 +170,7 @@ def resumed(run: Run, branch: str | None) -> Iterator[str]:
     yield RULE
 
 
-def completed(run: Run) -> Iterator[str]:
+def completed_screen(run: Run) -> Iterator[str]:
     metrics = {**dict.fromkeys(MEASURED, "not measured"), **run.standing.metrics}
     coverage = metrics["test_coverage"]
     spent = run.status_since - run.created if run.status_since and run.created else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import HoldfastError
 from holdfast.core.fold import team
-from holdfast.core.fold.team import LAYOUT, Meant
+from holdfast.core.fold.team import Meant
 from holdfast.core.model import Body, Checkpoint, Draft, Run
 from holdfast.core.text import path_text
 from holdfast.project.checkpoints.create import look, make_checkpoint, shadow_of
@@ -64,17 +64,14 @@ def keep_run(workspace: Workspace, run: Run, reason: Reason, *, always: bool = F
         return make_checkpoint(workspace, shadow, run=run, reason=reason, seen=scan)[0]
 
 
-def keep_dead(workspace: Workspace, interrupted: list[str]) -> None:
-    """What a team's run that was found dead has left is kept. Trouble with that keeps nobody from going on."""
-    for id in interrupted:
-        with workspace.reading() as journal:
-            run = journal.get_run(id)
-        if run.layout != LAYOUT or run.worktree != workspace.worktree:
-            continue
-        try:
-            keep_run(workspace, run, Reason.INTERRUPTED)
-        except HoldfastError as error:
-            workspace.warn(f"what {id} left could not be kept: {error.message}")
+def keep_interrupted(workspace: Workspace, run: Run) -> None:
+    """Keep what a run that was found dead has left. Trouble with that keeps no command from going on."""
+    if run.worktree != workspace.worktree:
+        return
+    try:
+        keep_run(workspace, run, Reason.INTERRUPTED)
+    except HoldfastError as error:
+        workspace.warn(f"what {run.id} left could not be kept: {error.message}")
 
 
 def _changed(shadow: Shadow, before: Checkpoint | None, made: Checkpoint) -> Body:

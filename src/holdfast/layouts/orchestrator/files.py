@@ -12,18 +12,17 @@ from msgspec import Struct
 from holdfast.core import ids
 from holdfast.core.errors import Refused
 from holdfast.core.formats.hashing import hexdigest
-from holdfast.core.formats.json_limits import sparse
 from holdfast.core.model import Body, Run
-from holdfast.core.text import one_line, sound
-from holdfast.journal.codec import UNREADABLE
+from holdfast.core.text import sound
+from holdfast.layouts import memory
 from holdfast.layouts.foreign_ids import is_usable
 from holdfast.layouts.json_file import Face, Unreadable, read_face
-from holdfast.layouts.orchestrator.follow import HISTORY, SESSION
-from holdfast.layouts.orchestrator.schema import LEGACY, LONGEST, WORDS, Incompatible, read_state, state_of
+from holdfast.layouts.orchestrator.presence import MEMORY as MEMORY
+from holdfast.layouts.orchestrator.rules import HISTORY, SESSION
+from holdfast.layouts.orchestrator.schema import LEGACY, LONGEST, Incompatible, read_state, state_of
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, safe_paths, shared_files
 
-MEMORY = "session.json"
 SHARED = 0o644  # a new file of the project is for all who work on it
 
 
@@ -132,48 +131,21 @@ def _is_same(workspace: Workspace, place: Path, run: Run) -> bool:
     return (found.session_id, found.created) == (mine.session_id, mine.created)
 
 
-def word_of(workspace: Workspace, run: Run) -> str:
-    """The status of a run in the words of its file in the history; where there is none, as we would write it."""
-    place = Path(run.archived or "")
-    if run.worktree == workspace.worktree and place.parent == Path(HISTORY):
-        try:
-            word = read_face(workspace.root / place, root=workspace.root).value.get("status")
-        except Unreadable:
-            word = None
-        if isinstance(word, str) and word.strip():
-            return one_line(word, 40)
-    return WORDS[run.status]
-
-
 def digest(data: bytes) -> str:
     return hexdigest("blake2b", data, digest_size=16)
 
 
-def own_directory(workspace: Workspace) -> Path:
-    place = workspace.here / "worktrees" / ids.file_name(workspace.worktree)
-    for directory in (place.parent, place):
-        files.make_private_directory(directory)
-    return place
-
-
-def _memory(workspace: Workspace) -> Path:
-    return workspace.here / "worktrees" / ids.file_name(workspace.worktree) / MEMORY
-
-
 def recall(workspace: Workspace) -> Written:
-    try:
-        return msgspec.json.decode(sparse(files.read(_memory(workspace)) or b"{}"), type=Written)
-    except (*UNREADABLE, Refused):
-        return Written()
+    return memory.recall(memory.place_of(workspace) / MEMORY, Written)
 
 
 def expect(workspace: Workspace) -> None:
     """Let every later command look for the file, also if this one is killed before it is written."""
-    if not (own_directory(workspace) / MEMORY).exists():
+    if not (memory.own_directory(workspace) / MEMORY).exists():
         remember(workspace, Written())
 
 
 def remember(workspace: Workspace, written: Written) -> None:
     """Lost by a power cut, the file counts as an old copy: only what the run does not know is taken from it."""
     data = msgspec.json.encode(sound(msgspec.to_builtins(written), small=True))  # others may write what no JSON holds
-    files.put(_memory(workspace), data, synced=False)
+    files.put(memory.place_of(workspace) / MEMORY, data, synced=False)

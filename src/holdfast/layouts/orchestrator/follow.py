@@ -1,4 +1,4 @@
-"""The orchestrator's runs: where it keeps them, and what a client's doings mean for one."""
+"""Events of a session of the orchestrator that follow from a client's calls."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from holdfast.core.fold import workers
 from holdfast.core.model import Draft, Run, Session
 from holdfast.core.text import one_line
 
-SESSION = ".claude/orchestrator-session.json"
-HISTORY = ".claude/orchestrator-history"
 NOT_IN_A_TYPE = re.compile(r"[^a-z0-9_-]+")
 
 

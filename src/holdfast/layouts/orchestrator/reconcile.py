@@ -12,14 +12,14 @@ from datetime import datetime
 
 from msgspec import structs
 
-from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.formats.timestamps import moment
 from holdfast.core.model import Body, Draft, Run
 from holdfast.core.text import one_line, path_text
 from holdfast.journal.journal import Journal
-from holdfast.journal.store import RunQuery
 from holdfast.layouts.json_file import Face, Unreadable, parse_face, read_face, with_members
+from holdfast.layouts.memory import own_directory
+from holdfast.layouts.orchestrator import NAME
 from holdfast.layouts.orchestrator.diff import drafts, known_part, last_time
 from holdfast.layouts.orchestrator.files import (
     SHARED,
@@ -29,7 +29,6 @@ from holdfast.layouts.orchestrator.files import (
     digest,
     is_of,
     name_of,
-    own_directory,
     place_in_history,
     read_session,
     recall,
@@ -37,18 +36,21 @@ from holdfast.layouts.orchestrator.files import (
     remove,
     told,
 )
-from holdfast.layouts.orchestrator.follow import HISTORY, SESSION
+from holdfast.layouts.orchestrator.rules import HISTORY, SESSION
 from holdfast.layouts.orchestrator.schema import VERSION, Incompatible, State, is_legacy, read_state, render
-from holdfast.project.runs import select
+from holdfast.layouts.orchestrator.start import find_current, list_runs, make_id
 from holdfast.project.workspace import Workspace
 from holdfast.redaction.unmask import put_raw
 from holdfast.system import files, shared_files
 from holdfast.system.git.repository import Repository
 
-LAYOUT = "orchestrator"
 ATTEMPTS = 5
 MOST_ARCHIVED = 10_000
-LOOKED_AT = 50  # runs of a worktree among which the one in the file is looked for
+
+
+def reconcile(workspace: Workspace, *, saved: str | None = None) -> None:
+    """Make the file and the journal say the same."""
+    project(workspace, saved=saved)
 
 
 def project(workspace: Workspace, *, fresh: bool = False, saved: str | None = None) -> None:
@@ -93,7 +95,7 @@ def _round(workspace: Workspace, saved: str | None) -> bool:
         return True
     with workspace.reading() as journal:
         current = find_current(journal, workspace.worktree)
-        unarchived = [run for run in _ours(journal, workspace.worktree) if not run.archived]
+        unarchived = [run for run in list_runs(journal, workspace.worktree) if not run.archived]
         left = [run for run in unarchived if current is None or run.id != current.id]
     for run in left:
         if not _archive(workspace, run, face if is_of(face, run) else None):
@@ -115,31 +117,6 @@ def _show(workspace: Workspace, run: Run, face: Face | None, *, always: bool) ->
     return _write(workspace, run, face, workspace.clock.now() if always else run.updated)
 
 
-def find_current(journal: Journal, worktree: str) -> Run | None:
-    """The run that stands in the session file: the one that was started, or gone on with, last and is not archived."""
-    pointed = journal.find_run(journal.view.pointer(worktree) or "")
-    if pointed and pointed.layout == LAYOUT and not pointed.archived and pointed.worktree == worktree:
-        return pointed
-    return next((run for run in _ours(journal, worktree) if not run.archived), None)
-
-
-def is_orchestrated(workspace: Workspace) -> bool:
-    """Whether commands here mean a session of the orchestrator; where they mean no run, whether it has files here."""
-    try:
-        if workspace.exists:
-            with workspace.reading() as journal:
-                return select.get_run(workspace, journal, None, ended_too=True).layout == LAYOUT
-    except HoldfastError:
-        pass
-    return any((workspace.root / name).exists() for name in (SESSION, HISTORY))
-
-
-def _ours(journal: Journal, worktree: str) -> list[Run]:
-    query = RunQuery(worktree=worktree, layouts=frozenset({LAYOUT}), limit=LOOKED_AT)
-    found, _ = journal.list_runs(query)
-    return sorted(found, key=lambda run: (run.created is not None, run.created, run.id), reverse=True)
-
-
 # Taking in
 
 
@@ -148,7 +125,7 @@ def _take_in(workspace: Workspace, face: Face, memory: Written) -> bool:
     theirs = read_state(workspace.hide(face.value))  # safeguard: hide-session-file-read
     with workspace.writing(for_session=False) as journal:
         run = journal.find_run(name_of(theirs.session_id)) if theirs.session_id else None
-        if run is not None and (run.layout != LAYOUT or run.worktree != workspace.worktree):
+        if run is not None and (run.layout != NAME or run.worktree != workspace.worktree):
             workspace.warn(f"{SESSION} is left alone: run {run.id} is not this worktree's; `holdfast switch {run.id}`")
             return False
         is_new = run is None
@@ -174,7 +151,7 @@ def take_salvaged(workspace: Workspace, members: Body) -> None:
     _take_in(workspace, parse_face(workspace.root / SESSION, json.dumps(theirs).encode()), Written())
 
 
-def follow_history(workspace: Workspace) -> None:
+def ingest_archive(workspace: Workspace) -> None:
     """Let the journal know the sessions in the history, and say which of its files cannot be read."""
     for what in adopt_history(workspace):
         workspace.warn(f"{HISTORY} is not read whole: {one_line(what, 200)}")
@@ -216,7 +193,7 @@ def _adopt(workspace: Workspace, theirs: State, path: str) -> None:
 def _begin(workspace: Workspace, journal: Journal, theirs: State, *, current: bool = True) -> Run:
     """A run of the journal for a session that somebody else began."""
     id = name_of(theirs.session_id) if theirs.session_id else make_id(workspace)
-    body = {"goal": theirs.goal, "layout": LAYOUT, "mode": theirs.mode, "worktree": workspace.worktree}
+    body = {"goal": theirs.goal, "layout": NAME, "mode": theirs.mode, "worktree": workspace.worktree}
     draft = Draft("run.started", {**body, "directory": path_text(workspace.root), "unasked": True})
     now, created = workspace.clock.now(), moment(theirs.created) or last_time(theirs)
     run = journal.start(id, structs.replace(draft, time=created if created and created < now else now))
@@ -233,11 +210,6 @@ def _last_written(workspace: Workspace, memory: Written, run: Run, theirs: State
     written, found = moment(ours.updated), moment(theirs.updated)
     is_older = theirs.updated.endswith("Z") and written and found and found < written  # local times prove nothing
     return known_part(theirs, run) if is_older else ours
-
-
-def make_id(workspace: Workspace) -> str:
-    """A name as the document has them: the day, and six characters."""
-    return f"{workspace.clock.now():%Y-%m-%d}-{ids.make('x')[2:8]}"
 
 
 # Writing

@@ -16,13 +16,14 @@ from holdfast.core.fold.context_usage import UNTOLD, number
 from holdfast.core.formats.timestamps import moment, stamp
 from holdfast.core.model import Body, Run, Status, Worker
 from holdfast.core.text import one_line
+from holdfast.layouts.protocol import Mode
 
 VERSION = "1.0"
 MODES = {  # agents at once, per cent at which to compress, how much is said
-    "default": (2, 70, "normal"),
-    "debug": (1, 90, "verbose"),
-    "optimize": (4, 60, "minimal"),
-    "release": (4, 85, "full report"),
+    "default": Mode(2, 70, "normal"),
+    "debug": Mode(1, 90, "verbose"),
+    "optimize": Mode(4, 60, "minimal"),
+    "release": Mode(4, 85, "full report"),
 }
 STATUSES = {
     "created": Status.CREATED,

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from holdfast.core.fold import workers as crew
 from holdfast.core.fold.context_usage import UNTOLD
-from holdfast.core.model import Run, Worker
+from holdfast.core.model import Run
 from holdfast.core.text import count, one_line
+from holdfast.layouts.json_file import Unreadable, read_face
+from holdfast.layouts.orchestrator.rules import HISTORY
+from holdfast.layouts.orchestrator.schema import WORDS
+from holdfast.project.workspace import Workspace
 
 WIDTH = 200
 MOST = 20  # entries of one kind
@@ -21,9 +26,9 @@ def banner(run: Run, now: datetime) -> Iterator[str]:
     yield f"**Session ID**: {run.id}"
     yield f"**Goal**: {_one(run.goal)}"
     yield f"**Started**: {since(run.created, now)}"
-    yield f"**Progress**: {progress(run)}"
+    yield f"**Progress**: {crew.told_progress(run)}"
     yield from _section("Completed Work", [f"- ✅ {line}" for line in completed(run)])
-    yield from _section("In Progress", [f"- 🔄 {at_work(worker)}" for worker in workers_at_work(run)])
+    yield from _section("In Progress", [f"- 🔄 {crew.told_at_work(worker)}" for worker in crew.at_work(run)])
     yield from _section("Pending", [f"{number}. {_one(task.text)}" for number, task in enumerate(run.open_tasks, 1)])
     yield from _section("Decisions", [f"- {line}" for line in decisions(run)])
     yield from _section("Context Budget", [f"- {line}" for line in budget(run, now)])
@@ -31,28 +36,23 @@ def banner(run: Run, now: datetime) -> Iterator[str]:
     yield f"**Resuming from {resuming_from(run)}...**"
 
 
-def rows(run: Run, now: datetime) -> list[list[str]]:
+def banner_rows(run: Run, now: datetime) -> list[list[str]]:
     """The same as rows of a table, for a person."""
     found = [
         ["Session ID", run.id],
         ["Goal", _one(run.goal)],
         ["Started", since(run.created, now)],
-        ["Progress", progress(run)],
+        ["Progress", crew.told_progress(run)],
     ]
     for name, lines in (
         ("Completed", completed(run)),
-        ("In progress", [at_work(worker) for worker in workers_at_work(run)]),
+        ("In progress", [crew.told_at_work(worker) for worker in crew.at_work(run)]),
         ("Pending", [_one(task.text) for task in run.open_tasks]),
         ("Decided", decisions(run)),
         ("Context", budget(run, now)),
     ):
         found += [[name if number == 0 else "", line] for number, line in enumerate(lines[:MOST])]
     return [*found, ["Resuming from", resuming_from(run)]]
-
-
-def progress(run: Run) -> str:
-    done = crew.progress_of(run)
-    return "unknown" if done is None else f"{done}% complete"
 
 
 def completed(run: Run) -> list[str]:
@@ -64,11 +64,6 @@ def decisions(run: Run) -> list[str]:
     return [_one(made.text) + (f" ({_one(made.because)})" if made.because else "") for made in run.standing_decisions]
 
 
-def at_work(worker: Worker) -> str:
-    task = f": {_one(worker.task)}" if worker.task else ""
-    return f"{_one(worker.id)}{task} ({worker.progress or 0}%)"
-
-
 def budget(run: Run, now: datetime) -> list[str]:
     """How full the context is, of its window where that is known."""
     tokens, window = run.context_tokens or 0, run.context_window or UNTOLD
@@ -78,7 +73,7 @@ def budget(run: Run, now: datetime) -> list[str]:
 
 def resuming_from(run: Run) -> str:
     """The agent at work that came last, or else the next task."""
-    workers = workers_at_work(run)
+    workers = crew.at_work(run)
     if workers:
         return _one(workers[-1].id)
     return _one(run.open_tasks[0].text) if run.open_tasks else "the goal"
@@ -95,8 +90,17 @@ def since(time: datetime | None, now: datetime) -> str:
     return "just now"
 
 
-def workers_at_work(run: Run) -> list[Worker]:
-    return [worker for worker in run.workers if worker.status == crew.IN_PROGRESS]
+def find_word(workspace: Workspace, run: Run) -> str:
+    """The status of a run in the words of its file in the history; where there is none, as we would write it."""
+    place = Path(run.archived or "")
+    if run.worktree == workspace.worktree and place.parent == Path(HISTORY):
+        try:
+            word = read_face(workspace.root / place, root=workspace.root).value.get("status")
+        except Unreadable:
+            word = None
+        if isinstance(word, str) and word.strip():
+            return one_line(word, 40)
+    return WORDS[run.status]
 
 
 def _section(title: str, lines: list[str]) -> Iterator[str]:

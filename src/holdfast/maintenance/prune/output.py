@@ -65,7 +65,7 @@ def _plan(journal: Journal, name: str) -> tuple[int, int]:
 
 def _thin(journal: Journal, name: str) -> tuple[int, int]:
     run = journal.find_run(name)
-    if run is None or why_output_stays(run):
+    if run is None or why_output_stays(run, journal.rules_of(run)):
         return 0, 0
     changed = list(_changes(journal, run))
     freed = _freed(journal, name, changed)
@@ -75,7 +75,7 @@ def _thin(journal: Journal, name: str) -> tuple[int, int]:
 
 def _changes(journal: Journal, run: Run | None) -> Iterator[tuple[EventRow, bytes]]:
     """The events of a run that hold long texts of tools, with their smaller bodies."""
-    if run is None or why_output_stays(run):
+    if run is None or why_output_stays(run, journal.rules_of(run)):
         return
     for row in journal.view.events(run.id):
         if places := RAW.get(row.kind):

@@ -16,9 +16,8 @@ import msgspec
 from holdfast.core.model import Run
 from holdfast.core.retention import Rules, why_run_stays
 from holdfast.core.text import path_text
-from holdfast.ingest.catch_up import has_files
 from holdfast.journal.journal import Journal, is_ledger
-from holdfast.layouts.faber.backups import old_backups
+from holdfast.layouts.registry import present
 from holdfast.maintenance.prune.checkpoints import Tidied, tidy_checkpoints
 from holdfast.maintenance.prune.output import thin_out
 from holdfast.maintenance.prune.quota_warning import Last, cap_of, has_outgrown, last_tidied, look_at_room, note_tidied
@@ -72,7 +71,7 @@ def tidy_up(
     result = tidy_checkpoints(workspace, rules, dry_run=dry_run, thorough=thorough, spares_open=spares_open)
     result.copies, result.thinned, result.removed, result.cap = copies, thinned.runs, removed, cap
     result.aside = [*aside, *old]
-    ended = old_backups(workspace) if has_files(workspace) else []
+    ended = [path for layout in present(workspace) for path in layout.list_old_copies(workspace)]
     result.backups = [path_text(path.relative_to(workspace.root)) for path in ended]
     if not dry_run:
         for path in ended:
@@ -153,7 +152,8 @@ def _removable(workspace: Workspace, journal: Journal, name: str) -> Run | None:
         return None
     is_pointed_at = run.id in journal.view.pointers().values()
     has_checkpoints = next(journal.list_checkpoints(run=run.id, limit=1), None) is not None
-    return None if why_run_stays(run, _exported(workspace, journal, name), is_pointed_at or has_checkpoints) else run
+    in_use, exported = is_pointed_at or has_checkpoints, _exported(workspace, journal, name)
+    return None if why_run_stays(run, journal.rules_of(run), exported, in_use) else run
 
 
 def _exported(workspace: Workspace, journal: Journal, run: str) -> int:

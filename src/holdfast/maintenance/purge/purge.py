@@ -20,30 +20,24 @@ from msgspec import Struct
 
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, NotFound, Refused
-from holdfast.core.fold.team import LAYOUT as TEAM
-from holdfast.core.model import Body, Draft, Run
+from holdfast.core.model import Draft, Run
 from holdfast.core.text import path_text
 from holdfast.ingest.open import open_workspace
 from holdfast.journal.codec import UNREADABLE
 from holdfast.journal.journal import Journal
-from holdfast.layouts.goteam import purge as teampurging
-from holdfast.layouts.goteam.reconcile import root_of
-from holdfast.layouts.json_file import read_face
-from holdfast.layouts.orchestrator.follow import SESSION
+from holdfast.layouts.registry import find_layout, layouts
 from holdfast.maintenance.backup.search import mentions
 from holdfast.maintenance.prune.checkpoints import named_objects
 from holdfast.maintenance.purge import worktree_log
 from holdfast.project import context_windows, inbox as intake
 from holdfast.project.runs import select, tombstones
 from holdfast.project.workspace import Workspace
-from holdfast.system import files, safe_paths
+from holdfast.system import files
 from holdfast.system.clock import micros
 from holdfast.system.file_copies import Generations
-from holdfast.system.shared_files import remove_shared
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.packs.prune import LEFTOVER, prune
 
-ORCHESTRATOR = "orchestrator"  # a layout
 MAIN = "."  # the name of the main worktree
 PATIENCE = 120.0  # seconds to wait for a checkpoint that is being made
 COPIES = ("backups/*", "aside/journal-*", "aside/copies/*")  # of the store, whole or damaged
@@ -105,11 +99,10 @@ def plan_purge(workspace: Workspace, journal: Journal, run: Run) -> Purge:
         if worktree_log.is_way(event, run.id, gone.keys())
     }
     created = micros(run.created) if run.created else 0
-    faces = [str(Path(run.directory) / run.owned.path)] if run.owned else []
-    if run.layout == TEAM:
-        faces.append(path_text(Path(run.directory) / root_of(workspace).relative_to(workspace.root) / run.id))
+    layout = find_layout(run.layout)
+    faces = layout.foreign_files(workspace, run)
     home = home_of(workspace, run.worktree, run.directory)
-    shown = list(_shown(home, run)) if home else []
+    shown = list(layout.own_files(home, run)) if home else []
     return Purge(run.id, created, sorted(names), gone, sorted(restores), faces, shown, run.worktree, run.directory)
 
 
@@ -122,24 +115,6 @@ def home_of(workspace: Workspace, worktree: str | None, directory: str) -> Works
         if found.worktree == worktree and os.path.samefile(found.place, workspace.place):
             return found
     return None
-
-
-def _shown(workspace: Workspace, run: Run) -> Iterator[str]:
-    """The orchestrator's and the Go Team's files of this run, as far as they lie in this worktree."""
-    yield from teampurging.ours(workspace, run)
-    if run.layout != ORCHESTRATOR or run.worktree != workspace.worktree:
-        return
-    for path in filter(None, (SESSION, run.archived)):
-        if _shows(workspace.root, path, run.id):
-            yield path
-
-
-def _shows(root: Path, path: str, run: str) -> bool:
-    """Whether a file of the project shows a run, and no link leads out to it. A Go Team's lies below the run's name."""
-    with contextlib.suppress(HoldfastError, safe_paths.Outside):
-        safe_paths.resolve(root, path)
-        return Path(path).parent.name == run or read_face(root / path, root=root).value.get("session_id") == run
-    return False
 
 
 def begin(workspace: Workspace, journal: Journal, run: Run) -> Purge:
@@ -222,7 +197,9 @@ def finish(workspace: Workspace, purge: Purge) -> Purged:
     result.copies = [path_text(path) for path in _remove_copies(workspace, purge)]
     result.set_aside = _clear_inbox(workspace.inbox, purge)
     _forget_names(workspace, purge)
-    stay = [path for path in purge.faces if os.path.exists(path)] + teampurging.left(workspace, purge.run)
+    stay = [path for path in purge.faces if os.path.exists(path)] + [
+        path for layout in layouts() for path in layout.list_left(workspace, purge.run)
+    ]
     result.files = sorted(set(stay))
     workspace.progress("purging", 3, 4)
     workspace.store.scrub()
@@ -234,17 +211,18 @@ def finish(workspace: Workspace, purge: Purge) -> Purged:
 
 
 def hide(workspace: Workspace, home: Workspace | None, run: str, shown: list[str]) -> None:
-    """Remove the files that show a run in its worktree, and what any registry here or there says of it."""
+    """Remove the files that show a run in its worktree, and what is remembered of them here or there."""
     if home is not None:
-        there = [path for path in shown if _shows(home.root, path, run)]
-        for path in there:
-            if (data := files.read(home.root / path, root=home.root)) is not None:
-                remove_shared(home.root / path, data, home.root)
-        teampurging.forget(home, run, there)
+        _purge_files(home, run, shown)
     if home is not workspace:
         if home is not None:
             home.close()
-        teampurging.forget(workspace, run, ())
+        _purge_files(workspace, run, [])
+
+
+def _purge_files(workspace: Workspace, run: str, shown: list[str]) -> None:
+    for layout in layouts():
+        layout.purge(workspace, run, shown)
 
 
 def _forget(journal: Journal, purge: Purge) -> None:
@@ -269,17 +247,13 @@ def _clear_worktrees(workspace: Workspace, purge: Purge) -> None:
             shadow.vault.drop((shadow.vault.numbers() & numbers) - taken)
     for directory in (workspace.place / "worktrees").glob("*"):
         with files.lock(directory / "lock", PATIENCE):  # safeguard: lock-worktree-purged
-            _clear_worktree(directory, purge)
+            _clear_worktree(directory)
 
 
-def _clear_worktree(directory: Path, purge: Purge) -> None:
+def _clear_worktree(directory: Path) -> None:
     for name in CACHES:
         files.remove(directory / name)
     shutil.rmtree(directory / "scratch", ignore_errors=True)
-    with contextlib.suppress(*UNREADABLE, HoldfastError):
-        shown = msgspec.json.decode(files.read(directory / "session.json") or b"{}", type=Body)
-        if shown.get("run") == purge.run:
-            files.remove(directory / "session.json")
 
 
 def _remove_copies(workspace: Workspace, purge: Purge) -> Iterator[Path]:

@@ -82,7 +82,7 @@ def _rewrite(journal: Journal, ledger: str, bodies: dict[int, Body]) -> None:
     milestones = {snapshot.seq for snapshot in writer.snapshots(ledger)}
     state = Run(id=ledger)
     for event in journal.events(ledger):
-        fold.apply(state, event)
+        journal.apply(state, event)
         if event.seq in milestones:
             writer.put_snapshot(ledger, Snapshot(event.seq, fold.VERSION, rows.encode(state)))
     writer.put_run(rows.row_of_run(state, journal.clock.now()))

@@ -103,7 +103,7 @@ def _open_backup(path: Path, directory: Path) -> tuple[str, Salvage | None]:
 
 def _prove(workspace: Workspace, store: SqliteStore) -> None:
     with store.reading() as view:
-        journal = Journal(view, workspace.clock, workspace.clean)
+        journal = Journal(view, workspace.clock, workspace.clean, workspace.rules_of)
         problems = [*view.problems(), *(f"{found.where}: {found.what}" for found in rows_of(journal))]
         problems += [f"{found.where}: {found.what}" for found in check_runs(journal, lambda *_: None).problems]
     if problems:
@@ -236,7 +236,8 @@ class Builder:
 
     def _add(self, store: SqliteStore, batch: list[Event]) -> None:
         with store.writing() as view:
-            journal = Journal(view, self._workspace.clock, self._workspace.clean)  # safeguard: hide-rebuilt-store
+            # safeguard: hide-rebuilt-store
+            journal = Journal(view, self._workspace.clock, self._workspace.clean, self._workspace.rules_of)
             for event in batch:
                 journal.replay(event.run, [event])
             journal.flush()

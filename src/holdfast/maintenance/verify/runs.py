@@ -11,9 +11,8 @@ from holdfast.core.errors import Damaged
 from holdfast.core.fold import run as fold
 from holdfast.core.model import Run
 from holdfast.journal import codec
-from holdfast.journal.journal import LEDGER_PREFIX, Journal
+from holdfast.journal.journal import LEDGER_PREFIX, Journal, is_ledger
 from holdfast.journal.rows import event_of, row_of_checkpoint, row_of_run, row_of_session
-from holdfast.journal.store import LEDGER
 from holdfast.maintenance.verify.checkpoints import Problem
 
 encode = msgspec.json.Encoder().encode
@@ -54,9 +53,9 @@ def _check_run(journal: Journal, id: str, problems: list[Problem]) -> int:
         event = event_of(row, lambda digest: _sound_blob(journal, digest))
         uses |= codec.blobs_in(row.body)
         if event.kind in fold.REFOLDED:
-            run = fold.fold(id, journal.events(id, until=count))
+            run = journal.fold(id, until=count)
         else:
-            fold.apply(run, event)
+            journal.apply(run, event)
         found = snapshots.get(count)
         if found and found.fold == fold.VERSION and found.state != encode(run):
             problems.append(Problem(id, f"the snapshot at event {count} is not what the events add up to"))
@@ -78,7 +77,7 @@ def _compare(journal: Journal, run: Run, uses: set[bytes]) -> Iterator[Problem]:
                 yield Problem(run.id, f"the stored {name} is not what the events add up to")
     if uses != journal.view.blob_uses(run.id):
         yield Problem(run.id, "the list of large values is not what the events refer to")
-    if run.layout == LEDGER:
+    if is_ledger(run.id):
         made = {found.id: row_of_checkpoint(found) for found in journal.fold_checkpoints(run.id).values()}
         kept = {row.id: row for row in journal.view.list_checkpoints(run.worktree)}
         for id in made.keys() | kept.keys():

@@ -29,6 +29,7 @@ SHOWN = 10
 TERMINALS = 50  # lists that are remembered
 LISTED = "listed.json"
 NAME = 64  # characters of a conversation's name
+ENDINGS = 15  # runs that are listed where several have the same end of an id
 OPEN_STATUSES = frozenset(status.value for status in OPEN)
 
 
@@ -344,3 +345,22 @@ def _not_found(workspace: Workspace, noun: str, name: str, near: Sequence[str] =
         return NotFound(f"There is no {noun} {int(name)}: the last list had {count(rows, 'row')}", [], [hint])
     hints = [f"did you mean `{near[0]}`?"] if near else []
     return NotFound(f'There is no {noun} "{one_line(name, 60)}"', [], [*hints, hint])
+
+
+def get_typed(workspace: Workspace, journal: Journal, name: str) -> Run:
+    """A run by its id, the row of the list last shown, or an end of its id that only one has."""
+    if not name:
+        return get_run(workspace, journal, None)
+    is_row = name.isdecimal() and len(name) < 6 and 0 < int(name) <= len(listed(workspace, "run"))
+    if journal.find_run(name) or is_row or not name.isdecimal():
+        return find_by_name(workspace, journal, name)
+    ending = [id for id in journal.view.find_ids("run", name, ENDINGS) if id.endswith(name) and not is_ledger(id)]
+    if len(ending) > 1:
+        raise several(workspace, f'Several runs end with "{name}"', [journal.get_run(id) for id in ending])
+    return journal.get_run(ending[0]) if ending else find_by_name(workspace, journal, name)
+
+
+def pointed(workspace: Workspace) -> str | None:
+    """The id of the run that commands in this worktree mean."""
+    with workspace.reading() as journal:
+        return journal.view.pointer(workspace.worktree)

@@ -15,7 +15,7 @@ def settle(journal: Journal, run: Run, move: Move, reason: str | None = None, mo
 
     `more` is appended with the move, while the sessions are still open.
     """
-    effects = transition(run.status, move, run.layout).effects
+    effects = transition(run.status, move, journal.rules_of(run)).effects
     if Effect.CHANGED in effects:
         journal.append(run.id, fold.status_draft(move, reason), *more)
     if Effect.END_SESSIONS in effects:

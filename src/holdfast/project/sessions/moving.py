@@ -50,14 +50,15 @@ def _move(workspace: Workspace, journal: Journal, own: Session, run: Run) -> Non
 
 def _rest(journal: Journal, left: Run | None, run: Run, why: str) -> None:
     """Pause a run that is left for another one, if no process works on it."""
-    if left and left.id != run.id and _comes_to_rest(left, run) and not attended(journal, left.id):
+    if left and left.id != run.id and _comes_to_rest(journal, left, run) and not attended(journal, left.id):
         with contextlib.suppress(Refused):  # what has not begun cannot be paused in every layout
             settle(journal, left, Move.PAUSE, why)
 
 
-def _comes_to_rest(left: Run, run: Run) -> bool:
-    """Whether a run that is left pauses: a session of the orchestrator that another one follows keeps its status."""
-    is_followed = left.layout == run.layout == "orchestrator"
+def _comes_to_rest(journal: Journal, left: Run, run: Run) -> bool:
+    """Whether a run that is left pauses: one that another of its kind follows keeps its status."""
+    rules = journal.rules_of(left)
+    is_followed = rules.is_single and rules is journal.rules_of(run)
     return left.status in (Status.CREATED, Status.ACTIVE) and not left.owned and not is_followed
 
 

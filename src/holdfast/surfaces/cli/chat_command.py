@@ -7,13 +7,21 @@ from functools import partial
 import click
 
 from holdfast.core import chat_commands
+from holdfast.core.chat_commands import Order
 from holdfast.core.errors import WrongUsage
+from holdfast.core.model import Run
 from holdfast.core.text import one_line
-from holdfast.layouts.goteam.meaning import find_team_run
+from holdfast.ingest.catch_up import catch_up
 from holdfast.operations import chat_command as commanding
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli.decorators import resume_instead, verb
 from holdfast.surfaces.cli.runner import Said, is_terminal
+
+
+def _find_run(workspace: Workspace, order: Order) -> Run | None:
+    if workspace.exists and not workspace.is_off:
+        catch_up(workspace)
+    return commanding.find_chat_run(workspace, order)
 
 
 @verb("holdfast command '*sessions'")
@@ -24,7 +32,7 @@ def command(workspace: Workspace, text: str) -> Said:
     if order is not None and order.word == "new" and not order.argument and is_terminal():
         text = f"*new {click.prompt('What is it about', err=True)}"
     is_choice = order is not None and order.word == "resume" and order.way is None
-    if order is not None and is_choice and is_terminal() and (run := find_team_run(workspace, order)):
+    if order is not None and is_choice and is_terminal() and (run := _find_run(workspace, order)):
         return Said(None, then=partial(resume_instead, run.id))
     found = commanding.command(workspace, text)
     if not found.known:

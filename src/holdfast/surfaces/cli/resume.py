@@ -19,9 +19,7 @@ from holdfast.core.recovery import recommended
 from holdfast.core.text import count, one_line, path_text
 from holdfast.core.untrusted_text import enclose
 from holdfast.ingest.silence import warn_if_silent
-from holdfast.layouts.goteam import screens
-from holdfast.layouts.goteam.resumable import silent_since
-from holdfast.layouts.orchestrator import screens as bannering
+from holdfast.layouts.registry import find_layout
 from holdfast.operations.past_runs import past_runs
 from holdfast.operations.recover import CHOICES, HISTORY, Recovery, recover
 from holdfast.operations.resume import RESTORES, STARTS, Resumed, resume as go_on
@@ -96,11 +94,13 @@ def _resume(
     if prepares and not yes and (wanted := go(dry_run=True).restored):
         confirm(f"Make the worktree equal to {wanted.to}?", yes, "holdfast resume")
     found = go(dry_run=True)
-    is_loaded = found.run.layout == "orchestrator" and not is_terminal() and not only_print
+    standing = list(find_layout(found.run.layout).banner(found.run, workspace.clock.now()))
+    is_loaded = bool(standing) and not is_terminal() and not only_print
     if prepares or is_loaded:
         found = go(dry_run=False)
     if is_loaded:  # whoever reads this is the agent that goes on
-        return Said(found, _told(workspace, bannering.banner(found.run, workspace.clock.now())))
+        now = workspace.clock.now()
+        return Said(found, _told(workspace, find_layout(found.run.layout).banner(found.run, now)))
     warn_if_silent(workspace)
     banner = _told(workspace, _banner(workspace, found))
     command = _shell_line(workspace, found)
@@ -125,7 +125,10 @@ def _team(
     workspace: Workspace, found: Resumed, go: partial[Resumed], start_from: str | None, yes: bool, only_print: bool
 ) -> Said:
     """Go on with a Go Team run: the choice, with what each way would lose, and the word that it was done."""
-    screen = _told(workspace, screens.recovery(found.run, found.recovery, silent_since(workspace, found.run)))
+    layout = find_layout(found.run.layout)
+    screen = _told(
+        workspace, layout.recovery_screen(found.run, found.recovery, layout.silent_since(workspace, found.run))
+    )
     auto = workspace.settings.values["recovery.auto_resume"].value == "on"
     if start_from is None and (yes or auto):
         start_from = recommended(found.recovery).start_from
@@ -148,7 +151,7 @@ def _team(
         talk.append(f"What was there is kept: `holdfast restore {done.kept} --both` takes the fresh start back")
     if done.conversation:
         talk.append(f"Its conversation goes on with: {_shell_line(workspace, done)}")
-    return Said(done, _told(workspace, screens.resumed(done.run, branch)), talk)
+    return Said(done, _told(workspace, layout.resumed_screen(done.run, branch)), talk)
 
 
 def _told(workspace: Workspace, lines: Iterable[Line]) -> list[Line]:
@@ -176,7 +179,7 @@ def _ask_which(recovery: Recovery) -> str | None:
 
 
 def _ways_out(recovery: Recovery) -> Iterator[Line]:
-    """The recovery menu of the orchestrator's document, up to its question."""
+    """The recovery menu, up to its question."""
     yield ("title", "## ⚠️ SESSION RECOVERY")
     yield ""
     yield "The previous session file appears corrupted."
@@ -208,23 +211,20 @@ NAMES = {
 }
 
 
-def _orchestrator(workspace: Workspace, run: Run) -> Iterator[Line]:
-    """Where a session of the orchestrator stands: Markdown for an agent, a table for a person."""
-    now = workspace.clock.now()
+def _standing(workspace: Workspace, run: Run) -> Iterator[Line]:
+    """Where a run stands, in its layout's words: Markdown for an agent, a table for a person."""
+    layout, now = find_layout(run.layout), workspace.clock.now()
     if not sys.stdout.isatty():
-        yield from bannering.banner(run, now)
-        return
-    yield ("title", "🔄 RESUMING SESSION")
-    for name, value in bannering.rows(run, now):
-        yield f"  {name.ljust(13)}  {value}"
+        yield from layout.banner(run, now)
+    elif rows := layout.banner_rows(run, now):
+        yield ("title", "🔄 RESUMING SESSION")
+        for name, value in rows:
+            yield f"  {name.ljust(13)}  {value}"
 
 
 def _banner(workspace: Workspace, found: Resumed) -> Iterator[Line]:
     run, last = found.run, found.last
-    if run.layout == "orchestrator":
-        yield from _orchestrator(workspace, run)
-    else:
-        yield ("title", f"Going on with {run.id}: {one_line(run.title, 80)}")
+    yield from list(_standing(workspace, run)) or [("title", f"Going on with {run.id}: {one_line(run.title, 80)}")]
     if last and last.ended:
         yield f"  the last session {last.how}: {one_line(last.reason or '', 120)}".rstrip(": ")
     if last and last.last_action:

@@ -6,10 +6,9 @@ import sys
 
 import click
 
-from holdfast.core.fold.team import LAYOUT
 from holdfast.core.model import Status
 from holdfast.core.recovery import recommended
-from holdfast.layouts.goteam import screens
+from holdfast.layouts.registry import find_layout
 from holdfast.operations import run as running
 from holdfast.operations.resume import resume
 from holdfast.operations.status import status
@@ -47,7 +46,12 @@ def _take_up(workspace: Workspace, name: str | None) -> None:
     if workspace.settings.values["recovery.auto_resume"].value != "on":
         return
     found = status(workspace, run=name).run
-    if found is not None and found.layout == LAYOUT and found.status is Status.INTERRUPTED:
+    if found is None or found.status is not Status.INTERRUPTED:
+        return
+    layout = find_layout(found.layout)
+    if layout.RULES.is_recovered:
         ways = resume(workspace, found.id, dry_run=True).recovery
         done = resume(workspace, found.id, start_from=recommended(ways).start_from)
-        terminal.emit(screens.resumed(done.run, workspace.hide(Repository(workspace.root).head().branch)), sys.stderr)
+        terminal.emit(
+            layout.resumed_screen(done.run, workspace.hide(Repository(workspace.root).head().branch)), sys.stderr
+        )

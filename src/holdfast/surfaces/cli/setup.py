@@ -15,7 +15,6 @@ from holdfast.agents.protocol import setup_of
 from holdfast.agents.registry import adapters
 from holdfast.core.errors import DONE, FAILED
 from holdfast.core.text import count, one_line
-from holdfast.layouts.faber.client_hooks import CHOICES, KEEP, REPLACE, find_hooks
 from holdfast.operations import config as configure, doctor as examining, init as initialise, uninit as uninstall
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
@@ -37,7 +36,9 @@ SCOPES = dict.fromkeys(scope for agent in AGENTS.values() for scope in agent.SCO
 @click.option("--plugin", is_flag=True, help="Write no settings: say how our plugin for Claude Code is loaded.")
 @click.option("--status-line", is_flag=True, help="Show the run and its context in the status line, if there is none.")
 @click.option(
-    "--faber-hooks", type=click.Choice(CHOICES), help="FABER's own hooks in the settings: ours instead, or they stay."
+    "--faber-hooks",
+    type=click.Choice(initialise.CHOICES),
+    help="FABER's own hooks in the settings: ours instead, or they stay.",
 )
 @click.option("--print", "dry_run", is_flag=True, help="Print what would be put into the settings, and write nothing.")
 @click.option("--adopt", is_flag=True, help="Believe a store that came with a copy or an archive.")
@@ -83,12 +84,12 @@ def init(
 
 def _asked_about_faber(workspace: Workspace) -> str | None:
     """Whether FABER's own hooks in this project's settings make way for ours; None where nobody can be asked."""
-    found = find_hooks(setup_of(workspace)) if is_terminal() else []
+    found = initialise.find_client_hooks(setup_of(workspace)) if is_terminal() else []
     places = ", ".join(hooks.where for hooks in found if hooks.can_be_replaced)
     if not places:
         return None
     question = f"FABER's own hooks load and save sessions here ({places}). Replace them with Holdfast's?"
-    return REPLACE if ask(question) else KEEP
+    return initialise.REPLACE if ask(question) else initialise.KEEP
 
 
 def _loading(found: initialise.Initialised) -> Iterator[Line]:

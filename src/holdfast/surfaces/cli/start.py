@@ -13,10 +13,8 @@ from holdfast.core.errors import WrongUsage
 from holdfast.core.model import Run, Session, Status
 from holdfast.core.recovery import recommended
 from holdfast.core.text import one_line
-from holdfast.ingest.catch_up import establish, has_team
-from holdfast.layouts.goteam import screens
-from holdfast.layouts.goteam.resumable import find_silent, list_resumable
-from holdfast.layouts.orchestrator.schema import MODES
+from holdfast.ingest.catch_up import catch_up, establish
+from holdfast.layouts.registry import find_layout, find_rules, layouts
 from holdfast.operations import join as joining, leave as leaving, start as starting, switch as switching
 from holdfast.operations.resume import resume as go_on
 from holdfast.project.workspace import Workspace
@@ -26,6 +24,7 @@ from holdfast.surfaces.cli.runner import Said, is_terminal
 from holdfast.surfaces.cli.terminal import Line
 from holdfast.system.git.repository import Repository
 
+MODES = [mode for layout in layouts() for mode in layout.MODES]
 PID = click.option(
     "--pid", type=click.IntRange(1), metavar="PID", help="The process that the session lives and dies with."
 )
@@ -36,7 +35,7 @@ AGENT = click.option("--agent", metavar="NAME", help="The agent that works on it
 @click.argument("goal")
 @click.option("--steps", metavar="A,B", help="Its steps, with commas between; the last one completed completes it.")
 @click.option("--layout", type=click.Choice(starting.STARTED), default="native", help="As which system's run.")
-@click.option("--mode", type=click.Choice(tuple(MODES)), help="Of an orchestrator.")
+@click.option("--mode", type=click.Choice(MODES), help="Of an orchestrator.")
 @PID
 @AGENT
 def start(
@@ -50,8 +49,8 @@ def start(
 ) -> Said:
     """Begin a run. Prints its id; shows what could be resumed instead."""
     plan = tuple(filter(None, (name.strip() for name in (steps or "").split(","))))
-    if layout == starting.GO_TEAM:
-        return _start_team(workspace, goal, plan, pid, agent)
+    if find_rules(layout).is_recovered:
+        return _start_team(workspace, layout, goal, plan, pid, agent)
     found = starting.start(workspace, goal, steps=plan, layout=layout, mode=mode, pid=pid, agent=agent)
     talk: list[Line] = [f"Started {found.run.id}: {one_line(found.run.goal, 80)}"]
     talk += [f"Paused {id}" for id in found.paused]
@@ -65,27 +64,33 @@ def start(
     return Said(found, [found.run.id], talk)
 
 
-def _start_team(workspace: Workspace, goal: str, plan: tuple[str, ...], pid: int | None, agent: str | None) -> Said:
+def _start_team(
+    workspace: Workspace, layout: str, goal: str, plan: tuple[str, ...], pid: int | None, agent: str | None
+) -> Said:
     """Begin a Go Team run, unless the user at the terminal would rather go on with an earlier one."""
-    if has_team(workspace):  # sessions of another program may be there before the first run of ours
+    kind = find_layout(layout)
+    if kind.is_present(workspace):  # sessions of another program may be there before the first run of ours
         establish(workspace)
-    earlier = list_resumable(workspace)
+    if workspace.exists and not workspace.is_off:
+        catch_up(workspace)
+    earlier = kind.list_resumable(workspace)
+    silent = {run.id: since for run in earlier if (since := kind.silent_since(workspace, run))}
     auto = workspace.settings.values["recovery.auto_resume"].value == "on"
     if auto and (interrupted := next((run for run in earlier if run.status is Status.INTERRUPTED), None)):
         ways = go_on(workspace, interrupted.id, dry_run=True).recovery
         done = go_on(workspace, interrupted.id, start_from=recommended(ways).start_from)
-        return Said(done, list(screens.resumed(done.run, workspace.hide(Repository(workspace.root).head().branch))))
+        return Said(done, list(kind.resumed_screen(done.run, workspace.hide(Repository(workspace.root).head().branch))))
     if earlier and is_terminal():
-        terminal.emit(screens.resumable(earlier, find_silent(workspace, earlier)), sys.stderr)
+        terminal.emit(kind.resumable_screen(earlier, silent), sys.stderr)
         answer = str(click.prompt("Resume # (Enter: a new session)", default="", show_default=False, err=True))
         order = _answered(answer)
         if order.word == "resume":
             return Said(None, then=partial(resume_instead, _chosen(earlier, order.argument), order.way))
         goal = order.argument or goal
-    found = starting.start(workspace, goal, steps=plan, layout=starting.GO_TEAM, pid=pid, agent=agent)
-    talk: list[Line] = [] if is_terminal() else list(screens.resumable(earlier, find_silent(workspace, earlier)))
+    found = starting.start(workspace, goal, steps=plan, layout=layout, pid=pid, agent=agent)
+    talk: list[Line] = [] if is_terminal() else list(kind.resumable_screen(earlier, silent))
     talk += [f"`holdfast resume {run.id}` goes on with it" for run in earlier]
-    talk += screens.started(found.run, workspace.settings.number("save.interval"))
+    talk += kind.started_screen(found.run, workspace.settings.number("save.interval"))
     talk += [f"Paused {id}" for id in found.paused]
     if found.session:
         talk.append(_export(found.session))

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from holdfast.core.fold import activity, context_usage, steps
+from holdfast.core.fold import activity, context_usage, steps, workers
 from holdfast.core.fold.external import said
 from holdfast.core.fold.worktree_log import interrupted
 from holdfast.core.model import Run
 from holdfast.core.text import count, one_line
-from holdfast.layouts.orchestrator import screens
 from holdfast.operations import status as standing
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
@@ -77,8 +76,8 @@ def _where(run: Run, found: standing.Status) -> Iterator[Line]:
         yield said(run.owned)
     yield from (f"Steps: {line}" for line in steps.told(run))
     if run.workers:
-        yield f"Agents: {screens.progress(run)}"
-        yield from (f"  {screens.at_work(worker)}" for worker in screens.workers_at_work(run)[-5:])
+        yield f"Agents: {workers.told_progress(run)}"
+        yield from (f"  {workers.told_at_work(worker)}" for worker in workers.at_work(run)[-5:])
     for task in run.open_tasks[:5]:
         yield f"Next: {task.id}  {one_line(task.text, 120)}"
     if len(run.open_tasks) > 5:

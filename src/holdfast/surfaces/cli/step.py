@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from holdfast.core.text import one_line
-from holdfast.layouts.goteam import screens
+from holdfast.layouts.registry import find_layout
 from holdfast.operations import record, step as stepping
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
@@ -42,7 +42,8 @@ def complete(workspace: Workspace, name: str, new: bool, run: str | None) -> Sai
     said = _said(found)
     if found.completed and found.checkpoint:
         with workspace.reading() as journal:
-            screen = list(screens.completed(journal.get_run(found.run)))
+            run_now = journal.get_run(found.run)
+        screen = list(find_layout(run_now.layout).completed_screen(run_now))
         return Said(found, said.data, [*said.talk, *screen])
     return said
 

@@ -105,7 +105,10 @@ def _tell(asking: Asking, answer: Callable[[Workspace, Asking], Answer]) -> Told
 
 
 def _has_files() -> bool:
-    return os.path.isdir(os.path.join(locate.locate_store(os.getcwd())[0], ".fractary"))
+    from holdfast.layouts.registry import layouts
+
+    root = os.fspath(locate.locate_store(os.getcwd())[0])
+    return any(layout.has_sessions(root) for layout in layouts())
 
 
 def _left() -> float:
@@ -172,9 +175,11 @@ def _give_due(asking: Asking) -> None:
 
 def _draw(agent: str) -> None:
     """Draw the status line for standard input, which may never be closed, while the store may be locked."""
+    from holdfast.ingest.open import open_workspace
+
     adapter = _adapter(agent)
     payload, is_read = _within(_left(), _read_payload)
-    text, in_time = _within(_left(), lambda: adapter.draw_status(payload or {}))
+    text, in_time = _within(_left(), lambda: adapter.draw_status(payload or {}, open_workspace))
     sys.stdout.write((text or adapter.draw_without_store(payload or {})) + "\n")
     sys.stdout.flush()
     if not is_read or not in_time:

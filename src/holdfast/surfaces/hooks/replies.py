@@ -19,9 +19,10 @@ from holdfast.core.formats.hashing import hexdigest
 from holdfast.core.model import Beginning, Draft, Ending, Run, Session, Status
 from holdfast.core.text import one_line
 from holdfast.core.untrusted_text import AGE, enclose, opened
-from holdfast.ingest.catch_up import catch_up, has_files
+from holdfast.ingest.catch_up import catch_up
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
+from holdfast.layouts.registry import find_layout, present
 from holdfast.project.briefs import make_brief, without_secrets
 from holdfast.project.checkpoints.automatic import Turn, keep_or_note
 from holdfast.project.inbox import Call
@@ -85,14 +86,12 @@ def answer_prompt(workspace: Workspace, asking: Asking) -> Answer:
 
 def _of_other_systems(workspace: Workspace, asking: Asking) -> str:
     """The text of a system that keeps its runs in files of the project, once it has loaded or saved."""
-    if not has_files(workspace):
+    if asking.reading.moment is not Moment.START:
+        for layout in present(workspace):
+            layout.end_session(workspace, asking.call, asking.reading)
         return ""
-    from holdfast.layouts.faber import follow  # few projects have such files, and this loads much
-
-    if asking.reading.moment is Moment.START:
-        return follow.begin(workspace, asking.call, asking.reading) or ""
-    follow.save(workspace, asking.call, asking.reading)
-    return ""
+    told = (layout.begin_session(workspace, asking.call, asking.reading) for layout in present(workspace))
+    return "\n\n".join(filter(None, told))
 
 
 def _own(workspace: Workspace, asking: Asking, used: int) -> Answer:
@@ -121,13 +120,11 @@ def _own(workspace: Workspace, asking: Asking, used: int) -> Answer:
 
 
 def _recovery(workspace: Workspace, run: Run) -> str | None:
-    """The ways to go on with an interrupted Go Team run, for the user and the agent; None for any other run."""
-    if run.layout != "go-team" or run.status is not Status.INTERRUPTED:
+    """The ways to go on with an interrupted run, for the user and the agent; None where there is no choice."""
+    if run.status is not Status.INTERRUPTED:
         return None
-    from holdfast.layouts.goteam.recovery_options import ways_of
-    from holdfast.layouts.goteam.screens import offered  # few projects have a team
-
-    return "\n".join(offered(run, ways_of(workspace, run)))
+    layout = find_layout(run.layout)
+    return "\n".join(layout.offer_screen(run, layout.list_ways(workspace, run))) or None
 
 
 def answer_shortly(workspace: Workspace, asking: Asking) -> Answer:

@@ -7,18 +7,10 @@ from typing import Any
 
 from holdfast.core.brief import Brief
 from holdfast.core.untrusted_text import enclose
-from holdfast.layouts.faber.screens import (
-    Reloaded,
-    SessionSaved,
-    dry_report,
-    fenced,
-    report,
-    saved_report,
-    told_artifacts,
-    told_warnings,
-)
+from holdfast.layouts.registry import find_layout
+from holdfast.layouts.session_reports import Reloaded, SessionSaved, told_warnings
 from holdfast.operations import session_load
-from holdfast.project.checkpoints.save import Saved
+from holdfast.operations.save import Saved
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
 from holdfast.surfaces.cli.runner import Said
@@ -36,10 +28,7 @@ def load_session(workspace: Workspace, artifacts: str | None = None, **arguments
 
 def _lines(workspace: Workspace, found: Reloaded) -> Iterator[Line]:
     """The report and the artifacts, in one fence; nothing of it is made for somebody who wants JSON."""
-    marks = terminal.marks()
-    lines = dry_report(found, marks) if found.dry_run else report(found, marks)
-    for artifact in told_artifacts(found):
-        lines += ["", fenced(artifact, workspace.clock.now())]
+    lines = find_layout(found.layout).load_screen(found, terminal.marks(), workspace.clock.now())
     yield enclose("\n".join(lines), workspace.chance)
 
 
@@ -47,7 +36,7 @@ def said_saved(found: Saved | SessionSaved) -> Said:
     if isinstance(found, SessionSaved):
         marks = terminal.marks()
         short = [f"Session ended: {found.session} (reason: {found.reason})"] if found.changed else []
-        lines: list[Line] = list(saved_report(found, marks))
+        lines: list[Line] = list(find_layout(found.layout).save_screen(found, marks))
         return Said(found, lines, told_warnings(found.warnings, marks), short=short)
     where = f"{found.run} at event {found.seq:,}"
     talk = f"Saved {where} as {found.checkpoint.id}" if found.changed else f"Nothing changed since {where}"

@@ -1,10 +1,11 @@
-"""The copies that a load or a save leaves beside FABER's state files: gone some time after their run has ended."""
+"""FABER's files of a run, which are FABER's own, and the copies that a load or a save leaves beside them."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
 
+from holdfast.core.model import Run
 from holdfast.layouts.faber import schema
 from holdfast.layouts.faber.reconcile import journal_id
 from holdfast.project.workspace import Workspace
@@ -12,7 +13,11 @@ from holdfast.project.workspace import Workspace
 KEPT = timedelta(days=7)
 
 
-def old_backups(workspace: Workspace) -> list[Path]:
+def foreign_files(workspace: Workspace, run: Run) -> list[str]:
+    return [str(Path(run.directory) / run.owned.path)] if run.owned else []
+
+
+def list_old_copies(workspace: Workspace) -> list[Path]:
     """Our backups of runs of this worktree that ended long enough ago."""
     found = []
     with workspace.reading() as journal:

@@ -1,0 +1,52 @@
+"""Beginning a session of the orchestrator: one of a worktree stands in the file, and the next one archives it."""
+
+from __future__ import annotations
+
+from holdfast.core import ids
+from holdfast.core.errors import HoldfastError
+from holdfast.core.model import Run
+from holdfast.journal.journal import Journal
+from holdfast.journal.store import RunQuery
+from holdfast.layouts.orchestrator import NAME
+from holdfast.layouts.orchestrator.files import expect, find_incompatible
+from holdfast.layouts.orchestrator.rules import HISTORY, SESSION
+from holdfast.project.runs import select
+from holdfast.project.workspace import Workspace
+
+LOOKED_AT = 50  # runs of a worktree among which the one in the file is looked for
+
+
+def prepare_start(workspace: Workspace) -> bool:
+    """Expect the file from now on; false where it is another program's, so that nothing is archived."""
+    expect(workspace)
+    return find_incompatible(workspace) is None
+
+
+def make_id(workspace: Workspace, journal: Journal | None = None) -> str:
+    """A name as the document has them: the day, and six characters."""
+    return f"{workspace.clock.now():%Y-%m-%d}-{ids.make('x')[2:8]}"
+
+
+def find_current(journal: Journal, worktree: str) -> Run | None:
+    """The run that stands in the session file: the one that was started, or gone on with, last and is not archived."""
+    pointed = journal.find_run(journal.view.pointer(worktree) or "")
+    if pointed and pointed.layout == NAME and not pointed.archived and pointed.worktree == worktree:
+        return pointed
+    return next((run for run in list_runs(journal, worktree) if not run.archived), None)
+
+
+def is_meant(workspace: Workspace) -> bool:
+    """Whether commands here mean a session of the orchestrator; where they mean no run, whether it has files here."""
+    try:
+        if workspace.exists:
+            with workspace.reading() as journal:
+                return select.get_run(workspace, journal, None, ended_too=True).layout == NAME
+    except HoldfastError:
+        pass
+    return any((workspace.root / name).exists() for name in (SESSION, HISTORY))
+
+
+def list_runs(journal: Journal, worktree: str) -> list[Run]:
+    query = RunQuery(worktree=worktree, layouts=frozenset({NAME}), limit=LOOKED_AT)
+    found, _ = journal.list_runs(query)
+    return sorted(found, key=lambda run: (run.created is not None, run.created, run.id), reverse=True)
