@@ -184,8 +184,6 @@ class Builder:
         source = self._sources[place.source]
         assert source is not None
         left = source.event_at(place.position, self._runs[place.source])
-        if left is None:
-            return None
         try:
             event = rows.event_of(left.row, lambda digest: self._value(run, seq, digest))
         except (HoldfastError, OverflowError, ValueError, OSError):
