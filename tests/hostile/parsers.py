@@ -22,7 +22,7 @@ from holdfast.core import chat_commands, ids, search_terms, text, untrusted_text
 from holdfast.core.errors import Refused
 from holdfast.core.formats import json_edit, json_salvage
 from holdfast.core.report import escape
-from holdfast.journal import codec, delta
+from holdfast.journal import codec
 from holdfast.journal.sqlite import salvage
 from holdfast.journal.sqlite.page_checksums import PAGE
 from holdfast.layouts.faber import artifact_rules, conditions, schema as faber, session_records, summaries, workflows
@@ -395,7 +395,7 @@ def read_difference(data: bytes) -> None:
 
 
 def patch(data: bytes) -> None:
-    delta.patch(BASE, msgspec.msgpack.decode(data), 1 << 20)
+    codec.patch(BASE, msgspec.msgpack.decode(data), 1 << 20)
 
 
 # Git's own forms
@@ -456,7 +456,7 @@ PARSERS = {
     "settings of the client": Parser(SETTINGS, edit_settings, (NotSettings, UnicodeDecodeError, json_edit.NotJson)),
     "stored body": Parser([BODY, b"\0{}", *BLOBS.values()], read_stored),
     "stored difference": Parser([DIFFERENCE], read_difference),
-    "difference": Parser([msgspec.msgpack.encode(delta.difference(BASE, CHANGED))], patch, codec.UNREADABLE),
+    "difference": Parser([msgspec.msgpack.encode(codec.difference(BASE, CHANGED))], patch, codec.UNREADABLE),
     "pack": Parser([PACK], read_pack),
     "list beside a tree": Parser([BESIDE], check_beside),
     "page of the database": Parser([leaf_pages()], read_leaves),

@@ -95,6 +95,15 @@ def test_only_stores_know_sql() -> None:
     assert {name: spoken for name, spoken in found.items() if spoken} == {}
 
 
+NAMES = re.compile(r"sqlite|apsw|journal\.db", re.IGNORECASE)
+
+
+def test_only_the_journal_names_its_database() -> None:
+    """Everything else reaches it through `open_store` and the Store protocol, as it would reach another one."""
+    named = [name for name, module in modules().items() if module.folder != "journal" and NAMES.search(module.text)]
+    assert named == []
+
+
 def test_sql_is_known_when_it_is_seen() -> None:
     assert len(sql(modules()["journal.sqlite.transaction"])) > 10
 

@@ -17,9 +17,6 @@ ROOT = {"__init__", "__main__", "inbox"}  # the package itself, its command, and
 ALONE = ("agents", "layouts")  # packages whose folders do not import each other
 # Imports that still go the other way.
 EXCEPTIONS: dict[str, set[str]] = {
-    "ingest.background": {"maintenance.prune.quota"},
-    "ingest.catch_up": {"maintenance.prune.quota_warning"},
-    "journal.sqlite.migrations": {"maintenance.backup.file", "maintenance.backup.rotation"},
     "layouts.goteam.chat_commands": {"operations.resume", "operations.start", "operations.team_checkpoints"},
     "layouts.goteam.meaning": {"ingest.catch_up"},
     "layouts.goteam.resumable": {"ingest.catch_up"},

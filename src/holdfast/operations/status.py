@@ -18,11 +18,11 @@ from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.faber.client_hooks import find_hooks, told as told_of_hooks, ways_to_replace
 from holdfast.layouts.goteam.resumable import silent_since
-from holdfast.maintenance.prune.quota_warning import cap_of, look_at_room, warning_of
 from holdfast.maintenance.repair.quarantine import told_of_originals
 from holdfast.maintenance.rescan import told_of_scan
 from holdfast.operations.verb import verb
 from holdfast.project import inbox
+from holdfast.project.quota import cap_of, look_at_room, warning_of
 from holdfast.project.runs import select, tombstones
 from holdfast.project.sessions.leftovers import Leftover, find_leftovers
 from holdfast.project.sessions.sessions import is_silent, last_heard

@@ -9,10 +9,10 @@ from pathlib import Path
 from holdfast.core.errors import Damaged, HoldfastError
 from holdfast.core.event_text import searchable
 from holdfast.core.text import path_text
+from holdfast.journal import backup_file
 from holdfast.journal.journal import Journal
 from holdfast.journal.rows import event_of
 from holdfast.journal.store import EventRow
-from holdfast.maintenance.backup import file
 from holdfast.maintenance.verify.checkpoints import Problem
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -27,7 +27,7 @@ def files_of(workspace: Workspace) -> Iterator[Problem]:
     def told(done: int, total: int) -> None:
         workspace.progress("reading the database", done, total)
 
-    for text in workspace.store.file_problems(told):
+    for text in workspace.store.verify(told):
         yield Problem("database", text)
     for path in damaged_files(workspace.place):
         yield Problem(path_text(path.relative_to(workspace.place)), "this copy is not what was kept")
@@ -39,9 +39,9 @@ def damaged_files(place: Path) -> Iterator[Path]:
     for path in sorted((place / "faces").glob("*/*")):
         if COPY.fullmatch(path.name) and not _is_copy(path):
             yield path
-    for path in backups_of(place):
+    for path in backup_file.list_backups(place):
         try:
-            file.read_archive(path, lambda _: None)
+            backup_file.read_archive(path, lambda _: None)
         except HoldfastError:
             yield path
 
@@ -50,12 +50,6 @@ def mark_problems(place: Path) -> Iterator[Problem]:
     mark = files.read(place / "git" / "keep", 64)
     if mark is not None and mark != objects.KEEP:
         yield Problem("git/keep", "what marks our packs has changed")
-
-
-def backups_of(place: Path) -> list[Path]:
-    """The backups that were made by themselves, the newest first."""
-    found = [path for path in (place / "backups").glob("*.tar.gz") if not path.name.startswith(".")]
-    return sorted(found, key=lambda path: (path.stat().st_mtime, path.name), reverse=True)
 
 
 def rows_of(journal: Journal) -> Iterator[Problem]:
