@@ -112,7 +112,7 @@ def test_sql_is_known_when_it_is_seen() -> None:
 TIMES = {
     "core.formats.timestamps": "the form in which times are printed, and that of other systems' files",
     "layouts.goteam.schema": "the form of Go Team's files",
-    "maintenance.backup.backup": "the contents of a backup",
+    "maintenance.backup": "the contents of a backup",
     "journal.sqlite.migrations": "the contents of a backup",
     "surfaces.cli.runner": "HOLDFAST_LOG",
 }

@@ -37,7 +37,7 @@ FUZZED = {
     "project.quota": "last tidying",
     "maintenance.purge.purge": "unfinished purge",
     "maintenance.repair.packs": "it reads objects that git has just written for us",
-    "maintenance.backup.backup": "it reads a part of a backup whose hash was proven",
+    "maintenance.backup": "it reads a part of a backup whose hash was proven",
     "project.runs.select": "list of rows",
     "agents.claude.installed": "plugins of the client",
     "project.context_windows": "gauges",

@@ -26,7 +26,7 @@ from holdfast.core.model import Draft
 from holdfast.journal.backup_file import Contents, Part, begun_at, write_archive
 from holdfast.journal.sqlite import connection as connecting
 from holdfast.journal.sqlite.copy import check_database
-from holdfast.maintenance.backup.backup import keep_store, put_packs, take_out
+from holdfast.maintenance.backup import keep_store, put_packs, take_out
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock

@@ -42,6 +42,10 @@ LIST_LIMIT = 32 * 1024 * 1024
 CHUNK = 1 << 20
 LONGEST_NAME = 1024
 BROKEN = (tarfile.TarError, zlib.error, EOFError, ValueError, OverflowError)
+KEPT = 2  # of each kind
+UPGRADED = "format-"  # how the name of a backup begins that an upgrade made
+REPLACED = "replaced-"  # and of one that restoring another one made
+ROTATED = re.compile(r".*-([0-9]{8}-[0-9]{6})(?:-([0-9]{1,9}))?\.tar\.gz")  # earlier versions gave no numbers
 
 
 class Part(NamedTuple):
@@ -331,11 +335,6 @@ def _take_out(source: IO[bytes] | _Section, target: Path | None) -> Hashed:
 
 
 # Backups that are made by themselves: their order is told by a number, since clocks are set back
-
-KEPT = 2  # of each kind
-UPGRADED = "format-"  # how the name of a backup begins that an upgrade made
-REPLACED = "replaced-"  # and of one that restoring another one made
-ROTATED = re.compile(r".*-([0-9]{8}-[0-9]{6})(?:-([0-9]{1,9}))?\.tar\.gz")  # earlier versions gave no numbers
 
 
 def list_backups(place: Path) -> list[Path]:

@@ -34,6 +34,10 @@ WAYS = ["`holdfast verify`"]
 UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError, TypeError)
 encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder().decode
+BLOCK = 32  # bytes that must be equal before anything is copied
+SAMPLES = 16  # places that are looked at before two texts are compared at all
+STRIDE = 4096
+Difference = list[int | bytes]
 
 
 def pack(body: Body) -> tuple[bytes, dict[bytes, bytes]]:
@@ -173,12 +177,6 @@ def _fetch(digest: bytes, fetch: Callable[[bytes], bytes | None]) -> str:
 
 
 # Differences between two texts
-
-BLOCK = 32  # bytes that must be equal before anything is copied
-SAMPLES = 16  # places that are looked at before two texts are compared at all
-STRIDE = 4096
-
-Difference = list[int | bytes]
 
 
 def is_alike(base: bytes, value: bytes) -> bool:

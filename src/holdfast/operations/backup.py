@@ -11,7 +11,7 @@ from msgspec import Struct
 from holdfast.core.errors import NotFound, Refused
 from holdfast.core.text import path_text
 from holdfast.journal import backup_file
-from holdfast.maintenance.backup.backup import keep_store, put_store_back
+from holdfast.maintenance.backup import keep_store, put_store_back
 from holdfast.operations.verb import verb
 from holdfast.project.workspace import Workspace
 from holdfast.system import files

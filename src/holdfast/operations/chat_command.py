@@ -23,7 +23,7 @@ from holdfast.layouts.goteam.find_checkpoint import get_point
 from holdfast.layouts.goteam.meaning import find_run, find_team_run, get_meant
 from holdfast.layouts.goteam.screens import potentially
 from holdfast.layouts.orchestrator.reconcile import is_orchestrated
-from holdfast.maintenance.verify.checkpoints import prove
+from holdfast.maintenance.verify import prove
 from holdfast.operations import checkpoints as looking, finish
 from holdfast.operations.brief import brief
 from holdfast.operations.cleanup import cleanup

@@ -15,7 +15,7 @@ from holdfast.core.model import Body, Checkpoint, Run
 from holdfast.layouts.goteam import schema
 from holdfast.layouts.goteam.reconcile import DIRECTORY, is_directory, root_of
 from holdfast.layouts.json_file import Unreadable, read_face
-from holdfast.maintenance.verify.checkpoints import prove
+from holdfast.maintenance.verify import prove
 from holdfast.operations.verb import verb
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.runs import select

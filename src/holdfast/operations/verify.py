@@ -17,9 +17,7 @@ from holdfast.layouts.goteam.files import damages
 from holdfast.layouts.json_file import Unreadable, read_face
 from holdfast.layouts.orchestrator.files import read_session
 from holdfast.layouts.orchestrator.follow import SESSION
-from holdfast.maintenance.verify import bytes
-from holdfast.maintenance.verify.checkpoints import Problem as Problem, prove
-from holdfast.maintenance.verify.runs import check_runs
+from holdfast.maintenance.verify import Problem as Problem, check_runs, files_of, prove, rows_of
 from holdfast.project import inbox
 from holdfast.project.runs import tombstones
 from holdfast.project.workspace import Workspace
@@ -47,11 +45,11 @@ def verify(workspace: Workspace, *, deep: bool = False) -> Verified:
     if told := tombstones.unfinished_purge(workspace.here):
         workspace.warn(told)
     if deep:
-        result.problems += bytes.files_of(workspace)
+        result.problems += files_of(workspace)
     with workspace.reading() as journal:
         result.problems += [Problem("database", text) for text in journal.view.problems()]
         if deep:
-            result.problems += bytes.rows_of(journal)
+            result.problems += rows_of(journal)
         checked = check_runs(journal, lambda done, total: workspace.progress("verifying runs", done, total))
         result.runs, result.events = checked.runs, checked.events
         result.problems += checked.problems

@@ -23,6 +23,16 @@ MEGABYTE = 1_000_000
 WARNED = 0.8  # of the cap
 GROWTH = 0.02  # of the cap, before what could not be helped is tried again
 STAMP = "tidied.json"
+PARTS = {
+    "journal": "journal",  # and whatever follows behind a dot
+    "inbox": "inbox",
+    "git": "checkpoints",
+    "worktrees": "caches",
+    "faces": "copies",
+    "aside": "aside",
+    "backups": "copies",
+}
+PACK = (".pack", ".idx", ".rev", ".keep")
 
 
 class Last(Struct):
@@ -69,17 +79,6 @@ def note_tidied(workspace: Workspace, last: Last) -> None:
 
 
 # Disk usage
-
-PARTS = {
-    "journal": "journal",  # and whatever follows behind a dot
-    "inbox": "inbox",
-    "git": "checkpoints",
-    "worktrees": "caches",
-    "faces": "copies",
-    "aside": "aside",
-    "backups": "copies",
-}
-PACK = (".pack", ".idx", ".rev", ".keep")
 
 
 class Room(Struct):

@@ -31,6 +31,9 @@ from holdfast.journal.sqlite.copy import check_database, copy_database, format_o
 from holdfast.system import files
 from holdfast.system.clock import from_micros
 
+KINDS = ("error.met", "agent.failed", "action.taken")
+FORGOTTEN = "event.forgotten"
+
 
 def upgrade(connection: apsw.Connection, path: Path) -> None:
     """Bring the database to the newest format. Whoever calls this is the only writer.
@@ -153,9 +156,6 @@ def _keep_backup(connection: apsw.Connection, path: Path, version: int) -> None:
 
 
 # Words of errors, from format 3 on
-
-KINDS = ("error.met", "agent.failed", "action.taken")
-FORGOTTEN = "event.forgotten"
 
 
 def index_errors(connection: apsw.Connection) -> None:

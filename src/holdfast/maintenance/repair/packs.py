@@ -20,7 +20,7 @@ from holdfast.core.errors import HoldfastError, Trouble
 from holdfast.core.model import Checkpoint
 from holdfast.core.text import count, one_line, path_text
 from holdfast.journal import backup_file
-from holdfast.maintenance.verify.checkpoints import TIP
+from holdfast.maintenance.verify import TIP
 from holdfast.project.checkpoints.create import PATIENCE, shadow_of
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, locate

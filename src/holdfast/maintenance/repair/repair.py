@@ -17,9 +17,7 @@ from holdfast.journal.journal import Journal
 from holdfast.journal.store import Reader, Writer
 from holdfast.maintenance.repair.packs import reshelve
 from holdfast.maintenance.repair.quarantine import mark_second_copy
-from holdfast.maintenance.verify import bytes
-from holdfast.maintenance.verify.checkpoints import Problem, prove
-from holdfast.maintenance.verify.runs import check_runs
+from holdfast.maintenance.verify import Problem, check_runs, damaged_files, mark_problems, prove, rows_of
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
@@ -102,7 +100,7 @@ class Rebuilding:
 
     def prove(self, view: Reader) -> list[str]:
         journal = self._journal(view)
-        found = [*bytes.rows_of(journal), *check_runs(journal, lambda *_: None).problems]
+        found = [*rows_of(journal), *check_runs(journal, lambda *_: None).problems]
         return [*view.problems(), *(f"{problem.where}: {problem.what}" for problem in found)]
 
     def told(self, done: int, total: int) -> None:
@@ -114,7 +112,7 @@ class Rebuilding:
 
 def _put_copies_aside(workspace: Workspace, result: Mended) -> None:
     """Copies and backups that are damaged never count; they only go out of the way."""
-    for path in bytes.damaged_files(workspace.place):
+    for path in damaged_files(workspace.place):
         place = workspace.place / "aside" / "copies"
         for directory in (place.parent, place):
             files.make_private_directory(directory)
@@ -142,4 +140,4 @@ def _mend_checkpoints(workspace: Workspace, result: Mended) -> None:
 
 
 def _checkpoint_problems(workspace: Workspace, found: list[Checkpoint]) -> list[Problem]:
-    return prove(workspace, found, deep=True).problems + list(bytes.mark_problems(workspace.place))
+    return prove(workspace, found, deep=True).problems + list(mark_problems(workspace.place))

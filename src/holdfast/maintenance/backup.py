@@ -22,7 +22,7 @@ from holdfast.journal.backup_file import DATABASE, REFS, REPLACED, Contents, Par
 from holdfast.journal.codec import UNREADABLE
 from holdfast.journal.journal import is_ledger
 from holdfast.journal.store import Store
-from holdfast.maintenance.verify.checkpoints import TIP
+from holdfast.maintenance.verify import TIP
 from holdfast.project import inbox
 from holdfast.project.checkpoints.create import PATIENCE, never_kept_any, shadow_of
 from holdfast.project.runs import tombstones
