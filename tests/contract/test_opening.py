@@ -14,8 +14,8 @@ import holdfast
 from holdfast.core.errors import Busy
 from holdfast.journal.sqlite import connection as connecting, store as sqlite
 from holdfast.journal.sqlite.connection import connect
+from holdfast.journal.sqlite.copy import replace_database
 from holdfast.journal.sqlite.store import SqliteStore
-from holdfast.journal.sqlite.swap import replace_database
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from tests.contract.makers import add_run
@@ -144,7 +144,7 @@ def test_whoever_finds_another_store_each_time_gives_up_and_says_so(
 
     when_it_was_opened(monkeypatch, exchange)
     with pytest.raises(Busy, match="Others replace the store"):
-        SqliteStore(path)
+        SqliteStore(path).open()
 
 
 @pytest.mark.parametrize("moment", MOMENTS)

@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from holdfast.core.errors import Damaged, Refused, Trouble
-from holdfast.journal.sqlite import store as sqlite
+from holdfast.journal.sqlite.connection import FORMAT
 from holdfast.journal.sqlite.store import SqliteStore
 from holdfast.journal.store import Snapshot
 from tests.contract.makers import a_run_row, a_session_row, add_run
@@ -33,6 +33,7 @@ def test_commits_are_synced_and_written_ahead(path: Path) -> None:
 def test_writer_holds_the_database_from_the_beginning_of_its_transaction(path: Path) -> None:
     """A program that ignores our queue must not write between the transaction's reads and its writes."""
     store = SqliteStore(path)
+    store.open()
     stranger = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     with store.writing() as writer:
         assert writer.all_run_ids() == []
@@ -78,27 +79,27 @@ def test_deleted_run_leaves_no_row_in_any_table(path: Path) -> None:
 
 
 def test_store_of_a_newer_program_is_refused_and_left_alone(path: Path) -> None:
-    SqliteStore(path).close()
+    SqliteStore(path).open().close()
     connection = apsw.Connection(str(path))
     connection.execute("CREATE TABLE later (a)")
-    connection.pragma("user_version", sqlite.FORMAT + 1)
+    connection.pragma("user_version", FORMAT + 1)
     connection.close()
     with pytest.raises(Refused, match="newer Holdfast") as refused:
-        SqliteStore(path)
-    assert ("format", str(sqlite.FORMAT + 1)) in refused.value.facts
+        SqliteStore(path).open()
+    assert ("format", str(FORMAT + 1)) in refused.value.facts
 
 
 @pytest.mark.parametrize("content", [b"not a database " * 100, os.urandom(8192)], ids=["text", "noise"])
 def test_file_that_is_no_database_is_called_damaged(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(Damaged):
-        SqliteStore(path)
+        SqliteStore(path).open()
     assert path.read_bytes() == content
 
 
 def test_place_that_cannot_hold_a_store_is_a_trouble_with_its_path(tmp_path: Path) -> None:
     with pytest.raises(Trouble) as trouble:
-        SqliteStore(tmp_path / "missing" / "journal.db")
+        SqliteStore(tmp_path / "missing" / "journal.db").open()
     assert "missing" in dict(trouble.value.facts)["path"]
 
 
@@ -113,7 +114,7 @@ def test_store_that_died_while_it_was_made_is_finished(path: Path) -> None:
 
 
 def test_log_is_written_back_when_it_has_grown_long(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "LOG_PAGES", 20)
+    monkeypatch.setattr("holdfast.journal.sqlite.store.LOG_PAGES", 20)
     store = SqliteStore(path)
     for number in range(60):
         with store.writing() as writer:

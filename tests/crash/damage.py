@@ -12,7 +12,7 @@ import apsw
 import holdfast
 from holdfast.core.model import Draft
 from holdfast.journal.sqlite.store import SqliteStore
-from holdfast.maintenance.backup.backup import keep_store
+from holdfast.maintenance.backup import keep_store
 from holdfast.project import known_projects
 from holdfast.project.workspace import Workspace
 from tests.crash.cases import environment, opened

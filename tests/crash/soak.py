@@ -16,7 +16,7 @@ import apsw
 import holdfast
 from holdfast.core import ids
 from holdfast.journal import codec
-from holdfast.maintenance.prune.quota_warning import cap_of, look_at_room
+from holdfast.project.quota import cap_of, look_at_room
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from tests.crash.cases import an_empty_project, in_project, opened

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.maintenance.backup import file
+from holdfast.journal import backup_file
 from tests.crash.cases import GOAL, a_project_with_a_run, adopt, in_project, opened, the_run
 from tests.crash.modes import FAILURES, KILLS, each_tier
 from tests.faults import tracer
@@ -41,7 +41,7 @@ def restore_backup(directory: Path) -> Sequence[str]:
 def is_whole_or_absent(outcome: Outcome) -> None:
     kept = outcome.directory / KEPT
     if kept.exists():
-        file.read_archive(kept, lambda _: None)
+        backup_file.read_archive(kept, lambda _: None)
     assert kept.exists() or not outcome.acknowledged(), "acknowledged, and there is no file"
     with opened(outcome.directory) as workspace:
         holdfast.backup(workspace, str(kept), replace=True)

@@ -13,9 +13,9 @@ import pytest
 
 import holdfast
 from holdfast.core.errors import Damaged, Refused
+from holdfast.journal import backup_file
 from holdfast.journal.sqlite import migrations
 from holdfast.journal.sqlite.connection import FORMAT
-from holdfast.maintenance.backup import file
 from holdfast.project.workspace import Workspace
 from tests.crash.cases import GOAL, SHARED, in_project, opened, the_run
 from tests.crash.damage import claim
@@ -60,7 +60,7 @@ def test_what_was_there_before_is_kept_and_can_be_put_back(version: int, tmp_pat
     with opened(tmp_path) as workspace:
         events = the_run(workspace).seq
         (kept,) = backups(workspace.place)
-        contents = file.read_archive(kept, lambda _: None)
+        contents = backup_file.read_archive(kept, lambda _: None)
         assert (contents.format, contents.rows["event"]) == (version, events)
         assert kept.stat().st_mode & 0o777 == 0o600
         holdfast.note(workspace, "since then")
@@ -180,7 +180,7 @@ def _check(version: int, outcome: Outcome) -> None:
     path = outcome.directory / "project" / ".holdfast" / "journal.db"
     assert version_of(path) in range(version, FORMAT + 1)
     for kept in backups(path.parent):
-        file.read_archive(kept, lambda _: None)
+        backup_file.read_archive(kept, lambda _: None)
     if version_of(path) == version:
         # the program of that version would find its own tables, and no others
         copy = outcome.directory / "copy"

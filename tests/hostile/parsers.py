@@ -5,8 +5,9 @@ A parser answers with a value that can be kept, or with one of its own errors; n
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
+import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,8 +22,9 @@ from holdfast.core import chat_commands, ids, search_terms, text, untrusted_text
 from holdfast.core.errors import Refused
 from holdfast.core.formats import json_edit, json_salvage
 from holdfast.core.report import escape
-from holdfast.journal import codec, delta
-from holdfast.journal.sqlite import leaf_pages
+from holdfast.journal import codec
+from holdfast.journal.sqlite import salvage
+from holdfast.journal.sqlite.page_checksums import PAGE
 from holdfast.layouts.faber import artifact_rules, conditions, schema as faber, session_records, summaries, workflows
 from holdfast.layouts.goteam import diff, merge, parse
 from holdfast.layouts.json_file import LIMIT, Face, parse_face, with_members
@@ -393,7 +395,7 @@ def read_difference(data: bytes) -> None:
 
 
 def patch(data: bytes) -> None:
-    delta.patch(BASE, msgspec.msgpack.decode(data), 1 << 20)
+    codec.patch(BASE, msgspec.msgpack.decode(data), 1 << 20)
 
 
 # Git's own forms
@@ -411,30 +413,23 @@ def read_pack(data: bytes) -> None:
     shapes.prove_tree(SHA1.id_of("tree", TREE))
 
 
-def leaf_page() -> bytes:
-    """A page of a table with one row, and one of an index."""
+def leaf_pages() -> bytes:
+    """A first page without a list of free ones, a page of a table with one row, and one of an index."""
     row = bytes([4, 1, 1, 19, 16]) + b"\7\x08abc" + b"zz"
-    cell = bytes([len(row), 1]) + row
-    page = bytearray(4096)
-    page[100] = leaf_pages.LEAF
-    page[103:105] = (1).to_bytes(2)
-    page[108:110] = (4000).to_bytes(2)
-    page[4000 : 4000 + len(cell)] = cell
-    other = bytearray(page)
-    other[0], other[3:5], other[8:10] = max(leaf_pages.INDEX), page[103:105], page[108:110]
-    return bytes(page + other)
+    page = bytearray(PAGE)
+    page[0], page[3:5], page[8:10] = salvage.TABLE_LEAF, (1).to_bytes(2), (4000).to_bytes(2)
+    page[4000 : 4000 + len(row) + 2] = bytes([len(row), 1]) + row
+    entry = bytearray(page)
+    entry[0], entry[12:14] = salvage.INDEX_INNER, page[8:10]
+    return bytes(PAGE) + bytes(page + entry)
 
 
 def read_leaves(data: bytes) -> None:
-    descriptor = os.memfd_create("leaves")
-    os.write(descriptor, data)
-    pages = leaf_pages.Pages(Path(f"/proc/self/fd/{descriptor}"))
-    os.close(descriptor)
-    try:
-        list(leaf_pages.rows_in_leaves(pages))
-        list(leaf_pages.entries(pages))
-    finally:
-        pages.close()
+    with tempfile.NamedTemporaryFile(buffering=0) as file:
+        file.write(data)
+        with contextlib.closing(salvage.Leaves(Path(file.name), file.fileno())) as leaves:
+            list(leaves.rows())
+            list(leaves.entries())
 
 
 PARSERS = {
@@ -461,8 +456,8 @@ PARSERS = {
     "settings of the client": Parser(SETTINGS, edit_settings, (NotSettings, UnicodeDecodeError, json_edit.NotJson)),
     "stored body": Parser([BODY, b"\0{}", *BLOBS.values()], read_stored),
     "stored difference": Parser([DIFFERENCE], read_difference),
-    "difference": Parser([msgspec.msgpack.encode(delta.difference(BASE, CHANGED))], patch, codec.UNREADABLE),
+    "difference": Parser([msgspec.msgpack.encode(codec.difference(BASE, CHANGED))], patch, codec.UNREADABLE),
     "pack": Parser([PACK], read_pack),
     "list beside a tree": Parser([BESIDE], check_beside),
-    "page of the database": Parser([leaf_page()], read_leaves),
+    "page of the database": Parser([leaf_pages()], read_leaves),
 }

@@ -18,6 +18,7 @@ from holdfast.agents import install, jsonl
 from holdfast.agents.claude import conversations, installed, transcript
 from holdfast.agents.protocol import setup_of
 from holdfast.ingest.executable_files import find_brought
+from holdfast.journal import backup_file
 from holdfast.journal.sqlite import page_checksums
 from holdfast.layouts import memory
 from holdfast.layouts.faber import find_run, reconcile, workflows
@@ -26,10 +27,8 @@ from holdfast.layouts.goteam import files as teamfaces
 from holdfast.layouts.json_file import read_face
 from holdfast.layouts.orchestrator import files as sessionfile
 from holdfast.layouts.orchestrator.rules import SESSION
-from holdfast.maintenance.backup import file as archive
-from holdfast.maintenance.prune import quota_warning
 from holdfast.maintenance.purge import purge as purging
-from holdfast.project import context_windows, inbox, known_projects, settings
+from holdfast.project import context_windows, inbox, known_projects, quota, settings
 from holdfast.project.runs import select, tombstones
 from holdfast.project.transfer import bundle, import_plan
 from holdfast.project.trust.grants import Grant, Grants
@@ -204,7 +203,7 @@ def _carried(stage: Stage) -> dict[str, Parser]:
         "sealed run": Parser([good[:-32]], sealed),
         "backup": Parser(
             [stage.backup.read_bytes()],
-            stage.into(backup, lambda: archive.read_archive(backup, lambda _: None)),
+            stage.into(backup, lambda: backup_file.read_archive(backup, lambda _: None)),
         ),
     }
 
@@ -298,7 +297,7 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
         "unfinished purge": Parser(purge, stage.into(store / tombstones.PURGING, purging_now)),
         "gauges": Parser(gauges, stage.into(store / context_windows.NAME, lambda: context_windows.find(store, "a"))),
         "last tidying": Parser(
-            dumped({"left": 5}), stage.into(store / quota_warning.STAMP, lambda: quota_warning.last_tidied(workspace))
+            dumped({"left": 5}), stage.into(store / quota.STAMP, lambda: quota.last_tidied(workspace))
         ),
         "seen files of FABER": Parser(written, stage.into(worktree / "owned.json", lambda: reconcile._load(workspace))),
         "written session file": Parser(

@@ -18,14 +18,13 @@ from holdfast.agents.claude import transcript, transcript_events
 from holdfast.core import search_terms, untrusted_text
 from holdfast.core.errors import Damaged, HoldfastError
 from holdfast.core.formats import json_limits, json_salvage
-from holdfast.journal import codec
+from holdfast.journal import backup_file, codec
 from holdfast.layouts import memory
 from holdfast.layouts.faber import reconcile
 from holdfast.layouts.goteam import files as teamfaces
 from holdfast.layouts.json_file import Unreadable, read_face
 from holdfast.layouts.orchestrator import files as sessionfile
 from holdfast.layouts.orchestrator.rules import SESSION
-from holdfast.maintenance.backup import file
 from holdfast.project import inbox
 from holdfast.project.workspace import Workspace
 from holdfast.redaction import redactor
@@ -352,7 +351,7 @@ def test_a_backup_whose_head_says_that_its_name_is_huge_is_refused_at_once(kind:
     tracemalloc.start()
     try:
         with pytest.raises(HoldfastError, match="no part of one"):
-            file.read_archive(tmp_path / "bomb", lambda _: None)
+            backup_file.read_archive(tmp_path / "bomb", lambda _: None)
         assert tracemalloc.get_traced_memory()[1] < 8 << 20
     finally:
         tracemalloc.stop()

@@ -114,5 +114,5 @@ def test_neither_a_lock_nor_a_journal_is_made_behind_a_link_in_the_place_of_the_
     with pytest.raises(HoldfastError), files.lock(link / "lock", 0.1):
         pass
     with pytest.raises(HoldfastError):
-        SqliteStore(link / "journal.db")
+        SqliteStore(link / "journal.db").open()
     assert tree_of(outside) == before

@@ -96,6 +96,15 @@ def test_only_stores_know_sql() -> None:
     assert {name: spoken for name, spoken in found.items() if spoken} == {}
 
 
+NAMES = re.compile(r"sqlite|apsw|journal\.db", re.IGNORECASE)
+
+
+def test_only_the_journal_names_its_database() -> None:
+    """Everything else reaches it through `open_store` and the Store protocol, as it would reach another one."""
+    named = [name for name, module in modules().items() if module.folder != "journal" and NAMES.search(module.text)]
+    assert named == []
+
+
 def test_sql_is_known_when_it_is_seen() -> None:
     assert len(sql(modules()["journal.sqlite.transaction"])) > 10
 
@@ -104,7 +113,7 @@ def test_sql_is_known_when_it_is_seen() -> None:
 TIMES = {
     "core.formats.timestamps": "the form in which times are printed, and that of other systems' files",
     "layouts.goteam.schema": "the form of Go Team's files",
-    "maintenance.backup.backup": "the contents of a backup",
+    "maintenance.backup": "the contents of a backup",
     "journal.sqlite.migrations": "the contents of a backup",
     "surfaces.cli.runner": "HOLDFAST_LOG",
 }

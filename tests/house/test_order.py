@@ -16,11 +16,7 @@ ORDER = (
 ROOT = {"__init__", "__main__", "inbox"}  # the package itself, its command, and the hook script of older versions
 ALONE = ("agents", "layouts")  # packages whose subpackages do not import each other
 # Remaining imports in the wrong direction.
-EXCEPTIONS: dict[str, set[str]] = {
-    "ingest.background": {"maintenance.prune.quota"},
-    "ingest.catch_up": {"maintenance.prune.quota_warning"},
-    "journal.sqlite.migrations": {"maintenance.backup.file", "maintenance.backup.rotation"},
-}
+EXCEPTIONS: dict[str, set[str]] = {}
 
 
 def package(name: str) -> str:

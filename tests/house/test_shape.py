@@ -6,7 +6,7 @@ import ast
 import re
 from pathlib import Path
 
-from holdfast.journal.sqlite import store
+from holdfast.journal.sqlite import connection
 
 from .tree import PACKAGE, ROOT, functions, modules, project_files
 
@@ -76,4 +76,4 @@ def test_no_file_names_a_place_that_only_one_machine_has() -> None:
 
 def test_the_format_of_a_store_is_the_number_of_its_newest_schema() -> None:
     numbers = [path.stem for path in sorted((PACKAGE / "journal" / "sqlite" / "schema").glob("*.sql"))]
-    assert numbers == [f"{number:04d}" for number in range(1, store.FORMAT + 1)]
+    assert numbers == [f"{number:04d}" for number in range(1, connection.FORMAT + 1)]

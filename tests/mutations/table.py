@@ -440,7 +440,7 @@ SECRETS = [
      of("operations/test_secrets", "a_session_of_the_history_is_hidden_before_it_is_cut_to_its_length")),
     ("hide-repair-compared", "shown_now = schema.tell(schema.telling(face.value), run)",
      of("operations/test_secrets", "a_repair_misses_nothing_that_is_only_hidden_and_says_no_secret")),
-    ("hide-rebuilt-store", "journal = Journal(view, self._workspace.clock, lambda body: body, self._workspace.rules_of)",
+    ("hide-rebuilt-store", "return Journal(view, self._workspace.clock, lambda body: body, self._workspace.rules_of)",
      of("operations/test_secrets", "a_store_that_repair_makes_anew_holds_no_secret_of_an_older_version")),
     ("tell-hidden", DELETE,
      of("operations/test_secrets", "whoever_says_a_secret_is_told_that_it_was_hidden_and_how_to_allow_it")),

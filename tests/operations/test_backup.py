@@ -23,10 +23,10 @@ import pytest
 import holdfast
 from holdfast.core.errors import Busy, Damaged, NotFound, Refused
 from holdfast.core.model import Draft
+from holdfast.journal.backup_file import Contents, Part, begun_at, write_archive
 from holdfast.journal.sqlite import connection as connecting
 from holdfast.journal.sqlite.copy import check_database
-from holdfast.maintenance.backup.backup import keep_store, put_packs, take_out
-from holdfast.maintenance.backup.file import Contents, Part, begun_at, write_archive
+from holdfast.maintenance.backup import keep_store, put_packs, take_out
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
@@ -293,7 +293,7 @@ def test_packs_that_were_put_back_are_put_back_again_where_a_tidying_took_them_a
     (tmp_path / "room").mkdir()
     with holdfast.open(tmp_path / "other", clock=clock) as other:
         holdfast.start(other, "Another")
-        take_out(target, tmp_path / "room")
+        take_out(other.store, target, tmp_path / "room")
         names = {path.name for path in (tmp_path / "room" / "packs").glob("*.idx")}
         put_packs(other, tmp_path / "room")
         holdfast.tidy(other)
@@ -375,7 +375,7 @@ def test_no_part_of_a_backup_leads_out_of_the_store(worked: Workspace, made: byt
 
 def test_a_database_that_does_more_than_hold_rows_is_refused(worked: Workspace, target: Path, tmp_path: Path) -> None:
     copy = tmp_path / "journal.db"
-    worked.store.copy(copy, lambda done, total: None)
+    worked.store.backup(copy, lambda done, total: None)
     connection = apsw.Connection(str(copy))
     connection.execute("CREATE TRIGGER harm AFTER INSERT ON event BEGIN DELETE FROM run; END")
     connection.close()

@@ -10,7 +10,7 @@ import pytest
 
 import holdfast
 from holdfast.core.model import Draft
-from holdfast.maintenance.backup import backup
+from holdfast.maintenance import backup
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.runs import tombstones
 from holdfast.project.workspace import Workspace

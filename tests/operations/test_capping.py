@@ -16,11 +16,10 @@ import pytest
 
 import holdfast
 from holdfast.core.model import Draft, Event
-from holdfast.ingest.background import go_on
 from holdfast.journal import codec
-from holdfast.maintenance.disk_usage import Room, room_of
-from holdfast.maintenance.prune import quota, quota_warning
-from holdfast.maintenance.prune.quota_warning import look_at_room, warning_of
+from holdfast.maintenance.background import go_on
+from holdfast.maintenance.prune import quota
+from holdfast.project.quota import STAMP, Room, look_at_room, room_of, warning_of
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import stored_events
@@ -268,14 +267,14 @@ def test_a_turn_that_fills_the_store_tidies_it_and_the_next_ones_do_not_try_in_v
     worked(project, "open", calls=60, done=False)
     with capped(project, 1, clock) as full:
         go_on(full)
-        stamp = (full.place / quota_warning.STAMP).read_bytes()
+        stamp = (full.place / STAMP).read_bytes()
         left = look_at_room(full).total
         assert left > 1_000_000, "what is open stays"
         go_on(full)
-        assert (full.place / quota_warning.STAMP).read_bytes() == stamp
+        assert (full.place / STAMP).read_bytes() == stamp
         worked(full, "more", calls=10)
         go_on(full)
-        assert (full.place / quota_warning.STAMP).read_bytes() != stamp
+        assert (full.place / STAMP).read_bytes() != stamp
 
 
 def test_once_a_day_old_checkpoints_are_thinned_out_without_being_asked(
@@ -321,7 +320,7 @@ def test_by_itself_nothing_thins_out_the_checkpoints_of_an_open_run_not_even_at_
 
 def test_a_stamp_that_is_damaged_costs_one_tidying_and_nothing_else(project: Workspace) -> None:
     for data in (b"{", b"[]", b'{"time": 7}', b"\xff" * 5_000):
-        (project.place / quota_warning.STAMP).write_bytes(data)
+        (project.place / STAMP).write_bytes(data)
         assert quota.hold(project) is not None
         assert quota.hold(project) is None
 

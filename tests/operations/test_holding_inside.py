@@ -12,11 +12,10 @@ from msgspec.structs import replace
 
 import holdfast
 from holdfast.core.errors import Busy
-from holdfast.ingest import background
-from holdfast.journal.sqlite.store import new_of
+from holdfast.journal.sqlite.connection import new_of
 from holdfast.layouts.goteam import purge as teampurging
 from holdfast.layouts.goteam.files import SEEN
-from holdfast.maintenance.backup import backup
+from holdfast.maintenance import background, backup
 from holdfast.maintenance.prune import checkpoints
 from holdfast.maintenance.purge import purge as purging
 from holdfast.maintenance.purge.purge import Purge

@@ -13,8 +13,9 @@ import holdfast
 from holdfast.core.errors import Damaged, NotFound
 from holdfast.core.model import Draft
 from holdfast.journal.sqlite import page_checksums
-from holdfast.journal.sqlite.store import SqliteStore, new_of
-from holdfast.maintenance.backup.backup import keep_store
+from holdfast.journal.sqlite.connection import new_of
+from holdfast.journal.sqlite.store import SqliteStore
+from holdfast.maintenance.backup import keep_store
 from holdfast.maintenance.repair.repair import Mended
 from holdfast.project.workspace import Workspace
 from tests.crash.damage import write_back

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.maintenance.prune.quota_warning import look_at_room
 from holdfast.maintenance.repair import quarantine
 from holdfast.operations.repair import Repaired
+from holdfast.project.quota import look_at_room
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from tests.conftest import TickingClock

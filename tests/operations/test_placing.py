@@ -14,8 +14,8 @@ import pytest
 import holdfast
 from holdfast.agents.claude import events
 from holdfast.core.model import Process, Run, Session, Status
-from holdfast.ingest.background import go_on
 from holdfast.ingest.routing import Ground, place
+from holdfast.maintenance.background import go_on
 from holdfast.project.inbox import Call
 from holdfast.project.workspace import Workspace
 from holdfast.system import process

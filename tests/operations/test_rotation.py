@@ -11,8 +11,8 @@ import pytest
 
 import holdfast
 from holdfast.core.errors import Trouble
-from holdfast.journal.sqlite.swap import replace_database
-from holdfast.maintenance.backup import backup as safekeeping, rotation
+from holdfast.journal import backup_file
+from holdfast.journal.sqlite.store import SqliteStore
 from holdfast.project.workspace import Workspace
 from tests.crash.cases import opened
 from tests.crash.older import an_older_store
@@ -82,12 +82,13 @@ def test_two_stores_that_were_replaced_within_one_second_are_both_kept(project: 
 def test_the_files_stay_aside_where_their_backup_is_not_whole_any_more(
     harm: str, project: Workspace, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def replace_after_harm(path: Path, complete: Path, aside: Path) -> Path | None:
+    def replace_after_harm(store: SqliteStore, complete: Path, aside: Path) -> Path | None:
         (backup,) = (project.place / "backups").iterdir()
         backup.unlink() if harm == "gone" else backup.write_bytes(backup.read_bytes()[:-20])
-        return replace_database(path, complete, aside)
+        return replace(store, complete, aside)
 
-    monkeypatch.setattr(safekeeping, "replace_database", replace_after_harm)
+    replace = SqliteStore.replace
+    monkeypatch.setattr(SqliteStore, "replace", replace_after_harm)
     holdfast.note(project, "only here")
     found = holdfast.restore_backup(project, str(target))
     assert (found.before, found.aside is not None) == (None, True)
@@ -108,7 +109,7 @@ def test_the_backup_that_is_put_back_is_not_removed_before_it_is_in_its_place(
         raise Trouble("The disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(safekeeping, "replace_database", fail)
+        patched.setattr(SqliteStore, "replace", fail)
         with pytest.raises(Trouble):
             holdfast.restore_backup(project, str(wanted))
     holdfast.restore_backup(project, str(wanted))
@@ -135,7 +136,7 @@ def test_a_file_that_no_backup_of_ours_is_called_is_left_alone(tmp_path: Path) -
     names = ["replaced-mine.tar.gz", "replaced-20260101-120000.tar.gz", "replaced-20260102-120000.tar.gz"]
     for name in names:
         (tmp_path / name).touch()
-    made = rotation.next_place(tmp_path, "replaced-", "20200101-120000")
+    made = backup_file.next_place(tmp_path, "replaced-", "20200101-120000")
     made.touch()
-    rotation.drop_earlier(made, "replaced-")
+    backup_file.drop_earlier(made, "replaced-")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([names[0], names[2], made.name])

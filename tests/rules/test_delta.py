@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.journal.codec import DEEPEST, against, base_in, combine, digest_of
-from holdfast.journal.delta import BLOCK, difference, is_alike, patch
+from holdfast.journal.codec import BLOCK, DEEPEST, against, base_in, combine, difference, digest_of, is_alike, patch
 
 LIMIT = 1 << 20
 

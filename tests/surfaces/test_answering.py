@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.ingest.background import go_on
+from holdfast.maintenance.background import go_on
 from tests.operations.people import a_process, kill
 from tests.tools import ENTRY, Command, hook
 

@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.workspace import Workspace
-from holdfast.worktree.restore.ignored import ignored_then
+from holdfast.worktree.restore.plan import ignored_then
 from tests.operations.trees import put, take
 
 RULES: dict[str, str | bytes] = {

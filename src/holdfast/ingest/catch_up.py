@@ -6,7 +6,6 @@ the call is removed only after its event is committed.
 
 from __future__ import annotations
 
-import os
 import time
 
 from msgspec import Struct
@@ -111,9 +110,9 @@ def _tell_unread(workspace: Workspace, unread: dict[str, Trouble]) -> None:
 
 def _hold_later(workspace: Workspace) -> None:
     """Where the journal alone is larger than the store may be, let it be tidied where nobody waits."""
-    size = os.stat(workspace.here / "journal.db").st_size
+    size = workspace.store.size()
     if size > workspace.settings.whole("store.cap") * 1_000_000:
-        from holdfast.maintenance.prune.quota_warning import has_outgrown
+        from holdfast.project.quota import has_outgrown
 
         if has_outgrown(workspace, size):
             detach.go_on_later(str(workspace.root))

@@ -1,14 +1,18 @@
-"""What a store must do: keep rows, find rows, all or nothing. It understands none of them.
+"""The Store protocol: keep rows, find rows, all or nothing, and stay healthy. A store understands none of its rows.
 
 Folding, numbering and checking belong to `journal.py`, so that a second database needs no second copy of them.
+`tests/contract` is the suite that every store must pass.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, Protocol
+
+from holdfast.core.model import Event
 
 LEDGER = "worktree"  # the layout of runs that only keep what happened to a worktree; lists leave them out
 
@@ -168,20 +172,74 @@ class Writer(Reader, Protocol):
     def delete_run(self, run: str) -> None: ...
 
 
+class Copied(NamedTuple):
+    """A backup's copy of a store."""
+
+    format: int
+    rows: dict[str, int]  # of each table
+
+
+class Rebuilt(NamedTuple):
+    """Events that were put together, those that are lost, the backups that some came from, and the damaged original."""
+
+    events: int
+    lost: list[str]
+    sources: list[str]
+    aside: Path | None
+
+
+class Rebuilding(Protocol):
+    """The journal's part in a rebuild: a store does not understand its rows."""
+
+    def now(self) -> datetime: ...
+    def add(self, view: Writer, events: list[Event]) -> None: ...
+    def prove(self, view: Reader) -> list[str]: ...
+    def told(self, done: int, total: int) -> None: ...
+
+
 class Store(Protocol):
+    """A place where a journal lies. It is opened, and made where there is none, by what first reads or writes it."""
+
     def reading(self) -> AbstractContextManager[Reader]: ...
     def writing(self) -> AbstractContextManager[Writer]: ...
-    def file_problems(self, told: Callable[[int, int], None]) -> list[str]: ...
-    def copy(self, target: Path, told: Callable[[int, int], None]) -> dict[str, int]: ...
-    def shrink(self, told: Callable[[int, int], None]) -> None: ...
-    def scrub(self) -> None: ...
+    def locked(self) -> AbstractContextManager[None]: ...
     def close(self) -> None: ...
+    def exists(self) -> bool: ...
+    def size(self) -> int: ...
 
     def changes(self) -> int:
-        """How many rows were changed through this very store since it was opened."""
+        """The number of rows that were changed through this very store since it was opened."""
 
     def moment(self) -> int:
-        """A number that is another one once somebody else has written."""
+        """A number that differs once another process has written."""
 
     def has_processes(self) -> bool:
-        """Whether any open session has a process, so that somebody may have died."""
+        """Whether any open session has a process, which may have died."""
+
+    # health and space
+
+    def verify(self, told: Callable[[int, int], None]) -> list[str]:
+        """Stored bytes that are not what was written."""
+
+    def shrink(self, told: Callable[[int, int], None]) -> None:
+        """Give unused room back."""
+
+    def scrub(self) -> None:
+        """Leave no byte of what was deleted."""
+
+    def backup(self, target: Path, told: Callable[[int, int], None]) -> Copied:
+        """Copy one moment of the store into a new file, while others write."""
+
+    def check_backup(self, copy: Path, rows: dict[str, int]) -> None:
+        """Refuse a copy that is damaged, newer than this program or not of so many rows; bring it to this format."""
+
+    # Replacing. Callers are the only writer. A replacement that was killed is unfinished, and can be finished.
+
+    def replace(self, copy: Path, aside: Path) -> Path | None:
+        """Put a checked copy in the place of the store. Returns the place of the old one."""
+
+    def rebuild(self, room: Path, backups: list[Path], aside: Path, journal: Rebuilding) -> Rebuilt:
+        """Replace a damaged store by one of the events that are left of it, and of its backups."""
+
+    def is_unfinished(self) -> bool: ...
+    def finish_replacing(self, aside: Path) -> Path | None: ...

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from holdfast.core.errors import NotFound, Refused
 from holdfast.core.text import path_text
-from holdfast.maintenance.backup import file
-from holdfast.maintenance.backup.backup import keep_store, put_store_back
+from holdfast.journal import backup_file
+from holdfast.maintenance.backup import keep_store, put_store_back
 from holdfast.operations.verb import verb
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -62,17 +62,17 @@ def restore_backup(workspace: Workspace, path: str) -> PutStoreBack:
         workspace.check_ours()
     with files.os_errors(source):
         if not workspace.exists:
-            file.read_archive(source, lambda _: None)
+            backup_file.read_archive(source, lambda _: None)
             workspace.create()
         found = put_store_back(workspace, source)
     before = path_text(found.before) if found.before else None
     return PutStoreBack(path_text(source), *_counts(found.contents), before, found.aside)
 
 
-def look_into_backup(path: str) -> tuple[file.Contents, int]:
+def look_into_backup(path: str) -> tuple[backup_file.Contents, int]:
     """What a backup says about itself, once all of it was read; and how many runs it holds."""
     with files.os_errors(path):
-        found = file.read_archive(_whole(path), lambda _: None)
+        found = backup_file.read_archive(_whole(path), lambda _: None)
     return found, _counts(found)[0]
 
 
@@ -89,6 +89,6 @@ def _outside(workspace: Workspace, path: str) -> Path:
     return target
 
 
-def _counts(contents: file.Contents) -> tuple[int, int, int]:
+def _counts(contents: backup_file.Contents) -> tuple[int, int, int]:
     rows = contents.rows
     return rows.get("run", 0) - contents.ledgers, rows.get("event", 0), rows.get("checkpoint", 0)

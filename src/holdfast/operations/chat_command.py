@@ -20,7 +20,7 @@ from holdfast.core.text import count, one_line
 from holdfast.ingest.catch_up import catch_up
 from holdfast.ingest.preview import foreign_files, readable
 from holdfast.layouts.registry import find_layout, layouts
-from holdfast.maintenance.verify.checkpoints import prove
+from holdfast.maintenance.verify import prove
 from holdfast.operations import checkpoints as looking, finish, team_checkpoints
 from holdfast.operations.brief import brief
 from holdfast.operations.cleanup import cleanup

@@ -8,10 +8,9 @@ from msgspec import Struct
 
 from holdfast.core.errors import WrongUsage
 from holdfast.journal.journal import is_ledger
-from holdfast.maintenance.disk_usage import Room
-from holdfast.maintenance.prune.quota_warning import cap_of, look_at_room
 from holdfast.operations.verb import verb
 from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.quota import Room, cap_of, look_at_room
 from holdfast.project.workspace import Workspace
 from holdfast.worktree.packs.reachability import weigh
 

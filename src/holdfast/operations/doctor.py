@@ -15,10 +15,10 @@ from holdfast.core.health import BROKEN, OK, WARNING, Check
 from holdfast.core.text import count, one_line, path_text
 from holdfast.ingest.executable_files import allowed, find_waiting
 from holdfast.layouts.registry import layouts
-from holdfast.maintenance.prune.quota_warning import cap_of, look_at_room, warning_of
 from holdfast.maintenance.repair.quarantine import told_of_originals
 from holdfast.maintenance.rescan import told_of_scan
 from holdfast.project import inbox as intake, settings
+from holdfast.project.quota import cap_of, look_at_room, warning_of
 from holdfast.project.workspace import Workspace
 from holdfast.redaction.redactor import check_pattern, listed
 from holdfast.system import files

@@ -16,11 +16,11 @@ from holdfast.ingest.silence import warn_if_silent
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.registry import find_layout, present
-from holdfast.maintenance.prune.quota_warning import cap_of, look_at_room, warning_of
 from holdfast.maintenance.repair.quarantine import told_of_originals
 from holdfast.maintenance.rescan import told_of_scan
 from holdfast.operations.verb import verb
 from holdfast.project import inbox
+from holdfast.project.quota import cap_of, look_at_room, warning_of
 from holdfast.project.runs import select, tombstones
 from holdfast.project.sessions.leftovers import Leftover, find_leftovers
 from holdfast.project.sessions.sessions import is_silent, last_heard

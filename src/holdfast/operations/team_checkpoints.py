@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from holdfast.layouts.protocol import Examined as Examined, Exported as Exported
 from holdfast.layouts.registry import find_layout
-from holdfast.maintenance.verify.checkpoints import prove
+from holdfast.maintenance.verify import prove
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from holdfast.maintenance.prune.checkpoints import Tidied as Tidied
 from holdfast.maintenance.prune.quota import checkpoint_rules, tidy_up
-from holdfast.maintenance.prune.quota_warning import MEGABYTE
 from holdfast.operations.verb import verb
+from holdfast.project.quota import MEGABYTE
 from holdfast.project.workspace import Workspace
 
 

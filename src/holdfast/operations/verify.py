@@ -7,9 +7,7 @@ from msgspec import Struct
 from holdfast.core.errors import Damaged
 from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import layouts
-from holdfast.maintenance.verify import bytes
-from holdfast.maintenance.verify.checkpoints import Problem as Problem, prove
-from holdfast.maintenance.verify.runs import check_runs
+from holdfast.maintenance.verify import Problem as Problem, check_runs, files_of, prove, rows_of
 from holdfast.project import inbox
 from holdfast.project.runs import tombstones
 from holdfast.project.workspace import Workspace
@@ -37,11 +35,11 @@ def verify(workspace: Workspace, *, deep: bool = False) -> Verified:
     if told := tombstones.unfinished_purge(workspace.here):
         workspace.warn(told)
     if deep:
-        result.problems += bytes.files_of(workspace)
+        result.problems += files_of(workspace)
     with workspace.reading() as journal:
         result.problems += [Problem("database", text) for text in journal.view.problems()]
         if deep:
-            result.problems += bytes.rows_of(journal)
+            result.problems += rows_of(journal)
         checked = check_runs(journal, lambda done, total: workspace.progress("verifying runs", done, total))
         result.runs, result.events = checked.runs, checked.events
         result.problems += checked.problems

@@ -17,6 +17,7 @@ from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, NotAProject, NotFound, Refused
 from holdfast.core.lifecycle import RulesOf
 from holdfast.core.text import one_line, path_text
+from holdfast.journal import open_store
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import Reader, Store
 from holdfast.project import inbox_writer, known_projects, settings as config
@@ -231,14 +232,12 @@ class Workspace:
         return self._store
 
     def _open_store(self) -> Store:
-        from holdfast.journal.sqlite.store import SqliteStore  # a workspace without a store need not load a database
-
         self.check_exists()
         if self._held is None or not self._held.is_in_place():
             self.check_ours()
         if not self.inbox.exists():
             files.make_private_directory(self.inbox)
-        return SqliteStore(self.here / "journal.db", self.settings.number("store.deadline"), self._held)
+        return open_store(str(self.here), self.settings.number("store.deadline"), self._held)
 
     def check_exists(self) -> None:
         if not self.exists:
@@ -275,7 +274,7 @@ class Workspace:
         Its id comes last: until then it does not exist, and once it does, it is known to be ours.
         """
         if self.exists and not adopt:
-            self.store  # noqa: B018 - refuses what is not ours
+            self.store.moment()  # refuses what is not ours
             return False
         self.check_broad()
         if not self.place.parent.exists():
@@ -289,7 +288,7 @@ class Workspace:
             files.make_private_directory(directory)
         with contextlib.closing(Held(self.place)) as held:
             self._furnish(held.here)
-        self.store  # noqa: B018 - makes the database
+        self.store.moment()  # makes the database
         return True
 
     def _furnish(self, here: Path) -> None:
@@ -298,7 +297,7 @@ class Workspace:
             files.write(here / "trouble", b" " * TROUBLE_SIZE)
         if self.place.name == ".holdfast":
             files.write(here / ".gitignore", b"*\n")
-        if not (here / "journal.db").exists():  # all that it will hold is looked at with the present rules
+        if not open_store(str(here)).exists():  # all that it will hold is looked at with the present rules
             files.write(here / RULES_FILE, f"{RULES}\n".encode())
         id = ids.make("store")  # a new one for a copy too, or it would take the claim of what it was copied from
         known_projects.claim(self._claims, id, self.place, self.root, here)
@@ -307,7 +306,7 @@ class Workspace:
     def _holds_something(self) -> bool:
         """Whether a place without an id holds more than we make before it: then somebody else made it."""
         inbox = os.listdir(self.inbox) if self.inbox.is_dir() else []
-        return (self.place / "journal.db").exists() or bool(inbox)
+        return open_store(str(self.place)).exists() or bool(inbox)
 
     def reset_troubles(self) -> None:
         """Room for hooks to say that they could not keep a call, allocated while there is room."""

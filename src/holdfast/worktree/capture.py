@@ -26,10 +26,9 @@ from holdfast.system.git.command import Git, Reader, Running, zsplit
 from holdfast.system.git.objects import DIRECTORY, TREE, Entry, Known
 from holdfast.system.git.repository import Head, Repository
 from holdfast.worktree import git_filters, prefetch
-from holdfast.worktree.exclusions import find_borders
 from holdfast.worktree.metadata import Beside
 from holdfast.worktree.packs.object_store import Vault
-from holdfast.worktree.paths import is_within
+from holdfast.worktree.paths import find_borders, is_within
 from holdfast.worktree.scan import FORM, SECOND, Limits, Looking, Memory, Scan, Seen, Tracked, parse_tracked
 from holdfast.worktree.scan_directories import MANY, LookEverywhere, Watching
 from holdfast.worktree.user_index import Staging, scratch

@@ -48,6 +48,11 @@ def event_sum(*row: Any) -> int:
         return -1
 
 
+def new_of(path: Path) -> Path:
+    """The database that is about to take the place of another one."""
+    return path.with_name(path.name + ".new")
+
+
 @contextlib.contextmanager
 def translated(path: Path) -> Iterator[None]:
     """SQLite's failures in our words."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from holdfast.core.search_terms import terms
 from holdfast.journal.codec import expand
-from holdfast.journal.sqlite import search_syntax
 from holdfast.journal.sqlite.blobs import SqliteValues
 from holdfast.journal.store import LEDGER, Hit, HitQuery, Page, RunQuery, RunRow
 
@@ -30,7 +30,7 @@ class SqliteLists(SqliteValues):
 
     def hits(self, query: HitQuery) -> tuple[list[Hit], bool]:
         """Events that a search finds, and whether the best come first; of a word that is everywhere, the newest do."""
-        expression = search_syntax.match_expression(query.search)
+        expression = match_expression(query.search)
         if not expression:
             return [], True
         asked = _of_events(query)
@@ -57,7 +57,7 @@ class SqliteLists(SqliteValues):
 
     def _search_runs(self, query: RunQuery) -> Page:
         """Runs by their newest event that fits. Rows are read until the page is full, not until the word runs out."""
-        expression = search_syntax.match_expression(query.search or "")
+        expression = match_expression(query.search or "")
         if not expression:
             return Page([], None)
         found: dict[int, int] = {}  # the key of a run -> the place of its newest event that fits
@@ -150,3 +150,11 @@ def _of_runs(query: RunQuery) -> _Where:
     where.add("run.updated >= ?", query.since)
     where.add("run.updated < ?", query.until)
     return where
+
+
+def match_expression(text: str) -> str:
+    """A full-text query: words must all be there, `"a phrase"` in that order, `begin*` as a beginning.
+
+    Everything is quoted, so that no character of the text has a meaning of its own.
+    """
+    return " ".join(f'"{term.text}"' + "*" * term.is_beginning for term in terms(text))

@@ -4,20 +4,35 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 
 from holdfast import __version__
 from holdfast.core.errors import Damaged, Refused
+from holdfast.core.event_text import searchable
+from holdfast.core.model import Body, Event
+from holdfast.journal import codec
+from holdfast.journal.backup_file import (
+    DATABASE,
+    UPGRADED,
+    Contents,
+    Part,
+    clear_begun,
+    drop_earlier,
+    next_place,
+    write_archive,
+)
+from holdfast.journal.sqlite.blobs import SqliteValues
 from holdfast.journal.sqlite.connection import FORMAT, WAYS, connect, event_sum, translated, write_by
-from holdfast.journal.sqlite.copy import copy_database
-from holdfast.journal.sqlite.reindexing import index_errors
-from holdfast.maintenance.backup import rotation
-from holdfast.maintenance.backup.file import DATABASE, Contents, Part, clear_begun, write_archive
+from holdfast.journal.sqlite.copy import check_database, copy_database, format_of
 from holdfast.system import files
+from holdfast.system.clock import from_micros
 
-KEPT = "format-"  # how the name of a backup begins that an upgrade made
+KINDS = ("error.met", "agent.failed", "action.taken")
+FORGOTTEN = "event.forgotten"
 
 
 def upgrade(connection: apsw.Connection, path: Path) -> None:
@@ -91,6 +106,22 @@ def schema_of(connection: apsw.Connection) -> set[tuple[str, str, str | None]]:
     )
 
 
+def check_copy(path: Path, rows: dict[str, int]) -> None:
+    """Refuse a copy of a database that is not of these rows, or whose tables do more than hold them."""
+    version = format_of(path)
+    if version > FORMAT:
+        raise Refused(
+            "This backup was written by a newer Holdfast",
+            [("format", version), ("this program reads up to", FORMAT)],
+            ["`pip install --upgrade holdfast`"],
+        )
+    check_schema(path, version)
+    if check_database(path) != rows:
+        raise Damaged(
+            "The database in this backup is not what its list says", [("path", path)], ["another backup may be whole"]
+        )
+
+
 def check_schema(path: Path, version: int) -> None:
     """Refuse a database whose tables are not those of this format: it may do more than hold rows."""
     with translated(path):
@@ -116,9 +147,35 @@ def _keep_backup(connection: apsw.Connection, path: Path, version: int) -> None:
     clear_begun(directory)
     try:
         rows = copy_database(connection, copy, lambda done, total: None)
-        made = rotation.next_place(directory, KEPT, f"{version}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}")
+        made = next_place(directory, UPGRADED, f"{version}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}")
         about = Contents(version, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), rows)
         write_archive(made, [Part(DATABASE, copy)], about, lambda size: None)
     finally:
         files.remove(copy)
-    rotation.drop_earlier(made, KEPT)
+    drop_earlier(made, UPGRADED)
+
+
+# Words of errors, from format 3 on
+
+
+def index_errors(connection: apsw.Connection) -> None:
+    """Index what failed, but for what was forgotten. An event that cannot be read is named by `verify`."""
+    forgotten = {(run, body.get("seq")) for _, run, _, _, body in _bodies(connection, (FORGOTTEN,))}
+    for position, run, seq, kind, body in _bodies(connection, KINDS):
+        if (run, seq) in forgotten or (kind == "action.taken" and not body.get("error")):
+            continue
+        words = searchable(Event("", seq, "", kind, from_micros(0), None, None, body))
+        connection.execute("DELETE FROM search WHERE rowid = ?", (position,))
+        if words:
+            connection.execute("INSERT INTO search (rowid, words) VALUES (?, ?)", (position, words))
+
+
+def _bodies(connection: apsw.Connection, kinds: tuple[str, ...]) -> Iterator[tuple[int, int, int, str, Body]]:
+    values = SqliteValues(connection)
+    select = f"SELECT position, run, seq, kind, body FROM event WHERE kind IN ({', '.join('?' * len(kinds))})"
+    row: tuple[Any, ...]
+    for row in connection.execute(select, kinds):
+        try:
+            yield (*row[:4], codec.unpack(row[4], values.blob))
+        except Damaged:
+            continue

@@ -3,13 +3,14 @@
 Every commit is on disk when it returns (`synchronous=FULL`). Writers queue at a lock file before SQLite sees them,
 because SQLite's own waiting starves some of them. Short commands do not write the log back into the database, except
 the one that finds it longer than `LOG_PAGES`, and that one does it alone, under the same lock. Whoever does it keeps a
-checksum of each page that it wrote: see `pages.py`.
+checksum of each page that it wrote: see `page_checksums.py`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -18,8 +19,9 @@ import apsw
 
 from holdfast.core.errors import Busy, Damaged, HoldfastError
 from holdfast.journal.sqlite import page_checksums
-from holdfast.journal.sqlite.connection import FORMAT as FORMAT, connect, translated
+from holdfast.journal.sqlite.connection import FORMAT, connect, new_of, translated
 from holdfast.journal.sqlite.transaction import SqliteView
+from holdfast.journal.store import Copied, Rebuilding, Rebuilt
 from holdfast.system.files import PRIVATE_FILE, lock, os_errors
 from holdfast.system.pinned_directory import Held
 from holdfast.system.safe_paths import open_directory
@@ -28,6 +30,10 @@ LOG_PAGES = 100  # 400 KB
 PAGES_AT_ONCE = 5_000  # that are compared while writers wait
 NEVER = -1  # the number of no file
 TRIES = 10  # to open a database whose place others take meanwhile
+PAUSE = 0.02  # seconds between two looks at whether a reader has gone
+STEP = 2_000  # pages that are given back while writers wait
+WORTH_IT = 64  # free pages that are left to be used again
+INCREMENTAL = 2  # of `auto_vacuum`; a store of an earlier format has none before it is first rebuilt
 
 
 class Look(NamedTuple):
@@ -36,7 +42,7 @@ class Look(NamedTuple):
 
 
 class SqliteStore:
-    """One database file. Open it once per process, and never fork while it is open."""
+    """One database file, opened by what first reads or writes it. Never fork while it is open."""
 
     def __init__(self, path: Path, deadline: float = 10.0, held: Held | None = None) -> None:
         """The database at a path; if that leads by way of a directory that is held open, look that it is in place."""
@@ -45,10 +51,28 @@ class SqliteStore:
         self.deadline = deadline
         named = held.path / path.name if held else path  # a look by name costs half as much, and tells no more
         self._name, self._new = str(named), str(new_of(named))
-        self._connection = self._open()
+        self._opened: apsw.Connection | None = None
+        self._inode = NEVER
+
+    def open(self) -> apsw.Connection:
+        if self._opened is None:
+            self._opened = self._open()
+        return self._opened
+
+    @property
+    def _connection(self) -> apsw.Connection:
+        return self.open()
+
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    def size(self) -> int:
+        return os.stat(self.path).st_size
 
     def close(self) -> None:
-        self._connection.close()
+        if self._opened is not None:
+            self._opened.close()
+        self._opened = None
 
     def changes(self) -> int:
         return self._connection.total_changes()
@@ -76,6 +100,7 @@ class SqliteStore:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[SqliteView]:
+        self.open()  # before the lock, which making or upgrading the database takes itself
         with self.locked(), translated(self.path):
             self._open_what_replaced_it()
             self._connection.execute("BEGIN IMMEDIATE")  # safeguard: lock-transaction
@@ -120,8 +145,11 @@ class SqliteStore:
         finally:
             self._connection.set_busy_timeout(int(self.deadline * 1000))
 
-    def file_problems(self, told: Callable[[int, int], None]) -> list[str]:
+    # health
+
+    def verify(self, told: Callable[[int, int], None]) -> list[str]:
         """Pages of the database and the log that are not what was written. Writers wait for a moment at a time."""
+        self.open()
         problems: list[str] = []
         with self.locked():
             problem = page_checksums.read_log(page_checksums.log_of(self.path)).problem
@@ -132,31 +160,86 @@ class SqliteStore:
                 wrong, more = page_checksums.changed_pages(self.path, first, PAGES_AT_ONCE)
             problems += [_changed(number) for number in wrong]
             first += PAGES_AT_ONCE
-            told(first - 1, max(first - 1, self.path.stat().st_size // page_checksums.PAGE))
+            told(first - 1, max(first - 1, self.size() // page_checksums.PAGE))
         return problems
 
-    def copy(self, target: Path, told: Callable[[int, int], None]) -> dict[str, int]:
-        """Copy the database as it is now into a new file, and check it. Answers with the rows of each table."""
+    def shrink(self, told: Callable[[int, int], None]) -> None:
+        """Give free pages back to the file system, a few at a time. Killed at any point, the database is whole."""
+        self._open_what_replaced_it()
+        with translated(self.path):
+            total = self._free_pages()
+            if total <= WORTH_IT:
+                return
+            if self._connection.pragma("auto_vacuum") != INCREMENTAL:
+                with self.locked():
+                    self._connection.execute(f"PRAGMA auto_vacuum = {INCREMENTAL}; VACUUM")
+                    self.write_back()
+            while before := self._free_pages():
+                with self.locked():
+                    self._connection.execute(f"PRAGMA incremental_vacuum({STEP})").fetchall()
+                    self.write_back()
+                told(total - before, total)
+                if self._free_pages() >= before:
+                    return
+            told(total, total)
+
+    def _free_pages(self) -> int:
+        return int(self._connection.pragma("freelist_count"))
+
+    def scrub(self) -> None:
+        """Write the database anew, without what was deleted, and empty its log.
+
+        Rows that move leave their bytes behind on the old page, so that zeroing what is deleted is not enough.
+        """
+        self.open()
+        with self.locked(), translated(self.path):
+            self._open_what_replaced_it()
+            self._connection.execute("PRAGMA secure_delete = ON")
+            self._connection.execute("INSERT INTO search (search) VALUES ('optimize')")
+            self._connection.execute("VACUUM")
+            end = time.monotonic() + self.deadline
+            while not self.write_back():
+                if time.monotonic() > end:
+                    said = "Another program reads the store, so that its log cannot be emptied"
+                    raise Busy(said, [], ["run it again"])
+                time.sleep(PAUSE)
+
+    def backup(self, target: Path, told: Callable[[int, int], None]) -> Copied:
+        """Copy the database as it is now into a new file, and check it."""
         from holdfast.journal.sqlite.copy import copy_database  # only backups need it
 
         self._open_what_replaced_it()
-        return copy_database(self._connection, target, told)
+        return Copied(FORMAT, copy_database(self._connection, target, told))
 
-    def shrink(self, told: Callable[[int, int], None]) -> None:
-        """Give pages that hold nothing any more back to the file system."""
-        from holdfast.journal.sqlite.vacuum import shrink  # only tidying needs it
+    def check_backup(self, copy: Path, rows: dict[str, int]) -> None:
+        """Check a copy that has so many rows, and bring it to this format."""
+        from holdfast.journal.sqlite.migrations import check_copy
 
-        self._open_what_replaced_it()
-        with translated(self.path):
-            shrink(self._connection, self.locked, self.write_back, told)
+        check_copy(copy, rows)
+        SqliteStore(copy).open().close()
 
-    def scrub(self) -> None:
-        """Leave no byte of what was deleted: neither in the database nor in its log."""
-        from holdfast.journal.sqlite.scrubbing import scrub  # only purging needs it
+    def replace(self, copy: Path, aside: Path) -> Path | None:
+        from holdfast.journal.sqlite.copy import replace_database
 
-        with self.locked(), translated(self.path):
-            self._open_what_replaced_it()
-            scrub(self._connection, self.write_back, self.deadline)
+        self.close()
+        return replace_database(self.path, copy, aside)
+
+    def is_unfinished(self) -> bool:
+        return new_of(self.path).exists()
+
+    def finish_replacing(self, aside: Path) -> Path | None:
+        from holdfast.journal.sqlite.copy import finish_replacing
+
+        self.close()
+        return finish_replacing(self.path, aside)
+
+    def rebuild(self, room: Path, backups: list[Path], aside: Path, journal: Rebuilding) -> Rebuilt:
+        from holdfast.journal.sqlite.rebuild import rebuild  # only repairs need it
+
+        self.close()
+        return rebuild(self.path, room, SqliteStore(room / self.path.name), backups, aside, journal)
+
+    # opening
 
     def _open(self) -> apsw.Connection:
         for _ in range(TRIES):
@@ -189,7 +272,8 @@ class SqliteStore:
     def _is_ready(self, connection: apsw.Connection, inode: int) -> bool:
         """Whether it is the database that still has the name, and of our format; otherwise it is closed."""
         with contextlib.ExitStack() as stack:
-            stack.callback(connection.close)
+            self._opened = connection
+            stack.callback(self.close)
             self._log_pages = 0
             connection.set_wal_hook(self._note_log)
             # safeguard: store-replaced-while-opened
@@ -234,12 +318,12 @@ class SqliteStore:
         if self._held is not None and not self._held.is_in_place():  # safeguard: store-replaced
             self._held.renew()
         try:
-            if os.stat(self._name).st_ino == self._inode and not os.path.exists(self._new):
+            if self._opened and os.stat(self._name).st_ino == self._inode and not os.path.exists(self._new):
                 return
         except FileNotFoundError:
             pass
-        self._connection.close()
-        self._connection = self._open()
+        self.close()
+        self._opened = self._open()
 
     def _note_log(self, _connection: apsw.Connection, _name: str, count: int) -> int:
         self._log_pages = count
@@ -260,15 +344,9 @@ class SqliteStore:
         with self.locked():
             if self._look().inode != inode:  # safeguard: store-replaced-while-migrated
                 return False
-            self._connection = connection
             upgrade(connection, self.path)
             self.write_back()
         return True
-
-
-def new_of(path: Path) -> Path:
-    """The database that is about to take the place of another one: see `replacing.py`."""
-    return path.with_name(path.name + ".new")
 
 
 def _changed(number: int) -> str:

@@ -11,8 +11,8 @@ from holdfast.core.model import Checkpoint, Draft
 from holdfast.core.retention import Rules, plan_retention, still_needed
 from holdfast.core.text import path_text
 from holdfast.journal.journal import Journal
-from holdfast.maintenance.disk_usage import Room
 from holdfast.project.checkpoints.create import PATIENCE, never_kept_any, shadow_of
+from holdfast.project.quota import Room
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.worktree.capture import Shadow

@@ -20,8 +20,8 @@ from holdfast.journal.journal import Journal, is_ledger
 from holdfast.layouts.registry import present
 from holdfast.maintenance.prune.checkpoints import Tidied, tidy_checkpoints
 from holdfast.maintenance.prune.output import thin_out
-from holdfast.maintenance.prune.quota_warning import Last, cap_of, has_outgrown, last_tidied, look_at_room, note_tidied
 from holdfast.maintenance.repair.quarantine import Original, list_originals, name_of, remove_original, remove_originals
+from holdfast.project.quota import Last, cap_of, has_outgrown, last_tidied, look_at_room, note_tidied
 from holdfast.project.runs import tombstones
 from holdfast.project.workspace import Workspace
 from holdfast.system import files

@@ -8,12 +8,15 @@ the run go with it. What other runs, commits or the user's own files hold as wel
 from __future__ import annotations
 
 import contextlib
+import gzip
 import os
 import shlex
 import shutil
 import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import msgspec
 from msgspec import Struct
@@ -26,7 +29,6 @@ from holdfast.ingest.open import open_workspace
 from holdfast.journal.codec import UNREADABLE
 from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import find_layout, layouts
-from holdfast.maintenance.backup.search import mentions
 from holdfast.maintenance.prune.checkpoints import named_objects
 from holdfast.maintenance.purge import worktree_log
 from holdfast.project import context_windows, inbox as intake
@@ -47,6 +49,8 @@ CARRIED = "carried"
 STALE = 60.0  # seconds after which such a file is nobody's any more
 CACHES = ("memory", "index", "looked-at", "theirs")  # of a worktree; they name files, and keep their objects alive
 SIZE = 1 << 26
+CHUNK = 1 << 20
+COMPRESSED = b"\x1f\x8b"
 
 
 class Purge(Struct):
@@ -312,3 +316,37 @@ def _clear_inbox(inbox: Path, purge: Purge) -> int:
             if any(word in data for word in wanted):
                 files.remove(inbox / "aside" / name)
     return len(intake.aside(inbox))
+
+
+# Search in copies
+
+
+def mentions(path: Path, word: bytes) -> bool:
+    """Whether a file, or any file in a directory, holds these bytes. One that cannot be unpacked to its end may."""
+    if path.is_symlink():
+        return False
+    if path.is_dir():
+        return any(mentions(inner, word) for inner in path.iterdir())
+    return path.is_file() and _is_in(path, word)
+
+
+def _is_in(path: Path, word: bytes) -> bool:
+    with path.open("rb") as file:
+        is_compressed = file.read(len(COMPRESSED)) == COMPRESSED
+        file.seek(0)
+        if not is_compressed:
+            return _holds(file, word)
+        try:
+            with gzip.open(file) as unpacked:
+                return _holds(unpacked, word)
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            return True
+
+
+def _holds(source: IO[bytes] | gzip.GzipFile, word: bytes) -> bool:
+    end = b""
+    while data := source.read(CHUNK):
+        if word in end + data:
+            return True
+        end = data[-len(word) :]
+    return False

@@ -19,9 +19,8 @@ from msgspec import Struct
 from holdfast.core.errors import HoldfastError, Trouble
 from holdfast.core.model import Checkpoint
 from holdfast.core.text import count, one_line, path_text
-from holdfast.maintenance.backup import file
-from holdfast.maintenance.verify.bytes import backups_of
-from holdfast.maintenance.verify.checkpoints import TIP
+from holdfast.journal import backup_file
+from holdfast.maintenance.verify import TIP
 from holdfast.project.checkpoints.create import PATIENCE, shadow_of
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, locate
@@ -165,11 +164,11 @@ def _lacking(shadow: Shadow, found: list[Checkpoint], unread: set[str] | None) -
 
 def _packs_to_look_in(workspace: Workspace, directory: Path) -> Iterator[Path]:
     yield from sorted((workspace.place / "aside" / "packs").glob("*.pack"))
-    for number, backup in enumerate(backups_of(workspace.place)):
+    for number, backup in enumerate(backup_file.list_backups(workspace.place)):
         room = directory / f"packs-{number}"
         files.make_private_directory(room)
         try:
-            file.read_archive(backup, partial(_pack_in, room))
+            backup_file.read_archive(backup, partial(_pack_in, room))
         except HoldfastError:
             continue
         yield from sorted(room.glob("*.pack"))

@@ -15,8 +15,7 @@ from typing import NamedTuple
 from holdfast.core.errors import Busy, Damaged
 from holdfast.core.formats.timestamps import day
 from holdfast.core.text import count, path_text
-from holdfast.maintenance.disk_usage import bytes_of
-from holdfast.maintenance.prune.quota_warning import MEGABYTE
+from holdfast.project.quota import MEGABYTE, bytes_of
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
@@ -107,7 +106,7 @@ def _kept_for(workspace: Workspace) -> timedelta | None:
 def _is_whole(workspace: Workspace) -> bool:
     """Whether every page of the database is as it was written, and all of them fit together."""
     try:
-        problems = workspace.store.file_problems(lambda done, total: workspace.progress("reading pages", done, total))
+        problems = workspace.store.verify(lambda done, total: workspace.progress("reading pages", done, total))
         with workspace.reading() as journal:
             return not problems and not journal.view.problems()
     except Damaged:

@@ -39,8 +39,7 @@ from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.restore import displaced
-from holdfast.worktree.restore.ignored import spare
-from holdfast.worktree.restore.plan import Plan, State, apply_plan, holds, left_alone, plan_restore
+from holdfast.worktree.restore.plan import Plan, State, apply_plan, holds, left_alone, plan_restore, spare
 from holdfast.worktree.restore.writer import Put
 from holdfast.worktree.scan import Scan
 from holdfast.worktree.user_index import MOST

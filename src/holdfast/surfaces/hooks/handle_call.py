@@ -197,8 +197,8 @@ def _read_payload() -> dict[str, Any]:
 
 
 def _go_on(directory: str = "", call: str = "") -> None:
-    from holdfast.ingest.background import go_on
     from holdfast.ingest.open import open_workspace
+    from holdfast.maintenance.background import go_on
 
     with open_workspace(directory or os.getcwd()) as workspace:
         go_on(workspace, call)

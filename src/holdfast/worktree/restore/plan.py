@@ -15,7 +15,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from holdfast.core.errors import Damaged, Refused
-from holdfast.system.git.command import Reader
+from holdfast.system.git.command import Git, Reader, zsplit
 from holdfast.system.git.objects import Entry
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.metadata import Beside
@@ -25,6 +25,7 @@ from holdfast.worktree.restore.writer import FEW, Put, Putting
 from holdfast.worktree.scan import LINK, MODULE, Seen
 
 State = tuple[str, Beside]
+RULES = b".gitignore"
 
 
 class Change(Struct):
@@ -278,3 +279,47 @@ def _unequal(one: dict[bytes, int], other: dict[bytes, int]) -> set[bytes]:
 
 def _is_on_the_way(path: bytes, wanted: list[bytes]) -> bool:
     return is_wanted(path, wanted) or any(name.startswith(path + b"/") for name in wanted)
+
+
+# Ignored files
+
+
+def spare(shadow: Shadow, plan: Plan, tree: str) -> set[bytes]:
+    """Take out of a plan the removals that the rules of a tree speak against; only where it brings other rules."""
+    if not any(os.path.basename(change.path) == RULES for change in plan.changes):
+        return set()
+    going = {change.path for change in plan.changes if change.entry is None}
+    spared = ignored_then(shadow, tree, sorted(going)) & going
+    plan.changes = [change for change in plan.changes if change.path not in spared]
+    return spared
+
+
+def ignored_then(shadow: Shadow, tree: str, paths: Iterable[bytes]) -> set[bytes]:
+    """Those of the paths that the rules in a tree ignore. Git is asked in a directory that holds these rules alone."""
+    asked = list(paths)
+    rules = {path: data for path in set(_rules_for(asked)) if (data := _content(shadow, tree, path)) is not None}
+    if not rules:
+        return set()
+    with shadow.scratch() as place:
+        for path, data in rules.items():
+            full = os.path.join(os.fsencode(place), path)
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            with open(full, "wb") as file:
+                file.write(data)
+        there = Git(shadow.git.directory, place, shadow.git.objects, shadow.git.index, shadow.git.form)
+        there.excludes = shadow.git.excludes
+        listed = b"".join(path + b"\0" for path in asked)
+        return set(zsplit(there.start("check-ignore", "-z", "--stdin", "--no-index").finish(listed, (1,))))
+
+
+def _rules_for(paths: Iterable[bytes]) -> Iterator[bytes]:
+    """Every file of rules that could speak about these paths."""
+    for path in paths:
+        while path:
+            path = os.path.dirname(path)
+            yield os.path.join(path, RULES)
+
+
+def _content(shadow: Shadow, tree: str, path: bytes) -> bytes | None:
+    entry = shadow.reader.find(tree, path)
+    return shadow.reader.read(entry.id) if entry and not entry.is_tree else None

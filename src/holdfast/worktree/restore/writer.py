@@ -22,9 +22,8 @@ from holdfast.core.errors import Refused
 from holdfast.core.text import path_text
 from holdfast.system import files, safe_paths
 from holdfast.system.fsync import sync, sync_file_system
-from holdfast.worktree.exclusions import ALWAYS
 from holdfast.worktree.metadata import is_temporary
-from holdfast.worktree.paths import is_within
+from holdfast.worktree.paths import ALWAYS, is_within
 from holdfast.worktree.restore import displaced
 from holdfast.worktree.restore.displaced import is_directory
 from holdfast.worktree.restore.expected import Kept

@@ -42,6 +42,10 @@ LIST_LIMIT = 32 * 1024 * 1024
 CHUNK = 1 << 20
 LONGEST_NAME = 1024
 BROKEN = (tarfile.TarError, zlib.error, EOFError, ValueError, OverflowError)
+KEPT = 2  # of each kind
+UPGRADED = "format-"  # how the name of a backup begins that an upgrade made
+REPLACED = "replaced-"  # and of one that restoring another one made
+ROTATED = re.compile(r".*-([0-9]{8}-[0-9]{6})(?:-([0-9]{1,9}))?\.tar\.gz")  # earlier versions gave no numbers
 
 
 class Part(NamedTuple):
@@ -328,3 +332,34 @@ def _take_out(source: IO[bytes] | _Section, target: Path | None) -> Hashed:
         if out is not None:
             os.fsync(out.fileno())  # safeguard: sync-unpacked-file
     return Hashed(size, digest.hexdigest())
+
+
+# Backups that are made by themselves: their order is told by a number, since clocks are set back
+
+
+def list_backups(place: Path) -> list[Path]:
+    """The backups of a store that were made by themselves, the newest first."""
+    found = [path for path in (place / "backups").glob("*.tar.gz") if not path.name.startswith(".")]
+    return sorted(found, key=lambda path: (path.stat().st_mtime, path.name), reverse=True)
+
+
+def next_place(directory: Path, kind: str, what: str) -> Path:
+    """A place that no backup of this kind has, after all of them. Whoever calls this is the only one to make one."""
+    last = max((_age(path)[0] for path in _found(directory, kind)), default=0)
+    return directory / f"{kind}{what}-{last + 1}.tar.gz"
+
+
+def drop_earlier(made: Path, kind: str) -> None:
+    """Remove all but the one that was just made, which stays whatever it is called, and the last before it."""
+    others = [path for path in _found(made.parent, kind) if path.name != made.name]
+    for old in sorted(others, key=_age)[: 1 - KEPT]:
+        files.remove(old)
+
+
+def _found(directory: Path, kind: str) -> list[Path]:
+    return [path for path in directory.glob(f"{kind}*.tar.gz") if ROTATED.fullmatch(path.name)]
+
+
+def _age(path: Path) -> tuple[int, str]:
+    found = ROTATED.fullmatch(path.name)
+    return (int(found[2] or 0), found[1]) if found else (0, "")

@@ -17,17 +17,12 @@ from msgspec import Struct
 
 from holdfast.core.errors import Damaged, HoldfastError, Refused
 from holdfast.core.text import path_text
+from holdfast.journal import backup_file
+from holdfast.journal.backup_file import DATABASE, REFS, REPLACED, Contents, Part
 from holdfast.journal.codec import UNREADABLE
 from holdfast.journal.journal import is_ledger
-from holdfast.journal.sqlite.connection import FORMAT
-from holdfast.journal.sqlite.copy import check_database, format_of
-from holdfast.journal.sqlite.migrations import check_schema
-from holdfast.journal.sqlite.store import SqliteStore
-from holdfast.journal.sqlite.swap import finish_replacing, is_unfinished, replace_database
-from holdfast.maintenance.backup import file, rotation
-from holdfast.maintenance.backup.file import DATABASE, REFS, Contents, Part
-from holdfast.maintenance.repair.journal import REPLACED
-from holdfast.maintenance.verify.checkpoints import TIP
+from holdfast.journal.store import Store
+from holdfast.maintenance.verify import TIP
 from holdfast.project import inbox
 from holdfast.project.checkpoints.create import PATIENCE, never_kept_any, shadow_of
 from holdfast.project.runs import tombstones
@@ -58,7 +53,7 @@ def keep_store(workspace: Workspace, target: Path) -> Kept:
     with files.lock(workspace.place / "backup.lock", patience, "the backup"), _room(workspace.place / STAGING) as room:
         unread = inbox.unread(workspace.inbox)
         calls = list(_gather_calls(workspace, room, unread))
-        rows = workspace.store.copy(room / DATABASE, lambda done, total: workspace.progress("copying", done, total))
+        copied = workspace.store.backup(room / DATABASE, lambda done, total: workspace.progress("copying", done, total))
         parts = [
             Part(DATABASE, room / DATABASE),
             *calls,
@@ -75,8 +70,8 @@ def keep_store(workspace: Workspace, target: Path) -> Kept:
 
         with workspace.reading() as journal:
             ledgers = sum(map(is_ledger, journal.view.all_run_ids()))
-        about = Contents(FORMAT, f"{workspace.clock.now():%Y-%m-%dT%H:%M:%SZ}", rows, ledgers)
-        contents = file.write_archive(target, parts, about, told)
+        about = Contents(copied.format, f"{workspace.clock.now():%Y-%m-%dT%H:%M:%SZ}", copied.rows, ledgers)
+        contents = backup_file.write_archive(target, parts, about, told)
     return Kept(contents, target.stat().st_size, unread)
 
 
@@ -111,7 +106,7 @@ def _gather_files(workspace: Workspace, room: Path) -> Iterator[Part]:
     found = (path for pattern in PLAIN for path in sorted(workspace.place.glob(pattern)))
     for number, path in enumerate(found):
         name, copy = path_text(path.relative_to(workspace.place)), room / "files" / str(number)
-        if file.NAME.fullmatch(name) and path.is_file() and not path.is_symlink():
+        if backup_file.NAME.fullmatch(name) and path.is_file() and not path.is_symlink():
             with contextlib.suppress(FileNotFoundError):  # a newer one has replaced it
                 _link(path, copy)
                 yield Part(name, copy)
@@ -119,7 +114,7 @@ def _gather_files(workspace: Workspace, room: Path) -> Iterator[Part]:
 
 def _listed(directory: Path, kind: str) -> Iterator[Part]:
     for path in sorted(directory.iterdir()):
-        if file.NAME.fullmatch(f"{kind}/{path.name}"):
+        if backup_file.NAME.fullmatch(f"{kind}/{path.name}"):
             yield Part(f"{kind}/{path.name}", path)
 
 
@@ -154,29 +149,28 @@ class PutBack(Struct):
 def put_store_back(workspace: Workspace, source: Path) -> PutBack:
     """Let the store be what a backup says. What is there becomes a backup first, or goes aside where it is damaged."""
     patience = workspace.settings.number("store.deadline")
-    path = workspace.place / DATABASE
+    aside = workspace.place / "aside"
     with (  # safeguard: lock-backup-restored
         files.lock(workspace.place / "repair.lock", patience, "repair the store"),
         _room(workspace.place / RESTORING) as room,
     ):
-        result = PutBack(take_out(source, room))
-        workspace.check_ours()
-        with files.lock(workspace.place / "lock", patience):  # safeguard: lock-unfinished-restore
-            if is_unfinished(path):
-                finish_replacing(path, workspace.place / "aside")
+        store = workspace.store
+        result = PutBack(take_out(store, source, room))
+        with store.locked():  # safeguard: lock-unfinished-restore
+            if store.is_unfinished():
+                store.finish_replacing(aside)
         result.before, moment = _keep_before(workspace)
         put_packs(workspace, room)
-        with files.lock(workspace.place / "lock", patience):  # safeguard: lock-database-restored
-            is_kept = moment is not None and workspace.store.moment() == moment  # else somebody wrote since
-            workspace.close()
-            aside = replace_database(path, room / DATABASE, workspace.place / "aside")
-        if aside is not None:
-            _part_with(workspace, result, aside, is_kept)
+        with store.locked():  # safeguard: lock-database-restored
+            is_kept = moment is not None and store.moment() == moment  # else another process wrote since
+            replaced = store.replace(room / DATABASE, aside)
+        if replaced is not None:
+            _part_with(workspace, result, replaced, is_kept)
         _put_refs(workspace, room)
         put_packs(workspace, room)  # once more: a tidying may have dropped them while no ref named what they hold
         _put_the_rest(workspace, room)
         if result.before:  # not earlier: what is put back may be one of those that go
-            rotation.drop_earlier(result.before, REPLACED)
+            backup_file.drop_earlier(result.before, REPLACED)
     return result
 
 
@@ -192,12 +186,12 @@ def _part_with(workspace: Workspace, result: PutBack, aside: Path, is_kept: bool
 
 def _is_whole(backup: Path | None) -> bool:
     try:
-        return backup is not None and bool(file.read_archive(backup, lambda _: None))
+        return backup is not None and bool(backup_file.read_archive(backup, lambda _: None))
     except (HoldfastError, OSError):
         return False
 
 
-def take_out(source: Path, room: Path) -> Contents:
+def take_out(store: Store, source: Path, room: Path) -> Contents:
     """Take a backup apart, and bring its database to this format. Nothing of the store is touched yet."""
     for kind in ("packs", "inbox"):
         files.make_private_directory(room / kind)
@@ -208,22 +202,8 @@ def take_out(source: Path, room: Path) -> Contents:
         return room / name
 
     with files.os_errors(source):
-        contents = file.read_archive(source, place)
-    version = format_of(room / DATABASE)
-    if version > FORMAT:
-        raise Refused(
-            "This backup was written by a newer Holdfast",
-            [("format", version), ("this program reads up to", FORMAT)],
-            ["`pip install --upgrade holdfast`"],
-        )
-    check_schema(room / DATABASE, version)
-    if check_database(room / DATABASE) != contents.rows:
-        raise Damaged(
-            "The database in this backup is not what its list says",
-            [("path", path_text(source))],
-            ["another backup may be whole"],
-        )
-    SqliteStore(room / DATABASE).close()
+        contents = backup_file.read_archive(source, place)
+    store.check_backup(room / DATABASE, contents.rows)
     return contents
 
 
@@ -231,13 +211,13 @@ def _keep_before(workspace: Workspace) -> tuple[Path | None, int | None]:
     """A backup of what is there, and of which moment; None where it is too damaged or too new for one."""
     directory = workspace.place / "backups"
     files.make_private_directory(directory)
-    file.clear_begun(directory)
-    target = rotation.next_place(directory, REPLACED, f"{workspace.clock.now():%Y%m%d-%H%M%S}")
+    backup_file.clear_begun(directory)
+    target = backup_file.next_place(directory, REPLACED, f"{workspace.clock.now():%Y%m%d-%H%M%S}")
     try:
-        path = workspace.place / DATABASE
-        if path.exists() and format_of(path) > FORMAT:  # whoever goes back to an older Holdfast comes from a newer one
-            return None, None
         moment = workspace.store.moment()
+    except (Damaged, Refused):  # it is damaged; or a newer Holdfast wrote it
+        return None, None
+    try:
         keep_store(workspace, target)
     except Damaged:
         return None, None

@@ -1,6 +1,7 @@
-"""What we take on the disk: every file of the store's directory, and our packs beside the repository's.
+"""The room that a store takes on the disk, its cap, and the warning where it is nearly full.
 
-Told by the sizes of files alone, so that asking is cheap. What lies in the user's own directories is not a store's.
+Told by the sizes of files alone, so that asking is cheap: every file of the store's directory, and our packs beside the
+repository's. What lies in the user's own directories is not a store's.
 """
 
 from __future__ import annotations
@@ -8,16 +9,22 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
+from holdfast.core.errors import HoldfastError
+from holdfast.project.workspace import Workspace
 from holdfast.system import files, locate
 
+MEGABYTE = 1_000_000
+WARNED = 0.8  # of the cap
+GROWTH = 0.02  # of the cap, before what could not be helped is tried again
+STAMP = "tidied.json"
 PARTS = {
-    "journal.db": "journal",
-    "journal.db-wal": "journal",
-    "journal.db-shm": "journal",
+    "journal": "journal",  # and whatever follows behind a dot
     "inbox": "inbox",
     "git": "checkpoints",
     "worktrees": "caches",
@@ -26,6 +33,52 @@ PARTS = {
     "backups": "copies",
 }
 PACK = (".pack", ".idx", ".rev", ".keep")
+
+
+class Last(Struct):
+    """When the store was last tidied without being asked, and what it took afterwards."""
+
+    time: datetime | None = None
+    left: int = 0
+
+
+def look_at_room(workspace: Workspace) -> Room:
+    """What the store takes now."""
+    return room_of(workspace.place, workspace.root)
+
+
+def cap_of(workspace: Workspace) -> int:
+    return workspace.settings.whole("store.cap") * MEGABYTE
+
+
+def warning_of(room: Room, cap: int) -> str | None:
+    """One line, where the store is nearly full."""
+    if room.total <= WARNED * cap:
+        return None
+    share = f"the store takes {room.total / MEGABYTE:,.0f} of {cap / MEGABYTE:,.0f} MB"
+    if room.total <= cap:
+        return f"{share}; at the cap the oldest tool output goes first (`holdfast tidy --dry-run`)"
+    return f"{share}; what is left is open, named, pinned, not exported or kept aside: `holdfast runs --size` shows it"
+
+
+def has_outgrown(workspace: Workspace, total: int) -> bool:
+    """Whether so many bytes are too many, and more than the last tidying had to leave."""
+    cap = cap_of(workspace)
+    return total > cap and total > last_tidied(workspace).left + GROWTH * cap
+
+
+def last_tidied(workspace: Workspace) -> Last:
+    try:
+        return msgspec.json.decode(files.read(workspace.here / STAMP, 4096) or b"{}", type=Last)
+    except (msgspec.MsgspecError, UnicodeDecodeError, HoldfastError):  # it is only there to save work
+        return Last()
+
+
+def note_tidied(workspace: Workspace, last: Last) -> None:
+    files.write(workspace.here / STAMP, msgspec.json.encode(last))
+
+
+# Disk usage
 
 
 class Room(Struct):
@@ -64,7 +117,7 @@ def bytes_of(path: Path) -> int:
 
 def _part(path: Path) -> str:
     is_replaced = path.parts[0] == "backups" and path.name.startswith("replaced-")
-    return "aside" if is_replaced else PARTS.get(path.parts[0], "rest")
+    return "aside" if is_replaced else PARTS.get(path.parts[0].partition(".")[0], "rest")
 
 
 def _kept(root: Path) -> Iterator[Path]:

@@ -1,1 +1,0 @@
-"""Backups of a store: write, rotate, search."""

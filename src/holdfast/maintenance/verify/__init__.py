@@ -1,1 +1,0 @@
-"""Verify a store: bytes, runs, checkpoints."""
