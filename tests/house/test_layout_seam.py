@@ -13,6 +13,7 @@ COMPARED = re.compile(r"\.layout (==|!=|is|in|not in) |\bLAYOUT\b(?!\")")
 EXEMPT = {"journal.sqlite.lists"}  # leaves out the journal's own records of worktrees, which are no layout's
 SHARED = {
     "registry",
+    "save",
     "protocol",
     "json_file",
     "session_reports",

@@ -61,6 +61,7 @@ FUZZED = {
     "layouts.faber.summaries": "shown text",
     "layouts.faber.workflows": "workflow",
     "layouts.json_file": "face",
+    "layouts.memory": "seen files of FABER",
     "system.git.command": GIT,
     "layouts.goteam.files": "written Go Team files",
     "layouts.goteam.purge": "written Go Team files",

@@ -12,7 +12,7 @@ from holdfast.core.brief import Brief
 from holdfast.core.errors import NotFound, Refused, WrongUsage
 from holdfast.core.model import Draft
 from holdfast.core.untrusted_text import opened
-from holdfast.operations.save import Saved
+from holdfast.layouts.save import Saved
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree, run_of

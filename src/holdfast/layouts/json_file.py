@@ -259,6 +259,11 @@ def with_members(face: Face, changes: dict[str, object]) -> bytes:
     return json_edit.with_splices(face.text, spliced + ([_addition(face, new, form, inner, outer)] if new else []))
 
 
+def as_bytes(value: dict[str, Any]) -> bytes:
+    """A file that is written as a whole. Others may have put half characters into what is kept of theirs."""
+    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
+
+
 def _form(face: Face) -> tuple[json_edit.Form, str | None, str]:
     """How the root is written: its form, what its members' lines begin with (None: all on one line), and its own."""
     outer = json_edit.margin(face.text, face.opening)

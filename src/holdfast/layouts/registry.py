@@ -11,6 +11,8 @@ from holdfast.layouts import native
 from holdfast.system.lazy_adapter import LazyAdapter
 
 if TYPE_CHECKING:
+    from holdfast.core.chat_commands import Order
+    from holdfast.core.model import Run
     from holdfast.layouts.protocol import Layout
     from holdfast.project.workspace import Workspace
 
@@ -36,6 +38,12 @@ def layouts() -> list[Layout]:
 def present(workspace: Workspace) -> list[Layout]:
     """Those with files in the worktree, or with runs that are shown in files."""
     return [layout for layout in layouts() if layout.is_present(workspace)]
+
+
+def find_chat_run(workspace: Workspace, order: Order) -> Run | None:
+    """The run that a command is about, if it means something else there than in a run of our own."""
+    found = (layout.find_chat_run(workspace, order) for layout in layouts())
+    return next((run for run in found if run is not None), None)
 
 
 def find_rules(name: str) -> Rules:

@@ -19,7 +19,8 @@ from holdfast.core.recovery import told_silent
 from holdfast.core.text import count, one_line
 from holdfast.ingest.catch_up import catch_up
 from holdfast.ingest.preview import foreign_files, readable
-from holdfast.layouts.registry import find_layout, layouts
+from holdfast.layouts.registry import find_chat_run, find_layout, layouts
+from holdfast.layouts.save import save_run
 from holdfast.maintenance.verify import prove
 from holdfast.operations import checkpoints as looking, finish, team_checkpoints
 from holdfast.operations.brief import brief
@@ -27,7 +28,6 @@ from holdfast.operations.cleanup import cleanup
 from holdfast.operations.resume import resume
 from holdfast.operations.rollback import rollback
 from holdfast.operations.runs import runs
-from holdfast.operations.save import save_run
 from holdfast.operations.start import start
 from holdfast.operations.status import Status, status
 from holdfast.operations.switch import switch
@@ -89,12 +89,6 @@ class _Verbs:
     start, resume = staticmethod(start), staticmethod(resume)
     validate_checkpoints = staticmethod(team_checkpoints.validate_checkpoints)
     export_checkpoints = staticmethod(team_checkpoints.export_checkpoints)
-
-
-def find_chat_run(workspace: Workspace, order: Order) -> Run | None:
-    """The run that a command is about, if it means something else there than in a run of our own."""
-    found = (layout.find_chat_run(workspace, order) for layout in layouts())
-    return next((run for run in found if run is not None), None)
 
 
 def _get_meant(workspace: Workspace, name: str) -> Run:

@@ -86,15 +86,14 @@ def resume(
         transition(found.status, Move.RESUME, journal.rules_of(found))
         _refuse_elsewhere(workspace, found)
         alive = _others_alive(workspace, journal, found)
-        layout = find_layout(found.layout)
-        if alive and not take_over and not (dry_run and not layout.RULES.is_recovered):
+        if alive and not take_over and not (dry_run and not journal.rules_of(found).is_recovered):
             refuse_attended(found, alive, named=_is_named(workspace, run))
         sessions = journal.list_sessions(found.id, limit=100)
-    ways = layout.list_ways(workspace, found)
+    ways = find_layout(found.layout).list_ways(workspace, found)
     if ways and start_from == "checkpoint":
         found = _ready(workspace, found)
     with workspace.reading() as journal:
-        target = layout.find_last_checkpoint(journal, found)
+        target = find_layout(found.layout).find_last_checkpoint(journal, found)
     restored, state = None, start_from == "checkpoint"
     if state or restore in ("code", "both"):
         restored = _go_back(workspace, found, target, state=state, force=take_over, dry_run=dry_run)

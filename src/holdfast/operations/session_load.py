@@ -12,9 +12,9 @@ from holdfast.core.errors import WrongUsage
 from holdfast.core.text import one_line
 from holdfast.layouts.protocol import Layout
 from holdfast.layouts.registry import layouts
+from holdfast.layouts.save import Saved, save_run
 from holdfast.layouts.session_reports import Reloaded, SessionSaved
 from holdfast.operations.brief import brief
-from holdfast.operations.save import Saved, save_run
 from holdfast.operations.verb import verb
 from holdfast.project.workspace import Workspace
 

@@ -6,7 +6,6 @@ written: torn, no JSON, of other types than its schema, another session's, a lin
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ from holdfast.layouts import memory
 from holdfast.layouts.goteam import NAME, merge
 from holdfast.layouts.goteam.presence import SEEN as SEEN
 from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE
-from holdfast.layouts.json_file import LIMIT, Face, Unreadable, parse_face, read_face
+from holdfast.layouts.json_file import LIMIT, Face, Unreadable, as_bytes as as_bytes, parse_face, read_face
 from holdfast.project.workspace import Workspace
 from holdfast.redaction.unmask import put_raw
 from holdfast.system import files, shared_files
@@ -277,10 +276,6 @@ class Shelf:
         way = f"holdfast repair {run}" if run else "holdfast repair"
         name = self.name(path)
         self.workspace.warn(f"{name} cannot be read: {why}; `{way}` makes it anew, and keeps this one aside")
-
-
-def as_bytes(value: Body) -> bytes:
-    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
 def place_of(workspace: Workspace) -> Path:

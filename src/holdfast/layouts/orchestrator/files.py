@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from holdfast.core.errors import Refused
 from holdfast.core.formats.hashing import hexdigest
 from holdfast.core.model import Body, Run
 from holdfast.core.text import sound
-from holdfast.layouts import memory
+from holdfast.layouts import json_file, memory
 from holdfast.layouts.foreign_ids import is_usable
 from holdfast.layouts.json_file import Face, Unreadable, read_face
 from holdfast.layouts.orchestrator.presence import MEMORY as MEMORY
@@ -91,7 +90,7 @@ def is_of(face: Face | None, run: Run) -> bool:
 def as_bytes(before: Body, members: Body) -> bytes:
     """A file that is written as a whole: ours first, and what it held beside that."""
     others = {name: value for name, value in before.items() if name not in LEGACY and name not in members}
-    return (json.dumps({**members, **others}, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
+    return json_file.as_bytes({**members, **others})
 
 
 def put_aside(workspace: Workspace) -> Path:

@@ -12,6 +12,7 @@ from holdfast.core.errors import WrongUsage
 from holdfast.core.model import Run
 from holdfast.core.text import one_line
 from holdfast.ingest.catch_up import catch_up
+from holdfast.layouts.registry import find_chat_run
 from holdfast.operations import chat_command as commanding
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli.decorators import resume_instead, verb
@@ -21,7 +22,7 @@ from holdfast.surfaces.cli.runner import Said, is_terminal
 def _find_run(workspace: Workspace, order: Order) -> Run | None:
     if workspace.exists and not workspace.is_off:
         catch_up(workspace)
-    return commanding.find_chat_run(workspace, order)
+    return find_chat_run(workspace, order)
 
 
 @verb("holdfast command '*sessions'")

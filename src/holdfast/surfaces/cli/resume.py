@@ -94,13 +94,12 @@ def _resume(
     if prepares and not yes and (wanted := go(dry_run=True).restored):
         confirm(f"Make the worktree equal to {wanted.to}?", yes, "holdfast resume")
     found = go(dry_run=True)
-    standing = list(find_layout(found.run.layout).banner(found.run, workspace.clock.now()))
-    is_loaded = bool(standing) and not is_terminal() and not only_print
+    layout, now = find_layout(found.run.layout), workspace.clock.now()
+    is_loaded = any(layout.banner(found.run, now)) and not is_terminal() and not only_print
     if prepares or is_loaded:
         found = go(dry_run=False)
     if is_loaded:  # whoever reads this is the agent that goes on
-        now = workspace.clock.now()
-        return Said(found, _told(workspace, find_layout(found.run.layout).banner(found.run, now)))
+        return Said(found, _told(workspace, layout.banner(found.run, now)))
     warn_if_silent(workspace)
     banner = _told(workspace, _banner(workspace, found))
     command = _shell_line(workspace, found)

@@ -8,9 +8,9 @@ from typing import Any
 from holdfast.core.brief import Brief
 from holdfast.core.untrusted_text import enclose
 from holdfast.layouts.registry import find_layout
+from holdfast.layouts.save import Saved
 from holdfast.layouts.session_reports import Reloaded, SessionSaved, told_warnings
 from holdfast.operations import session_load
-from holdfast.operations.save import Saved
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
 from holdfast.surfaces.cli.runner import Said
