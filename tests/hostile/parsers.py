@@ -30,7 +30,7 @@ from holdfast.layouts.orchestrator import schema as orchestra
 from holdfast.project import inbox
 from holdfast.project.artifacts import git_info
 from holdfast.project.artifacts.protocol import Unloadable
-from holdfast.project.trust import command_line, named_files
+from holdfast.project.trust import command_line
 from holdfast.redaction import redactor as redact
 from holdfast.system import process
 from holdfast.system.git.objects import Entry, Format, format_tree
@@ -298,7 +298,7 @@ COMMANDS = lines(
 
 def read_command(data: bytes) -> None:
     words = command_line.split(as_text(data))
-    named_files.named_files(command_line.fill(words, {"work_id": "7", "run_id": "x"}), Path("/nowhere"))
+    command_line.named_paths(command_line.fill(words, {"work_id": "7", "run_id": "x"}), Path("/nowhere"))
 
 
 def read_git_command(data: bytes) -> None:

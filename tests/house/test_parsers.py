@@ -31,7 +31,6 @@ FUZZED = {
     "surfaces.hooks.handle_call": ONLY_CALLS,
     "project.artifacts.project_files": ONLY_CALLS,
     "project.sessions.sessions": "it reads one time that it wrote itself, and takes anything else for none",
-    "project.trust.named_files": "command of a workflow",
     "project.briefs": "it converts a record of ours back after secrets were taken out of it",
     "maintenance.backup.file": "backup",
     "maintenance.prune.quota_warning": "last tidying",

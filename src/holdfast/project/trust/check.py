@@ -18,9 +18,8 @@ from msgspec import Struct
 from holdfast.core.errors import HoldfastError
 from holdfast.core.text import one_line, path_text, sound_text
 from holdfast.project.trust import command_line
-from holdfast.project.trust.command_line import Unfit
+from holdfast.project.trust.command_line import Unfit, named_paths
 from holdfast.project.trust.grants import Grant, Grants, digest
-from holdfast.project.trust.named_files import named_files
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, user_dirs
 from holdfast.system.safe_paths import real_path
@@ -129,7 +128,7 @@ def judge(workspace: Workspace, definitions: Iterable[Executable], command: str,
     try:
         words = command_line.split(command)
         filled = command_line.fill(words, values)
-        named = named_files(filled, workspace.root)
+        literal, named = (named_paths(each, workspace.root) for each in (words, filled))
     except Unfit as error:
         return Verdict([], f"it {error.why}")
     hint = "`holdfast trust` shows it and asks"
@@ -143,7 +142,8 @@ def judge(workspace: Workspace, definitions: Iterable[Executable], command: str,
         if found.state == CHANGED:
             return Verdict([], "it was changed since you allowed it, or a file that it names was", hint)
         if found.state == TRUSTED:
-            other = [name for name in named if name not in [file.path for file in found.files]]
+            seen = {*literal, *(file.path for file in found.files)}
+            other = [name for name in named if name not in seen]
             return Verdict([], _unseen(other[0])) if other else Verdict(filled)
         if not is_inside(workspace, file.path):
             hint = f"`holdfast trust {shlex.quote(path_text(file.path))}` shows it and asks"
@@ -166,7 +166,8 @@ def _orders(root: Path, file: Executable, data: bytes) -> tuple[list[Order], lis
     for id, command in file.read(data):
         why = None
         try:
-            found |= {} if file.is_program else named_files(command_line.split(command), root)
+            named = {} if file.is_program else named_paths(command_line.split(command), root)
+            found |= {path: full for path, full in named.items() if os.path.isfile(full)}
         except Unfit as error:
             why = error.why
         orders.append(Order(one_line(sound_text(id), 80), command, why))
