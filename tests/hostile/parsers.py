@@ -20,7 +20,6 @@ from holdfast.agents.protocol import NotSettings
 from holdfast.core import chat_commands, ids, search_terms, text, untrusted_text
 from holdfast.core.errors import Refused
 from holdfast.core.formats import json_edit, json_salvage
-from holdfast.core.report import escape
 from holdfast.journal import codec, delta
 from holdfast.journal.sqlite import leaf_pages
 from holdfast.layouts.faber import artifact_rules, conditions, schema as faber, session_records, summaries, workflows
@@ -333,7 +332,7 @@ def show(data: bytes) -> None:
     assert len(body) <= len(shown)
     told = untrusted_text.opened(untrusted_text.enclose(shown, lambda: "mark"))
     assert told == body if len(shown) <= untrusted_text.MOST else told.startswith(body)
-    for written in (escape.as_markdown, escape.as_code, escape.as_xml, text.spelled):  # one at a time, as they are used
+    for written in (text.as_markdown, text.as_code, text.as_xml, text.spelled):  # one at a time, as they are used
         made = written(shown)
         assert text.visible(made) == made
     for kind in ("json", "text"):

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from holdfast.core.errors import Busy, HoldfastError, Refused, WrongUsage
 from holdfast.project import settings as config
 from holdfast.system import user_dirs
-from holdfast.system.file_copies import Generations
+from holdfast.system.shared_files import Generations
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from holdfast.core.fold import workers
 from holdfast.core.fold.context_usage import MOST
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Body, Draft, Run, Worker
-from holdfast.core.validation import checked
+from holdfast.core.text import checked
 from holdfast.ingest.preview import previewed
 from holdfast.journal.journal import Journal
 from holdfast.operations.verb import verb

@@ -38,7 +38,7 @@ from holdfast.project.checkpoints.restore import Restored
 from holdfast.project.checkpoints.save import save_run
 from holdfast.project.inbox import told_failure
 from holdfast.project.runs import select
-from holdfast.project.sessions.moving import go_over
+from holdfast.project.sessions.sessions import go_over
 from holdfast.project.workspace import Workspace
 from holdfast.system.clock import shown
 

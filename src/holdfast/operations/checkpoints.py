@@ -9,10 +9,9 @@ from itertools import islice
 
 from msgspec import Struct
 
-from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import NotFound
 from holdfast.core.event_text import headline
-from holdfast.core.model import Checkpoint, Restore
+from holdfast.core.model import Checkpoint, Reason, Restore
 from holdfast.core.text import path_text
 from holdfast.ingest.preview import previewed
 from holdfast.journal.journal import Journal

@@ -7,9 +7,8 @@ import shlex
 from msgspec import Struct
 
 from holdfast.core import ids
-from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import NotFound, WrongUsage
-from holdfast.core.model import Checkpoint, Restore
+from holdfast.core.model import Checkpoint, Reason, Restore
 from holdfast.ingest.catch_up import establish
 from holdfast.journal.journal import Journal
 from holdfast.operations.verb import verb

@@ -11,8 +11,7 @@ from holdfast.core.errors import Refused, WrongUsage
 from holdfast.core.fold import run as fold, steps as planning
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Draft, Run, Session, Status
-from holdfast.core.text import one_line, path_text
-from holdfast.core.validation import as_tuple, checked
+from holdfast.core.text import as_tuple, checked, one_line, path_text
 from holdfast.ingest.catch_up import establish
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
@@ -22,8 +21,7 @@ from holdfast.layouts.orchestrator.reconcile import find_current, make_id, proje
 from holdfast.layouts.orchestrator.schema import MODES
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
-from holdfast.project.sessions.moving import move_conversation
-from holdfast.project.sessions.sessions import attend, attended, find_conversation
+from holdfast.project.sessions.sessions import attend, attended, find_conversation, move_conversation
 from holdfast.project.workspace import Workspace
 
 ORCHESTRATOR, GO_TEAM = "orchestrator", "go-team"

@@ -10,13 +10,12 @@ from holdfast.core.fold.external import refuse_owned
 from holdfast.core.fold.team import LAYOUT, Meant
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Body, Draft, Run, Step
-from holdfast.core.text import one_line
-from holdfast.core.validation import checked
+from holdfast.core.text import checked, one_line
 from holdfast.ingest.preview import previewed
 from holdfast.journal.journal import Journal
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
-from holdfast.project.runs.transitions import settle
+from holdfast.project.sessions.sessions import settle
 from holdfast.project.workspace import Workspace
 
 

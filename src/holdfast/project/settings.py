@@ -15,7 +15,7 @@ from msgspec import Struct
 from holdfast.core.errors import Busy, HoldfastError, WrongUsage
 from holdfast.core.text import one_line
 from holdfast.system import files
-from holdfast.system.file_copies import Generations
+from holdfast.system.shared_files import Generations
 
 PROJECT_FILE = ".holdfast.toml"
 PATTERNS = ("redact.allow", "redact.patterns")

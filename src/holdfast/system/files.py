@@ -1,7 +1,7 @@
 """The one module that writes files: whole or not at all, on disk when it returns.
 
 A file is written under a unique temporary name in its own directory, read back and compared, synced, renamed, and the
-directory synced. Where other programs write the same file, `sharing.py` does so with care for what they write.
+directory synced. Where other programs write the same file, `shared_files` does so with care for what they write.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import fcntl
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from holdfast.core.errors import Busy, Facts, Refused, from_os_error, known
@@ -22,6 +22,7 @@ from holdfast.system import safe_paths
 REGULAR = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # no link is followed, no pipe waited for
 PRIVATE_FILE, PRIVATE_DIRECTORY = 0o600, 0o700
 READ_LIMIT = 64 * 1024 * 1024
+MANY = 64  # files from which on the whole file system is synced at once, which takes as long as some dozens of them
 
 
 @contextlib.contextmanager
@@ -164,7 +165,11 @@ def signature(path: Path) -> tuple[int, int, int] | None:
 
 def sync_directory(path: Path) -> None:
     """Make a rename, link or new file in this directory survive a power cut."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+    _sync(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+
+
+def _sync(path: Path | bytes | str, flags: int) -> None:
+    descriptor = os.open(path, flags)
     try:
         os.fsync(descriptor)
     finally:
@@ -292,3 +297,40 @@ def listed(directory: Path) -> list[Path]:
         return [directory / name for name in sorted(os.listdir(directory))]
     except OSError:
         return []
+
+
+def sync(path: bytes | str) -> None:
+    """Bring a written file to the disk: a restored one, or what git wrote and did not sync."""
+    _sync(path, REGULAR)
+
+
+def sync_file_system(directory: bytes | str) -> None:
+    """Bring all to the disk that is written on the file system of a directory."""
+    import ctypes  # takes longer to load than a few files take to be written
+
+    library = ctypes.CDLL(None, use_errno=True)
+    if not hasattr(library, "syncfs"):
+        os.sync()
+        return
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if library.syncfs(descriptor):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), os.fsdecode(directory))
+    finally:
+        os.close(descriptor)
+
+
+def sync_objects(paths: Collection[str]) -> None:
+    """Bring loose objects of git's to the disk, with their names and those of their directories."""
+    shelves = {os.path.dirname(path) for path in paths}
+    places = {os.path.dirname(shelf) for shelf in shelves}
+    with os_errors(next(iter(paths), None)):
+        if len(paths) > MANY:
+            for place in places:
+                sync_file_system(place)
+            return
+        for path in paths:
+            with contextlib.suppress(FileNotFoundError):  # git has put it into a pack meanwhile, and packs it does sync
+                sync(path)
+    for directory in shelves | places:
+        sync_directory(Path(directory))

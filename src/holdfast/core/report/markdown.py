@@ -7,8 +7,7 @@ from datetime import datetime, timedelta
 
 from holdfast.core.formats.timestamps import day, shown
 from holdfast.core.model import Checkpoint, Run, Session, Step, Task
-from holdfast.core.report.escape import as_code, as_markdown
-from holdfast.core.text import count
+from holdfast.core.text import as_code, as_markdown, count
 from holdfast.core.token_usage import has_told, in_words, spent
 
 MOST = 50  # rows of each list

@@ -29,7 +29,7 @@ from holdfast.layouts.foreign_ids import is_usable
 from holdfast.layouts.json_file import Face, Unreadable, Version, read_face
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
-from holdfast.system.file_copies import Generations
+from holdfast.system.shared_files import Generations
 
 HOME = ".fractary"
 LAYOUT = "faber"

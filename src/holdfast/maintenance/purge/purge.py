@@ -38,8 +38,7 @@ from holdfast.project.runs import select, tombstones
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, safe_paths
 from holdfast.system.clock import micros
-from holdfast.system.file_copies import Generations
-from holdfast.system.shared_files import remove_shared
+from holdfast.system.shared_files import Generations, remove_shared
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.packs.prune import LEFTOVER, prune
 

@@ -14,11 +14,10 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from holdfast.core import ids
-from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import Damaged, NotFound
 from holdfast.core.fold import run as fold
 from holdfast.core.fold.worktree_log import VISITING
-from holdfast.core.model import Checkpoint, Draft, Restore, Run
+from holdfast.core.model import Checkpoint, Draft, Reason, Restore, Run
 from holdfast.core.text import escape_path, path_text, unescape_path
 from holdfast.journal.journal import Journal
 from holdfast.project.checkpoints.conflicts import find_bystanders

@@ -1,14 +1,27 @@
-"""Saving a run of our own: what changed since the last checkpoint becomes one."""
+"""Keeping the worktree as a checkpoint where the last one does not hold it: asked for, or after a turn."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
-from holdfast.core.checkpoint_reason import Reason
-from holdfast.core.errors import Refused
-from holdfast.core.model import Checkpoint
+from holdfast.core.errors import HoldfastError, Refused
+from holdfast.core.model import Checkpoint, Reason, Run
+from holdfast.project import inbox_writer
+from holdfast.project.checkpoints.create import look, make_checkpoint, shadow_of
+from holdfast.project.checkpoints.preconditions import find_unfinished, refuse_unfinished
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
+from holdfast.worktree.capture import Shadow
+
+
+class Turn(Struct):
+    """The run and the session that a checkpoint belongs to."""
+
+    run: str
+    session: str | None = None
+    has_acted: Callable[[], bool] = lambda: True  # asked after the scan: whether the session can have made the changes
 
 
 class Saved(Struct):
@@ -18,12 +31,26 @@ class Saved(Struct):
     changed: bool  # whether it is a new one
 
 
+def keep_changes(
+    workspace: Workspace,
+    shadow: Shadow,
+    reason: Reason,
+    run: Run | None,
+    *,
+    session: Callable[[], str | None] = lambda: None,
+    holds: Callable[[Checkpoint], bool] = lambda last: True,
+) -> tuple[Checkpoint, bool]:
+    """The checkpoint that has the worktree as it is now, and whether it is new: the last one is not, if it `holds`."""
+    with workspace.reading() as journal:
+        last = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
+    scan = look(workspace, shadow)
+    if last is not None and last.tree == scan.tree and holds(last):
+        return last, False
+    return make_checkpoint(workspace, shadow, run=run, session=session(), reason=reason, seen=scan)[0], True
+
+
 def save_run(workspace: Workspace, run: str | None) -> Saved:
     """Keep the worktree and the run's state as a checkpoint, unless the last one holds both already."""
-    # What checkpoints need is much to load, and whoever loads or saves a FABER run needs none of it.
-    from holdfast.project.checkpoints.create import look, make_checkpoint, shadow_of
-    from holdfast.project.checkpoints.preconditions import refuse_unfinished
-
     with workspace.reading() as journal:
         found = select.get_run(workspace, journal, run)
     if workspace.is_off:
@@ -31,13 +58,30 @@ def save_run(workspace: Workspace, run: str | None) -> Saved:
     with shadow_of(workspace) as shadow:
         with workspace.reading() as journal:
             refuse_unfinished(journal, workspace)
-            last = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
         if found.layout == "orchestrator":
             from holdfast.layouts.orchestrator.reconcile import project
 
             project(workspace, saved=found.id)
-        scan = look(workspace, shadow)
-        if last and (last.tree, last.run, last.seq) == (scan.tree, found.id, found.seq):
-            return Saved(found.id, found.seq, last, changed=False)
-        made, _ = make_checkpoint(workspace, shadow, run=found, reason=Reason.SAVED, seen=scan)
-        return Saved(found.id, found.seq, made, changed=True)
+        kept, is_new = keep_changes(
+            workspace, shadow, Reason.SAVED, found, holds=lambda last: (last.run, last.seq) == (found.id, found.seq)
+        )
+        return Saved(found.id, found.seq, kept, is_new)
+
+
+def keep_if_changed(workspace: Workspace, reason: Reason, turn: Turn | None = None) -> None:
+    """Keep a changed worktree: of a turn's run, or else of the current one. Not while a restore is unfinished."""
+    with shadow_of(workspace) as shadow:
+        with workspace.reading() as journal:
+            if find_unfinished(journal, workspace):
+                return  # a mixture is nothing to go back to
+            run = journal.find_run(turn.run) if turn else select.current_run(journal, workspace.worktree)
+        session = (lambda: turn.session if turn.has_acted() else None) if turn else (lambda: None)
+        keep_changes(workspace, shadow, reason, run, session=session)
+
+
+def keep_or_note(workspace: Workspace, reason: Reason, turn: Turn | None = None) -> None:
+    """The same for a hook: where it cannot be made, `status` says why, and all else goes on."""
+    try:
+        keep_if_changed(workspace, reason, turn)
+    except HoldfastError as error:
+        inbox_writer.note_trouble(str(workspace.place), "checkpoint", reason, error)

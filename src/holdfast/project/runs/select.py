@@ -9,13 +9,14 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
 
 import msgspec
 
 from holdfast.core import ids
 from holdfast.core.errors import Ambiguous, HoldfastError, NotFound, Refused, WrongUsage
-from holdfast.core.model import OPEN, Checkpoint, Draft, Run, Session
-from holdfast.core.text import count, one_line, path_text
+from holdfast.core.model import OPEN, Checkpoint, Draft, Run, Session, Status
+from holdfast.core.text import count, one_line, path_text, sound_text
 from holdfast.journal.codec import UNREADABLE
 from holdfast.journal.journal import Journal, is_ledger
 from holdfast.journal.rows import checkpoint_of
@@ -23,6 +24,7 @@ from holdfast.journal.store import RunQuery
 from holdfast.project.sessions.sessions import find_conversation, told_conversation
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
+from holdfast.system.clock import micros
 from holdfast.system.safe_paths import real_path
 
 SHOWN = 10
@@ -344,3 +346,42 @@ def _not_found(workspace: Workspace, noun: str, name: str, near: Sequence[str] =
         return NotFound(f"There is no {noun} {int(name)}: the last list had {count(rows, 'row')}", [], [hint])
     hints = [f"did you mean `{near[0]}`?"] if near else []
     return NotFound(f'There is no {noun} "{one_line(name, 60)}"', [], [*hints, hint])
+
+
+STATUSES = [status.value for status in Status]
+
+
+def statuses(words: tuple[str, ...], command: str) -> frozenset[str]:
+    """Statuses by their names; `open` is all that are."""
+    wanted: set[str] = set()
+    for word in words:
+        if word == "open":
+            wanted |= OPEN_STATUSES
+        elif word in STATUSES:
+            wanted.add(word)
+        else:
+            known = ", ".join(["open", *STATUSES])
+            raise WrongUsage(
+                f'There is no status "{one_line(word, 40)}"', [("known", known)], [f"`holdfast {command} --help`"]
+            )
+    return frozenset(wanted)
+
+
+def layouts(words: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(sound_text, words))
+
+
+def labels(agent: str | None, tag: str | None) -> frozenset[str]:
+    """What the store calls runs of an agent, or with a tag."""
+    return frozenset(sound_text(label) for label in (agent and f"agent:{agent}", tag and f"tag:{tag}") if label)
+
+
+def moment(time: datetime | None) -> int | None:
+    return micros(time.astimezone()) if time else None
+
+
+def length(workspace: Workspace, limit: int | None) -> int:
+    """How many rows a list has at most."""
+    if limit is not None and limit < 1:
+        raise WrongUsage("A list has at least one row", [("limit", limit)])
+    return limit or workspace.settings.whole("list.limit")

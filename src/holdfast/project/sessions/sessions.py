@@ -1,18 +1,21 @@
-"""Sessions: opening one for a process, and ending it from outside."""
+"""Sessions: opening one, going over to another run, and ending one from outside."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NoReturn
 
+from msgspec import structs
+
 from holdfast.core import ids
-from holdfast.core.errors import Busy, HoldfastError, NotFound
+from holdfast.core.errors import Busy, HoldfastError, NotFound, Refused
 from holdfast.core.fold import run as fold
-from holdfast.core.lifecycle import Move
-from holdfast.core.model import Draft, Ending, Environment, Process, Run, Session, Status
+from holdfast.core.lifecycle import Effect, Move, transition
+from holdfast.core.model import Beginning, Body, Draft, Ending, Environment, Process, Run, Session, Status
 from holdfast.journal.journal import Journal
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, process
@@ -28,17 +31,39 @@ def attend(
 
     A program that opens one for itself works in it from then on.
     """
-    body = {
-        "process": _identified(pid) if pid is not None else None,
-        "environment": Environment(process.here().host, sys.platform, os.getcwd()),
+    known = _identified(pid) if pid is not None else None
+    environment = Environment(process.here().host, sys.platform, os.getcwd())
+    session = open_session(journal, run, Draft(fold.OPENED, agent=agent), environment, process=known, epoch=epoch)
+    if pid == os.getpid():
+        workspace.session, workspace.owns_session = session.id, True
+    return session
+
+
+def open_session(
+    journal: Journal,
+    run: Run,
+    opened: Draft,
+    environment: Environment | None,
+    *,
+    process: Process | None = None,
+    conversation: str | None = None,
+    transcript: str | None = None,
+    begun: Beginning | None = None,
+    epoch: int | None = None,
+) -> Session:
+    """Open a session of a process or a conversation on a run. The draft says by which event."""
+    body: Body = {
+        "agent_session": conversation,
+        "transcript": transcript,
+        "begun": begun,
+        "process": process,
+        "environment": environment,
         "epoch": run.epoch if epoch is None else epoch,
     }
-    id = ids.make("ses")
-    journal.append(run.id, Draft(fold.OPENED, body, session=id, agent=agent))
+    id = opened.session or ids.make("ses")
+    journal.append(run.id, structs.replace(opened, body=body, session=id))
     session = journal.find_session(id)
     assert session is not None
-    if pid == os.getpid():
-        workspace.session, workspace.owns_session = id, True
     return session
 
 
@@ -197,3 +222,67 @@ def who(session: Session) -> str:
     known = session.environment.host if session.environment else ""  # a hook's call names a process, and no host
     host = session.process.host or known or "this machine"
     return f"process {session.process.pid} on {host} since {shown(session.opened)}"
+
+
+def go_over(workspace: Workspace, journal: Journal, run: Run, left: str | None = None) -> None:
+    """Wake a run, and let our own session, if we have one, work on it.
+
+    The run that the session leaves is paused if no other process works on it. Without a session that is `left`, the
+    run that this worktree pointed at before.
+    """
+    settle(journal, run, Move.RESUME)
+    own = journal.find_session(workspace.session or "")
+    if own is not None and own.is_open:
+        _move(workspace, journal, own, run)
+    else:
+        _rest(journal, journal.find_run(left or ""), run, f"{run.id} is worked on instead")
+
+
+def move_conversation(workspace: Workspace, journal: Journal, run: Run) -> None:
+    """Let the conversation in which this command runs, if any, work on a run. The run that it leaves comes to rest."""
+    if own := find_conversation(workspace, journal):
+        _move(workspace, journal, own, run)
+
+
+def _move(workspace: Workspace, journal: Journal, own: Session, run: Run) -> None:
+    if own.run == run.id:
+        return
+    opened = ids.make("ses")
+    body = {"how": own.how or "ended", "reason": own.reason or f"went over to {run.id}", "at": own.ended}
+    draft = Draft(fold.ENDED, {**body, "followed_by": opened}, session=own.id, agent=own.agent)
+    journal.append(own.run, draft)
+    _rest(journal, journal.find_run(own.run), run, f"its session went over to {run.id}")
+    draft = Draft(fold.OPENED, session=opened, agent=own.agent)
+    conversation, transcript = own.agent_session, own.transcript
+    open_session(
+        journal, run, draft, own.environment, process=own.process, conversation=conversation, transcript=transcript
+    )
+    if workspace.session == own.id:
+        workspace.session = opened
+
+
+def _rest(journal: Journal, left: Run | None, run: Run, why: str) -> None:
+    """Pause a run that is left for another one, if no process works on it."""
+    if left and left.id != run.id and _comes_to_rest(left, run) and not attended(journal, left.id):
+        with contextlib.suppress(Refused):  # what has not begun cannot be paused in every layout
+            settle(journal, left, Move.PAUSE, why)
+
+
+def _comes_to_rest(left: Run, run: Run) -> bool:
+    """Whether a run that is left pauses: a session of the orchestrator that another one follows keeps its status."""
+    is_followed = left.layout == run.layout == "orchestrator"
+    return left.status in (Status.CREATED, Status.ACTIVE) and not left.owned and not is_followed
+
+
+def settle(journal: Journal, run: Run, move: Move, reason: str | None = None, more: Iterable[Draft] = ()) -> bool:
+    """Take a move of a run's lifecycle; an ended run has no open sessions. False where it was so already.
+
+    `more` is appended with the move, while the sessions are still open.
+    """
+    effects = transition(run.status, move, run.layout).effects
+    if Effect.CHANGED in effects:
+        journal.append(run.id, fold.status_draft(move, reason), *more)
+    if Effect.END_SESSIONS in effects:
+        for session in journal.list_sessions(run.id, only_open=True):
+            journal.end_session(session.id, f"the run was settled: {move}")
+    return Effect.CHANGED in effects

@@ -15,7 +15,7 @@ from pathlib import Path
 from holdfast.core import ids
 from holdfast.core.errors import Damaged, Refused
 from holdfast.system import files
-from holdfast.system.fsync import sync_objects
+from holdfast.system.files import sync_objects
 from holdfast.system.git import lockfile
 from holdfast.system.git.command import Git, Reader
 from holdfast.system.git.objects import BLOB, DIRECTORY, KEEP, TREE, Entry, Known, format_tree, write_pack
