@@ -29,7 +29,7 @@ FUZZED = {
     "system.locate": "git file",
     "agents.protocol": "it is a protocol",
     "surfaces.hooks.handle_call": ONLY_CALLS,
-    "project.artifacts.project_files": ONLY_CALLS,
+    "project.artifacts.declared": ONLY_CALLS,
     "project.sessions.sessions": "it reads one time that it wrote itself, and takes anything else for none",
     "project.briefs": "it converts a record of ours back after secrets were taken out of it",
     "maintenance.backup.file": "backup",

@@ -326,9 +326,10 @@ class Restore(Struct):
 class Artifact(Struct):
     """A piece of context that an agent needs again."""
 
-    path: str
+    path: str  # or the command that printed it
     text: str
     changed: datetime | None = None
+    source: str = "a file of the project"
 
 
 class Bearings(Struct):

@@ -7,6 +7,7 @@ from pathlib import Path
 from holdfast.agents.protocol import setup_of
 from holdfast.agents.registry import adapters
 from holdfast.layouts.faber import workflows
+from holdfast.project.artifacts import declared
 from holdfast.project.trust import check
 from holdfast.project.trust.check import TRUSTED, Brought, Executable, look
 from holdfast.project.workspace import Workspace
@@ -14,7 +15,7 @@ from holdfast.project.workspace import Workspace
 
 def find_files(workspace: Workspace) -> list[Executable]:
     """Every file of the project that may name something to be run."""
-    return [*workflows.executable_files(workspace.root), *_settings(workspace)]
+    return [declared.executable(workspace), *workflows.executable_files(workspace.root), *_settings(workspace)]
 
 
 def find_brought(workspace: Workspace) -> list[Brought]:
@@ -24,8 +25,9 @@ def find_brought(workspace: Workspace) -> list[Brought]:
 
 
 def find_waiting(workspace: Workspace) -> list[str]:
-    """The workflows that name a command which the user has not allowed as it is now."""
-    found = (look(workspace, file) for file in workflows.executable_files(workspace.root))
+    """The files that name a command for an artifact which the user has not allowed as it is now."""
+    files = [declared.executable(workspace), *workflows.executable_files(workspace.root)]
+    found = (look(workspace, file) for file in files)
     return [brought.path for brought in found if brought and brought.can_run and brought.state != TRUSTED]
 
 
@@ -36,8 +38,8 @@ def allowed(workspace: Workspace, path: Path) -> list[str]:
 
 def file_at(workspace: Workspace, path: Path) -> Executable:
     """A file by its path, also outside of the project: then it is a workflow."""
-    settings = next((file for file in _settings(workspace) if file.path == path), None)
-    return settings or workflows.executable(path)
+    known = [declared.executable(workspace), *_settings(workspace)]
+    return next((file for file in known if file.path == path), None) or workflows.executable(path)
 
 
 def _settings(workspace: Workspace) -> list[Executable]:

@@ -55,7 +55,7 @@ class Status(Struct):
     warnings: list[str] = []
     unfinished: Restore | None = None
     checkpoint: Checkpoint | None = None  # the worktree's last one
-    untrusted: list[str] = []  # workflows whose commands wait for `holdfast trust`
+    untrusted: list[str] = []  # files whose commands wait for `holdfast trust`
 
 
 @previewed

@@ -50,7 +50,7 @@ SETTINGS = {
             36_500,
             by_project=False,
         ),
-        Setting("brief.artifacts", "", "files that every brief carries, as far as there is room: a list of paths"),
+        Setting("brief.artifacts", "", "what every brief carries: a list of paths, `KIND:PATH` and `KIND:COMMAND`"),
         Setting("brief.budget", 10_000, "characters of a brief", 500, 1_000_000),
         Setting("checkpoint.file_limit", 50, "megabytes of the largest file that a checkpoint takes", 1, 100_000),
         Setting("checkpoint.total_limit", 500, "megabytes that one checkpoint reads at most", 1, 1_000_000),
@@ -196,10 +196,22 @@ class Settings:
 
     def words(self, key: str) -> list[str]:
         """A text that lists things, with commas between."""
-        return [word.strip() for word in str(self.values[key].value).split(",") if word.strip()]
+        return _words(self.values[key].value)
 
     def whole(self, key: str) -> int:
         return int(self.number(key))
+
+
+def words_in(data: bytes, key: str) -> list[str]:
+    """A list in the bytes of a settings file; empty where they cannot be read."""
+    try:
+        return _words(_flatten(_parse(data)).get(key, ""))
+    except (ValueError, RecursionError):
+        return []
+
+
+def _words(value: object) -> list[str]:
+    return [word.strip() for word in str(value).split(",") if word.strip()]
 
 
 def load(user_file: Path, root: Path, environ: Mapping[str, str]) -> Settings:
@@ -321,14 +333,16 @@ def _unreadable(path: Path, error: Exception) -> WrongUsage:
 
 def _read(path: Path, limit: int = USER_LIMIT) -> dict[str, Any]:
     data = files.read(path, limit)
-    if data is None:
-        return {}
-    import tomllib  # costs 5 ms, and most people have no settings file
-
     try:
-        return tomllib.loads(data.decode())
+        return {} if data is None else _parse(data)
     except (ValueError, RecursionError) as error:
         raise _unreadable(path, error) from error
+
+
+def _parse(data: bytes) -> dict[str, Any]:
+    import tomllib  # costs 5 ms, and most people have no settings file
+
+    return tomllib.loads(data.decode())
 
 
 def _flatten(tables: dict[str, Any]) -> dict[str, Any]:

@@ -34,7 +34,7 @@ class Executable(NamedTuple):
     """A file that may name something to be run, and how it is read."""
 
     path: Path
-    kind: str  # `workflow` or `hooks`
+    kind: str  # `workflow`, `hooks` or `settings`
     read: Callable[[bytes], list[tuple[str, str]]]  # the commands or programs that it names, by artifact or event
     is_program: bool = False  # it names programs, and no commands with words
 
@@ -60,7 +60,7 @@ class Brought(Struct):
     """A file that brings something which could run."""
 
     path: str
-    kind: str  # `workflow` or `hooks`
+    kind: str  # `workflow`, `hooks` or `settings`
     state: str  # `waiting`, `trusted`, or `changed` since it was trusted
     digest: str
     orders: list[Order]
