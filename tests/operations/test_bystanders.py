@@ -13,7 +13,7 @@ import pytest
 import holdfast
 from holdfast.core.errors import Busy
 from holdfast.core.model import Reason
-from holdfast.project.checkpoints.preconditions import told_clashes
+from holdfast.project.checkpoints.conflicts import told_clashes
 from holdfast.project.checkpoints.save import keep_if_changed
 from holdfast.project.workspace import Workspace
 from tests.operations.people import as_session, kill

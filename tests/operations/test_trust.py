@@ -17,9 +17,9 @@ import pytest
 
 import holdfast
 from holdfast.core.errors import NotFound, Refused
+from holdfast.project import settings
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli.trust import shown
-from holdfast.system import user_dirs
 from tests.conftest import TickingClock
 from tests.faber_states import ACTIVE, RUNS, a_state, put
 from tests.operations.fabers import WORKFLOWS, Faber, artifact, outcomes
@@ -517,9 +517,9 @@ def test_a_grant_that_was_copied_for_another_file_is_worth_nothing(faber: Faber)
 def test_no_variable_moves_trust_to_where_a_repository_keeps_it(
     name: str, faber: Faber, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = user_dirs.own_directory()
+    before = settings.own_directory()
     monkeypatch.setenv(name, str(faber.root / "planted"))
-    assert user_dirs.own_directory() == before
+    assert settings.own_directory() == before
 
 
 @pytest.mark.parametrize("inside", ["", ".git", ".git/holdfast", "sub/dir"])

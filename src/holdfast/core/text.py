@@ -24,6 +24,15 @@ ACTING = re.compile(
 SMALLEST, LARGEST = -(2**63), 2**64 - 1  # whole numbers that a writer of JSON takes
 WHITE = re.compile(r"\s+")
 ESCAPED = re.compile(rb"\\(?:x([0-9a-f]{2})|\\)")
+LIMIT = 20_000
+SHORT, LONG = 5, 40  # characters: below, one letter may be wrong and not two; above, nothing is compared
+NOTHING = "&#8203;"
+ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+MARKED = re.compile(r"[\\`*_\[\]|~$]")
+LEADING = re.compile(r"^([-+=:/]|\d+(?=[.)]))")  # would begin a list, a heading, a quick action
+REFERRING = re.compile(r"[@#!](?=\w)|\bGH-(?=\d)|://|\bwww\.", re.IGNORECASE)  # names, issues, addresses
+IN_XML = str.maketrans({**ENTITIES, '"': "&quot;", "'": "&apos;"})
+NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def visible(text: str) -> str:
@@ -83,9 +92,6 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-LIMIT = 20_000
-
-
 def as_tuple(words: Sequence[str]) -> tuple[str, ...]:
     """Several words, or just one, which is easily given without the brackets."""
     return (words,) if isinstance(words, str) else tuple(words)
@@ -98,9 +104,6 @@ def checked(text: str, noun: str, limit: int = LIMIT) -> str:
     if len(text) > limit:
         raise WrongUsage(f"The {noun} is too long", [("characters", len(text)), ("limit", limit)], ["shorten it"])
     return text
-
-
-SHORT, LONG = 5, 40  # characters: below, one letter may be wrong and not two; above, nothing is compared
 
 
 def nearest(word: str, known: Iterable[str], most: int = 3) -> list[str]:
@@ -126,15 +129,6 @@ def edits(a: str, b: str) -> int:
                 cost = min(cost, above[j - 2] + 1)
             row.append(cost)
     return row[-1]
-
-
-NOTHING = "&#8203;"
-ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-MARKED = re.compile(r"[\\`*_\[\]|~$]")
-LEADING = re.compile(r"^([-+=:/]|\d+(?=[.)]))")  # would begin a list, a heading, a quick action
-REFERRING = re.compile(r"[@#!](?=\w)|\bGH-(?=\d)|://|\bwww\.", re.IGNORECASE)  # names, issues, addresses
-IN_XML = str.maketrans({**ENTITIES, '"': "&quot;", "'": "&apos;"})
-NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def as_markdown(text: str, width: int = 500) -> str:

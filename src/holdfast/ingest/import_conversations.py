@@ -17,15 +17,14 @@ from holdfast.agents.protocol import Agent, Head, Retelling
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError
 from holdfast.core.fold import run as fold
-from holdfast.core.fold.context_usage import COUNTED, MEASURED
+from holdfast.core.fold.usage import COUNTED, MEASURED, share
 from holdfast.core.lifecycle import Move
 from holdfast.core.model import Beginning, Draft, Environment, Run, Session, Status
 from holdfast.core.text import path_text
-from holdfast.core.token_usage import share
 from holdfast.ingest.context_usage import counted, window_in
 from holdfast.journal.journal import Journal
 from holdfast.project import context_windows
-from holdfast.project.sessions.sessions import open_session
+from holdfast.project.sessions import open_session
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, locate, process
 from holdfast.system.safe_paths import real_path

@@ -23,7 +23,7 @@ from holdfast.journal.store import RunQuery
 from holdfast.layouts.registry import find_layout
 from holdfast.project.inbox import Call
 from holdfast.project.runs.select import OPEN_STATUSES, current_run, newest_run
-from holdfast.project.sessions.sessions import attended, bury, judged, open_session
+from holdfast.project.sessions import attended, bury, judged, open_session
 from holdfast.project.workspace import find_followed
 from holdfast.system import process
 

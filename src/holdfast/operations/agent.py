@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from holdfast.core.errors import WrongUsage
 from holdfast.core.fold import workers
-from holdfast.core.fold.context_usage import MOST
+from holdfast.core.fold.usage import MOST
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Body, Draft, Run, Worker
 from holdfast.core.text import checked

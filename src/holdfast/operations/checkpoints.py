@@ -16,8 +16,9 @@ from holdfast.core.text import path_text
 from holdfast.ingest.preview import previewed
 from holdfast.journal.journal import Journal
 from holdfast.operations.verb import verb
+from holdfast.project.checkpoints.conflicts import refuse_nameless
 from holdfast.project.checkpoints.create import MEGABYTE, beside_of, look, shadow_of
-from holdfast.project.checkpoints.preconditions import find_unfinished, refuse_nameless
+from holdfast.project.checkpoints.interrupted import find_unfinished
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.system.git.objects import DIRECTORY, Entry, write_pack

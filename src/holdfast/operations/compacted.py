@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from holdfast.core.fold.context_usage import COMPACTED
+from holdfast.core.fold.usage import COMPACTED
 from holdfast.core.model import Draft
 from holdfast.core.text import checked
 from holdfast.operations.verb import verb

@@ -12,7 +12,7 @@ from holdfast.core.model import Draft, Reason, Run, Status
 from holdfast.journal.journal import Journal
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
-from holdfast.project.sessions.sessions import settle
+from holdfast.project.sessions import settle
 from holdfast.project.workspace import Workspace
 
 

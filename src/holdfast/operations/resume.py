@@ -34,7 +34,7 @@ from holdfast.project.briefs import PATIENCE
 from holdfast.project.checkpoints.restore import Restored, go_back
 from holdfast.project.drift import take_bearings
 from holdfast.project.runs import select
-from holdfast.project.sessions.sessions import (
+from holdfast.project.sessions import (
     attended_by_others,
     bury_silent,
     dismiss_others,

@@ -22,7 +22,7 @@ from holdfast.layouts.goteam.reconcile import show_team
 from holdfast.operations.verb import verb
 from holdfast.project.checkpoints.save import Turn, keep_if_changed
 from holdfast.project.runs import select
-from holdfast.project.sessions.sessions import (
+from holdfast.project.sessions import (
     attend,
     attended,
     attended_by_others,

@@ -21,7 +21,7 @@ from holdfast.layouts.orchestrator.reconcile import find_current, make_id, proje
 from holdfast.layouts.orchestrator.schema import MODES
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
-from holdfast.project.sessions.sessions import attend, attended, find_conversation, move_conversation
+from holdfast.project.sessions import attend, attended, find_conversation, move_conversation
 from holdfast.project.workspace import Workspace
 
 ORCHESTRATOR, GO_TEAM = "orchestrator", "go-team"

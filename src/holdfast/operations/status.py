@@ -24,8 +24,7 @@ from holdfast.maintenance.rescan import told_of_scan
 from holdfast.operations.verb import verb
 from holdfast.project import inbox
 from holdfast.project.runs import select, tombstones
-from holdfast.project.sessions.leftovers import Leftover, find_leftovers
-from holdfast.project.sessions.sessions import is_silent, last_heard
+from holdfast.project.sessions import Leftover, find_leftovers, is_silent, last_heard
 from holdfast.project.workspace import Workspace
 from holdfast.system import process
 from holdfast.system.clock import shown

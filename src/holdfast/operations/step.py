@@ -15,7 +15,7 @@ from holdfast.ingest.preview import previewed
 from holdfast.journal.journal import Journal
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
-from holdfast.project.sessions.sessions import settle
+from holdfast.project.sessions import settle
 from holdfast.project.workspace import Workspace
 
 

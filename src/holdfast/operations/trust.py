@@ -15,8 +15,7 @@ from holdfast.core.errors import NotFound, Refused
 from holdfast.core.text import path_text
 from holdfast.ingest.executable_files import file_at, find_brought
 from holdfast.layouts.faber.workflows import executable_files, plugin_root
-from holdfast.project.trust.check import TRUSTED, Brought, grants_of, holds, is_inside, key, look
-from holdfast.project.trust.grants import Grant
+from holdfast.project.trust.check import TRUSTED, Brought, Grant, grants_of, holds, is_inside, key, look
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.system.safe_paths import real_path

@@ -11,7 +11,7 @@ from holdfast.core.brief import Brief, plan_brief
 from holdfast.core.model import Run, Session
 from holdfast.project.artifacts.declared import read_artifacts
 from holdfast.project.drift import take_bearings
-from holdfast.project.sessions.leftovers import find_leftovers
+from holdfast.project.sessions import find_leftovers
 from holdfast.project.workspace import Workspace
 
 T = TypeVar("T", bound=Struct)

@@ -21,9 +21,9 @@ from holdfast.journal.journal import Journal
 from holdfast.journal.store import Reader, Store
 from holdfast.project import inbox_writer, known_projects, settings as config
 from holdfast.redaction.ruleset import RULES, RULES_FILE
-from holdfast.system import files, locate, user_dirs
+from holdfast.system import files, locate
 from holdfast.system.clock import Clock, SystemClock
-from holdfast.system.pinned_directory import Held
+from holdfast.system.files import Held
 from holdfast.system.safe_paths import real_path
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ class Workspace:
         return self.redactor.clean(value)[0]
 
     def user_directory(self, kind: str) -> Path:
-        return user_dirs.user_directory(kind, self.environ)
+        return config.user_directory(kind, self.environ)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Journal]:

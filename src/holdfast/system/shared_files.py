@@ -18,10 +18,14 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from holdfast.core.errors import Refused
+from holdfast.core.errors import Busy, Refused
+from holdfast.core.text import path_text
 from holdfast.system import files, safe_paths
 
 NOTHING = "00000000"  # the mark of what stands where a file was taken away
+KEPT = 2
+NO_SECOND_NAMES = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)  # as on exFAT
+MODE = 0o644
 LEFT = re.compile(r"\.(?P<name>.+)\.(?P<expected>[0-9a-f]{8})(?P<written>[0-9a-f]{8})[0-9a-f]{8}")
 STALE = 10.0  # seconds since an exchange after which nobody is in the middle of it any more
 AT_FDCWD, RENAME_EXCHANGE, RENAME_SWAP = -100, 2, 2
@@ -209,9 +213,6 @@ def _exchange_call() -> Callable[[bytes, bytes], int]:
     return exchange
 
 
-KEPT = 2
-
-
 class Generations:
     """The last few good versions of files that others may damage, kept for the user alone."""
 
@@ -252,3 +253,63 @@ class Generations:
         except Refused:  # something else stands in its place
             return None
         return data if data is not None and files.digest(data) == path.name.partition("-")[2] else None
+
+
+def replace_locked(path: Path, data: bytes, made: Path, who: str, patience: float) -> None:
+    """Replace a file of git's as git does, by the rename of a lock beside it; on disk when this returns.
+
+    The lock is a second name of `made`, where the content is written first, so that one that a kill left is known to be
+    ours. However else it ends, no lock stays behind: git would wait for us.
+    """
+    lock = path.with_name(path.name + ".lock")
+    _clear_lock(made, lock)
+    files.put(made, data, MODE)
+    try:
+        _take(made, lock, who, patience)
+        os.rename(lock, path)
+    except BaseException:
+        _clear_lock(made, lock)
+        raise
+    os.unlink(made)
+    files.sync_directory(path.parent)
+
+
+def _clear_lock(made: Path, lock: Path) -> None:
+    """Take away what a kill of ours left. A lock is ours if it is a second name of our file; git may hold any other."""
+    with contextlib.suppress(FileNotFoundError):
+        if os.path.samestat(os.lstat(made), os.lstat(lock)):
+            os.unlink(lock)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(made)
+
+
+def _take(made: Path, lock: Path, who: str, patience: float) -> None:
+    """Take git's lock: a second name of our file, which holds what will stand in its place."""
+    end = time.monotonic() + patience
+    while True:
+        try:
+            _give_second_name(made, lock)
+            return
+        except FileExistsError:
+            if time.monotonic() > end:
+                raise _held(lock, who) from None
+            time.sleep(0.01)
+
+
+def _give_second_name(made: Path, lock: Path) -> None:
+    try:
+        os.link(made, lock)
+    except OSError as error:
+        if error.errno not in NO_SECOND_NAMES:
+            raise
+        descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE)
+        with open(descriptor, "wb", buffering=0) as file:
+            files.write_all(file.fileno(), made.read_bytes())
+            os.fsync(file.fileno())
+
+
+def _held(lock: Path, who: str) -> Busy:
+    import shlex  # takes its time to load
+
+    hints = ["run the command again", f"`rm {shlex.quote(path_text(lock))}`, if no git is at work here"]
+    return Busy(who, [("lock", lock)], hints)

@@ -20,8 +20,7 @@ from holdfast.core.errors import Busy, Damaged, HoldfastError
 from holdfast.journal.sqlite import page_checksums
 from holdfast.journal.sqlite.connection import FORMAT as FORMAT, connect, translated
 from holdfast.journal.sqlite.transaction import SqliteView
-from holdfast.system.files import PRIVATE_FILE, lock, os_errors
-from holdfast.system.pinned_directory import Held
+from holdfast.system.files import PRIVATE_FILE, Held, lock, os_errors
 from holdfast.system.safe_paths import open_directory
 
 LOG_PAGES = 100  # 400 KB

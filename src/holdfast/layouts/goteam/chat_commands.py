@@ -17,7 +17,7 @@ from holdfast.layouts.goteam.schema import last_action, progress, word_of
 from holdfast.operations import team_checkpoints
 from holdfast.operations.resume import resume
 from holdfast.operations.start import start
-from holdfast.project.sessions.sessions import go_over
+from holdfast.project.sessions import go_over
 from holdfast.project.workspace import Workspace
 from holdfast.system.clock import shown
 from holdfast.system.git.repository import Repository

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from holdfast.core.fold import workers as crew
-from holdfast.core.fold.context_usage import UNTOLD
+from holdfast.core.fold.usage import UNTOLD
 from holdfast.core.model import Run, Worker
 from holdfast.core.text import count, one_line
 

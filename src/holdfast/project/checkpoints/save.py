@@ -10,7 +10,7 @@ from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.model import Checkpoint, Reason, Run
 from holdfast.project import inbox_writer
 from holdfast.project.checkpoints.create import look, make_checkpoint, shadow_of
-from holdfast.project.checkpoints.preconditions import find_unfinished, refuse_unfinished
+from holdfast.project.checkpoints.interrupted import find_unfinished, refuse_unfinished
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.worktree.capture import Shadow

@@ -21,7 +21,7 @@ from holdfast.journal.codec import UNREADABLE
 from holdfast.journal.journal import Journal, is_ledger
 from holdfast.journal.rows import checkpoint_of
 from holdfast.journal.store import RunQuery
-from holdfast.project.sessions.sessions import find_conversation, told_conversation
+from holdfast.project.sessions import find_conversation, told_conversation
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.system.clock import micros
@@ -32,6 +32,7 @@ TERMINALS = 50  # lists that are remembered
 LISTED = "listed.json"
 NAME = 64  # characters of a conversation's name
 OPEN_STATUSES = frozenset(status.value for status in OPEN)
+STATUSES = [status.value for status in Status]
 
 
 def get_run(workspace: Workspace, journal: Journal, name: str | None, *, ended_too: bool = False) -> Run:
@@ -346,9 +347,6 @@ def _not_found(workspace: Workspace, noun: str, name: str, near: Sequence[str] =
         return NotFound(f"There is no {noun} {int(name)}: the last list had {count(rows, 'row')}", [], [hint])
     hints = [f"did you mean `{near[0]}`?"] if near else []
     return NotFound(f'There is no {noun} "{one_line(name, 60)}"', [], [*hints, hint])
-
-
-STATUSES = [status.value for status in Status]
 
 
 def statuses(words: tuple[str, ...], command: str) -> frozenset[str]:

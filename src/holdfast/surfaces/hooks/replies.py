@@ -25,7 +25,7 @@ from holdfast.project.briefs import make_brief, without_secrets
 from holdfast.project.checkpoints.save import Turn, keep_or_note
 from holdfast.project.inbox import Call
 from holdfast.project.runs import select
-from holdfast.project.sessions.sessions import attended, judged, who
+from holdfast.project.sessions import attended, judged, who
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.hooks import due_brief
 

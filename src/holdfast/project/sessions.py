@@ -1,4 +1,4 @@
-"""Sessions: opening one, going over to another run, and ending one from outside."""
+"""Sessions: opening one, going over to another run, ending one from outside, and the processes that it left."""
 
 from __future__ import annotations
 
@@ -9,19 +9,26 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NoReturn
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from holdfast.core import ids
 from holdfast.core.errors import Busy, HoldfastError, NotFound, Refused
 from holdfast.core.fold import run as fold
 from holdfast.core.lifecycle import Effect, Move, transition
 from holdfast.core.model import Beginning, Body, Draft, Ending, Environment, Process, Run, Session, Status
+from holdfast.core.text import one_line
 from holdfast.journal.journal import Journal
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, process
 from holdfast.system.clock import shown
+from holdfast.system.process import Running
 
 SIGNS = "alive"  # the directory of the store where those who are supervised give signs of life
+OURS = "HOLDFAST_SESSION"  # what `holdfast run` and programs that join a run give on
+ERRANDS = ("-m", "holdfast", "hook")  # a process of our own that outlives the call which started it
+BY_SIGNAL = (Ending.DIED, Ending.STOPPED)  # one that ended by itself may have left its processes on purpose
+SESSIONS, SHOWN, WIDTH = 20, 10, 200
+Variables = tuple[str | None, str | None]
 
 
 def attend(
@@ -286,3 +293,56 @@ def settle(journal: Journal, run: Run, move: Move, reason: str | None = None, mo
         for session in journal.list_sessions(run.id, only_open=True):
             journal.end_session(session.id, f"the run was settled: {move}")
     return Effect.CHANGED in effects
+
+
+class Leftover(Struct):
+    """A process that outlives the session in which it was started."""
+
+    pid: int
+    command: str
+    session: str
+
+
+def find_leftovers(workspace: Workspace, journal: Journal, run: Run) -> list[Leftover]:
+    """The processes that sessions of the run left when a signal ended them, the oldest first; at most a few.
+
+    They are found by the variables that an agent gives to its tools.
+    """
+    died = [session for session in journal.list_sessions(run.id, limit=SESSIONS) if session.how in BY_SIGNAL]
+    if not any(session.process and _is_of_here(session) for session in died):
+        return []
+    family = {os.getpid(), *process.ancestors()}
+    variables = {session.agent: _variables(workspace, session.agent) for session in died}
+    wanted = {name for names in variables.values() for name in names if name}
+    found = [
+        Leftover(running.pid, one_line(workspace.hide(running.command), WIDTH), owner.id)
+        for running in process.running_with(OURS, *sorted(wanted))
+        if running.pid not in family and not _is_errand(running) and (owner := _owner(running, died, variables))
+    ]
+    return sorted(found, key=lambda left: left.pid)[:SHOWN]
+
+
+def _is_of_here(session: Session) -> bool:
+    """Whether its process ran on this machine since it was started; else nothing of it can be left here."""
+    place, known = process.here(), session.process
+    return known is not None and (known.boot, known.namespace) == (place.boot, place.namespace)
+
+
+def _variables(workspace: Workspace, agent: str | None) -> Variables:
+    """The variables in which an agent's client tells its tools the conversation and its own process."""
+    return workspace.clients.variables_of(agent) if workspace.clients else (None, None)
+
+
+def _owner(running: Running, died: list[Session], variables: dict[str | None, Variables]) -> Session | None:
+    told = running.variables
+    for session in died:
+        conversation, client = (told.get(name) if name else None for name in variables[session.agent])
+        pid = str(session.process.pid) if session.process else None
+        is_tool = session.agent_session and (conversation, client) == (session.agent_session, pid)
+        if told.get(OURS) == session.id or is_tool:
+            return session
+    return None
+
+
+def _is_errand(running: Running) -> bool:
+    return any(running.words[place : place + 3] == ERRANDS for place in range(len(running.words)))
