@@ -205,9 +205,9 @@ class Settings:
 
 
 def words_in(data: bytes, key: str) -> list[str]:
-    """A list in the bytes of a settings file; empty where they cannot be read."""
+    """A list in the bytes of a project's settings; empty where they are not read either."""
     try:
-        return _words(_flatten(_parse(data)).get(key, ""))
+        return _words(_flatten(_parse(data)).get(key, "")) if len(data) <= PROJECT_LIMIT else []
     except (ValueError, RecursionError):
         return []
 
