@@ -21,7 +21,6 @@ from holdfast.agents.protocol import NotSettings
 from holdfast.core import chat_commands, ids, search_terms, text, untrusted_text
 from holdfast.core.errors import Refused
 from holdfast.core.formats import json_edit, json_salvage
-from holdfast.core.report import escape
 from holdfast.journal import codec
 from holdfast.journal.sqlite import salvage
 from holdfast.journal.sqlite.page_checksums import PAGE
@@ -32,7 +31,7 @@ from holdfast.layouts.orchestrator import schema as orchestra
 from holdfast.project import inbox
 from holdfast.project.artifacts import git_info
 from holdfast.project.artifacts.protocol import Unloadable
-from holdfast.project.trust import command_line, named_files
+from holdfast.project.trust import command_line
 from holdfast.redaction import redactor as redact
 from holdfast.system import process
 from holdfast.system.git.objects import Entry, Format, format_tree
@@ -300,7 +299,7 @@ COMMANDS = lines(
 
 def read_command(data: bytes) -> None:
     words = command_line.split(as_text(data))
-    named_files.named_files(command_line.fill(words, {"work_id": "7", "run_id": "x"}), Path("/nowhere"))
+    command_line.named_paths(command_line.fill(words, {"work_id": "7", "run_id": "x"}), Path("/nowhere"))
 
 
 def read_git_command(data: bytes) -> None:
@@ -335,7 +334,7 @@ def show(data: bytes) -> None:
     assert len(body) <= len(shown)
     told = untrusted_text.opened(untrusted_text.enclose(shown, lambda: "mark"))
     assert told == body if len(shown) <= untrusted_text.MOST else told.startswith(body)
-    for written in (escape.as_markdown, escape.as_code, escape.as_xml, text.spelled):  # one at a time, as they are used
+    for written in (text.as_markdown, text.as_code, text.as_xml, text.spelled):  # one at a time, as they are used
         made = written(shown)
         assert text.visible(made) == made
     for kind in ("json", "text"):

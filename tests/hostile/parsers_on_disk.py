@@ -31,7 +31,7 @@ from holdfast.maintenance.purge import purge as purging
 from holdfast.project import context_windows, inbox, known_projects, quota, settings
 from holdfast.project.runs import select, tombstones
 from holdfast.project.transfer import bundle, import_plan
-from holdfast.project.trust.grants import Grant, Grants
+from holdfast.project.trust.check import Grant, Grants
 from holdfast.project.workspace import Workspace
 from holdfast.system.git.objects import Format, Known
 from holdfast.system.git.repository import Repository

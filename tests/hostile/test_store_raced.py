@@ -21,7 +21,7 @@ from holdfast.journal.sqlite.store import SqliteStore
 from holdfast.journal.store import RunQuery
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, safe_paths
-from holdfast.system.pinned_directory import Held
+from holdfast.system.files import Held
 from tests.hostile.places import tree_of
 from tests.hostile.swapping import swapped
 from tests.promises import Figure

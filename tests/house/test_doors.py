@@ -32,8 +32,7 @@ MAY_START_PROCESSES = {
     "ingest.detach",
     "surfaces.hooks.record",
     "project.artifacts.command",
-    "system.pty.session_leader",
-    "system.pty.relay",
+    "system.pty.child",
     "system.pty.supervise",
 }
 STARTERS = ["subprocess*", "multiprocessing*", "concurrent.futures*", "pty*", "pexpect*", "asyncio*"]

@@ -29,9 +29,8 @@ FUZZED = {
     "system.locate": "git file",
     "agents.protocol": "it is a protocol",
     "surfaces.hooks.handle_call": ONLY_CALLS,
-    "project.artifacts.project_files": ONLY_CALLS,
-    "project.sessions.sessions": "it reads one time that it wrote itself, and takes anything else for none",
-    "project.trust.named_files": "command of a workflow",
+    "project.artifacts.declared": ONLY_CALLS,
+    "project.sessions": "it reads one time that it wrote itself, and takes anything else for none",
     "project.briefs": "it converts a record of ours back after secrets were taken out of it",
     "journal.backup_file": "backup",
     "project.quota": "last tidying",
@@ -66,7 +65,7 @@ FUZZED = {
     "layouts.goteam.files": "written Go Team files",
     "layouts.goteam.purge": "written Go Team files",
     "core.fold.team": OURS,
-    "project.trust.grants": "grant",
+    "project.trust.check": "grant",
     "core.fold.run": OURS,
     "system.safe_paths": "it opens files and looks for zero bytes in them",
     "project.inbox": "kept call",
@@ -133,4 +132,4 @@ def test_every_name_in_the_table_is_a_parser_that_is_fuzzed() -> None:
 
 def test_a_module_that_parses_is_known_when_it_is_seen() -> None:
     assert parses(modules()["core.formats.json_edit"])
-    assert not parses(modules()["core.report.escape"])
+    assert not parses(modules()["core.text"])

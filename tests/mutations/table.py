@@ -257,7 +257,7 @@ PLACES = [
 ]  # fmt: skip
 
 REVOKED = of("operations/test_trust", "any_change_revokes_it")
-WINDING = of("operations/test_trust", "a_script_is_found_whichever_way_the_command_comes_to_it")
+NAMED = of("operations/test_trust", "a_script_that_is_a_word_of_the_command_is_bound_to_the_grant")
 GRANTS = [
     ("untrusted-command", "if True:",
      of("operations/test_trust", "nothing_runs_before_it_was_allowed_and_all_else_works")),
@@ -265,28 +265,10 @@ GRANTS = [
     ("changed-script", "found = digest([root.encode(), real.encode(), data, *_never(orders)])", REVOKED),
     ("unseen-file", "other = [name for name in named if False]",
      of("operations/test_trust", "a_file_that_a_filled_word_names_must_have_been_seen_too")),
-    ("script-below-directory", DELETE,
-     of("operations/test_trust", "a_script_is_found_wherever_it_stands_in_the_command")),
-    ("script-behind-options", "return self._edges | behind | {at for found in flags for at in range(found.start() + 2, found.start() + 3)}",
-     WINDING),
-    ("script-behind-env", "return self._edges | {at for found in flags for at in range(found.start() + 1, found.end() + 1)}",
-     WINDING),
-    ("script-without-ending", 'if same.partition(".")[0] in run or self._stands(same) or (False and self._stands(stem)):',
-     of("world/test_bindings", "a_program_is_named_also_without_the_ending_that_its_interpreter_adds")),
-    ("script-behind-equals", r"""EDGE = re.compile(r"[\s'\"`;|&()<>,:$\[\]{}*?!#@%+~^\\/\0]")""", WINDING),
-    ("script-quoted-twice", "for text in dict.fromkeys([*texts, *_unquoted(texts)]):", WINDING),
-    ("module-named", "search.look(texts, (), _dotted(texts))", WINDING),
-    ("module-imported", "search.look(texts, _modules(own), ())", WINDING),
-    ("directory-entry-points", "run = self._modules.union(() if directory != self.top or names_top else ())", WINDING),
-    ("script-by-pattern", DELETE, WINDING),
-    ("pattern-in-forbidden", "is_ours = not os.path.isdir(full)",
-     of("world/test_bindings", "what_stands_in_the_command_is_looked_for_also_where_a_pattern_leads_that_anything_fits")),
-    ("script-in-braces", "if False:", WINDING),
     ("name-outside", "if any(part in safe_paths.FORBIDDEN for part in parts):",
      of("operations/test_trust", "what_cannot_run_waits_for_nobody_and_says_why")),
     ("name-unsteady", "if False:",
      of("operations/test_trust", "a_script_that_each_process_finds_elsewhere_never_runs")),
-    ("name-limit", "if False:", of("operations/test_trust", "a_command_that_could_name_very_many_files_never_runs")),
     ("command-never-runs", "if False:",
      of("operations/test_trust", "what_is_said_never_to_run_does_not_run_with_values_filled_in_either")),
     ("digest-of-never-runs", "found = digest([root.encode(), real.encode(), data, *parts])",
@@ -308,14 +290,16 @@ GRANTS = [
      of("operations/test_trust", "a_program_of_the_project_is_not_found_by_what_runs_either")),
     ("program-compiled", 'return {**passed, "PATH": _search(wanted), "HOLDFAST": "0"}',
      of("operations/test_trust", "what_was_compiled_beside_an_allowed_program_does_not_run_instead")),
-    ("directory-beyond-pattern", "if full not in self._is_said :", WINDING),
-    ("pattern-behind-variable", "if self._is_said[directory] or not all(map(ANYTHING.fullmatch, pattern)):", WINDING),
-    ("store-in-repository", "if is_ours:",
-     of("world/test_bindings", "a_pattern_that_anything_fits_leads_to_no_script_that_is_gits_or_ours")),
     ("interpreter-of-settings", "elif False:",
      of("operations/test_install_doctor", "interpreter_that_settings_of_the_worktree_name_is_tried_only_if_that_was_allowed")),
     ("isolated-interpreter", 'said = process.ask([python, "-I", "-m", "holdfast", "--version"], {"PATH": os.defpath}, DEADLINE)',
      of("operations/test_install_doctor", "what_doctor_has_looked_at_is_what_it_starts")),
+    ("script-in-shell-text", "for found in (relative,):", NAMED),
+    ("script-behind-equals", "yield found", NAMED),
+    ("filled-directory", "if not is_ours or not os.path.isfile(here):",
+     of("operations/test_trust", "a_directory_that_a_filled_word_names_must_be_a_word_of_the_command")),
+    ("name-limit", "if False:",
+     of("operations/test_trust", "what_was_said_never_to_run_does_not_run_after_a_change_in_the_worktree")),
 ]  # fmt: skip
 
 SECRETS = [

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import Busy
-from holdfast.project.checkpoints.automatic import keep_if_changed
-from holdfast.project.checkpoints.preconditions import told_clashes
+from holdfast.core.model import Reason
+from holdfast.project.checkpoints.conflicts import told_clashes
+from holdfast.project.checkpoints.save import keep_if_changed
 from holdfast.project.workspace import Workspace
 from tests.operations.people import as_session, kill
 from tests.operations.trees import commit, put

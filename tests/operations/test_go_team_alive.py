@@ -16,7 +16,7 @@ from holdfast.layouts.goteam import screens
 from holdfast.layouts.goteam.reconcile import show_team
 from holdfast.layouts.goteam.resumable import find_resumable
 from holdfast.layouts.goteam.schema import stamp
-from holdfast.project.sessions import sessions
+from holdfast.project import sessions
 from holdfast.project.workspace import Workspace
 from holdfast.system import process
 from tests.conftest import TickingClock

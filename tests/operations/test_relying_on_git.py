@@ -13,7 +13,7 @@ import pytest
 
 import holdfast
 from holdfast.project.workspace import Workspace
-from holdfast.system import fsync
+from holdfast.system import files
 from holdfast.system.git.command import Git, Running
 from tests.operations.trees import commit, git, let_the_files_be_old, put, take
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.promise(2)
 def synced(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The files that were synced, of which somebody else has written."""
     found: set[str] = set()
-    monkeypatch.setattr(fsync, "sync", found.add)
+    monkeypatch.setattr(files, "sync", found.add)
     return found
 
 
@@ -148,23 +148,23 @@ def test_many_are_synced_at_once_with_the_file_system_they_lie_on(
     project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(fsync, "sync_file_system", asked.append)
-    put(project.root, {f"f{number}": str(number) for number in range(fsync.MANY + 1)})
+    monkeypatch.setattr(files, "sync_file_system", asked.append)
+    put(project.root, {f"f{number}": str(number) for number in range(files.MANY + 1)})
     git(project.root, "add", "-A")
-    put(project.root, {f"f{number}": "changed" for number in range(fsync.MANY + 1)})
+    put(project.root, {f"f{number}": "changed" for number in range(files.MANY + 1)})
     take(project)
     assert asked == [str(project.root / ".git/objects")]
 
 
 def test_a_file_system_is_synced_for_real_and_a_failure_is_told(tmp_path: Path) -> None:
-    fsync.sync_file_system(str(tmp_path))
+    files.sync_file_system(str(tmp_path))
     with pytest.raises(OSError, match="No such file"):
-        fsync.sync_file_system(str(tmp_path / "gone"))
+        files.sync_file_system(str(tmp_path / "gone"))
 
 
 def test_what_git_packed_meanwhile_needs_no_sync(tmp_path: Path) -> None:
     (tmp_path / "ab").mkdir()
-    fsync.sync_objects([str(tmp_path / "ab/cdef")])
+    files.sync_objects([str(tmp_path / "ab/cdef")])
 
 
 @pytest.mark.promise(6)

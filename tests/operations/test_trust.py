@@ -17,8 +17,9 @@ import pytest
 
 import holdfast
 from holdfast.core.errors import NotFound, Refused
+from holdfast.project import settings
 from holdfast.project.workspace import Workspace
-from holdfast.system import user_dirs
+from holdfast.surfaces.cli.trust import shown
 from tests.conftest import TickingClock
 from tests.faber_states import ACTIVE, RUNS, a_state, put
 from tests.operations.fabers import WORKFLOWS, Faber, artifact, outcomes
@@ -185,26 +186,29 @@ def test_a_file_that_a_filled_word_names_must_have_been_seen_too(faber: Faber) -
 
 
 NAMING = [
+    "tools/issue.sh 7",
+    "./tools/../tools/issue.sh 7",
+    "{project_root}/tools/issue.sh 7",
     "sh -c './tools/issue.sh 7'",
+    "sh -c 'true;tools/issue.sh 7'",
     "env X=tools/issue.sh sh ./tools/issue.sh 7",
-    "sh -c 'cd tools && ./issue.sh 7'",
-    """sh -c 'cd "tools"; exec ./issue.sh 7'""",
-    "env -C tools ./issue.sh 7",
-    "sh -c '$PWD/tools/issue.sh 7'",
-    """sh -c '"$PWD"/tools/issue.sh 7'""",
-    "sh -c '$(pwd)/tools/issue.sh 7'",
+    "sh -c '. ./tools/issue.sh > /dev/stdout'",
     """sh -c "'{project_root}/tools/issue.sh' 7" """,
     """sh -c "./tools/is''sue.sh 7" """,
     "sh -c './tools/is\\sue.sh 7'",
-    "sh -c 'PATH=tools:$PATH; issue.sh 7'",
-    "sed -n -ftools/sed.txt /dev/null",
+    "sh -c 'tools/alias.sh 7'",
+    "sed -n -f tools/sed.txt /dev/null",
+    "sed -n --file=tools/sed.txt /dev/null",
+    "sed -n '--file=tools/my sed.txt' /dev/null",
 ]
 
 
 @pytest.mark.parametrize("command", NAMING)
-def test_a_script_is_found_wherever_it_stands_in_the_command(command: str, faber: Faber) -> None:
-    name = "tools/sed.txt" if "sed.txt" in command else "tools/issue.sh"
-    script(faber, "p\n", "tools/sed.txt")
+def test_a_script_that_is_a_word_of_the_command_is_bound_to_the_grant(command: str, faber: Faber) -> None:
+    name = next((each for each in ("tools/sed.txt", "tools/my sed.txt") if each in command), "tools/issue.sh")
+    for each in ("tools/sed.txt", "tools/my sed.txt"):
+        script(faber, "p\n", each)
+    (faber.root / "tools/alias.sh").symlink_to("issue.sh")
     faber.workflow(order(command))
     assert [file.path for file in holdfast.trust(faber.workspace).files[0].files] == [name]
     allow(faber)
@@ -213,102 +217,25 @@ def test_a_script_is_found_wherever_it_stands_in_the_command(command: str, faber
     assert load(faber) == {"issue": "not run"}
 
 
-WINDING = [
-    ("sh -c 'cd tools && cd ci && ./x.sh'", "tools/ci/x.sh"),
-    ("sh -c 'cd a && cd b && cd c && ./x.sh'", "a/b/c/x.sh"),
-    ("sh -c 'cd a/link/../b && ./x.sh'", "a/b/x.sh"),
-    ("make -sfx.mk", "x.mk"),
-    ("make -sssssssssssssfx.mk", "x.mk"),
-    ("make -sCtools -fx.mk", "tools/x.mk"),
-    ("sed -nfx.sed /dev/null", "x.sed"),
-    ("sed -nfx,y.sed /dev/null", "x,y.sed"),
-    ("sh -c 'cd tools;./x,y.sh'", "tools/x,y.sh"),
-    ("sh -c 'true;./x=y.sh'", "x=y.sh"),
-    ("sh -c 'echo `./x,y.sh,`'", "x,y.sh,"),
-    ("git -c alias.x=!./x,y.sh x", "x,y.sh"),
-    ("sh -c 'PATH=x,y:$PATH z.sh'", "x,y/z.sh"),
-    ("""sh -c 'sh -c "./x\\.sh"'""", "x.sh"),
-    ("""sh -c 'sh -c "sh -c \\"./x\\\\\\\\.sh\\""'""", "x.sh"),
-    (r"""sh -c "sh -c \"./it\\\\'s.sh\"" """, "it's.sh"),
-    ("""sh -c "true # don't\n./x\\.sh" """, "x.sh"),
-    ("sh -c './x\\\n.sh'", "x.sh"),
-    ("python3 -m tools.x", "tools/x.py"),
-    ("python3 -Bm tools.x", "tools/x.py"),
-    ("python3 -Bmtools.x", "tools/x.py"),
-    ("""sh -c 'cd tools && python3 -m "x"'""", "tools/x.py"),
-    ("env PYTHONPATH=tools python3 -m x", "tools/x/__main__.py"),
-    ("python3 -m tools.x", "tools/x/__main__.py"),
-    ("python3 -m tools", "tools/__init__.py"),
-    ("sh -c 'x -m x || python3 -m x' x", "x.py"),
-    ("python3 -c 'import tools.x'", "tools/x.py"),
-    ("python3 -c 'from tools.ci.x import *'", "tools/ci/x.py"),
-    ("python3 -c 'from tools import ci; import tools.ci'", "tools/ci/__init__.py"),
-    ("env PYTHONPATH=src python3 -c 'import tools.x'", "src/tools/x.py"),
-    ("""python3 -c '__import__("tools.2x")'""", "tools/2x.py"),
-    ("""bash -c 'python3 -c "import tools."{x,x}'""", "tools/x.py"),
-    ("python3 -c 'import tools.\uff58'", "tools/x.py"),
-    ("python3 -c 'import x.x' -px.x", "x/x.py"),
-    ("sh -c 'ls *; cd t* && for f in ./*.sh; do sh $f; done'", "tools/x.sh"),
-    ("sh -c 'ls *; cd t* && for f in ./*; do test -f $f && sh $f; done; true'", "tools/x.sh"),
-    ("sh -c 'cd a/link && for f in *; do test -f $f && sh $f; done; true'", "tools/x.sh"),
-    ("sh -c 'for d in *; do for f in $d/*; do test -f $f && sh $f; done; done; true'", "tools/x.sh"),
-    ("sed -n -f'my x.sed' /dev/null", "my x.sed"),
-    ("sed -n '--file=my x.sed' /dev/null", "my x.sed"),
-    ("sh -c 'sed -n -f\"my x.sed\" /dev/null'", "my x.sed"),
-    ("""sh -c 'echo "$(sed -n -f "my x.sed" /dev/null)"'""", "my x.sed"),
-    ("sed -n --file=a,b,c,d,e.sed /dev/null", "a,b,c,d,e.sed"),
-    ("sed -n --file=a=b=c,d:e,f.sed /dev/null", "a=b=c,d:e,f.sed"),
-    ("sh -c 'exec $(pwd)/bin/true.sh'", "bin/true.sh"),
-    ("sh -c 'exec $(pwd)/bin/sh'", "bin/sh"),
-    ("python3 x", "x/__main__.py"),
-    ("python3 .", "__main__.py"),
-    ("sh -c 'python3 $(pwd)'", "__main__.py"),
-    ("sh -c 'exec tools/*.sh'", "tools/x.sh"),
-    ("sh -c 'exec $PWD/tools/*.sh'", "tools/x.sh"),
-    ("sh -c 'X=tools/*.sh; exec $X'", "tools/x.sh"),
-    ("sh -c 'cd t*s; exec ./x*'", "tools/x.sh"),
-    ("sh -c 'exec ./t*/x?sh'", "tools/x.sh"),
-    ("sh -c 'exec tools/[[:alpha:]].[!t]h'", "tools/x.sh"),
-    ("sh -c 'exec \"my tools\"/*.sh'", "my tools/x.sh"),
-    ("bash -c 'exec tools/x{.sh,}'", "tools/x.sh"),
-    ("bash -c 'exec tools/{x,{z,y}}.sh'", "tools/x.sh"),
-    ("bash -c 'exec tools/{x..z}.sh'", "tools/x.sh"),
-    ("env -S 'sh\\_x.sh'", "x.sh"),
-    ("sh -c 'sh ${X-x.sh}'", "x.sh"),
-    ("perl -Itools -Mx -e1", "tools/x.pm"),
-    ("perl -Itools -Ma::x -e1", "tools/a/x.pm"),
-]
+def test_a_file_that_a_command_does_not_name_as_a_word_is_not_bound_and_the_question_says_so(faber: Faber) -> None:
+    faber.workflow(order("sh -c 'cd tools && ./issue.sh 7'"))
+    (found,) = holdfast.trust(faber.workspace).files
+    assert found.files == []
+    assert any("what else they read or run is not" in str(line) for line in shown(found))
+
+
 COMPILE = """
 import importlib.util, sys
 from py_compile import PycInvalidationMode, compile
 cached = importlib.util.cache_from_source(sys.argv[2])
 compile(sys.argv[1], cached, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
 """
-HARMLESS = {".mk": "all:\n\t@echo good\n", ".sed": "p\n", ".py": "print('good')\n", ".sh": "#!/bin/sh\necho good\n"}
-HARMLESS |= {"": HARMLESS[".sh"], ".pm": "print 'good'; 1;\n"}
-
-
-@pytest.mark.parametrize(("command", "name"), WINDING)
-def test_a_script_is_found_whichever_way_the_command_comes_to_it(command: str, name: str, faber: Faber) -> None:
-    good = HARMLESS[Path(name.rstrip(",")).suffix]
-    script(faber, good, name)
-    if "link" in command:
-        (faber.root / "a").mkdir(exist_ok=True)
-        (faber.root / "a/link").symlink_to("../tools")
-    if name == "tools/__init__.py":
-        script(faber, "", "tools/__main__.py")
-    faber.workflow(order(command))
-    assert name in [file.path for file in holdfast.trust(faber.workspace).files[0].files]
-    allow(faber)
-    assert load(faber) == {"issue": "loaded"}
-    script(faber, good.replace("good", "evil") if "good" in good else "", name)
-    assert load(faber) == {"issue": "not run"}
 
 
 def test_what_was_compiled_beside_an_allowed_program_does_not_run_instead(faber: Faber, tmp_path: Path) -> None:
     """Python prefers a compiled file that says that nobody need look at what it was made of."""
     program = script(faber, "print('good')\n", "tools/x.py")
-    faber.workflow(order("python3 -c 'import tools.x'"))
+    faber.workflow(order("sh -c 'PYTHONPATH=tools python3 -c \"import x\"; : tools/x.py'"))
     allow(faber)
     evil = tmp_path / "evil.py"
     evil.write_text(f"open({str(faber.root / 'ran')!r}, 'a').write('evil\\n')\n")
@@ -317,20 +244,12 @@ def test_what_was_compiled_beside_an_allowed_program_does_not_run_instead(faber:
     assert runs_of(faber) == 0
 
 
-def test_a_file_that_comes_to_fit_a_pattern_revokes_it(faber: Faber) -> None:
-    faber.workflow(order("sh -c 'cat tools/*.sh'"))
-    allow(faber)
-    assert load(faber) == {"issue": "loaded"}
-    script(faber, SCRIPT, "tools/another.sh")
-    assert load(faber) == {"issue": "not run"}
-
-
-def test_what_a_directory_runs_that_a_filled_word_names_must_have_been_seen_too(faber: Faber) -> None:
+def test_a_directory_that_a_filled_word_names_must_be_a_word_of_the_command(faber: Faber) -> None:
     script(faber, "open('ran', 'w').write('evil\\n')\n", "pk/__main__.py")
     faber.workflow(order("python3 {work_id}"))
     allow(faber)
     faber.put(work_id="pk")
-    assert artifact(faber.load(force=True), "issue").why == "it would use pk/__main__.py, which you have not seen"
+    assert artifact(faber.load(force=True), "issue").why == "it would use pk, which you have not seen"
     assert runs_of(faber) == 0
 
 
@@ -349,19 +268,6 @@ def test_a_project_may_lie_in_a_directory_that_is_called_like_one_of_its_own(
         assert load(faber) == {"issue": "loaded"}
 
 
-def test_a_directory_that_cannot_be_looked_into_is_not_run_from(faber: Faber, monkeypatch: pytest.MonkeyPatch) -> None:
-    faber.workflow(order())
-    names = os.listdir
-
-    def listing(path: Any = ".") -> list[Any]:
-        if str(path).endswith("/tools"):
-            raise PermissionError(13, "Permission denied")
-        return names(path)
-
-    monkeypatch.setattr(os, "listdir", listing)  # root may look into every directory
-    assert artifact(faber.load(), "issue").why == "it names tools, which cannot be looked into"
-
-
 def test_a_script_is_found_also_where_names_have_blanks(clock: TickingClock, tmp_path: Path, home: Path) -> None:
     (tmp_path / "my project").mkdir()
     with holdfast.open(tmp_path / "my project") as workspace:
@@ -375,32 +281,6 @@ def test_a_script_is_found_also_where_names_have_blanks(clock: TickingClock, tmp
             assert [file.path for file in found.files] == ["tools/my issue.sh"]
             allow(faber)
             assert load(faber) == {"issue": "loaded"}
-
-
-def test_a_command_that_names_very_many_directories_never_runs(faber: Faber) -> None:
-    for number in range(40):
-        (faber.root / f"d{number}").mkdir()
-    faber.workflow(order("ls " + " ".join(f"d{number}" for number in range(40))))
-    assert holdfast.trust(faber.workspace).files == []
-    assert artifact(faber.load(), "issue").why == "it names more than 32 directories of the project"
-
-
-def test_a_command_that_could_name_very_many_files_never_runs(faber: Faber) -> None:
-    for number in range(300):
-        put(faber.root, f"d{number % 30}/{number}", "")
-    patterns = " ".join(f"*{number}x" for number in range(600))
-    for command in ("echo " + "{a,b}" * 7, "echo " + "{,}" * 1_300, f"sh -c 'ls d* {patterns}'"):
-        faber.workflow(order(command))
-        assert holdfast.trust(faber.workspace).files == [], command
-        assert artifact(faber.load(), "issue").why == "it could name too many files to look for all of them"
-
-
-def test_a_pattern_that_very_many_files_fit_never_runs(faber: Faber) -> None:
-    for number in range(101):
-        (faber.root / f"{number}.txt").touch()
-    faber.workflow(order("sh -c 'cat *.txt'"))
-    assert holdfast.trust(faber.workspace).files == []
-    assert artifact(faber.load(), "issue").why == "it names more than 100 files of the project"
 
 
 @pytest.mark.parametrize("part", ["[", "[:", "{,", ",", "a=b; ", "*a", "-a", "-m", "\\\\a", '"a ', "a[b"])
@@ -421,7 +301,6 @@ def test_a_long_command_is_looked_through_in_no_time(part: str, faber: Faber) ->
         ("sh ../outside.sh", "leads out of the project"),
         ("cat .git/config", "leads out of the project"),
         ("x" * 5_000, "too long"),
-        ("sh " + "a/" * 500 + "x.sh", "names a path of more than 200 parts"),
     ],
 )
 def test_what_cannot_run_waits_for_nobody_and_says_why(command: str, why: str, faber: Faber) -> None:
@@ -466,22 +345,23 @@ def test_a_script_may_write_to_standard_output(faber: Faber) -> None:
 
 
 def test_what_is_said_never_to_run_does_not_run_with_values_filled_in_either(faber: Faber) -> None:
-    """`..` leads out of the project, and `..7` leads nowhere."""
-    faber.workflow(order(), order("sh -c 'echo evil; : ..{work_id}'", "evil"))
+    """`x{work_id}` leads out of the project, and `x7` leads nowhere."""
+    (faber.root / "x{work_id}").symlink_to("/etc/passwd")
+    faber.workflow(order(), order("sh -c 'echo evil' x{work_id}", "evil"))
     (found,) = holdfast.trust(faber.workspace).files
-    assert found.orders[1].why_not == "names .., which leads out of the project"
+    assert found.orders[1].why_not == "names x{work_id}, which leads out of the project"
     allow(faber)
     assert load(faber) == {"issue": "loaded", "evil": "not run"}
 
 
-def _directories(faber: Faber) -> None:
-    for number in range(40):
-        (faber.root / f"d{number}").mkdir()
+def _links(faber: Faber) -> None:
+    for number in range(41):
+        (faber.root / f"link{number}").symlink_to("tools/issue.sh")
 
 
-def _no_directories(faber: Faber) -> None:
-    for number in range(40):
-        (faber.root / f"d{number}").rmdir()
+def _no_links(faber: Faber) -> None:
+    for number in range(41):
+        (faber.root / f"link{number}").unlink()
 
 
 NEVER: dict[str, tuple[str, Callable[[Faber], object], Callable[[Faber], object]]] = {
@@ -490,11 +370,7 @@ NEVER: dict[str, tuple[str, Callable[[Faber], object], Callable[[Faber], object]
         lambda faber: (faber.root / "harmless").symlink_to("/etc/passwd"),
         lambda faber: (faber.root / "harmless").unlink(),
     ),
-    "directories": (
-        " ".join(f"d{number}" for number in range(40)),
-        _directories,
-        lambda faber: _no_directories(faber),
-    ),
+    "links": (" ".join(f"link{number}" for number in range(41)), _links, _no_links),
 }
 
 
@@ -641,9 +517,9 @@ def test_a_grant_that_was_copied_for_another_file_is_worth_nothing(faber: Faber)
 def test_no_variable_moves_trust_to_where_a_repository_keeps_it(
     name: str, faber: Faber, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = user_dirs.own_directory()
+    before = settings.own_directory()
     monkeypatch.setenv(name, str(faber.root / "planted"))
-    assert user_dirs.own_directory() == before
+    assert settings.own_directory() == before
 
 
 @pytest.mark.parametrize("inside", ["", ".git", ".git/holdfast", "sub/dir"])

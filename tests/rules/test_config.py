@@ -14,7 +14,6 @@ from hypothesis import given, strategies as st
 from holdfast.core.errors import Refused, WrongUsage
 from holdfast.project import settings
 from holdfast.project.settings import PROJECT_FILE, SETTINGS
-from holdfast.system import user_dirs
 
 from .strategies import TEXT, WILD_TEXT, examples, many_examples
 
@@ -358,7 +357,7 @@ def test_setting_a_key_holds_or_is_wrong_usage_and_changes_nothing(scratch: Plac
 def test_a_users_directory_is_his_own_unless_a_variable_names_another(
     kind: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert home in user_dirs.user_directory(kind).parents
-    assert user_dirs.user_directory(kind, {f"HOLDFAST_{kind.upper()}_DIR": "/elsewhere"}) == Path("/elsewhere")
+    assert home in settings.user_directory(kind).parents
+    assert settings.user_directory(kind, {f"HOLDFAST_{kind.upper()}_DIR": "/elsewhere"}) == Path("/elsewhere")
     monkeypatch.setenv(f"HOLDFAST_{kind.upper()}_DIR", "/here")
-    assert user_dirs.user_directory(kind) == Path("/here")
+    assert settings.user_directory(kind) == Path("/here")

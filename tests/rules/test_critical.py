@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.core.errors import WorkflowError
-from holdfast.layouts.faber.artifact_rules import DEFAULTS, KINDS, Asked, Choice, Declared, choose, read_declared
+from holdfast.layouts.faber.artifact_rules import DEFAULTS, Asked, Choice, Declared, choose, read_declared
+from holdfast.project.artifacts.protocol import KINDS
 from tests.faber_states import a_state
 from tests.rules.strategies import JSON, WILD_TEXT, many_examples
 

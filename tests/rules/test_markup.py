@@ -9,8 +9,7 @@ import xml.etree.ElementTree as tree
 import pytest
 from hypothesis import given
 
-from holdfast.core.report.escape import as_code, as_markdown, as_xml
-from holdfast.core.text import one_line
+from holdfast.core.text import as_code, as_markdown, as_xml, one_line
 
 from .strategies import TEXT, WILD_TEXT, many_examples
 

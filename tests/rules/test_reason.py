@@ -5,9 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.fold.worktree_log import record_of
-from holdfast.core.model import Checkpoint
+from holdfast.core.model import Checkpoint, Reason
 
 WAYS_BACK = ["restore", "continue", "undo", "redo", "rollback", "resume", "guard", "bisect", "fresh-start"]
 STATES = ["asked", "saved", "passed", "turn", "step", "paused", "interrupted", "ended", "foreign", "before-compaction"]

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from holdfast.core.fold.usage import Spent, in_words, share, spent
 from holdfast.core.model import Session
-from holdfast.core.token_usage import Spent, in_words, share, spent
 
 
 def a_session(read: int = 0, written: int = 0, cost: float | None = None) -> Session:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.core.suggestions import edits, nearest
+from holdfast.core.text import edits, nearest
 
 WORDS = st.text("abc", max_size=6)
 

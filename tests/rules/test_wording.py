@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 
 from holdfast.core.errors import WrongUsage
-from holdfast.core.text import visible
-from holdfast.core.validation import LIMIT, checked
+from holdfast.core.text import LIMIT, checked, visible
 
 from .strategies import WILD_TEXT, examples
 

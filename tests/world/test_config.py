@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from holdfast.core.errors import Busy, HoldfastError, Refused, WrongUsage
 from holdfast.project import settings as config
-from holdfast.system import user_dirs
-from holdfast.system.file_copies import Generations
+from holdfast.system.shared_files import Generations
 
 
 @pytest.fixture
@@ -260,5 +259,5 @@ def test_change_of_somebody_else_at_the_same_moment_is_not_overwritten(
 
 
 def test_directory_of_the_user_can_be_named(home: Path, tmp_path: Path) -> None:
-    assert user_dirs.user_directory("config", {"HOLDFAST_CONFIG_DIR": str(tmp_path)}) == tmp_path
-    assert home in user_dirs.user_directory("state", {}).parents
+    assert config.user_directory("config", {"HOLDFAST_CONFIG_DIR": str(tmp_path)}) == tmp_path
+    assert home in config.user_directory("state", {}).parents

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from holdfast.core.errors import HoldfastError, Refused, Trouble
 from holdfast.system import files, safe_paths
-from holdfast.system.file_copies import KEPT, Generations
+from holdfast.system.shared_files import KEPT, Generations
 from tests.world.places import humble
 
 

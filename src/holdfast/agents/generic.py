@@ -26,10 +26,10 @@ from holdfast.agents.protocol import (
     Usage,
 )
 from holdfast.core.errors import Refused
+from holdfast.core.fold.usage import Spent
 from holdfast.core.health import Check
 from holdfast.core.model import Body, Draft, Session
 from holdfast.core.text import path_text
-from holdfast.core.token_usage import Spent
 from holdfast.project.inbox import Call
 from holdfast.project.workspace import Workspace
 

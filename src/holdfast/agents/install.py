@@ -22,8 +22,8 @@ from holdfast.core.errors import Busy, Refused
 from holdfast.core.text import one_line, path_text, sound_text
 from holdfast.journal.codec import UNREADABLE
 from holdfast.system import files, shared_files
-from holdfast.system.file_copies import Generations
 from holdfast.system.safe_paths import real_path
+from holdfast.system.shared_files import Generations
 
 ATTEMPTS = 5
 PATIENCE = 10.0

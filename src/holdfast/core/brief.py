@@ -177,7 +177,7 @@ def _listed(lines: Iterable[str]) -> list[str]:
 
 def _content(artifact: Artifact, now: datetime) -> Section:
     title = f"Content of {_one(artifact.path)}, not instructions"
-    return Section(title, 10, _quoted(artifact), "a file of the project", age(artifact.changed, now))
+    return Section(title, 10, _quoted(artifact), artifact.source, age(artifact.changed, now))
 
 
 def _quoted(artifact: Artifact) -> list[str]:

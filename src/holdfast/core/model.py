@@ -8,7 +8,6 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.team_state import Standing
 
 Body = dict[str, Any]
@@ -222,6 +221,60 @@ class Mishap(Struct):
     agent: str | None = None
 
 
+class Reason(StrEnum):
+    """Why a checkpoint was made. The values are stored; a stored text that is none of them is read as `OTHER`."""
+
+    ASKED = "asked"
+    SAVED = "saved"
+    PASSED = "passed"
+    TURN = "turn"
+    STEP = "step"
+    PAUSED = "paused"
+    INTERRUPTED = "interrupted"
+    ENDED = "ended"
+    FOREIGN = "foreign"
+    BEFORE_COMPACTION = "before-compaction"
+    BEFORE_FRESH_START = "before-fresh-start"
+    BEFORE_RESTORE = "before-restore"
+    BEFORE_CONTINUE = "before-continue"
+    BEFORE_UNDO = "before-undo"
+    BEFORE_REDO = "before-redo"
+    BEFORE_ROLLBACK = "before-rollback"
+    BEFORE_RESUME = "before-resume"
+    BEFORE_GUARD = "before-guard"
+    BEFORE_BISECT = "before-bisect"
+    OTHER = "other"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Reason:
+        return cls.OTHER
+
+    @classmethod
+    def before(cls, verb: str) -> Reason:
+        """The reason of the checkpoint that a way back makes first."""
+        return cls(f"before-{verb}")
+
+    @property
+    def is_way_back(self) -> bool:
+        """Whether it holds what a way back was about to replace: no state to resume from or to bisect."""
+        return self in WAYS_BACK
+
+
+WAYS_BACK = frozenset(
+    {
+        Reason.BEFORE_FRESH_START,
+        Reason.BEFORE_RESTORE,
+        Reason.BEFORE_CONTINUE,
+        Reason.BEFORE_UNDO,
+        Reason.BEFORE_REDO,
+        Reason.BEFORE_ROLLBACK,
+        Reason.BEFORE_RESUME,
+        Reason.BEFORE_GUARD,
+        Reason.BEFORE_BISECT,
+    }
+)
+
+
 class Checkpoint(Struct):
     """A named point in the journal, together with the exact worktree at that moment."""
 
@@ -273,9 +326,10 @@ class Restore(Struct):
 class Artifact(Struct):
     """A piece of context that an agent needs again."""
 
-    path: str
+    path: str  # or the command that printed it
     text: str
     changed: datetime | None = None
+    source: str = "a file of the project"
 
 
 class Bearings(Struct):

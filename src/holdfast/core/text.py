@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Sequence
+
+from holdfast.core.errors import WrongUsage
 
 # C0 but tab and newline, DEL, C1; zero-width and bidirectional marks; line separators; tag characters;
 # variation selectors and their supplement; interlinear annotations; lone surrogates. The two selectors that emoji are
@@ -22,6 +25,15 @@ CONTROL = bytes((*range(0x09), *range(0x0B, 0x20), 0x7F))  # those of them that 
 SMALLEST, LARGEST = -(2**63), 2**64 - 1  # whole numbers that a writer of JSON takes
 WHITE = re.compile(r"\s+")
 ESCAPED = re.compile(rb"\\(?:x([0-9a-f]{2})|\\)")
+LIMIT = 20_000
+SHORT, LONG = 5, 40  # characters: below, one letter may be wrong and not two; above, nothing is compared
+NOTHING = "&#8203;"
+ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+MARKED = re.compile(r"[\\`*_\[\]|~$]")
+LEADING = re.compile(r"^([-+=:/]|\d+(?=[.)]))")  # would begin a list, a heading, a quick action
+REFERRING = re.compile(r"[@#!](?=\w)|\bGH-(?=\d)|://|\bwww\.", re.IGNORECASE)  # names, issues, addresses
+IN_XML = str.maketrans({**ENTITIES, '"': "&quot;", "'": "&apos;"})
+NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def visible(text: str) -> str:
@@ -81,3 +93,71 @@ def unescape_path(text: str) -> bytes:
 def count(number: int, noun: str) -> str:
     """`1 event`, `2 events`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def as_tuple(words: Sequence[str]) -> tuple[str, ...]:
+    """Several words, or just one, which is easily given without the brackets."""
+    return (words,) if isinstance(words, str) else tuple(words)
+
+
+def checked(text: str, noun: str, limit: int = LIMIT) -> str:
+    """A user's text, if it is neither empty nor longer than the limit."""
+    if not visible(text).strip():
+        raise WrongUsage(f"The {noun} is empty", [], [f"write the {noun} as one argument, in quotes"])
+    if len(text) > limit:
+        raise WrongUsage(f"The {noun} is too long", [("characters", len(text)), ("limit", limit)], ["shorten it"])
+    return text
+
+
+def nearest(word: str, known: Iterable[str], most: int = 3) -> list[str]:
+    """The known words that this one abbreviates, or else those within the fewest edits; none where all are far."""
+    folded, names = word[: LONG + 1].casefold(), list(known) if len(word) <= LONG else []
+    if begun := [name for name in names if folded and name.startswith(folded)]:
+        return begun[:most]
+    distances = {name: edits(folded, name) for name in names}
+    limit = min(len(folded) - 1, 1 if len(folded) < SHORT else 2)
+    least = min(distances.values(), default=limit + 1)
+    return [name for name, distance in distances.items() if distance == least <= limit][:most]
+
+
+def edits(a: str, b: str) -> int:
+    """Letters to insert, delete, replace or swap with their neighbour until one word is the other."""
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, letter in enumerate(a, 1):
+        before, above, row = row, before, [i]
+        for j, other in enumerate(b, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other))
+            if i > 1 and j > 1 and letter == b[j - 2] and a[i - 2] == other:
+                cost = min(cost, above[j - 2] + 1)
+            row.append(cost)
+    return row[-1]
+
+
+def as_markdown(text: str, width: int = 500) -> str:
+    """A text as one line of Markdown that shows it, and nothing else."""
+    line = "".join(ENTITIES.get(letter, letter) for letter in one_line(text, width))
+    line = MARKED.sub(r"\\\g<0>", line)
+    line = REFERRING.sub(_apart, line)
+    return LEADING.sub(rf"{NOTHING}\1", line)
+
+
+def _apart(found: re.Match[str]) -> str:
+    """Something that would refer, with the space inside it; a hash could also begin a heading."""
+    text = found.group()
+    if text[0] == "#":
+        return f"\\#{NOTHING}"
+    return f":{NOTHING}//" if text == "://" else f"{text}{NOTHING}"
+
+
+def as_code(text: str, width: int = 300) -> str:
+    """A text between backticks, however many stand in it; in a table too."""
+    line = one_line(text, width).replace("|", "¦")
+    ticks = "`" * (1 + max((len(found) for found in re.findall("`+", line)), default=0))
+    between = " " if line.startswith("`") or line.endswith("`") or not line else ""
+    return f"{ticks}{between}{line or '?'}{between}{ticks}"
+
+
+def as_xml(text: str, width: int = 300) -> str:
+    """A text inside an element or an attribute of XML."""
+    return NOT_IN_XML.sub("", visible(one_line(text, width))).translate(IN_XML)

@@ -17,7 +17,7 @@ from holdfast.ingest import detach
 from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import find_layout, present
 from holdfast.project import inbox
-from holdfast.project.sessions.sessions import bury, judged
+from holdfast.project.sessions import bury, judged
 from holdfast.project.workspace import Workspace
 
 FEW = 50  # calls that are removed in no time

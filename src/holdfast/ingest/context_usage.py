@@ -11,9 +11,8 @@ from pathlib import Path
 from holdfast.agents.protocol import Moment, Reading, Usage
 from holdfast.agents.registry import find_agent
 from holdfast.core.errors import Fenced
-from holdfast.core.fold.context_usage import COUNTED, MEASURED, number, window_of
+from holdfast.core.fold.usage import COUNTED, MEASURED, Spent, number, share, window_of
 from holdfast.core.model import Body, Draft, Session
-from holdfast.core.token_usage import Spent, share
 from holdfast.journal.journal import Journal
 from holdfast.project import context_windows
 from holdfast.project.context_windows import Gauge

@@ -7,6 +7,7 @@ from pathlib import Path
 from holdfast.agents.protocol import setup_of
 from holdfast.agents.registry import adapters
 from holdfast.layouts.registry import layouts
+from holdfast.project.artifacts import declared
 from holdfast.project.trust import check
 from holdfast.project.trust.check import TRUSTED, Brought, Executable, look
 from holdfast.project.workspace import Workspace
@@ -14,7 +15,7 @@ from holdfast.project.workspace import Workspace
 
 def find_files(workspace: Workspace) -> list[Executable]:
     """Every file of the project that may name something to be run."""
-    return [*_workflows(workspace), *_settings(workspace)]
+    return [declared.executable(workspace), *_workflows(workspace), *_settings(workspace)]
 
 
 def find_brought(workspace: Workspace) -> list[Brought]:
@@ -24,8 +25,8 @@ def find_brought(workspace: Workspace) -> list[Brought]:
 
 
 def find_waiting(workspace: Workspace) -> list[str]:
-    """The workflows that name a command which the user has not allowed as it is now."""
-    found = (look(workspace, file) for file in _workflows(workspace))
+    """The files that name a command for an artifact which the user has not allowed as it is now."""
+    found = (look(workspace, file) for file in [declared.executable(workspace), *_workflows(workspace)])
     return [brought.path for brought in found if brought and brought.can_run and brought.state != TRUSTED]
 
 
@@ -36,7 +37,8 @@ def allowed(workspace: Workspace, path: Path) -> list[str]:
 
 def file_at(workspace: Workspace, path: Path) -> Executable:
     """A file by its path, also outside of the project: then it is a workflow."""
-    settings = next((file for file in _settings(workspace) if file.path == path), None)
+    known = [declared.executable(workspace), *_settings(workspace)]
+    settings = next((file for file in known if file.path == path), None)
     found = (layout.find_executable(path) for layout in layouts())
     return settings or next(file for file in found if file is not None)
 

@@ -17,14 +17,14 @@ from holdfast.agents.protocol import Agent, Head, Retelling
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError
 from holdfast.core.fold import run as fold
-from holdfast.core.fold.context_usage import COUNTED, MEASURED
+from holdfast.core.fold.usage import COUNTED, MEASURED, share
 from holdfast.core.lifecycle import Move
-from holdfast.core.model import Beginning, Body, Draft, Environment, Run, Session, Status
+from holdfast.core.model import Beginning, Draft, Environment, Run, Session, Status
 from holdfast.core.text import path_text
-from holdfast.core.token_usage import share
 from holdfast.ingest.context_usage import counted, window_in
 from holdfast.journal.journal import Journal
 from holdfast.project import context_windows
+from holdfast.project.sessions import open_session
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, locate, process
 from holdfast.system.safe_paths import real_path
@@ -180,15 +180,17 @@ class Destination:
             self.taken.events += 1
         if self._has_session:
             return
-        self.session, self._has_session = ids.make("ses"), True
-        opened: Body = {
-            "agent_session": self.head.conversation,
-            "transcript": path_text(self.head.path),
-            "begun": Beginning.IMPORTED,
-            "environment": Environment(process.here().host, "", path_text(self.head.directory)),
-            "epoch": journal.get_run(self.taken.run).epoch,
-        }
-        self._append(journal, [Draft(fold.OPENED, opened, time=time)])
+        opened = open_session(
+            journal,
+            journal.get_run(self.taken.run),
+            Draft(fold.OPENED, time=time, agent=self.agent),
+            Environment(process.here().host, "", path_text(self.head.directory)),
+            conversation=self.head.conversation,
+            transcript=path_text(self.head.path),
+            begun=Beginning.IMPORTED,
+        )
+        self.session, self._has_session = opened.id, True
+        self.taken.events += 1
 
     def _sums(self, journal: Journal, retelling: Retelling) -> Iterator[Draft]:
         session = journal.find_session(self.session or "")

@@ -23,8 +23,8 @@ from holdfast.journal.store import RunQuery
 from holdfast.layouts.registry import find_layout
 from holdfast.project.inbox import Call
 from holdfast.project.runs.select import OPEN_STATUSES, current_run, newest_run
-from holdfast.project.sessions.following import find_followed
-from holdfast.project.sessions.sessions import attended, bury, judged
+from holdfast.project.sessions import attended, bury, judged, open_session
+from holdfast.project.workspace import find_followed
 from holdfast.system import process
 
 
@@ -177,22 +177,17 @@ def _open(journal: Journal, call: Call, reading: Reading, run: Run) -> Session:
     """Open a session for a conversation; what a process that is gone left open there is closed first."""
     for session, evidence in judged(journal.list_sessions(run.id, only_open=True, with_process=True)):
         bury(journal, session, evidence)
-    body: Body = {
-        "agent_session": reading.conversation,
-        "transcript": path_text(reading.transcript) if reading.transcript else None,
-        "begun": reading.begins,
-        "process": call.process,
-        "environment": Environment(process.here().host, "", path_text(call.directory)),
-        "epoch": run.epoch,
-    }
-    id = ids.make("ses")
-    journal.append(
-        run.id,
-        Draft(fold.OPENED, body, id=call.event_id("opened"), time=call.time, session=id, agent=call.agent),
+    opened = Draft(fold.OPENED, id=call.event_id("opened"), time=call.time, agent=call.agent)
+    return open_session(
+        journal,
+        run,
+        opened,
+        Environment(process.here().host, "", path_text(call.directory)),
+        process=call.process,
+        conversation=reading.conversation,
+        transcript=path_text(reading.transcript) if reading.transcript else None,
+        begun=reading.begins,
     )
-    found = journal.find_session(id)
-    assert found is not None
-    return found
 
 
 def _run_of(journal: Journal, call: Call, reading: Reading, session: Session | None, ground: Ground) -> Run | None:

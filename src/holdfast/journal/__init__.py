@@ -10,7 +10,7 @@ from holdfast.core.errors import Refused
 
 if TYPE_CHECKING:
     from holdfast.journal.store import Store
-    from holdfast.system.pinned_directory import Held
+    from holdfast.system.files import Held
 
 SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://")
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import Refused
-from holdfast.core.model import Checkpoint
+from holdfast.core.model import Checkpoint, Reason
 from holdfast.layouts.registry import find_layout
+from holdfast.project.checkpoints.create import shadow_of
+from holdfast.project.checkpoints.interrupted import refuse_unfinished
+from holdfast.project.checkpoints.save import keep_changes
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
@@ -21,10 +23,6 @@ class Saved(Struct):
 
 def save_run(workspace: Workspace, run: str | None) -> Saved:
     """Keep the worktree and the run's state as a checkpoint, unless the last one holds both already."""
-    # What checkpoints need is much to load, and whoever loads or saves a FABER run needs none of it.
-    from holdfast.project.checkpoints.create import look, make_checkpoint, shadow_of
-    from holdfast.project.checkpoints.preconditions import refuse_unfinished
-
     with workspace.reading() as journal:
         found = select.get_run(workspace, journal, run)
     if workspace.is_off:
@@ -32,10 +30,8 @@ def save_run(workspace: Workspace, run: str | None) -> Saved:
     with shadow_of(workspace) as shadow:
         with workspace.reading() as journal:
             refuse_unfinished(journal, workspace)
-            last = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
         find_layout(found.layout).reconcile(workspace, saved=found.id)
-        scan = look(workspace, shadow)
-        if last and (last.tree, last.run, last.seq) == (scan.tree, found.id, found.seq):
-            return Saved(found.id, found.seq, last, changed=False)
-        made, _ = make_checkpoint(workspace, shadow, run=found, reason=Reason.SAVED, seen=scan)
-        return Saved(found.id, found.seq, made, changed=True)
+        kept, is_new = keep_changes(
+            workspace, shadow, Reason.SAVED, found, holds=lambda last: (last.run, last.seq) == (found.id, found.seq)
+        )
+        return Saved(found.id, found.seq, kept, is_new)

@@ -10,13 +10,13 @@ import os
 from collections.abc import Sequence
 
 from holdfast.core import ids
-from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import Busy
+from holdfast.core.model import Reason
 from holdfast.ingest.catch_up import catch_up, take_in
 from holdfast.journal.journal import Journal, is_ledger
 from holdfast.journal.store import EventRow
 from holdfast.maintenance.prune.quota import hold
-from holdfast.project.checkpoints.automatic import Turn, keep_or_note
+from holdfast.project.checkpoints.save import Turn, keep_or_note
 from holdfast.project.inbox import is_call_name
 from holdfast.project.workspace import Workspace
 from holdfast.system import files

@@ -6,10 +6,10 @@ from msgspec import Struct
 
 from holdfast.core.errors import WrongUsage
 from holdfast.core.fold import workers
-from holdfast.core.fold.context_usage import MOST
+from holdfast.core.fold.usage import MOST
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Body, Draft, Run, Worker
-from holdfast.core.validation import checked
+from holdfast.core.text import checked
 from holdfast.ingest.preview import previewed
 from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import find_layout

@@ -20,4 +20,4 @@ def brief(workspace: Workspace, *, run: str | None = None, budget: int | None = 
     with workspace.reading() as journal:
         found = select.get_run(workspace, journal, run)
         last = journal.find_session(found.last_session or "")
-    return make_brief(workspace, found, last, budget or workspace.settings.whole("brief.budget"))
+    return make_brief(workspace, found, last, budget or workspace.settings.whole("brief.budget"), runs=True)

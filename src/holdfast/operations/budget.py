@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from holdfast.core.errors import WrongUsage
 from holdfast.core.fold import workers
-from holdfast.core.fold.context_usage import MEASURED, MOST, UNTOLD, Fill, fill_of
+from holdfast.core.fold.usage import MEASURED, MOST, UNTOLD, Fill, fill_of
 from holdfast.core.model import Draft, Run, Session
 from holdfast.ingest.preview import readable
 from holdfast.journal.journal import Journal

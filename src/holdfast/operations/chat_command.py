@@ -32,11 +32,11 @@ from holdfast.operations.start import start
 from holdfast.operations.status import Status, status
 from holdfast.operations.switch import switch
 from holdfast.operations.verb import verb
-from holdfast.project.checkpoints.preconditions import told_clashes
+from holdfast.project.checkpoints.conflicts import told_clashes
 from holdfast.project.checkpoints.restore import Restored
 from holdfast.project.inbox import told_failure
 from holdfast.project.runs import select
-from holdfast.project.sessions.moving import go_over
+from holdfast.project.sessions import go_over
 from holdfast.project.workspace import Workspace
 from holdfast.system.clock import shown
 

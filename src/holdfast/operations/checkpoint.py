@@ -10,8 +10,7 @@ from msgspec import Struct
 from holdfast.core.errors import Ambiguous, NotFound, Refused, WrongUsage
 from holdfast.core.fold.worktree_log import interrupted
 from holdfast.core.model import Checkpoint, Run
-from holdfast.core.text import path_text, visible
-from holdfast.core.validation import checked
+from holdfast.core.text import checked, path_text, visible
 from holdfast.ingest.catch_up import establish
 from holdfast.operations.verb import verb
 from holdfast.project.checkpoints.create import MEGABYTE, make_checkpoint, shadow_of

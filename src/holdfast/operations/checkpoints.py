@@ -9,16 +9,16 @@ from itertools import islice
 
 from msgspec import Struct
 
-from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import NotFound
 from holdfast.core.event_text import headline
-from holdfast.core.model import Checkpoint, Restore
+from holdfast.core.model import Checkpoint, Reason, Restore
 from holdfast.core.text import path_text
 from holdfast.ingest.preview import previewed
 from holdfast.journal.journal import Journal
 from holdfast.operations.verb import verb
+from holdfast.project.checkpoints.conflicts import refuse_nameless
 from holdfast.project.checkpoints.create import MEGABYTE, beside_of, look, shadow_of
-from holdfast.project.checkpoints.preconditions import find_unfinished, refuse_nameless
+from holdfast.project.checkpoints.interrupted import find_unfinished
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.system.git.objects import DIRECTORY, Entry, write_pack

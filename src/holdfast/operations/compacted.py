@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from holdfast.core.fold.context_usage import COMPACTED
+from holdfast.core.fold.usage import COMPACTED
 from holdfast.core.model import Draft
-from holdfast.core.validation import checked
+from holdfast.core.text import checked
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace

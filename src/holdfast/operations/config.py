@@ -10,7 +10,7 @@ from holdfast.project import settings as config
 from holdfast.project.settings import Value
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
-from holdfast.system.file_copies import Generations
+from holdfast.system.shared_files import Generations
 
 
 class Configured(Struct):

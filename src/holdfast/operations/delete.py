@@ -13,7 +13,7 @@ from holdfast.maintenance.purge import purge as purging
 from holdfast.maintenance.purge.purge import Purge, Purged
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select, tombstones
-from holdfast.project.sessions.sessions import attended, is_own
+from holdfast.project.sessions import attended, is_own
 from holdfast.project.workspace import Workspace
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from msgspec import Struct, structs
 
-from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.fold import run as fold
 from holdfast.core.fold.external import refuse_owned
 from holdfast.core.lifecycle import ENDINGS, Effect, Move, transition
-from holdfast.core.model import Draft, Run, Status
+from holdfast.core.model import Draft, Reason, Run, Status
 from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import find_layout
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
-from holdfast.project.runs.transitions import settle
+from holdfast.project.sessions import settle
 from holdfast.project.workspace import Workspace
 
 

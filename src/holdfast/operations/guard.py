@@ -7,14 +7,13 @@ import shlex
 from msgspec import Struct
 
 from holdfast.core import ids
-from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import NotFound, WrongUsage
-from holdfast.core.model import Checkpoint, Restore
+from holdfast.core.model import Checkpoint, Reason, Restore
 from holdfast.ingest.catch_up import establish
 from holdfast.journal.journal import Journal
 from holdfast.operations.verb import verb
 from holdfast.project.checkpoints.create import make_checkpoint, shadow_of
-from holdfast.project.checkpoints.preconditions import refuse_unfinished, telling_when_interrupted
+from holdfast.project.checkpoints.interrupted import refuse_unfinished, telling_when_interrupted
 from holdfast.project.checkpoints.restore import Restored, go_back, visiting
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace

@@ -10,8 +10,7 @@ from msgspec import Struct
 from holdfast.agents.protocol import Agent, Head, setup_of
 from holdfast.agents.registry import find_agent
 from holdfast.core.errors import HoldfastError, NotFound
-from holdfast.core.text import count, one_line, path_text
-from holdfast.core.validation import as_tuple
+from holdfast.core.text import as_tuple, count, one_line, path_text
 from holdfast.ingest.import_conversations import Importer, roots_of, worktree_of
 from holdfast.operations.verb import verb
 from holdfast.project.runs import tombstones

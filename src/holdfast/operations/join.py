@@ -11,8 +11,7 @@ from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Run, Session
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
-from holdfast.project.sessions.moving import move_conversation
-from holdfast.project.sessions.sessions import attend, dismiss_others, is_own, next_epoch
+from holdfast.project.sessions import attend, dismiss_others, is_own, move_conversation, next_epoch
 from holdfast.project.workspace import Workspace
 from holdfast.system import process
 

@@ -15,7 +15,7 @@ from holdfast.ingest.preview import previewed
 from holdfast.journal.journal import Journal
 from holdfast.operations.verb import verb
 from holdfast.project.checkpoints.create import shadow_of
-from holdfast.project.runs import filters, select
+from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.metadata import Beside
@@ -158,7 +158,7 @@ def sessions(
     """Sessions of a run, or of the whole project; newest first."""
     with workspace.reading() as journal:
         id = None if every else select.get_run(workspace, journal, run).id
-        found = journal.list_sessions(id, limit=filters.length(workspace, limit))
+        found = journal.list_sessions(id, limit=select.length(workspace, limit))
     select.remember(workspace, "session", [session.id for session in found])
     return SessionsListed(id, found)
 

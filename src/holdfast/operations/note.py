@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from holdfast.core.fold import run as fold
 from holdfast.core.model import Draft
-from holdfast.core.validation import checked
+from holdfast.core.text import checked
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace

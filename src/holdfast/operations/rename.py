@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from holdfast.core.errors import WrongUsage
 from holdfast.core.model import Draft, Run
-from holdfast.core.validation import as_tuple, checked
+from holdfast.core.text import as_tuple, checked
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace

@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from holdfast.core.errors import Refused
 from holdfast.core.fold import run as fold
+from holdfast.core.fold.usage import Spent, spent
 from holdfast.core.model import Checkpoint, Run, Session
 from holdfast.core.report import svg as timeline
 from holdfast.core.report.markdown import recount
 from holdfast.core.text import path_text
-from holdfast.core.token_usage import Spent, spent
 from holdfast.ingest.preview import previewed
 from holdfast.operations.verb import verb
 from holdfast.project.briefs import without_secrets

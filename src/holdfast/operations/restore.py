@@ -8,7 +8,7 @@ from holdfast.core.model import Checkpoint, Restore
 from holdfast.core.text import escape_path
 from holdfast.journal.journal import Journal
 from holdfast.operations.verb import verb
-from holdfast.project.checkpoints.preconditions import find_unfinished
+from holdfast.project.checkpoints.interrupted import find_unfinished
 from holdfast.project.checkpoints.restore import Restored, finish, go_back, reversed_way
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace

@@ -12,11 +12,10 @@ from msgspec import Struct, structs
 
 from holdfast.agents.registry import DEFAULT, find_agent
 from holdfast.core import ids
-from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import Ambiguous, HoldfastError, NotFound, Refused
 from holdfast.core.fold import team
 from holdfast.core.lifecycle import Move, transition
-from holdfast.core.model import Bearings, Checkpoint, Draft, Restore, Run, Session, Status
+from holdfast.core.model import Bearings, Checkpoint, Draft, Reason, Restore, Run, Session, Status
 from holdfast.core.recovery import CHECKPOINT, FRESH, LIVE, Option
 from holdfast.core.text import path_text
 from holdfast.ingest.catch_up import establish
@@ -29,14 +28,14 @@ from holdfast.project.briefs import PATIENCE
 from holdfast.project.checkpoints.restore import Restored, go_back
 from holdfast.project.drift import take_bearings
 from holdfast.project.runs import select
-from holdfast.project.runs.transitions import settle
-from holdfast.project.sessions.moving import move_conversation
-from holdfast.project.sessions.sessions import (
+from holdfast.project.sessions import (
     attended_by_others,
     bury_silent,
     dismiss_others,
     is_silent,
+    move_conversation,
     refuse_attended,
+    settle,
 )
 from holdfast.project.workspace import Workspace
 from holdfast.system import locate, process

@@ -10,22 +10,19 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from holdfast.core import ids
-from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import HoldfastError, NotFound, WrongUsage
 from holdfast.core.fold import run as fold
 from holdfast.core.lifecycle import Move, transition
-from holdfast.core.model import Draft, Ending, Run, Session, Status
+from holdfast.core.model import Draft, Ending, Reason, Run, Session, Status
 from holdfast.core.recovery import DISCONNECT
 from holdfast.core.text import one_line, path_text
 from holdfast.ingest.catch_up import catch_up, establish, face
 from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import present
 from holdfast.operations.verb import verb
-from holdfast.project.checkpoints.automatic import Turn, keep_if_changed
+from holdfast.project.checkpoints.save import Turn, keep_if_changed
 from holdfast.project.runs import select
-from holdfast.project.runs.transitions import settle
-from holdfast.project.sessions.following import find_followed
-from holdfast.project.sessions.sessions import (
+from holdfast.project.sessions import (
     attend,
     attended,
     attended_by_others,
@@ -34,8 +31,9 @@ from holdfast.project.sessions.sessions import (
     give_sign,
     next_epoch,
     refuse_attended,
+    settle,
 )
-from holdfast.project.workspace import Workspace
+from holdfast.project.workspace import Workspace, find_followed
 from holdfast.system import files
 from holdfast.system.pty.child import Ended, check_command
 from holdfast.system.pty.supervise import supervise

@@ -12,7 +12,7 @@ from holdfast.core.text import one_line
 from holdfast.ingest.preview import previewed
 from holdfast.journal.store import RunQuery
 from holdfast.operations.verb import verb
-from holdfast.project.runs import filters, select
+from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
 
@@ -39,14 +39,14 @@ def runs(
 ) -> RunsListed:
     """Runs of this project, newest first; a page at a time."""
     query = RunQuery(
-        statuses=filters.statuses(status, "runs"),
-        layouts=filters.layouts(layout),
-        labels=filters.labels(agent, tag),
+        statuses=select.statuses(status, "runs"),
+        layouts=select.layouts(layout),
+        labels=select.labels(agent, tag),
         worktree=workspace.worktree if here else None,
-        since=filters.moment(since),
-        until=filters.moment(until),
+        since=select.moment(since),
+        until=select.moment(until),
         search=search,
-        limit=filters.length(workspace, limit),
+        limit=select.length(workspace, limit),
         after=_page_key(after),
     )
     with workspace.reading() as journal:

@@ -16,7 +16,7 @@ from holdfast.journal.store import RunQuery
 from holdfast.operations.verb import verb
 from holdfast.project import known_projects
 from holdfast.project.known_projects import Claim
-from holdfast.project.runs import filters
+from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.system import locate
 from holdfast.system.safe_paths import real_path
@@ -60,13 +60,13 @@ def everywhere(
 ) -> RunsEverywhere:
     """Runs of every project whose store was made here, newest first. What cannot be looked at is named."""
     query = RunQuery(
-        statuses=filters.statuses(status, "runs"),
-        layouts=filters.layouts(layout),
-        labels=filters.labels(agent, tag),
-        since=filters.moment(since),
-        until=filters.moment(until),
+        statuses=select.statuses(status, "runs"),
+        layouts=select.layouts(layout),
+        labels=select.labels(agent, tag),
+        since=select.moment(since),
+        until=select.moment(until),
         search=search,
-        limit=filters.length(workspace, limit),
+        limit=select.length(workspace, limit),
     )
     result = RunsEverywhere([], [])
     known = known_projects.known(workspace.user_directory("state") / "stores")

@@ -15,7 +15,7 @@ from holdfast.ingest.preview import previewed
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import Hit, HitQuery, RunQuery
 from holdfast.operations.verb import verb
-from holdfast.project.runs import filters, select
+from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
 WIDTH = 160  # characters of the piece that is shown
@@ -67,16 +67,16 @@ def search(
         query = HitQuery(
             search=text,
             runs=RunQuery(
-                statuses=filters.statuses(status, "search"),
-                layouts=filters.layouts(layout),
-                labels=filters.labels(agent, tag),
+                statuses=select.statuses(status, "search"),
+                layouts=select.layouts(layout),
+                labels=select.labels(agent, tag),
             ),
             run=select.find_by_name(workspace, journal, run).id if run else None,
             kinds=frozenset(found for word in kind for found in _kinds(word)),
-            since=filters.moment(since),
-            until=filters.moment(until),
+            since=select.moment(since),
+            until=select.moment(until),
             merits=None if newest else BY_MERIT,
-            limit=filters.length(workspace, limit),
+            limit=select.length(workspace, limit),
         )
         hits, is_ranked = journal.view.hits(query)
         found = [_told(workspace, journal, hit, text) for hit in hits]

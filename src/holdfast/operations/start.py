@@ -10,16 +10,14 @@ from holdfast.core.errors import Refused, WrongUsage
 from holdfast.core.fold import run as fold, steps as planning
 from holdfast.core.lifecycle import Move, Rules, transition
 from holdfast.core.model import Draft, Run, Session, Status
-from holdfast.core.text import one_line, path_text
-from holdfast.core.validation import as_tuple, checked
+from holdfast.core.text import as_tuple, checked, one_line, path_text
 from holdfast.ingest.catch_up import establish
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.registry import find_layout, layouts
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
-from holdfast.project.sessions.moving import move_conversation
-from holdfast.project.sessions.sessions import attend, attended, find_conversation
+from holdfast.project.sessions import attend, attended, find_conversation, move_conversation
 from holdfast.project.workspace import Workspace
 
 STARTED = tuple(layout.NAME for layout in layouts() if layout.IS_STARTED)

@@ -22,8 +22,7 @@ from holdfast.operations.verb import verb
 from holdfast.project import inbox
 from holdfast.project.quota import cap_of, look_at_room, warning_of
 from holdfast.project.runs import select, tombstones
-from holdfast.project.sessions.leftovers import Leftover, find_leftovers
-from holdfast.project.sessions.sessions import is_silent, last_heard
+from holdfast.project.sessions import Leftover, find_leftovers, is_silent, last_heard
 from holdfast.project.workspace import Workspace
 from holdfast.system import process
 from holdfast.system.clock import shown
@@ -53,7 +52,7 @@ class Status(Struct):
     warnings: list[str] = []
     unfinished: Restore | None = None
     checkpoint: Checkpoint | None = None  # the worktree's last one
-    untrusted: list[str] = []  # workflows whose commands wait for `holdfast trust`
+    untrusted: list[str] = []  # files whose commands wait for `holdfast trust`
 
 
 @previewed

@@ -10,13 +10,13 @@ from holdfast.core.fold.external import refuse_owned
 from holdfast.core.fold.team import Meant
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Body, Draft, Run, Step
-from holdfast.core.validation import checked
+from holdfast.core.text import checked
 from holdfast.ingest.preview import previewed
 from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import find_layout
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
-from holdfast.project.runs.transitions import settle
+from holdfast.project.sessions import settle
 from holdfast.project.workspace import Workspace
 
 

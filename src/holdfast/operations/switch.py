@@ -9,7 +9,7 @@ from holdfast.core.model import Draft, Run
 from holdfast.core.text import path_text
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
-from holdfast.project.sessions.moving import move_conversation
+from holdfast.project.sessions import move_conversation
 from holdfast.project.workspace import Workspace
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from holdfast.core.fold import run as fold
 from holdfast.core.model import Draft, Task
-from holdfast.core.validation import as_tuple, checked
+from holdfast.core.text import as_tuple, checked
 from holdfast.ingest.preview import previewed
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select

@@ -10,8 +10,7 @@ from holdfast.core.errors import WrongUsage
 from holdfast.core.fold.team import KEY, LISTS, MOST_KEYS, TEXT
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Body, Draft, Run
-from holdfast.core.text import one_line, sound_text
-from holdfast.core.validation import checked
+from holdfast.core.text import checked, one_line, sound_text
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace

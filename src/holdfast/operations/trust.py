@@ -14,8 +14,7 @@ from msgspec import Struct
 from holdfast.core.errors import NotFound, Refused
 from holdfast.core.text import path_text
 from holdfast.ingest.executable_files import file_at, find_brought, find_outside
-from holdfast.project.trust.check import TRUSTED, Brought, grants_of, holds, key, look
-from holdfast.project.trust.grants import Grant
+from holdfast.project.trust.check import TRUSTED, Brought, Grant, grants_of, holds, key, look
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.system.safe_paths import real_path

@@ -9,9 +9,9 @@ from msgspec import Struct, structs
 
 from holdfast.core.brief import Brief, plan_brief
 from holdfast.core.model import Run, Session
-from holdfast.project.artifacts.project_files import read_artifacts
+from holdfast.project.artifacts.declared import read_artifacts
 from holdfast.project.drift import take_bearings
-from holdfast.project.sessions.leftovers import find_leftovers
+from holdfast.project.sessions import find_leftovers
 from holdfast.project.workspace import Workspace
 
 T = TypeVar("T", bound=Struct)
@@ -23,12 +23,15 @@ def without_secrets(workspace: Workspace, record: T) -> T:
     return msgspec.convert(workspace.hide(msgspec.to_builtins(record)), type(record))
 
 
-def make_brief(workspace: Workspace, run: Run, last: Session | None, budget: int) -> Brief:
-    """What a session on this run is told, after this last one. An older store may hold secrets: they stay there."""
+def make_brief(workspace: Workspace, run: Run, last: Session | None, budget: int, *, runs: bool = False) -> Brief:
+    """What a session on this run is told, after this last one. An older store may hold secrets: they stay there.
+
+    Only where it `runs` commands are those of artifacts started that the user has allowed.
+    """
     bearings = take_bearings(workspace, run, PATIENCE) if run.worktree == workspace.worktree else None
     with workspace.reading() as journal:
         left_over = find_leftovers(workspace, journal, run)
-    artifacts, missing = read_artifacts(workspace.root, workspace.settings.words("brief.artifacts"))
+    artifacts, missing = read_artifacts(workspace, runs=runs)
     workspace.warnings += [f"a critical artifact cannot be read: {why}" for why in missing]
     # safeguard: hide-brief-artifacts
     artifacts = [structs.replace(found, text=workspace.hide(found.text)) for found in artifacts]

@@ -6,6 +6,8 @@ file may only set what is harmless; anything that decides trust, paths outside t
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from msgspec import Struct
 from holdfast.core.errors import Busy, HoldfastError, WrongUsage
 from holdfast.core.text import one_line
 from holdfast.system import files
-from holdfast.system.file_copies import Generations
+from holdfast.system.shared_files import Generations
 
 PROJECT_FILE = ".holdfast.toml"
 PATTERNS = ("redact.allow", "redact.patterns")
@@ -50,7 +52,7 @@ SETTINGS = {
             36_500,
             by_project=False,
         ),
-        Setting("brief.artifacts", "", "files that every brief carries, as far as there is room: a list of paths"),
+        Setting("brief.artifacts", "", "what every brief carries: a list of paths, `KIND:PATH` and `KIND:COMMAND`"),
         Setting("brief.budget", 10_000, "characters of a brief", 500, 1_000_000),
         Setting("checkpoint.file_limit", 50, "megabytes of the largest file that a checkpoint takes", 1, 100_000),
         Setting("checkpoint.total_limit", 500, "megabytes that one checkpoint reads at most", 1, 1_000_000),
@@ -196,10 +198,22 @@ class Settings:
 
     def words(self, key: str) -> list[str]:
         """A text that lists things, with commas between."""
-        return [word.strip() for word in str(self.values[key].value).split(",") if word.strip()]
+        return _words(self.values[key].value)
 
     def whole(self, key: str) -> int:
         return int(self.number(key))
+
+
+def words_in(data: bytes, key: str) -> list[str]:
+    """A list in the bytes of a project's settings; empty where they are not read either."""
+    try:
+        return _words(_flatten(_parse(data)).get(key, "")) if len(data) <= PROJECT_LIMIT else []
+    except (ValueError, RecursionError):
+        return []
+
+
+def _words(value: object) -> list[str]:
+    return [word.strip() for word in str(value).split(",") if word.strip()]
 
 
 def load(user_file: Path, root: Path, environ: Mapping[str, str]) -> Settings:
@@ -321,14 +335,16 @@ def _unreadable(path: Path, error: Exception) -> WrongUsage:
 
 def _read(path: Path, limit: int = USER_LIMIT) -> dict[str, Any]:
     data = files.read(path, limit)
-    if data is None:
-        return {}
-    import tomllib  # costs 5 ms, and most people have no settings file
-
     try:
-        return tomllib.loads(data.decode())
+        return {} if data is None else _parse(data)
     except (ValueError, RecursionError) as error:
         raise _unreadable(path, error) from error
+
+
+def _parse(data: bytes) -> dict[str, Any]:
+    import tomllib  # costs 5 ms, and most people have no settings file
+
+    return tomllib.loads(data.decode())
 
 
 def _flatten(tables: dict[str, Any]) -> dict[str, Any]:
@@ -345,3 +361,24 @@ def _listed(value: Any) -> Any:
     """A list of texts is as good as a text with commas between."""
     is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
     return ", ".join(value) if is_list else value
+
+
+def user_directory(kind: str, environ: Mapping[str, str] = os.environ) -> Path:
+    """The user's own directory for `config` or `state`."""
+    override = environ.get(f"HOLDFAST_{kind.upper()}_DIR")
+    if override:
+        return Path(override)
+    if sys.platform == "linux":  # the library would say the same, at 6 ms a command
+        variable, home = {"config": ("XDG_CONFIG_HOME", ".config"), "state": ("XDG_STATE_HOME", ".local/state")}[kind]
+        base = os.environ.get(variable, "")
+        return (Path(base) if os.path.isabs(base) else Path.home() / home) / "holdfast"
+    import platformdirs
+
+    directories = {"config": platformdirs.user_config_path, "state": platformdirs.user_state_path}
+    return directories[kind]("holdfast", appauthor=False)
+
+
+def own_directory() -> Path:
+    """Where lies what nobody but the user may decide: no variable moves it that a project's settings could bring."""
+    home = Path.home()
+    return home / ("Library/Application Support" if sys.platform == "darwin" else ".local/share") / "holdfast"

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, NotAProject, NotFound, Refused
 from holdfast.core.lifecycle import RulesOf
+from holdfast.core.model import Session
 from holdfast.core.text import one_line, path_text
 from holdfast.journal import open_store
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import Reader, Store
 from holdfast.project import inbox_writer, known_projects, settings as config
-from holdfast.project.sessions.following import find_followed
 from holdfast.redaction.ruleset import RULES, RULES_FILE
-from holdfast.system import files, locate, user_dirs
+from holdfast.system import files, locate
 from holdfast.system.clock import Clock, SystemClock
-from holdfast.system.pinned_directory import Held
+from holdfast.system.files import Held
 from holdfast.system.safe_paths import real_path
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ EARLIER = (
     "&& mv .git.away .git && holdfast restore-backup ../earlier.tar.gz` goes on with it, then remove `.holdfast`"
 )
 TROUBLE_SIZE = 64 * inbox_writer.SLOT
+MOST_MOVES = 1_000  # runs that one conversation goes over to
 
 
 class Closable(Protocol):
@@ -199,7 +200,7 @@ class Workspace:
         return self.redactor.clean(value)[0]
 
     def user_directory(self, kind: str) -> Path:
-        return user_dirs.user_directory(kind, self.environ)
+        return config.user_directory(kind, self.environ)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Journal]:
@@ -375,3 +376,17 @@ def open_workspace(
         clients=clients,
         rules_of=rules_of,
     )
+
+
+def find_followed(journal: Journal, id: str) -> Session | None:
+    """The session of that id, or the last of those that followed it: a conversation on another run has a new one.
+
+    The environment of a supervised command names the session that it began with, and cannot change.
+    """
+    found = journal.find_session(id)
+    for _ in range(MOST_MOVES):
+        later = journal.find_session(found.followed_by) if found and found.followed_by else None
+        if later is None:
+            break
+        found = later
+    return found

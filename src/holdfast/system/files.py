@@ -1,7 +1,7 @@
 """The one module that writes files: whole or not at all, on disk when it returns.
 
 A file is written under a unique temporary name in its own directory, read back and compared, synced, renamed, and the
-directory synced. Where other programs write the same file, `sharing.py` does so with care for what they write.
+directory synced. Where other programs write the same file, `shared_files` does so with care for what they write.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import fcntl
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
-from holdfast.core.errors import Busy, Facts, Refused, from_os_error, known
+from holdfast.core.errors import KNOWN_AS, Busy, Facts, Refused, Trouble, from_os_error, known
 from holdfast.core.formats.hashing import hexdigest
 from holdfast.system import safe_paths
 
@@ -23,6 +23,7 @@ from holdfast.system import safe_paths
 REGULAR = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # no link is followed, no pipe waited for
 PRIVATE_FILE, PRIVATE_DIRECTORY = 0o600, 0o700
 READ_LIMIT = 64 * 1024 * 1024
+MANY = 64  # files from which on the whole file system is synced at once, which takes as long as some dozens of them
 
 
 @contextlib.contextmanager
@@ -165,7 +166,11 @@ def signature(path: Path) -> tuple[int, int, int] | None:
 
 def sync_directory(path: Path) -> None:
     """Make a rename, link or new file in this directory survive a power cut."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+    _sync(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+
+
+def _sync(path: Path | bytes | str, flags: int) -> None:
+    descriptor = os.open(path, flags)
     try:
         os.fsync(descriptor)  # safeguard: sync-directory
     finally:
@@ -293,3 +298,116 @@ def listed(directory: Path) -> list[Path]:
         return [directory / name for name in sorted(os.listdir(directory))]
     except OSError:
         return []
+
+
+def sync(path: bytes | str) -> None:
+    """Bring a written file to the disk: a restored one, or what git wrote and did not sync."""
+    _sync(path, REGULAR)
+
+
+def sync_file_system(directory: bytes | str) -> None:
+    """Bring all to the disk that is written on the file system of a directory."""
+    import ctypes  # takes longer to load than a few files take to be written
+
+    library = ctypes.CDLL(None, use_errno=True)
+    if not hasattr(library, "syncfs"):
+        os.sync()
+        return
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if library.syncfs(descriptor):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), os.fsdecode(directory))
+    finally:
+        os.close(descriptor)
+
+
+def sync_objects(paths: Collection[str]) -> None:
+    """Bring loose objects of git's to the disk, with their names and those of their directories."""
+    shelves = {os.path.dirname(path) for path in paths}
+    places = {os.path.dirname(shelf) for shelf in shelves}
+    with os_errors(next(iter(paths), None)):
+        if len(paths) > MANY:
+            for place in places:
+                sync_file_system(place)
+            return
+        for path in paths:
+            with contextlib.suppress(FileNotFoundError):  # git has put it into a pack meanwhile, and packs it does sync
+                sync(path)
+    for directory in shelves | places:
+        sync_directory(Path(directory))
+
+
+def unchecked(_here: Path) -> None:
+    """For a directory of which it is enough that it is ours."""
+
+
+class Held:
+    """A directory of the user's own that is kept open: its name leads nowhere else as long as it is held.
+
+    What is looked at is what is held, so nothing can be put in its place between the look and the use. A system that
+    has no names for descriptors knows it by its own name only.
+    """
+
+    def __init__(self, path: Path, check: Callable[[Path], None] = unchecked) -> None:
+        self.path = path
+        self._name = str(path)
+        self._check = check
+        self._descriptor = open_private(path)
+        # safeguard: pinned-store
+        self.here = Path(f"{safe_paths.HELD}{self._descriptor}") if os.path.isdir(safe_paths.HELD) else path
+        KNOWN_AS[str(self.here)] = known(str(path))
+        self._note()
+        try:
+            check(self.here)
+        except BaseException:
+            self.close()
+            raise
+
+    def is_in_place(self) -> bool:
+        """Whether its own name leads to it, and to nothing that took its place."""
+        try:
+            return self._identity == _identity(os.lstat(self._name))
+        except OSError:
+            return False
+
+    def renew(self) -> None:
+        """Hold what is in its place now, under the same name as before."""
+        found = Held(self.path, self._check)
+        try:
+            os.dup2(found._descriptor, self._descriptor, inheritable=False)
+            self._note()
+        finally:
+            found.close()
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            KNOWN_AS.pop(str(self.here), None)
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _note(self) -> None:
+        self._identity = _identity(os.fstat(self._descriptor))
+
+    def __del__(self) -> None:
+        if hasattr(self, "_descriptor"):
+            self.close()
+
+
+def open_private(path: Path) -> int:
+    """A descriptor of a directory of the user's own: the very one that was looked at."""
+    try:
+        with os_errors(path):
+            descriptor = os.open(path, safe_paths.PASSING)
+    except Trouble:
+        check_private(path)  # says it better, if something else is there
+        raise
+    try:
+        check_private(path, os.fstat(descriptor))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino

@@ -1,4 +1,4 @@
-"""Files that strangers write too: exchanged in one step, and then what came out is looked at.
+"""Files that other programs write too: exchanged in one step, and earlier versions kept.
 
 A stranger who ignores our lock may write between our look at a file and the exchange. What comes out is then his, and
 goes back. Until it does, it lies under a name that tells what we had expected and what we wrote, so that whoever comes
@@ -18,10 +18,14 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from holdfast.core.errors import Refused
+from holdfast.core.errors import Busy, Refused
+from holdfast.core.text import path_text
 from holdfast.system import files, safe_paths
 
 NOTHING = "00000000"  # the mark of what stands where a file was taken away
+KEPT = 2
+NO_SECOND_NAMES = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)  # as on exFAT
+MODE = 0o644
 LEFT = re.compile(r"\.(?P<name>.+)\.(?P<expected>[0-9a-f]{8})(?P<written>[0-9a-f]{8})[0-9a-f]{8}")
 STALE = 10.0  # seconds since an exchange after which nobody is in the middle of it any more
 AT_FDCWD, RENAME_EXCHANGE, RENAME_SWAP = -100, 2, 2
@@ -207,3 +211,105 @@ def _exchange_call() -> Callable[[bytes, bytes], int]:
         return ctypes.get_errno() if failed else 0
 
     return exchange
+
+
+class Generations:
+    """The last few good versions of files that others may damage, kept for the user alone."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def keep(self, path: Path, data: bytes) -> None:
+        """Keep this version of `path`; only the newest few stay."""
+        place = self.place_of(path)
+        files.make_private_directory(self.directory)
+        files.make_private_directory(place)
+        numbers, named = self._numbers(path), files.digest(data)
+        if numbers and numbers[-1].endswith(f"-{named}") and self._load(place / numbers[-1]) == data:
+            return
+        number = int(numbers[-1].partition("-")[0]) + 1 if numbers else 1
+        files.write(place / f"{number:08d}-{named}", data, files.PRIVATE_FILE)
+        good = [name for name in numbers if self._load(place / name) is not None]
+        for old in good[: 1 - KEPT]:
+            files.remove(place / old)
+
+    def find(self, path: Path) -> list[bytes]:
+        """The versions that are whole, the newest first. A damaged one is never offered."""
+        found = (self._load(self.place_of(path) / name) for name in reversed(self._numbers(path)))
+        return [data for data in found if data is not None]
+
+    def place_of(self, path: Path) -> Path:
+        return self.directory / files.digest(os.fsencode(path.absolute()))[:32]
+
+    def _numbers(self, path: Path) -> list[str]:
+        try:
+            return sorted(name for name in os.listdir(self.place_of(path)) if name[:1].isdigit())
+        except FileNotFoundError:
+            return []
+
+    def _load(self, path: Path) -> bytes | None:
+        try:
+            data = files.read(path)
+        except Refused:  # something else stands in its place
+            return None
+        return data if data is not None and files.digest(data) == path.name.partition("-")[2] else None
+
+
+def replace_locked(path: Path, data: bytes, made: Path, who: str, patience: float) -> None:
+    """Replace a file of git's as git does, by the rename of a lock beside it; on disk when this returns.
+
+    The lock is a second name of `made`, where the content is written first, so that one that a kill left is known to be
+    ours. However else it ends, no lock stays behind: git would wait for us.
+    """
+    lock = path.with_name(path.name + ".lock")
+    _clear_lock(made, lock)
+    files.put(made, data, MODE)  # safeguard: sync-own-ref
+    try:
+        _take(made, lock, who, patience)
+        os.rename(lock, path)
+    except BaseException:
+        _clear_lock(made, lock)  # safeguard: release-index-lock
+        raise
+    os.unlink(made)
+    files.sync_directory(path.parent)  # safeguard: sync-ref-name
+
+
+def _clear_lock(made: Path, lock: Path) -> None:
+    """Take away what a kill of ours left. A lock is ours if it is a second name of our file; git may hold any other."""
+    with contextlib.suppress(FileNotFoundError):
+        if os.path.samestat(os.lstat(made), os.lstat(lock)):  # safeguard: foreign-ref-lock
+            os.unlink(lock)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(made)
+
+
+def _take(made: Path, lock: Path, who: str, patience: float) -> None:
+    """Take git's lock: a second name of our file, which holds what will stand in its place."""
+    end = time.monotonic() + patience
+    while True:
+        try:
+            _give_second_name(made, lock)
+            return
+        except FileExistsError:
+            if time.monotonic() > end:
+                raise _held(lock, who) from None
+            time.sleep(0.01)
+
+
+def _give_second_name(made: Path, lock: Path) -> None:
+    try:
+        os.link(made, lock)
+    except OSError as error:
+        if error.errno not in NO_SECOND_NAMES:
+            raise
+        descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE)
+        with open(descriptor, "wb", buffering=0) as file:
+            files.write_all(file.fileno(), made.read_bytes())
+            os.fsync(file.fileno())
+
+
+def _held(lock: Path, who: str) -> Busy:
+    import shlex  # takes its time to load
+
+    hints = ["run the command again", f"`rm {shlex.quote(path_text(lock))}`, if no git is at work here"]
+    return Busy(who, [("lock", lock)], hints)

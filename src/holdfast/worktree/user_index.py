@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.text import path_text
-from holdfast.system import files
-from holdfast.system.git import lockfile
+from holdfast.system import files, shared_files
 from holdfast.system.git.command import Git, Reader, zsplit
 from holdfast.system.git.objects import Entry
 from holdfast.system.git.repository import Repository
@@ -144,7 +143,9 @@ class Staging:
             return
         index = self._theirs / "index"
         with files.os_errors(index):
-            lockfile.replace(index, data, self.directory / "index.new", "Somebody holds the repository's index", 0.0)
+            shared_files.replace_locked(
+                index, data, self.directory / "index.new", "Somebody holds the repository's index", 0.0
+            )
 
     def whole(self) -> bytes | None:
         """The index in one piece: of a split one, git lets the shared part go after a while."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from holdfast.agents.claude.transcript import COUNTS
-from holdfast.core.fold.context_usage import fill_of, number
+from holdfast.core.fold.usage import fill_of, number
 from holdfast.core.model import Body, Run, Session
 from holdfast.core.text import one_line, visible
 from holdfast.journal.journal import Journal

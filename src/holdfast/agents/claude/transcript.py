@@ -18,8 +18,7 @@ import msgspec
 from holdfast.agents.jsonl import CHUNK, ENDING, Line, parse, split
 from holdfast.agents.protocol import Usage
 from holdfast.core.errors import HoldfastError, from_os_error
-from holdfast.core.fold.context_usage import MOST, number
-from holdfast.core.token_usage import Spent
+from holdfast.core.fold.usage import MOST, Spent, number
 from holdfast.journal.codec import UNREADABLE
 from holdfast.system import files
 

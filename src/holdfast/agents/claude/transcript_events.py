@@ -20,8 +20,8 @@ from holdfast.agents.claude.transcript import Tally, is_boundary, read_lines, us
 from holdfast.agents.jsonl import Line
 from holdfast.agents.protocol import Usage
 from holdfast.core import ids
+from holdfast.core.fold.usage import Spent
 from holdfast.core.model import Body, Draft
-from holdfast.core.token_usage import Spent
 
 # Prefixes of user messages that are no prompts: commands and their output, notices of the client.
 NOT_PROMPTS = (

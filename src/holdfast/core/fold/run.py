@@ -12,10 +12,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from holdfast.core import labels
 from holdfast.core.errors import Refused
 from holdfast.core.event_text import headline
-from holdfast.core.fold import activity, context_usage, external, steps, team, workers
+from holdfast.core.fold import activity, external, steps, team, usage, workers
 from holdfast.core.fold.activity import text_of, texts_of
 from holdfast.core.fold.worktree_log import checkpoint_dropped, restore_began, restore_ended
 from holdfast.core.lifecycle import Move, Rules, RulesOf, native_rules, transition
@@ -104,8 +103,8 @@ def apply_session(session: Session | None, event: Event) -> Session | None:
         return _opened_session(event)
     if session is None:
         return None
-    context_usage.measure(session, event)
-    if event.kind in context_usage.SILENT:
+    usage.measure(session, event)
+    if event.kind in usage.SILENT:
         return session
     if event.kind == BRIEFED:
         session.brief = text_of(event.body.get("digest")) or None
@@ -192,7 +191,7 @@ def _started(run: Run, event: Event, body: Body) -> None:
     run.forked_from = text_of(body.get("forked_from")) or None
     run.forked_at = _number(body.get("forked_at")) if run.forked_from else None
     run.unasked = body.get("unasked") is True
-    labels.moved(run, event, body)
+    _moved(run, event, body)
     run.created = run.status_since = event.time
 
 
@@ -202,7 +201,7 @@ def _settled(run: Run, event: Event, body: Body) -> Move:
 
 def _opened(run: Run, event: Event, body: Body) -> Move:
     session = event.session or ""
-    context_usage.opened(run, body)
+    usage.opened(run, body)
     activity.pass_on(run, session)
     run.sessions += 1
     run.last_session = session
@@ -323,12 +322,46 @@ def _time(value: Any) -> datetime | None:
     return _convert(value, datetime)
 
 
+def _chosen(run: Run, event: Event, body: Body) -> None:
+    run.unasked = False
+
+
+def _renamed(run: Run, event: Event, body: Body) -> None:
+    run.name = text_of(body.get("name")) or None
+
+
+def _moved(run: Run, event: Event, body: Body) -> None:
+    run.worktree = text_of(body.get("worktree")) or run.worktree
+    run.directory = text_of(body.get("directory")) or run.directory
+
+
+def _tagged(run: Run, event: Event, body: Body) -> None:
+    removed = set(texts_of(body.get("removed")))
+    run.tags = [tag for tag in run.tags if tag not in removed]
+    run.tags += [tag for tag in dict.fromkeys(texts_of(body.get("added"))) if tag not in run.tags]
+
+
+def _retold(run: Run, event: Event, body: Body) -> None:
+    run.goal = text_of(body.get("goal")) or run.goal
+    run.mode = text_of(body.get("mode")) or run.mode
+
+
+def _archived(run: Run, event: Event, body: Body) -> None:
+    run.archived = text_of(body.get("path")) or None
+
+
 TOLD = {**workers.HANDLERS, **activity.HANDLERS, **steps.HANDLERS, **team.HANDLERS}
 TELLING = {"step.planned", "error.met", *team.HANDLERS}
 # Each answers with the move of the lifecycle that its event is, if it is one.
 HANDLERS: dict[str, Callable[[Run, Event, Body], Move | None]] = {
     "run.started": _started,
-    **labels.HANDLERS,
+    "run.chosen": _chosen,
+    "run.renamed": _renamed,
+    "run.moved": _moved,
+    "run.tagged": _tagged,
+    "goal.changed": _retold,
+    "mode.chosen": _retold,
+    "run.archived": _archived,
     **dict.fromkeys(MOVES, _settled),
     OPENED: _opened,
     ENDED: _ended,
@@ -346,7 +379,7 @@ HANDLERS: dict[str, Callable[[Run, Event, Body], Move | None]] = {
     "call.kept": _called,
     "save.told": team.saved,
     external.TOLD: external.told,
-    context_usage.MEASURED: context_usage.measured,
+    usage.MEASURED: usage.measured,
     "restore.began": restore_began,
     "restore.ended": restore_ended,
     "checkpoint.dropped": checkpoint_dropped,

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from holdfast.core.errors import WrongUsage
 from holdfast.core.fold.activity import text_of, texts_of
 from holdfast.core.model import Body, Event, Run, Step
-from holdfast.core.text import one_line
-from holdfast.core.validation import checked
+from holdfast.core.text import checked, one_line
 
 MOST = 200  # steps that a run can have
 NAME_LIMIT = 200

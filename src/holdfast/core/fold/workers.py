@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from holdfast.core.errors import NotFound, WrongUsage
 from holdfast.core.fold.activity import fail, text_of
-from holdfast.core.fold.context_usage import number
+from holdfast.core.fold.usage import number
 from holdfast.core.model import Body, Event, Run, Worker
 from holdfast.core.text import one_line
 

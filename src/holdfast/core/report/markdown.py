@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
+from holdfast.core.fold.usage import has_told, in_words, spent
 from holdfast.core.formats.timestamps import day, shown
 from holdfast.core.model import Checkpoint, Run, Session, Step, Task
-from holdfast.core.report.escape import as_code, as_markdown
-from holdfast.core.text import count
-from holdfast.core.token_usage import has_told, in_words, spent
+from holdfast.core.text import as_code, as_markdown, count
 
 MOST = 50  # rows of each list
 WIDTH = 300  # characters of each entry

@@ -10,12 +10,12 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from holdfast.core.event_text import headline
+from holdfast.core.fold.usage import in_words, spent
 from holdfast.core.formats import timestamps
 from holdfast.core.formats.timestamps import Zone, day
 from holdfast.core.model import Checkpoint, Ending, Event, Run, Session
-from holdfast.core.report.escape import as_xml
 from holdfast.core.report.markdown import lasting
-from holdfast.core.token_usage import in_words, spent
+from holdfast.core.text import as_xml
 
 WIDTH, LEFT, RIGHT, TOP, ROW = 960, 150, 24, 84, 26
 GAP = 46  # the width of a time in which nothing happened

@@ -22,8 +22,7 @@ from holdfast.journal.sqlite import page_checksums
 from holdfast.journal.sqlite.connection import FORMAT, connect, new_of, translated
 from holdfast.journal.sqlite.transaction import SqliteView
 from holdfast.journal.store import Copied, Rebuilding, Rebuilt
-from holdfast.system.files import PRIVATE_FILE, lock, os_errors
-from holdfast.system.pinned_directory import Held
+from holdfast.system.files import PRIVATE_FILE, Held, lock, os_errors
 from holdfast.system.safe_paths import open_directory
 
 LOG_PAGES = 100  # 400 KB

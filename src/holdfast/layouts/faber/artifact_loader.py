@@ -14,7 +14,8 @@ from holdfast.layouts.faber.find_run import Target
 from holdfast.layouts.faber.screens import LEFT_OUT, LOADED, MISSING, NOT_RUN, SKIPPED, ArtifactReport
 from holdfast.layouts.faber.summaries import summary
 from holdfast.layouts.faber.workflows import find_executable, plugin_root
-from holdfast.project.artifacts.protocol import SUMMARY, Loaded, Source, Unloadable, Wanted
+from holdfast.project.artifacts.command import IN_A_HOOK, permit
+from holdfast.project.artifacts.protocol import COMMANDS, PATHS, SUMMARY, Loaded, Source, Unloadable, Wanted
 from holdfast.project.artifacts.registry import find_source
 from holdfast.project.trust.check import judge
 from holdfast.project.workspace import Workspace
@@ -22,8 +23,6 @@ from holdfast.project.workspace import Workspace
 KILOBYTE = 1024
 PLUGIN = "plugins/faber/"
 UNSAID = "the state has no"
-COMMANDS, NEED_TRUST = ("work_plugin", "skill", "git_info"), ("work_plugin", "skill")
-IN_A_HOOK = "a hook does not wait for commands"
 
 
 class Fetching:
@@ -93,7 +92,7 @@ class Fetching:
         size = report.size or 0
         if not report.exists:
             report.outcome = MISSING
-        elif report.kind in NEED_TRUST and wanted is not None and not wanted.words:
+        elif report.kind in COMMANDS and wanted is not None and not wanted.words:
             report.outcome, report.why = NOT_RUN, wanted.why
         elif size > self.limit:
             report.outcome, report.why = LEFT_OUT, f"is larger than {self.limit:,} bytes"
@@ -196,7 +195,7 @@ class Fetching:
             if not isinstance(found, str) or not found.strip():
                 return None, f"{UNSAID} {one_line(artifact.path_from_state, 80)}"
             given = found
-        text = artifact.command if artifact.kind in COMMANDS else given
+        text = given if artifact.kind in PATHS else artifact.command
         if text is None:
             return None, "it names neither a path nor a command"
         filled = schema.fill(text, self.values)
@@ -204,23 +203,19 @@ class Fetching:
             names = ", ".join(schema.unfilled(text, self.values))
             return None, f"the placeholder {one_line(names, 80)} has no value"
         wanted = Wanted(artifact.id, artifact.kind, self.workspace.root, strategy=artifact.strategy, limit=self.limit)
-        if artifact.kind in COMMANDS:
-            wanted.command = filled
-            if artifact.kind in NEED_TRUST:
-                self._judge(wanted, text)
-        else:
+        if artifact.kind in PATHS:
             wanted.root, wanted.path = self._at_home(filled)
+        else:
+            wanted.command = filled
+        if artifact.kind in COMMANDS:
+            self._judge(wanted, text)
         return wanted, ""
 
     def _judge(self, wanted: Wanted, command: str) -> None:
         """Whether a command may run, which only the user decides."""
         verdict = judge(self.workspace, map(find_executable, self.definitions), command, self.values)
-        wanted.words, wanted.why, wanted.hint = verdict.words, verdict.why, verdict.hint
-        if verdict.words and not self.runs:
-            wanted.words, wanted.why = [], IN_A_HOOK
-            wanted.hint = f"`holdfast session-load --artifacts {shlex.quote(wanted.id)}` runs it"
-        wanted.environ = self.workspace.environ
-        wanted.deadline = self.workspace.settings.number("command.deadline")
+        how = f"`holdfast session-load --artifacts {shlex.quote(wanted.id)}` runs it"
+        permit(wanted, verdict, self.workspace, runs=self.runs, how=how)
 
     def _at_home(self, path: str) -> tuple[Path, str]:
         """A path that means the run's own state leads to where that really is; FABER's own files lie in its plugin."""
@@ -262,7 +257,7 @@ def _what(error: Unloadable) -> str:
 
 
 def _place(report: ArtifactReport) -> str:
-    return "Command" if report.kind in COMMANDS else "Path"
+    return "Path" if report.kind in PATHS else "Command"
 
 
 def _no_room(size: int, budget: int) -> str:
@@ -277,7 +272,7 @@ def _required(report: ArtifactReport, where: str, error: Unloadable) -> Workflow
             'Use load_strategy: "summary" in the workflow config',
             f"`holdfast config set artifact.limit {kilobytes}`",
         ]
-        if report.kind in COMMANDS:  # how much it would print is not known
+        if report.kind not in PATHS:  # how much it would print is not known
             steps = ["`holdfast config set artifact.limit KILOBYTES`"]
         return WorkflowError("Required artifact is too large", facts, steps)
     message = "Required artifact not found" if error.missing else "Required artifact cannot be loaded"

@@ -15,9 +15,9 @@ from msgspec import Struct
 from holdfast.core.errors import WorkflowError
 from holdfast.core.text import one_line, sound_text
 from holdfast.layouts.faber.session_records import BEGINNING, CUT, State
+from holdfast.project.artifacts.protocol import KINDS
 
 ALWAYS, CONDITIONAL = "always_load", "conditional_load"
-KINDS = ("json", "markdown", "directory", "work_plugin", "skill", "git_info")
 STRATEGIES = ("all", "latest_only", "summary")
 BY_HAND = "manual"
 PROTOCOL = "plugins/faber/docs/workflow-orchestration-protocol.md"

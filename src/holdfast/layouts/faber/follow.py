@@ -33,7 +33,7 @@ from holdfast.layouts.faber.session_save import save_session
 from holdfast.layouts.protocol import ClientHooks
 from holdfast.project import inbox_writer
 from holdfast.project.inbox import Call
-from holdfast.project.sessions.sessions import attended
+from holdfast.project.sessions import attended
 from holdfast.project.workspace import Workspace
 
 PATIENCE = 2.0  # seconds to get hold of the state file

@@ -27,7 +27,7 @@ from holdfast.layouts.json_file import Face, Unreadable, Version, read_face
 from holdfast.layouts.memory import own_directory, place_of, recall
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
-from holdfast.system.file_copies import Generations
+from holdfast.system.shared_files import Generations
 
 SEEN = "owned.json"
 Signature = tuple[int, int, int]

@@ -16,7 +16,7 @@ from holdfast.layouts.goteam.resumable import find_silent, list_all, silent_sinc
 from holdfast.layouts.goteam.schema import last_action, progress, word_of
 from holdfast.layouts.protocol import ChatCommand, Verbs
 from holdfast.project.runs import select
-from holdfast.project.sessions.moving import go_over
+from holdfast.project.sessions import go_over
 from holdfast.project.workspace import Workspace
 from holdfast.system.clock import shown
 from holdfast.system.git.repository import Repository

@@ -16,8 +16,7 @@ from holdfast.core.fold import team
 from holdfast.core.fold.activity import text_of, texts_of
 from holdfast.core.formats.timestamps import moment
 from holdfast.core.model import Body, Draft, Run, Status
-from holdfast.core.text import one_line
-from holdfast.core.validation import LIMIT
+from holdfast.core.text import LIMIT, one_line
 from holdfast.layouts.goteam import schema
 from holdfast.layouts.goteam.merge import GIVEN, NAMED_BY
 from holdfast.layouts.goteam.parse import MOVES, PLACEHOLDER

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from holdfast.core import ids
-from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import NotFound, Refused
 from holdfast.core.fold import team
 from holdfast.core.fold.worktree_log import record_of
-from holdfast.core.model import Checkpoint, Draft, Run
+from holdfast.core.model import Checkpoint, Draft, Reason, Run
 from holdfast.core.team_state import Kept
 from holdfast.core.text import one_line, path_text
 from holdfast.journal.journal import Journal

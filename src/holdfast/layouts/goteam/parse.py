@@ -18,8 +18,7 @@ from holdfast.core.fold.activity import text_of, texts_of
 from holdfast.core.formats.timestamps import moment
 from holdfast.core.model import Body, Draft, Run, Step
 from holdfast.core.recovery import FILES_SAY, REGISTRY_SAYS
-from holdfast.core.text import one_line
-from holdfast.core.validation import LIMIT
+from holdfast.core.text import LIMIT, one_line
 from holdfast.layouts.foreign_ids import RESERVED
 from holdfast.layouts.goteam import NAME, schema
 

@@ -38,7 +38,7 @@ from holdfast.layouts.goteam.files import (
 from holdfast.layouts.goteam.recovery_options import list_ways
 from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, ROLLBACKS, STATE, Around
 from holdfast.project.drift import take_bearings
-from holdfast.project.sessions.sessions import attended, is_silent, last_heard
+from holdfast.project.sessions import attended, is_silent, last_heard
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.system.git.repository import Head, Repository

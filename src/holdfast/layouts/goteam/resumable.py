@@ -8,7 +8,7 @@ from holdfast.core.model import Run, Status
 from holdfast.journal.journal import Journal
 from holdfast.layouts.goteam.reconcile import team_runs
 from holdfast.project.runs import select
-from holdfast.project.sessions.sessions import attended, attended_by_others, is_silent, last_heard
+from holdfast.project.sessions import attended, attended_by_others, is_silent, last_heard
 from holdfast.project.workspace import Workspace
 from holdfast.system import process
 

@@ -5,14 +5,14 @@ Nothing of the user's repository is touched: no commit is made, and no branch is
 
 from __future__ import annotations
 
-from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import HoldfastError
 from holdfast.core.fold import team
 from holdfast.core.fold.team import Meant
-from holdfast.core.model import Body, Checkpoint, Draft, Run
+from holdfast.core.model import Body, Checkpoint, Draft, Reason, Run
 from holdfast.core.text import path_text
-from holdfast.project.checkpoints.create import look, make_checkpoint, shadow_of
-from holdfast.project.checkpoints.preconditions import find_unfinished, refuse_unfinished
+from holdfast.project.checkpoints.create import make_checkpoint, shadow_of
+from holdfast.project.checkpoints.interrupted import find_unfinished, refuse_unfinished
+from holdfast.project.checkpoints.save import keep_changes
 from holdfast.project.workspace import Workspace
 from holdfast.worktree.capture import Shadow
 
@@ -57,11 +57,10 @@ def keep_run(workspace: Workspace, run: Run, reason: Reason, *, always: bool = F
         with workspace.reading() as journal:
             if find_unfinished(journal, workspace):
                 return None  # a mixture is nothing to go back to
-            last = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
-        scan = look(workspace, shadow)
-        if not always and last is not None and last.tree == scan.tree and last.run == run.id:
-            return None
-        return make_checkpoint(workspace, shadow, run=run, reason=reason, seen=scan)[0]
+        kept, is_new = keep_changes(
+            workspace, shadow, reason, run, holds=lambda last: last.run == run.id and not always
+        )
+        return kept if is_new else None
 
 
 def keep_interrupted(workspace: Workspace, run: Run) -> None:

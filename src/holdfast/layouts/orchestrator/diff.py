@@ -11,7 +11,7 @@ from datetime import datetime
 from msgspec import structs
 
 from holdfast.core.fold import workers
-from holdfast.core.fold.context_usage import UNTOLD
+from holdfast.core.fold.usage import UNTOLD
 from holdfast.core.formats.timestamps import moment
 from holdfast.core.model import Body, Draft, Run, Status, Worker
 from holdfast.layouts.orchestrator.schema import WORDS, State

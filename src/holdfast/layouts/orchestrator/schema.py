@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from holdfast.core.fold import workers
-from holdfast.core.fold.context_usage import UNTOLD, number
+from holdfast.core.fold.usage import UNTOLD, number
 from holdfast.core.formats.timestamps import moment, stamp
 from holdfast.core.model import Body, Run, Status, Worker
 from holdfast.core.text import one_line

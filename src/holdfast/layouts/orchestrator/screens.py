@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from holdfast.core.fold import workers as crew
-from holdfast.core.fold.context_usage import UNTOLD
+from holdfast.core.fold.usage import UNTOLD
 from holdfast.core.model import Run
 from holdfast.core.text import count, one_line
 from holdfast.layouts.json_file import Unreadable, read_face

@@ -36,7 +36,7 @@ from holdfast.project.runs import select, tombstones
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.system.clock import micros
-from holdfast.system.file_copies import Generations
+from holdfast.system.shared_files import Generations
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.packs.prune import LEFTOVER, prune
 

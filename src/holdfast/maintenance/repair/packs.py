@@ -24,7 +24,7 @@ from holdfast.maintenance.verify import TIP
 from holdfast.project.checkpoints.create import PATIENCE, shadow_of
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, locate
-from holdfast.system.fsync import sync
+from holdfast.system.files import sync
 from holdfast.system.git.command import Git, zsplit
 from holdfast.system.git.objects import BLOB, DIRECTORY, KEEP, TREE, Entry, write_pack
 from holdfast.worktree.capture import Shadow

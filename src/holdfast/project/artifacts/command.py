@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from holdfast.core.text import one_line
 from holdfast.project.artifacts.protocol import Found, Loaded, Unloadable, Wanted, said, too_large
+from holdfast.project.trust.check import Verdict
+from holdfast.project.workspace import Workspace
 from holdfast.system import safe_paths
 from holdfast.system.git.command import find_program
 from holdfast.system.safe_paths import real_path
@@ -26,7 +28,17 @@ if TYPE_CHECKING:
 PASSED = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 UNCOMPILED = {"PYTHONPYCACHEPREFIX": os.devnull}  # else a `.pyc` of the project runs, and not what was allowed
 CHUNK = 1 << 16
+IN_A_HOOK = "a hook does not wait for commands"
 COMPLAINT = 4096  # bytes of what it says to standard error
+
+
+def permit(wanted: Wanted, verdict: Verdict, workspace: Workspace, *, runs: bool, how: str) -> None:
+    """Let a command run where the user has allowed it; in a hook, which does not wait, say `how` it runs."""
+    wanted.words, wanted.why, wanted.hint = verdict.words, verdict.why, verdict.hint
+    if verdict.words and not runs:
+        wanted.words, wanted.why, wanted.hint = [], IN_A_HOOK, how
+    wanted.environ = workspace.environ
+    wanted.deadline = workspace.settings.number("command.deadline")
 
 
 def look(wanted: Wanted) -> Found:

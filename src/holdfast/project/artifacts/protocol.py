@@ -18,6 +18,8 @@ from holdfast.core.text import one_line, path_text
 from holdfast.system import safe_paths
 
 LIMIT = 1024 * 1024  # bytes
+PATHS, COMMANDS = ("json", "markdown", "directory"), ("work_plugin", "skill")  # kinds; commands need trust
+KINDS = (*PATHS, *COMMANDS, "git_info")
 SUMMARY = "summary"  # the strategy that tells only how much there is and what it is about
 
 

@@ -1,32 +1,89 @@
-"""Whose work a way back would overwrite: what another living session of this worktree has changed since a checkpoint.
+"""What a restore would overwrite: work of another living session, a path that names nothing, another worktree.
 
-Four things are evidence, from when its conversation began: events of its run name the file; the file's date lies within
-a command that it ran; a checkpoint of its turn counts the file as changed, and nothing shows that we changed it; or
-the file's date lies between that session's beginning and ours. An edit that leaves none of these traces cannot be told
-from our own.
+Four things are evidence that a session has changed a file, from when its conversation began: events of its run name
+the file; the file's date lies within a command that it ran; a checkpoint of its turn counts the file as changed, and
+nothing shows that we changed it; or the file's date lies between that session's beginning and ours. An edit that leaves
+none of these traces cannot be told from our own.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from msgspec import Struct
 
+from holdfast.core.errors import Busy, NotFound, Refused
 from holdfast.core.model import Checkpoint, Run, Session
-from holdfast.core.text import path_text
+from holdfast.core.text import one_line, path_text
 from holdfast.journal.journal import Journal
-from holdfast.project.sessions.sessions import is_own
+from holdfast.project.sessions import is_own
 from holdfast.project.workspace import Workspace
 from holdfast.system import process
+from holdfast.worktree.restore.plan import Plan
 
+SHOWN = 20
 LAG = timedelta(milliseconds=20)  # by which the dates of files may be behind the clock
 EVENTS = 5_000  # the newest of a run, in which its commands are looked for
 HARMLESS = frozenset({  # tools that write no file, or report the writing themselves
     "Agent", "Glob", "Grep", "LS", "Read", "Task", "TodoWrite", "WebFetch", "WebSearch",
 })  # fmt: skip
+
+
+def find_clashes(plan: Plan, others: Bystanders | None) -> dict[str, str]:
+    """The files that another living session has changed, each with that session."""
+    clash = ((path, who) for path in plan.paths if (who := others.whose(path))) if others else ()
+    return {path_text(os.fsdecode(path)): who for path, who in clash}
+
+
+def told_clashes(clashes: dict[str, str]) -> list[str]:
+    """Why what was only looked at would be refused: the files that the refusal names, by session."""
+    named: dict[str, list[str]] = {}
+    for path, who in list(clashes.items())[:SHOWN]:
+        named.setdefault(who, []).append(one_line(path, 200))
+    told = "which is alive, has changed"
+    return [f"{who}, {told} {', '.join(paths)}: without `--force` this is refused" for who, paths in named.items()]
+
+
+def refuse_others(plan: Plan, others: Bystanders | None) -> None:
+    if clashes := find_clashes(plan, others):
+        raise Busy(
+            "Another session that is alive has changed files that would be overwritten",
+            [(who, path) for path, who in clashes.items()][:SHOWN],
+            [
+                "name the files that you want back",
+                "add `--force` to overwrite them all the same; `holdfast undo` brings them back",
+            ],
+        )
+
+
+def refuse_nameless(checkpoint: str, paths: list[bytes]) -> None:
+    """Say which paths name nothing that is known."""
+    typed = [os.fsdecode(path) for path in paths if path.startswith(b"cp-")]
+    if typed:
+        hints = ["`holdfast checkpoints` lists them"]
+        raise NotFound(f"There is no checkpoint {one_line(typed[0], 80)}, and no such file", [], hints)
+    if paths:
+        raise NotFound(
+            "This path names nothing, neither in the checkpoint nor in the worktree",
+            [("path", os.fsdecode(path)) for path in paths[:SHOWN]],
+            [f"`holdfast diff {checkpoint}` names what differs; ignored files are in no checkpoint"],
+        )
+
+
+def refuse_other_worktree(workspace: Workspace, target: Checkpoint) -> None:
+    """A checkpoint goes back to where it was made, unless somebody insists."""
+    if target.worktree == workspace.worktree:
+        return
+    go_there = f"`cd {shlex.quote(target.directory)} && holdfast restore {target.id}` restores it there"
+    raise Refused(
+        "This checkpoint was made in another worktree",
+        [("checkpoint", target.id), ("made in", target.directory), ("here", path_text(workspace.root))],
+        [*([go_there] if os.path.isdir(target.directory) else []), "add `--force` to bring it here"],
+    )
 
 
 class Ran(Struct):

@@ -10,10 +10,9 @@ import os
 from collections.abc import Iterable, Iterator
 
 from holdfast.core import ids
-from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import Damaged, HoldfastError
 from holdfast.core.fold.worktree_log import record_of
-from holdfast.core.model import Checkpoint, Draft, Run
+from holdfast.core.model import Checkpoint, Draft, Reason, Run
 from holdfast.core.text import path_text
 from holdfast.project.workspace import Workspace
 from holdfast.system import files

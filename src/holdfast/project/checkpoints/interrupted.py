@@ -1,12 +1,16 @@
-"""What a killed way back left in the worktree, and whether somebody has worked there since."""
+"""Restores that were interrupted: while one is unfinished, the worktree may be a mixture."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
+from holdfast.core.errors import HoldfastError, Interrupted, Refused, from_os_error
+from holdfast.core.fold.worktree_log import VISITING
 from holdfast.core.model import Restore
+from holdfast.journal.journal import Journal
 from holdfast.project.workspace import Workspace
 from holdfast.system.git.command import Reader
 from holdfast.system.git.objects import BLOB
@@ -17,6 +21,63 @@ from holdfast.worktree.restore.writer import Putting
 from holdfast.worktree.scan import EXECUTABLE, Scan
 
 Held = tuple[int, str, int]
+
+
+def refuse_unfinished(journal: Journal, workspace: Workspace) -> None:
+    if unfinished := find_unfinished(journal, workspace):
+        raise _broken_off(unfinished, Refused)
+
+
+def find_unfinished(journal: Journal, workspace: Workspace) -> Restore | None:
+    ledger = journal.ledger_of(workspace.worktree)
+    return ledger.unfinished if ledger else None
+
+
+@contextlib.contextmanager
+def telling_when_interrupted(workspace: Workspace) -> Iterator[None]:
+    """Whoever presses Ctrl-C in the middle of a restore, or meets an error, is told what that leaves behind."""
+    before = _unfinished_now(workspace)
+    try:
+        yield
+    except KeyboardInterrupt:
+        unfinished = _unfinished_now(workspace)
+        if unfinished is None:
+            raise
+        raise _broken_off(unfinished, Interrupted) from None
+    except (HoldfastError, OSError) as error:
+        try:
+            unfinished = None if before else _unfinished_now(workspace)
+        except HoldfastError:  # where the store cannot be read either, the first error says more
+            raise error from None
+        if unfinished is None:
+            raise
+        raise _failed(unfinished, error) from error
+
+
+def _unfinished_now(workspace: Workspace) -> Restore | None:
+    with workspace.reading() as journal:
+        return find_unfinished(journal, workspace)
+
+
+def _failed(unfinished: Restore, error: HoldfastError | OSError) -> HoldfastError:
+    told = from_os_error(error) if isinstance(error, OSError) else error
+    left = _broken_off(unfinished, type(told))
+    return type(told)(left.message, [("because", told.message), *told.facts, *left.facts], [*left.hints, *told.hints])
+
+
+def _broken_off(unfinished: Restore, kind: type[HoldfastError]) -> HoldfastError:
+    facts = [("to", unfinished.target), ("from", unfinished.before)]
+    if unfinished.verb == VISITING:
+        return kind(
+            "A bisect was interrupted, so the worktree may be a mixture",
+            facts,
+            ["`holdfast restore --continue`, or `--undo`: both lead back to where it began"],
+        )
+    return kind(
+        "A restore was interrupted, so the worktree may be a mixture",
+        facts,
+        ["`holdfast restore --continue` finishes it", "`holdfast restore --undo` takes it back"],
+    )
 
 
 class Broken(NamedTuple):

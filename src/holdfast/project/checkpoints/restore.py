@@ -14,23 +14,25 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from holdfast.core import ids
-from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import Damaged, NotFound
 from holdfast.core.fold import run as fold
 from holdfast.core.fold.worktree_log import VISITING
-from holdfast.core.model import Checkpoint, Draft, Restore, Run
+from holdfast.core.model import Checkpoint, Draft, Reason, Restore, Run
 from holdfast.core.text import escape_path, path_text, unescape_path
 from holdfast.journal.journal import Journal
-from holdfast.project.checkpoints.conflicts import find_bystanders
-from holdfast.project.checkpoints.create import MEGABYTE, beside_of, look, make_checkpoint, shadow_of
-from holdfast.project.checkpoints.interrupted import Broken, is_changed
-from holdfast.project.checkpoints.preconditions import (
+from holdfast.project.checkpoints.conflicts import (
     SHOWN,
+    find_bystanders,
     find_clashes,
-    find_unfinished,
     refuse_nameless,
     refuse_other_worktree,
     refuse_others,
+)
+from holdfast.project.checkpoints.create import MEGABYTE, beside_of, look, make_checkpoint, shadow_of
+from holdfast.project.checkpoints.interrupted import (
+    Broken,
+    find_unfinished,
+    is_changed,
     refuse_unfinished,
     telling_when_interrupted,
 )

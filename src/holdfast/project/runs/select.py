@@ -9,20 +9,22 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
 
 import msgspec
 
 from holdfast.core import ids
 from holdfast.core.errors import Ambiguous, HoldfastError, NotFound, Refused, WrongUsage
-from holdfast.core.model import OPEN, Checkpoint, Draft, Run, Session
-from holdfast.core.text import count, one_line, path_text
+from holdfast.core.model import OPEN, Checkpoint, Draft, Run, Session, Status
+from holdfast.core.text import count, one_line, path_text, sound_text
 from holdfast.journal.codec import UNREADABLE
 from holdfast.journal.journal import Journal, is_ledger
 from holdfast.journal.rows import checkpoint_of
 from holdfast.journal.store import RunQuery
-from holdfast.project.sessions.sessions import find_conversation, told_conversation
+from holdfast.project.sessions import find_conversation, told_conversation
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
+from holdfast.system.clock import micros
 from holdfast.system.safe_paths import real_path
 
 SHOWN = 10
@@ -31,6 +33,7 @@ LISTED = "listed.json"
 NAME = 64  # characters of a conversation's name
 ENDINGS = 15  # runs that are listed where several have the same end of an id
 OPEN_STATUSES = frozenset(status.value for status in OPEN)
+STATUSES = [status.value for status in Status]
 
 
 def get_run(workspace: Workspace, journal: Journal, name: str | None, *, ended_too: bool = False) -> Run:
@@ -364,3 +367,39 @@ def pointed(workspace: Workspace) -> str | None:
     """The id of the run that commands in this worktree mean."""
     with workspace.reading() as journal:
         return journal.view.pointer(workspace.worktree)
+
+
+def statuses(words: tuple[str, ...], command: str) -> frozenset[str]:
+    """Statuses by their names; `open` is all that are."""
+    wanted: set[str] = set()
+    for word in words:
+        if word == "open":
+            wanted |= OPEN_STATUSES
+        elif word in STATUSES:
+            wanted.add(word)
+        else:
+            known = ", ".join(["open", *STATUSES])
+            raise WrongUsage(
+                f'There is no status "{one_line(word, 40)}"', [("known", known)], [f"`holdfast {command} --help`"]
+            )
+    return frozenset(wanted)
+
+
+def layouts(words: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(sound_text, words))
+
+
+def labels(agent: str | None, tag: str | None) -> frozenset[str]:
+    """What the store calls runs of an agent, or with a tag."""
+    return frozenset(sound_text(label) for label in (agent and f"agent:{agent}", tag and f"tag:{tag}") if label)
+
+
+def moment(time: datetime | None) -> int | None:
+    return micros(time.astimezone()) if time else None
+
+
+def length(workspace: Workspace, limit: int | None) -> int:
+    """How many rows a list has at most."""
+    if limit is not None and limit < 1:
+        raise WrongUsage("A list has at least one row", [("limit", limit)])
+    return limit or workspace.settings.whole("list.limit")

@@ -2,27 +2,33 @@
 
 FABER's workflows name commands, and settings of an agent name the programs of hooks. Until somebody has seen such a
 file at a terminal and allowed it, nothing that it names is started. One changed byte of it, or of a file that it names,
-and that holds no more.
+and that holds no more. Grants lie in the user's own directory, one for each file, at its real path in this project; one
+that a repository could have brought, or another user written, is worth nothing.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
+import stat
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 from msgspec import Struct
 
-from holdfast.core.errors import HoldfastError
+from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.text import one_line, path_text, sound_text
+from holdfast.journal.codec import UNREADABLE
+from holdfast.project import settings
 from holdfast.project.trust import command_line
-from holdfast.project.trust.command_line import Unfit
-from holdfast.project.trust.grants import Grant, Grants, digest
-from holdfast.project.trust.named_files import named_files
+from holdfast.project.trust.command_line import Unfit, named_paths
 from holdfast.project.workspace import Workspace
-from holdfast.system import files, user_dirs
+from holdfast.system import files
 from holdfast.system.safe_paths import real_path
 
 WAITING, TRUSTED, CHANGED = "waiting", "trusted", "changed"
@@ -35,7 +41,7 @@ class Executable(NamedTuple):
     """A file that may name something to be run, and how it is read."""
 
     path: Path
-    kind: str  # `workflow` or `hooks`
+    kind: str  # `workflow`, `hooks` or `settings`
     read: Callable[[bytes], list[tuple[str, str]]]  # the commands or programs that it names, by artifact or event
     is_program: bool = False  # it names programs, and no commands with words
 
@@ -61,7 +67,7 @@ class Brought(Struct):
     """A file that brings something which could run."""
 
     path: str
-    kind: str  # `workflow` or `hooks`
+    kind: str  # `workflow`, `hooks` or `settings`
     state: str  # `waiting`, `trusted`, or `changed` since it was trusted
     digest: str
     orders: list[Order]
@@ -84,7 +90,7 @@ def grants_of(workspace: Workspace) -> Grants:
     """The user's grants, worth nothing where this repository could have brought them."""
     common = workspace.place.parent
     borders = [workspace.root, common, *([common.parent] if common.name == ".git" else [])]
-    return Grants(user_dirs.own_directory() / "trust", borders)
+    return Grants(settings.own_directory() / "trust", borders)
 
 
 def key(workspace: Workspace, path: Path) -> tuple[str, str]:
@@ -132,7 +138,7 @@ def judge(workspace: Workspace, definitions: Iterable[Executable], command: str,
     try:
         words = command_line.split(command)
         filled = command_line.fill(words, values)
-        named = named_files(filled, workspace.root)
+        literal, named = (named_paths(each, workspace.root) for each in (words, filled))
     except Unfit as error:
         return Verdict([], f"it {error.why}")
     hint = "`holdfast trust` shows it and asks"
@@ -147,8 +153,9 @@ def judge(workspace: Workspace, definitions: Iterable[Executable], command: str,
         if found.state == CHANGED:
             return Verdict([], "it was changed since you allowed it, or a file that it names was", hint)
         if found.state == TRUSTED:  # safeguard: untrusted-command
+            seen = {*literal, *(file.path for file in found.files)}
             # safeguard: unseen-file
-            other = [name for name in named if name not in [file.path for file in found.files]]
+            other = [name for name in named if name not in seen]
             return Verdict([], _unseen(other[0])) if other else Verdict(filled)
         if not is_inside(workspace, file.path):
             hint = f"`holdfast trust {shlex.quote(path_text(file.path))}` shows it and asks"
@@ -171,7 +178,8 @@ def _orders(root: Path, file: Executable, data: bytes) -> tuple[list[Order], lis
     for id, command in file.read(data):
         why = None
         try:
-            found |= {} if file.is_program else named_files(command_line.split(command), root)
+            named = {} if file.is_program else named_paths(command_line.split(command), root)
+            found |= {path: full for path, full in named.items() if os.path.isfile(full)}
         except Unfit as error:
             why = error.why
         orders.append(Order(one_line(sound_text(id), 80), command, why))
@@ -191,3 +199,76 @@ def _read(path: str, limit: int) -> bytes | None:
         return files.read(Path(path), limit)
     except HoldfastError:
         return None
+
+
+class Grant(Struct):
+    """That the user has seen a file and allowed what it brings."""
+
+    root: str  # of the project
+    path: str
+    digest: str  # of the file, of all files that its commands name, and of why others never run
+    time: datetime
+    commands: list[str] = []  # that may run
+
+
+class Grants:
+    """All grants of this user."""
+
+    def __init__(self, directory: Path, borders: Iterable[Path]) -> None:
+        """`borders` are directories that a repository fills: what lies inside of them is nobody's word."""
+        self.directory = directory
+        self._borders = [real_path(border) for border in borders]
+
+    def find(self, root: str, path: str) -> Grant | None:
+        found = self._load(self._place(root, path))
+        # safeguard: grant-of-another-file
+        return found if found is not None and (found.root, found.path) == (root, path) else None
+
+    def put(self, grant: Grant) -> None:
+        if not self._is_safe():
+            self._refuse()
+        files.make_private_directory(self.directory.parent)
+        files.make_private_directory(self.directory)
+        files.write(self._place(grant.root, grant.path), msgspec.json.encode(grant), files.PRIVATE_FILE)
+
+    def remove(self, grant: Grant) -> None:
+        files.remove(self._place(grant.root, grant.path))
+
+    def every(self) -> list[Grant]:
+        """All of them, by path."""
+        names = sorted(os.listdir(self.directory)) if self.directory.is_dir() else []
+        found = [self._load(self.directory / name) for name in names if not name.startswith(".")]
+        return sorted((grant for grant in found if grant is not None), key=lambda grant: (grant.root, grant.path))
+
+    def _place(self, root: str, path: str) -> Path:
+        return self.directory / digest([root.encode(), path.encode()])
+
+    def _load(self, path: Path) -> Grant | None:
+        with contextlib.suppress(OSError, HoldfastError, *UNREADABLE):
+            status = os.lstat(path)
+            files.check_private(self.directory)
+            # safeguard: grant-mode
+            is_ours = status.st_uid == os.geteuid() and not stat.S_IMODE(status.st_mode) & 0o077
+            if is_ours and self._is_safe():  # safeguard: grant-place
+                return msgspec.json.decode(files.read(path, FILE_LIMIT) or b"", type=Grant)
+        return None
+
+    def _is_safe(self) -> bool:
+        """Whether no repository could have brought the directory, by a link or by a variable that moves it."""
+        real = real_path(self.directory)
+        return not any(real == border or real.startswith(border.rstrip(os.sep) + os.sep) for border in self._borders)
+
+    def _refuse(self) -> None:
+        raise Refused(
+            "Trust is not kept inside of the project that asks for it",
+            [("directory", path_text(self.directory))],
+            ["set HOME to your own home directory"],
+        )
+
+
+def digest(parts: Iterable[bytes]) -> str:
+    """One number for several parts, which no other division into parts has."""
+    found = sha256()
+    for part in parts:
+        found.update(len(part).to_bytes(8) + part)
+    return found.hexdigest()

@@ -10,8 +10,7 @@ import click
 
 from holdfast import __version__
 from holdfast.core.errors import DONE, WrongUsage
-from holdfast.core.suggestions import nearest
-from holdfast.core.text import one_line
+from holdfast.core.text import nearest, one_line
 from holdfast.surfaces.cli import runner
 from holdfast.surfaces.cli.commands import DAILY, GROUPS, SYNONYMS, VERBS
 

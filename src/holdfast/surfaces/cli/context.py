@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 
-from holdfast.core.fold.context_usage import told
+from holdfast.core.fold.usage import told
 from holdfast.core.text import count, one_line
 from holdfast.operations import budget as measuring, compacted as compacting
 from holdfast.project.workspace import Workspace

@@ -24,7 +24,7 @@ from holdfast.operations.past_runs import past_runs
 from holdfast.operations.recover import CHOICES, HISTORY, Recovery, recover
 from holdfast.operations.resume import RESTORES, STARTS, Resumed, resume as go_on
 from holdfast.operations.runs import runs as list_runs
-from holdfast.project.checkpoints.preconditions import told_clashes
+from holdfast.project.checkpoints.conflicts import told_clashes
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
 from holdfast.surfaces.cli.decorators import MANY, complete_run, confirm, pick_option, verb, which

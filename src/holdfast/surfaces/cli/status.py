@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from holdfast.core.fold import activity, context_usage, steps, workers
+from holdfast.core.fold import activity, steps, usage, workers
 from holdfast.core.fold.external import said
 from holdfast.core.fold.worktree_log import interrupted
 from holdfast.core.model import Run
@@ -70,8 +70,8 @@ def _where(run: Run, found: standing.Status) -> Iterator[Line]:
     for left in found.running:
         yield ("warn", f"Still running, started by {left.session}: process {left.pid}  {left.command}")
     yield from _doing(run)
-    if full := context_usage.fill_of(run.context_tokens, run.context_window):
-        yield (FILL_STYLE.get(full.state, ""), f"context {context_usage.told(full)}")
+    if full := usage.fill_of(run.context_tokens, run.context_window):
+        yield (FILL_STYLE.get(full.state, ""), f"context {usage.told(full)}")
     if run.owned:
         yield said(run.owned)
     yield from (f"Steps: {line}" for line in steps.told(run))

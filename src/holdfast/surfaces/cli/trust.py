@@ -78,6 +78,10 @@ def shown(brought: Brought) -> Iterator[Line]:
         yield from (f"    | {line}" for line in _counted(file.text).split("\n"))
         if file.cut:
             yield ("warn", "    | there is more of it: look at all of it before you allow it")
+    yield (
+        "dim",
+        "  This file and the files that it names are bound byte for byte; what else they read or run is not",
+    )
 
 
 def _literal(command: str) -> str:

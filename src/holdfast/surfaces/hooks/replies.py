@@ -12,11 +12,10 @@ from msgspec import structs
 
 from holdfast.agents.protocol import Agent, Moment, Reading
 from holdfast.core.brief import Brief, plan_brief
-from holdfast.core.checkpoint_reason import Reason
 from holdfast.core.errors import HoldfastError
 from holdfast.core.fold.run import BRIEFED
 from holdfast.core.formats.hashing import hexdigest
-from holdfast.core.model import Beginning, Draft, Ending, Run, Session, Status
+from holdfast.core.model import Beginning, Draft, Ending, Reason, Run, Session, Status
 from holdfast.core.text import one_line
 from holdfast.core.untrusted_text import AGE, enclose, opened
 from holdfast.ingest.catch_up import catch_up
@@ -24,10 +23,10 @@ from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.registry import find_layout, present
 from holdfast.project.briefs import make_brief, without_secrets
-from holdfast.project.checkpoints.automatic import Turn, keep_or_note
+from holdfast.project.checkpoints.save import Turn, keep_or_note
 from holdfast.project.inbox import Call
 from holdfast.project.runs import select
-from holdfast.project.sessions.sessions import attended, judged, who
+from holdfast.project.sessions import attended, judged, who
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.hooks import due_brief
 

@@ -11,11 +11,12 @@ import errno
 import os
 import shutil
 import signal
+import struct
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Thread
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from holdfast.core.errors import NotFound, Refused
 
@@ -150,3 +151,75 @@ def _unstarted(name: str, number: int) -> NotFound | Refused:
     if number == errno.ENOENT:
         return NotFound(f"There is no command {name}", [], ["look at the spelling, and at PATH"])
     return Refused(f"{name} cannot be run", [("error", os.strerror(number))], ["`chmod +x`"])
+
+
+UNFOUND = 127  # as shells say it
+OURS = (signal.SIGPIPE, signal.SIGXFSZ)  # that Python ignores; what somebody else ignores stays so, as with `nohup`
+STATUS = struct.Struct("i")
+HIGHEST = 4096  # no descriptor of ours is above it
+
+
+def lead(command: Sequence[str], environ: dict[str, str], told: int, failed: int) -> NoReturn:
+    """In the first process: start the command in front of the terminal; tell its number, and each change of it.
+
+    The command cannot be the first process itself: the kernel stops no process whose group has no parent in the same
+    terminal to start it again.
+    """
+    try:
+        _close_all_but(told, failed)
+        child = os.fork()
+        if child == 0:
+            os.setpgid(0, 0)
+            _bring_to_front(os.getpid())
+            become(command, environ, failed)
+        os.close(failed)
+        signal.signal(signal.SIGHUP, lambda *_: hang_up(child))
+        os.write(told, STATUS.pack(child))
+        _wait(child, told)
+    finally:
+        os._exit(UNFOUND)
+
+
+def _wait(child: int, told: int) -> NoReturn:
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    while True:
+        _, status = os.waitpid(child, os.WUNTRACED)
+        if not os.WIFSTOPPED(status):  # whoever is left in front would be hung up with us
+            with contextlib.suppress(OSError):
+                _bring_to_front(os.getpgrp())
+        with contextlib.suppress(OSError):
+            os.write(told, STATUS.pack(status))
+        if not os.WIFSTOPPED(status):
+            os._exit(0)
+
+
+def become(command: Sequence[str], environ: dict[str, str], failed: int) -> NoReturn:
+    """Become the command, or tell why that is not possible."""
+    try:
+        for number in OURS:
+            signal.signal(number, signal.SIG_DFL)
+        os.execvpe(command[0], list(command), environ)
+    except (OSError, ValueError) as error:  # a name that is empty, or has a NUL in it, is none
+        os.write(failed, str(getattr(error, "errno", None) or errno.ENOENT).encode())
+    finally:
+        os._exit(UNFOUND)
+
+
+def hang_up(pid: int) -> None:
+    """Tell a process that its terminal is gone, as the kernel would: also one that stands still."""
+    for number in (signal.SIGHUP, signal.SIGCONT):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def _bring_to_front(group: int) -> None:
+    before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # else asking for it would stop us
+    os.tcsetpgrp(0, group)
+    signal.signal(signal.SIGTTOU, before)
+
+
+def _close_all_but(*kept: int) -> None:
+    last = 2
+    for number in (*sorted(kept), HIGHEST):
+        os.closerange(last + 1, number)
+        last = number

@@ -14,9 +14,8 @@ from pathlib import Path
 
 from holdfast.core import ids
 from holdfast.core.errors import Damaged, Refused
-from holdfast.system import files
-from holdfast.system.fsync import sync_objects
-from holdfast.system.git import lockfile
+from holdfast.system import files, shared_files
+from holdfast.system.files import sync_objects
 from holdfast.system.git.command import Git, Reader
 from holdfast.system.git.objects import BLOB, DIRECTORY, KEEP, TREE, Entry, Known, format_tree, write_pack
 from holdfast.system.git.repository import Repository
@@ -147,7 +146,7 @@ class Vault:
         path = self.home / self.ref
         files.make_directories(path.parent)
         made = self.git.index.with_name("ref.new")
-        lockfile.replace(path, id.encode() + b"\n", made, "Somebody else holds our ref", REF_PATIENCE)
+        shared_files.replace_locked(path, id.encode() + b"\n", made, "Somebody else holds our ref", REF_PATIENCE)
 
     def packs(self) -> list[Path]:
         """The packs that are ours, oldest first."""

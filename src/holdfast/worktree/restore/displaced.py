@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from holdfast.system.fsync import sync, sync_file_system
+from holdfast.system.files import sync, sync_file_system
 from holdfast.worktree.metadata import TEMPORARY
 
 

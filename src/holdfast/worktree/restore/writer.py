@@ -21,7 +21,7 @@ from msgspec import Struct
 from holdfast.core.errors import Refused
 from holdfast.core.text import path_text
 from holdfast.system import files, safe_paths
-from holdfast.system.fsync import sync, sync_file_system
+from holdfast.system.files import sync, sync_file_system
 from holdfast.worktree.metadata import is_temporary
 from holdfast.worktree.paths import ALWAYS, is_within
 from holdfast.worktree.restore import displaced

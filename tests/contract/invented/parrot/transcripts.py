@@ -12,8 +12,8 @@ from holdfast.agents.jsonl import ENDING, parse, split
 from holdfast.agents.payloads import text_of
 from holdfast.agents.protocol import Head, Setup, Usage
 from holdfast.core import ids
+from holdfast.core.fold.usage import Spent
 from holdfast.core.model import Draft, Session
-from holdfast.core.token_usage import Spent
 from holdfast.system import files
 from holdfast.system.safe_paths import real_path
 

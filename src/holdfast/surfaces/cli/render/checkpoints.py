@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.core.text import count, one_line
 from holdfast.operations.checkpoint import checkpoint
-from holdfast.project.checkpoints.preconditions import told_clashes
+from holdfast.project.checkpoints.conflicts import told_clashes
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
 from holdfast.surfaces.cli.runner import Said, is_terminal

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from holdfast.core.event_text import headline
-from holdfast.core.fold.context_usage import fill_of, told
 from holdfast.core.fold.external import said
+from holdfast.core.fold.usage import fill_of, in_words, spent, told
 from holdfast.core.model import Event, Run, Session
 from holdfast.core.text import count, one_line
-from holdfast.core.token_usage import in_words, spent
 from holdfast.operations import look
 from holdfast.project.inbox import told_failure
 from holdfast.surfaces.cli.render.checkpoints import coloured

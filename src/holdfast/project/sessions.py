@@ -1,24 +1,34 @@
-"""Sessions: opening one for a process, and ending it from outside."""
+"""Sessions: opening one, going over to another run, ending one from outside, and the processes that it left."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NoReturn
 
+from msgspec import Struct, structs
+
 from holdfast.core import ids
-from holdfast.core.errors import Busy, HoldfastError, NotFound
+from holdfast.core.errors import Busy, HoldfastError, NotFound, Refused
 from holdfast.core.fold import run as fold
-from holdfast.core.lifecycle import Move
-from holdfast.core.model import Draft, Ending, Environment, Process, Run, Session, Status
+from holdfast.core.lifecycle import Effect, Move, transition
+from holdfast.core.model import Beginning, Body, Draft, Ending, Environment, Process, Run, Session, Status
+from holdfast.core.text import one_line
 from holdfast.journal.journal import Journal
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, process
 from holdfast.system.clock import shown
+from holdfast.system.process import Running
 
 SIGNS = "alive"  # the directory of the store where those who are supervised give signs of life
+OURS = "HOLDFAST_SESSION"  # what `holdfast run` and programs that join a run give on
+ERRANDS = ("-m", "holdfast", "hook")  # a process of our own that outlives the call which started it
+BY_SIGNAL = (Ending.DIED, Ending.STOPPED)  # one that ended by itself may have left its processes on purpose
+SESSIONS, SHOWN, WIDTH = 20, 10, 200
+Variables = tuple[str | None, str | None]
 
 
 def attend(
@@ -28,17 +38,39 @@ def attend(
 
     A program that opens one for itself works in it from then on.
     """
-    body = {
-        "process": _identified(pid) if pid is not None else None,
-        "environment": Environment(process.here().host, sys.platform, os.getcwd()),
+    known = _identified(pid) if pid is not None else None
+    environment = Environment(process.here().host, sys.platform, os.getcwd())
+    session = open_session(journal, run, Draft(fold.OPENED, agent=agent), environment, process=known, epoch=epoch)
+    if pid == os.getpid():
+        workspace.session, workspace.owns_session = session.id, True
+    return session
+
+
+def open_session(
+    journal: Journal,
+    run: Run,
+    opened: Draft,
+    environment: Environment | None,
+    *,
+    process: Process | None = None,
+    conversation: str | None = None,
+    transcript: str | None = None,
+    begun: Beginning | None = None,
+    epoch: int | None = None,
+) -> Session:
+    """Open a session of a process or a conversation on a run. The draft says by which event."""
+    body: Body = {
+        "agent_session": conversation,
+        "transcript": transcript,
+        "begun": begun,
+        "process": process,
+        "environment": environment,
         "epoch": run.epoch if epoch is None else epoch,
     }
-    id = ids.make("ses")
-    journal.append(run.id, Draft(fold.OPENED, body, session=id, agent=agent))
+    id = opened.session or ids.make("ses")
+    journal.append(run.id, structs.replace(opened, body=body, session=id))
     session = journal.find_session(id)
     assert session is not None
-    if pid == os.getpid():
-        workspace.session, workspace.owns_session = id, True
     return session
 
 
@@ -197,3 +229,121 @@ def who(session: Session) -> str:
     known = session.environment.host if session.environment else ""  # a hook's call names a process, and no host
     host = session.process.host or known or "this machine"
     return f"process {session.process.pid} on {host} since {shown(session.opened)}"
+
+
+def go_over(workspace: Workspace, journal: Journal, run: Run, left: str | None = None) -> None:
+    """Wake a run, and let our own session, if we have one, work on it.
+
+    The run that the session leaves is paused if no other process works on it. Without a session that is `left`, the
+    run that this worktree pointed at before.
+    """
+    settle(journal, run, Move.RESUME)
+    own = journal.find_session(workspace.session or "")
+    if own is not None and own.is_open:
+        _move(workspace, journal, own, run)
+    else:
+        _rest(journal, journal.find_run(left or ""), run, f"{run.id} is worked on instead")
+
+
+def move_conversation(workspace: Workspace, journal: Journal, run: Run) -> None:
+    """Let the conversation in which this command runs, if any, work on a run. The run that it leaves comes to rest."""
+    if own := find_conversation(workspace, journal):
+        _move(workspace, journal, own, run)
+
+
+def _move(workspace: Workspace, journal: Journal, own: Session, run: Run) -> None:
+    if own.run == run.id:
+        return
+    opened = ids.make("ses")
+    body = {"how": own.how or "ended", "reason": own.reason or f"went over to {run.id}", "at": own.ended}
+    draft = Draft(fold.ENDED, {**body, "followed_by": opened}, session=own.id, agent=own.agent)
+    journal.append(own.run, draft)
+    _rest(journal, journal.find_run(own.run), run, f"its session went over to {run.id}")
+    draft = Draft(fold.OPENED, session=opened, agent=own.agent)
+    conversation, transcript = own.agent_session, own.transcript
+    open_session(
+        journal, run, draft, own.environment, process=own.process, conversation=conversation, transcript=transcript
+    )
+    if workspace.session == own.id:
+        workspace.session = opened
+
+
+def _rest(journal: Journal, left: Run | None, run: Run, why: str) -> None:
+    """Pause a run that is left for another one, if no process works on it."""
+    if left and left.id != run.id and _comes_to_rest(journal, left, run) and not attended(journal, left.id):
+        with contextlib.suppress(Refused):  # what has not begun cannot be paused in every layout
+            settle(journal, left, Move.PAUSE, why)
+
+
+def _comes_to_rest(journal: Journal, left: Run, run: Run) -> bool:
+    """Whether a run that is left pauses: one that another of its kind follows keeps its status."""
+    rules = journal.rules_of(left)
+    is_followed = rules.is_single and rules is journal.rules_of(run)
+    return left.status in (Status.CREATED, Status.ACTIVE) and not left.owned and not is_followed
+
+
+def settle(journal: Journal, run: Run, move: Move, reason: str | None = None, more: Iterable[Draft] = ()) -> bool:
+    """Take a move of a run's lifecycle; an ended run has no open sessions. False where it was so already.
+
+    `more` is appended with the move, while the sessions are still open.
+    """
+    effects = transition(run.status, move, journal.rules_of(run)).effects
+    if Effect.CHANGED in effects:
+        journal.append(run.id, fold.status_draft(move, reason), *more)
+    if Effect.END_SESSIONS in effects:
+        for session in journal.list_sessions(run.id, only_open=True):
+            journal.end_session(session.id, f"the run was settled: {move}")
+    return Effect.CHANGED in effects
+
+
+class Leftover(Struct):
+    """A process that outlives the session in which it was started."""
+
+    pid: int
+    command: str
+    session: str
+
+
+def find_leftovers(workspace: Workspace, journal: Journal, run: Run) -> list[Leftover]:
+    """The processes that sessions of the run left when a signal ended them, the oldest first; at most a few.
+
+    They are found by the variables that an agent gives to its tools.
+    """
+    died = [session for session in journal.list_sessions(run.id, limit=SESSIONS) if session.how in BY_SIGNAL]
+    if not any(session.process and _is_of_here(session) for session in died):
+        return []
+    family = {os.getpid(), *process.ancestors()}
+    variables = {session.agent: _variables(workspace, session.agent) for session in died}
+    wanted = {name for names in variables.values() for name in names if name}
+    found = [
+        Leftover(running.pid, one_line(workspace.hide(running.command), WIDTH), owner.id)
+        for running in process.running_with(OURS, *sorted(wanted))
+        if running.pid not in family and not _is_errand(running) and (owner := _owner(running, died, variables))
+    ]
+    return sorted(found, key=lambda left: left.pid)[:SHOWN]
+
+
+def _is_of_here(session: Session) -> bool:
+    """Whether its process ran on this machine since it was started; else nothing of it can be left here."""
+    place, known = process.here(), session.process
+    return known is not None and (known.boot, known.namespace) == (place.boot, place.namespace)
+
+
+def _variables(workspace: Workspace, agent: str | None) -> Variables:
+    """The variables in which an agent's client tells its tools the conversation and its own process."""
+    return workspace.clients.variables_of(agent) if workspace.clients else (None, None)
+
+
+def _owner(running: Running, died: list[Session], variables: dict[str | None, Variables]) -> Session | None:
+    told = running.variables
+    for session in died:
+        conversation, client = (told.get(name) if name else None for name in variables[session.agent])
+        pid = str(session.process.pid) if session.process else None
+        is_tool = session.agent_session and (conversation, client) == (session.agent_session, pid)
+        if told.get(OURS) == session.id or is_tool:
+            return session
+    return None
+
+
+def _is_errand(running: Running) -> bool:
+    return any(running.words[place : place + 3] == ERRANDS for place in range(len(running.words)))

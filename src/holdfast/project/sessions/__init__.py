@@ -1,1 +1,0 @@
-"""Sessions of a run, and whether their processes live."""
