@@ -340,3 +340,31 @@ def test_a_large_value_is_found_also_where_no_way_leads_to_it(
     assert found.lost == []
     told = [event.body["text"] for event in stored_events(project, run) if event.kind == "note.added"]
     assert told == texts
+
+
+@pytest.mark.promise(6)
+@pytest.mark.defect(
+    "a repair forgot which run each worktree means where the first page was gone, and did not say so", promise=6
+)
+def test_a_worktree_means_the_same_run_where_the_first_page_is_gone(worked: Workspace) -> None:
+    before = run_of(worked).id
+    write_back(worked)
+    worked.close()
+    change(worked.place / "journal.db", lose_first_page)
+    mend(worked)
+    with worked.reading() as journal:
+        assert journal.view.pointers() == {".": before}
+
+
+@pytest.mark.promise(6)
+@pytest.mark.defect(
+    "an event that had changed was called lost where rows were gathered page by page, though it could be read",
+    promise=6,
+)
+def test_an_event_that_changed_is_kept_also_where_the_first_page_is_gone(worked: Workspace) -> None:
+    tamper(worked, "UPDATE event SET time = time + 1 WHERE seq = 20")
+    write_back(worked)
+    worked.close()
+    change(worked.place / "journal.db", lose_first_page)
+    assert mend(worked).lost == [f"event 20 of {run_of(worked).id} is not as it was written; it is kept as it reads"]
+    assert len(notes(worked)) == 40

@@ -20,8 +20,7 @@ from holdfast.system.git.objects import Entry
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.metadata import Beside
 from holdfast.worktree.paths import is_within, parents
-from holdfast.worktree.restore.expected import NOTHING_SEEN, Kept, kept_at
-from holdfast.worktree.restore.writer import FEW, Put, Putting
+from holdfast.worktree.restore.writer import FEW, NOTHING_SEEN, Kept, Put, Putting, kept_at
 from holdfast.worktree.scan import LINK, MODULE, Seen
 
 State = tuple[str, Beside]

@@ -13,8 +13,9 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -22,17 +23,20 @@ from holdfast.core.errors import Refused
 from holdfast.core.text import path_text
 from holdfast.system import files, safe_paths
 from holdfast.system.files import sync, sync_file_system
-from holdfast.worktree.metadata import is_temporary
+from holdfast.system.git.objects import BLOB, Entry, Format
+from holdfast.worktree.metadata import Beside, is_temporary
 from holdfast.worktree.paths import ALWAYS, is_within
 from holdfast.worktree.restore import displaced
 from holdfast.worktree.restore.displaced import is_directory
-from holdfast.worktree.restore.expected import Kept
+from holdfast.worktree.scan import EXECUTABLE, LINK, Seen, look_of
 
 FEW = 32  # files that are renamed and synced one by one
 STILL_USED = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR)
 
 
 IsKept = Callable[[bytes, bytes], bool]  # whether a checkpoint has what is at a path, which stands at a place
+READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+NOTHING_SEEN: Mapping[bytes, Seen | None] = {}
 
 
 class Put(Struct):
@@ -346,3 +350,44 @@ def _write_file(path: bytes, data: bytes, mode: int, *, synced: bool) -> None:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+# Expected content
+
+
+class Kept(NamedTuple):
+    entry: Entry
+    mode: int
+    seen: Seen | None
+    form: Format
+
+    def stands_at(self, place: bytes, status: os.stat_result) -> bool:
+        """Whether this file or link is there. It is read only where it does not look as it did when it was stored."""
+        look = self.seen.look if self.seen and self.seen.id == self.entry.id else None
+        if look == look_of(status):
+            return True
+        if stat.S_ISLNK(status.st_mode) != (self.entry.mode == LINK) or (look and look[0] != status.st_size):
+            return False
+        if self.entry.mode != LINK and stat.S_IMODE(status.st_mode) != self.mode:
+            return False
+        data = _content(place, status)
+        return data is not None and self.form.id_of(BLOB, data) == self.entry.id
+
+
+def kept_at(
+    path: bytes, entry: Entry | None, beside: Beside, seen: Mapping[bytes, Seen | None], form: Format
+) -> Kept | None:
+    if entry is None or entry.is_tree:
+        return None
+    return Kept(entry, beside.mode_of(path, entry.mode == EXECUTABLE), seen.get(path), form)
+
+
+def _content(place: bytes, status: os.stat_result) -> bytes | None:
+    """What a file or link holds; None where nobody can say."""
+    try:
+        if stat.S_ISLNK(status.st_mode):
+            return os.readlink(place)
+        with open(os.open(place, READING), "rb", buffering=0) as file:
+            return file.read() if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
+    except OSError:
+        return None
