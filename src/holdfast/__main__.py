@@ -61,10 +61,6 @@ def _answer(arguments: list[str]) -> int:
         from holdfast.worktree import prefetch
 
         prefetch.begin()
-    from holdfast.surfaces.cli import fast_path
-
-    if act := fast_path.find(arguments):
-        return act()
     from holdfast.surfaces.cli.app import run
 
     return run(arguments)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from holdfast.project import settings
-from holdfast.surfaces.cli.commands import VERBS
+from holdfast.surfaces.cli.runner import WORDS as VERBS
 from tests.hostile.words import ACTING, hostile_ids, possible_in_arguments
 
 

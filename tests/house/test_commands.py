@@ -13,9 +13,10 @@ import click
 
 from holdfast.core import errors, join_rules, lifecycle
 from holdfast.core.errors import HoldfastError
+from holdfast.operations.commands import COMMANDS
 from holdfast.project.settings import SETTINGS
-from holdfast.surfaces.cli.app import holdfast as application
-from holdfast.surfaces.cli.commands import VERBS
+from holdfast.surfaces.cli.parser import holdfast as application
+from holdfast.surfaces.cli.runner import WORDS
 
 from .tree import ROOT
 
@@ -50,7 +51,7 @@ def example_of(path: str) -> str:
 
 
 def test_the_commands_are_those_of_the_table() -> None:
-    assert {path.split()[1] for path in commands()} == set(VERBS)
+    assert {path.split()[1] for path in commands()} == set(WORDS)
 
 
 def options_of(path: str) -> list[click.Option]:
@@ -92,7 +93,7 @@ def test_every_option_of_every_command_is_explained() -> None:
 
 
 def test_the_table_says_in_a_few_words_what_every_verb_does() -> None:
-    about = {name: verb.about for name, verb in VERBS.items()}
+    about = {name: command.about for name, command in COMMANDS.items()}
     assert {name: said for name, said in about.items() if not re.fullmatch(r"[a-z][^\n]{5,60}[^.\n]", said)} == {}
 
 

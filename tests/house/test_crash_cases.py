@@ -14,7 +14,7 @@ from tests.surfaces.commands import leaves
 # They ingest first, as all verbs do, which the case "take in" breaks; beyond that they change nothing.
 ONLY_LOOK = {
     "status", "brief", "runs", "search", "sessions", "log", "history", "task list", "step list", "agent list",
-    "diff", "doctor", "config list", "config get", "completion", "verify", "scan",
+    "diff", "doctor", "config list", "config get", "completion", "help", "verify", "scan",
 }  # fmt: skip
 THE_SAME_AS = {"load": "session-load", "prime-context": "session-load", "session-end": "session-save"}
 

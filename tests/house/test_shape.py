@@ -16,7 +16,7 @@ SAY_NOTHING = {"util", "common", "helper", "manager", "engine", "misc", "base"}
 
 def test_every_function_is_short_enough_to_be_understood() -> None:
     sizes = {
-        f"{name}.{function.name}": (function.end_lineno or 0) - function.lineno + 1
+        f"{name}.{function.name}": (function.end_lineno or 0) - function.body[0].lineno + 1
         for name, module in modules().items()
         for function in functions(module)
     }

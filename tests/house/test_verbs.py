@@ -1,153 +1,115 @@
-"""Completeness of the verbs: each exists once and is on every surface, or a table gives the reason why not."""
+"""A verb exists once, in the registry, and every surface has what the registry says."""
 
 from __future__ import annotations
 
 import ast
-import functools
-from keyword import iskeyword
+import re
+import subprocess
+import sys
+from importlib import import_module
 
 import holdfast
-from holdfast.surfaces.cli.commands import DAILY, GROUPS, VERBS
+from holdfast.operations.commands import ALIASES, COMMANDS, load_all, load_verbs
+from holdfast.operations.parameters import Kind
+from holdfast.operations.registry import FAMILIES, Verb
+from holdfast.surfaces.cli import render
+from holdfast.surfaces.cli.call import FLOWS
+from holdfast.surfaces.cli.command_line import command_line
 
-from .tree import functions, modules, used_names
+from .tree import ROOT, functions, modules, used_names
 
-# verb: its command, if its name differs
-COMMANDS = {
-    "everywhere": "runs --all-projects",
-    "report": "show --markdown",
-    "picture": "show --svg",
-    "add_task": "task add",
-    "finish_task": "task done",
-    "list_tasks": "task list",
-    "config_get": "config get",
-    "import_claude": "import --claude",
-    "import_run": "import",
-    "continue_restore": "restore --continue",
-    "undo_restore": "restore --undo",
-    "config_list": "config list",
-    "config_set": "config set",
-    "sizes": "runs --size",
-    "start_step": "step start",
-    "complete_step": "step complete",
-    "fail_step": "step fail",
-    "list_steps": "step list",
-    "start_agent": "agent start",
-    "progress_agent": "agent progress",
-    "complete_agent": "agent complete",
-    "fail_agent": "agent fail",
-    "list_agents": "agent list",
-    "recover": "resume --choose",
-    "delete_checkpoint": "checkpoints delete",
-    "validate_checkpoints": "checkpoints validate",
-    "export_checkpoints": "checkpoints export",
-    "past_runs": "history",  # the name of the command is taken by a module
-    "list_trusted": "trust --list",
-    "session_load": "session-load",
-    "session_save": "session-save",
-    "restore_backup": "restore-backup",
-}
-NOT_ON_THE_COMMAND_LINE = {"prompt": "only hooks and programs know what an agent was asked"}
-ONLY_ON_THE_COMMAND_LINE = {
-    "completion": "it belongs to the shell",
-    "continue": "a second name for `resume`",
-    "done": "a second name for `task done`",
-    "load": "a second name for `session-load`",
-    "prime-context": "a third name for `session-load`",
-    "session-end": "a second name for `session-save`",
-}
-# A verb starts from the current state: it ingests first. Exceptions, with the reason:
-WITHOUT_TAKING_IN = {
-    "verify": "it changes nothing, or it would hide what it looks for",
-    "repair": "taking in writes to a store that may be damaged; what it mends the next command takes in",
-    "restore_backup": "what is there is about to be replaced, and calls wait in the inbox meanwhile",
-    "init": "there may be nothing to take in from yet",
-    "uninit": "settings are not in the journal, and what is purged need not be taken in",
-    "doctor": "it changes nothing, and says what waits",
-    "off": "it only leaves a mark",
-    "trust": "trust is not in the journal",
-    "untrust": "trust is not in the journal",
-    "list_trusted": "trust is not in the journal",
-    "on": "it only takes the mark away",
-    "config_get": "settings are not in the journal",
-    "config_list": "settings are not in the journal",
-    "config_set": "settings are not in the journal",
-    "sweep": "it is the taking in itself, and says what it found",
-}
+VERBS = load_all()
+NOT_ON_THE_COMMAND_LINE = {"prompt": "only hooks know prompts", "recover": "`resume` asks how to recover"}
 
 
-def verbs() -> dict[str, tuple[str, ast.FunctionDef]]:
-    """Every verb with its module: a public function in `operations` whose first argument is a workspace."""
-    found = {}
-    for name, module in modules().items():
+def declared() -> set[str]:
+    """Every public function of an operation whose first argument is a workspace."""
+    found = set()
+    for module in modules().values():
         if module.folder == "operations":
             for function in module.tree.body:
                 if isinstance(function, ast.FunctionDef) and _takes_a_workspace(function):
-                    found[function.name] = (name, function)
+                    found.add(function.name)
     return found
 
 
 def _takes_a_workspace(function: ast.FunctionDef) -> bool:
     first = [*function.args.posonlyargs, *function.args.args][:1]
-    is_public = not function.name.startswith("_")
-    return (
-        is_public
-        and bool(first)
-        and first[0].annotation is not None
-        and ast.unparse(first[0].annotation) == "Workspace"
-    )
+    annotation = first[0].annotation if first else None
+    return not function.name.startswith("_") and annotation is not None and ast.unparse(annotation) == "Workspace"
 
 
-def command_of(verb: str) -> str:
-    return COMMANDS.get(verb, verb)
+def test_every_public_operation_is_registered() -> None:
+    assert declared() == set(VERBS)
+    assert {"start", "status", "decide", "verify", "config_set"} <= set(VERBS)
 
 
-def test_the_verbs_are_found() -> None:
-    assert {"start", "status", "decide", "verify", "config_set"} <= set(verbs())
+def test_what_is_generated_from_the_registry_is_what_the_decorators_say() -> None:
+    line = [sys.executable, "scripts/registry", "--check"]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
 def test_every_verb_can_be_called_from_python() -> None:
-    homes = {verb: home for verb, (home, _) in verbs().items()}
-    assert [verb for verb, home in homes.items() if verb not in holdfast.HOMES.get(home, "").split()] == []
-    assert set(verbs()) - set(holdfast.__all__) == set()
-
-
-def test_every_verb_is_on_the_command_line() -> None:
-    words = {verb: command_of(verb).split()[0] for verb in verbs() if verb not in NOT_ON_THE_COMMAND_LINE}
-    missing = {word for word in words.values() if word not in VERBS}
-    assert missing == set(), "put it into cli/commands.py, or into NOT_ON_THE_COMMAND_LINE with the reason"
-    surfaces = {verb: f"surfaces.cli.{VERBS[word].module}" for verb, word in words.items()}
-    assert {verb: surface for verb, surface in surfaces.items() if not is_called(verb, surface)} == {}
-
-
-def is_called(verb: str, surface: str) -> bool:
-    places = (surface, "surfaces.cli.render.checkpoints", "surfaces.cli.render.session")
-    return any(name.endswith(f".{verb}") for place in places for name in names_used_in(place))
-
-
-@functools.cache
-def names_used_in(name: str) -> set[str]:
-    return used_names(modules()[name])
-
-
-def test_every_command_is_a_verb_or_has_its_reason() -> None:
-    words = {command_of(verb).split()[0] for verb in verbs()}
-    assert set(VERBS) - words == set(ONLY_ON_THE_COMMAND_LINE)
-
-
-def test_the_tables_name_only_verbs_that_are_there() -> None:
-    assert {*COMMANDS, *NOT_ON_THE_COMMAND_LINE, *WITHOUT_TAKING_IN} <= set(verbs())
-
-
-def test_every_verb_takes_in_first_or_has_its_reason() -> None:
-    decorators = {verb: set(map(ast.unparse, function.decorator_list)) for verb, (_, function) in verbs().items()}
-    assert {verb for verb, names in decorators.items() if "verb" not in names} == set(WITHOUT_TAKING_IN)
+    assert [verb.name for verb in VERBS.values() if getattr(holdfast, verb.name) is not verb.function] == []
+    assert set(VERBS) - set(holdfast.__all__) == set()
 
 
 def test_every_verb_says_in_words_and_types_what_it_gives_back() -> None:
-    functions = {verb: function for verb, (_, function) in verbs().items()}
-    assert [verb for verb, function in functions.items() if not ast.get_docstring(function)] == []
-    returned = {verb: function.returns and ast.unparse(function.returns) for verb, function in functions.items()}
-    assert [verb for verb, kind in returned.items() if kind in (None, "None")] == []
+    assert [verb.name for verb in VERBS.values() if not verb.function.__doc__] == []
+    returned = {name: verb.function.__annotations__["return"] for name, verb in VERBS.items()}
+    assert [name for name, kind in returned.items() if kind in ("None", None)] == []
+
+
+def test_every_verb_is_on_the_command_line_with_an_example_of_it() -> None:
+    assert {name for name, verb in VERBS.items() if verb.command is None} == set(NOT_ON_THE_COMMAND_LINE)
+    commands = [verb for verb in VERBS.values() if verb.command is not None]
+    assert [verb.name for verb in commands if verb not in load_verbs(_path(verb))] == []
+    assert [verb.name for verb in commands if not verb.example.startswith(f"holdfast {verb.command}")] == []
+
+
+def _path(verb: Verb) -> str:
+    return " ".join(verb.words) if verb.words[0] in FAMILIES else verb.words[0]
+
+
+def test_every_result_of_a_command_is_rendered() -> None:
+    shown = [verb for verb in VERBS.values() if verb.command and verb.name not in FLOWS]
+    for verb in shown:
+        import_module(f"holdfast.surfaces.cli.render.{render.HOMES[verb.module]}")
+    known = {each.__name__ for each in render.RENDERERS}
+    returned = {verb.name: set(verb.function.__annotations__["return"].split(" | ")) for verb in shown}
+    assert {name: missing for name, names in returned.items() if (missing := names - known)} == {}
+
+
+def test_a_group_is_given_to_commands_and_not_to_their_variants() -> None:
+    are_alone = {verb.name for verb in VERBS.values() if verb.command is not None and " " not in verb.command}
+    assert {verb.name for verb in VERBS.values() if verb.group is not None} == are_alone
+
+
+def test_about_twenty_commands_are_common() -> None:
+    assert 18 <= sum(command.common for command in COMMANDS.values()) <= 28
+
+
+def test_an_alias_is_no_command_and_leads_to_one() -> None:
+    assert set(ALIASES) & set(COMMANDS) == set()
+    assert [alias for alias, path in ALIASES.items() if not load_verbs(path)] == []
+
+
+def test_an_option_of_a_command_means_one_thing() -> None:
+    options = {word: _options(word) for word in COMMANDS if word not in FAMILIES}
+    assert {word: names for word, names in options.items() if len(names) != len(set(names))} == {}
+
+
+def _options(word: str) -> list[str]:
+    return [name for parameter in command_line(word).parameters for name in parameter.names]
+
+
+def test_every_parameter_is_explained_and_a_choice_is_one_of_several() -> None:
+    parameters = [(verb.name, parameter) for verb in VERBS.values() for parameter in verb.parameters]
+    needless = (Kind.AS_JSON, Kind.PATHS)
+    explained = [(verb, each) for verb, each in parameters if each.help or each.is_argument or each.kind in needless]
+    assert explained == parameters
+    assert [(verb, each.names) for verb, each in parameters if len(each.choices) == 1] == []
 
 
 TALKING = {"print", "input", "sys.exit", "sys.stdout", "sys.stderr", "sys.stdin", "click"}
@@ -158,17 +120,9 @@ def test_no_operation_prints_asks_or_exits() -> None:
     assert {name: found for name, module in operations.items() if (found := used_names(module) & TALKING)} == {}
 
 
-def test_the_help_names_every_group_and_the_daily_verbs_are_verbs() -> None:
-    assert {verb.group for verb in VERBS.values()} == set(GROUPS)
-    assert set(DAILY) <= set(VERBS)
-    assert len(DAILY) == 6
-
-
-def test_every_command_module_defines_its_commands() -> None:
-    for name, verb in VERBS.items():
-        surface = modules()[f"surfaces.cli.{verb.module}"]
-        defined = {function.name for function in functions(surface)}
-        assigned = [target for node in surface.tree.body if isinstance(node, ast.Assign) for target in node.targets]
-        defined |= {found.id for target in assigned for found in ast.walk(target) if isinstance(found, ast.Name)}
-        wanted = name.replace("-", "_") + "_" * iskeyword(name)
-        assert wanted in defined, f"{surface} does not define {name}"
+def test_no_verb_of_the_command_line_is_declared_outside_the_registry() -> None:
+    """Options come from the registry; only the commands of the command line itself declare their own."""
+    declaring = re.compile(r"click\.(option|argument|command)\(")
+    found = {name for name, module in modules().items() if declaring.search(module.text)}
+    assert found == {"surfaces.cli.own_commands", "surfaces.cli.parser"}
+    assert functions(modules()["surfaces.cli.own_commands"])

@@ -15,7 +15,7 @@ from holdfast.operations.checkpoint import checkpoint
 from holdfast.operations.record import action
 from holdfast.operations.restore import restore, undo
 from holdfast.project.workspace import Workspace
-from holdfast.surfaces.cli.app import holdfast
+from holdfast.surfaces.cli.parser import holdfast
 
 
 class Known(NamedTuple):
@@ -182,6 +182,7 @@ CASES = [
     Case("config list", (), r"setting +value\nartifact.limit +1024\n.*brief.budget +10000\n.*", "", "settings warnings"),
     Case("config get", ("brief.budget",), "10000\n", "", "key value origin"),
     Case("config set", ("brief.budget", "20000"), "20000\n", "Written to /.*config.toml\n", "key value file"),
+    Case("help", ("task", "add"), "Usage: holdfast task add .*Example:.*", "", "help"),
     Case("completion", ("bash",), "_holdfast_completion\\(\\) {.*", "", "shell script"),
     Case("scan", (), "", "Looked at [0-9]+ events\nNothing that looks like a secret stands there as it is\n", "target events files skipped hidden secrets more checkpoints code"),
     Case("sweep", (), "", "Took in 0 calls\n0 runs found interrupted\n", "taken_in set_aside interrupted troubles"),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.surfaces.cli.commands import VERBS
+from holdfast.surfaces.cli.runner import WORDS as VERBS
 from tests.surfaces.commands import Known
 from tests.tools import Command
 

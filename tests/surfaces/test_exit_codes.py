@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import functools
 import os
 import re
 import signal
@@ -12,9 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 import holdfast
-from holdfast.operations import note
+from holdfast.operations.commands import get_verb
+from holdfast.operations.registry import VERBS
 from tests.surfaces.commands import Known
 from tests.tools import Command, hook
 
@@ -46,14 +49,20 @@ def test_a_wrong_setting_ends_with_2(worked: Known, cli: Callable[..., Command])
     assert "HOLDFAST_STORE_DEADLINE" in done.err
 
 
+def break_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("boom")
+
+    verb = get_verb("note")
+    function = functools.wraps(verb.function)(broken)
+    monkeypatch.setitem(VERBS, "note", structs.replace(verb, function=function))
+
+
 @pytest.mark.promise(19)
 def test_a_bug_ends_with_3_and_a_report_without_anything_of_the_users(
     worked: Known, say: Callable[..., Command], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: object, **__: object) -> None:
-        raise RuntimeError("boom")
-
-    monkeypatch.setattr(note, "note", broken)
+    break_note(monkeypatch)
     done = say("note", "my secret text")
     assert (done.code, done.out) == (3, "")
     assert done.err.startswith("holdfast: This is a bug in Holdfast; what was acknowledged is kept\n")
@@ -65,10 +74,7 @@ def test_a_bug_ends_with_3_and_a_report_without_anything_of_the_users(
 
 
 def test_a_bug_in_json_says_3(worked: Known, say: Callable[..., Command], monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object, **__: object) -> None:
-        raise RuntimeError("boom")
-
-    monkeypatch.setattr(note, "note", broken)
+    break_note(monkeypatch)
     done = say("note", "text", "--json")
     assert (done.code, done.err) == (3, "")
     assert done.json["error"]["code"] == 3

@@ -60,7 +60,7 @@ NAMES = {
     "history": "past_runs", "load": "session_load", "prime-context": "session_load", "session-end": "session_save",
     "import": "import_claude", "continue": "resume",
 }  # fmt: skip
-ONLY_A_COMMAND = {"completion": "it speaks to a shell"}
+ONLY_A_COMMAND = {"completion": "it speaks to a shell", "help": "it is about the command line"}
 
 
 @pytest.mark.parametrize("words", [words for words in leaves() if words not in ONLY_A_COMMAND])

@@ -301,9 +301,11 @@ def test_long_work_draws_a_bar_on_a_terminal_and_takes_it_away(shown: str, bar: 
 
 
 STOPPED = """
-import os, signal, sys
+import functools, os, signal, sys
+from msgspec import structs
 from holdfast.surfaces.cli import app, progress
-from holdfast.operations import verify
+from holdfast.operations.commands import get_verb
+from holdfast.operations.registry import VERBS
 progress.PATIENCE = 0.0
 
 def stop(workspace, **_):
@@ -312,7 +314,8 @@ def stop(workspace, **_):
         os.kill(os.getpid(), signal.SIGINT)
     raise RuntimeError("boom")
 
-verify.verify = stop
+found = get_verb("verify")
+VERBS["verify"] = structs.replace(found, function=functools.wraps(found.function)(stop))
 sys.exit(app.run(["verify"]))
 """
 

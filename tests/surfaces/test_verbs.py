@@ -14,8 +14,9 @@ import click
 import pytest
 
 import holdfast
-from holdfast.surfaces.cli.app import holdfast as program
-from holdfast.surfaces.cli.commands import VERBS
+from holdfast.operations.commands import ALIASES, COMMANDS
+from holdfast.surfaces.cli.parser import holdfast as program
+from holdfast.surfaces.cli.runner import WORDS as VERBS
 from tests.surfaces.commands import CASES, WITH_JSON, Case, Known, fits, groups, leaves
 from tests.tools import Command
 
@@ -169,11 +170,33 @@ def test_help_names_every_option(words: str, say: Callable[..., Command]) -> Non
     assert [option for option in options if option not in done.out] == []
 
 
-def test_the_help_shows_every_verb_once_and_the_daily_six_first(say: Callable[..., Command]) -> None:
+LISTED = re.compile(r"^  ([a-z][a-z-]*)  ", re.MULTILINE)
+
+
+def test_the_help_shows_the_commands_in_daily_use_on_one_screen(say: Callable[..., Command]) -> None:
     done = say("--help").ok()
-    listed = re.findall(r"^  ([a-z][a-z-]*)  ", done.out, re.MULTILINE)
-    assert sorted(listed) == sorted(VERBS)
-    assert listed[:6] == ["status", "resume", "brief", "decide", "task", "checkpoint"]
+    listed = LISTED.findall(done.out)
+    assert {"status", "resume", "brief", "decide", "task", "checkpoint"} <= set(listed)
+    assert sorted(listed) == sorted(command.word for command in COMMANDS.values() if command.common)
+    assert len(done.out.splitlines()) <= 50
+    assert done.out.splitlines()[-1] == "All commands: holdfast help --all"
+
+
+def test_help_all_shows_every_command_once_and_those_of_a_system_under_its_name(say: Callable[..., Command]) -> None:
+    done = say("help", "--all").ok()
+    assert sorted(LISTED.findall(done.out)) == sorted(set(VERBS) - set(ALIASES))
+    for title, words in {"FABER": {"session-load", "session-save"}, "Go Team": {"handoff", "breakpoint"}}.items():
+        below = done.out.partition(f"\n{title}:\n")[2].partition("\n\n")[0]
+        assert words <= set(LISTED.findall(below))
+
+
+@pytest.mark.parametrize("words", ["status", "task", "task add", "continue", "done"])
+def test_help_of_a_verb_is_its_own_help(words: str, say: Callable[..., Command]) -> None:
+    assert say("help", *words.split()).ok().out == say(*words.split(), "--help").ok().out
+
+
+def test_help_without_a_verb_is_the_short_help(say: Callable[..., Command]) -> None:
+    assert say("help").ok().out == say("--help").ok().out
 
 
 def test_the_bare_command_shows_the_help(say: Callable[..., Command]) -> None:

@@ -10,8 +10,8 @@ import click
 import pytest
 
 import holdfast
-from holdfast.surfaces.cli import app
-from holdfast.surfaces.cli.commands import VERBS
+from holdfast.operations.commands import COMMANDS
+from holdfast.surfaces.cli.parser import holdfast as application
 from tests.surfaces.commands import Known
 from tests.surfaces.inside import call
 from tests.tools import Command, hook
@@ -102,12 +102,12 @@ def test_what_fits_several_runs_is_answered_with_the_choices(worked: Known, say:
     ],
 )
 def test_a_mistyped_verb_is_answered_with_a_suggestion(mistyped: str, meant: str, say: Callable[..., Command]) -> None:
-    assert meant in VERBS
+    assert meant in COMMANDS
     done = say(mistyped)
     assert done.code == 2
     assert f'There is no verb "{mistyped}"' in done.err
     assert f"did you mean `holdfast {meant}`?" in done.err
-    assert "`holdfast --help` lists them" in done.err
+    assert "`holdfast help --all` lists them" in done.err
 
 
 @pytest.mark.parametrize(("mistyped", "meant"), [(("task", "lst"), "list"), (("config", "sett"), "set")])
@@ -259,7 +259,7 @@ def test_the_help_of_a_filter_by_run_says_what_goes_without_it(say: Callable[...
     ("mistyped", "meant"),
     [
         ("list", ["holdfast runs", "holdfast checkpoints", "holdfast sessions"]),
-        ("st", ["holdfast status", "holdfast start", "holdfast step"]),
+        ("st", ["holdfast start", "holdfast status", "holdfast step"]),
         ("statsu", ["holdfast status"]),
         ("x", []),
         ("runs --limt 3", ["holdfast runs --limit"]),
@@ -297,9 +297,9 @@ def test_an_option_that_is_an_argument_is_answered_with_its_place(
 
 @pytest.mark.defect("The help listed `step begin`, which is no command")
 def test_the_subcommands_that_the_help_names_exist() -> None:
-    with click.Context(app.holdfast) as context:
-        for name, verb in VERBS.items():
-            command = app.holdfast.get_command(context, name)
+    with click.Context(application) as context:
+        for name, verb in COMMANDS.items():
+            command = application.get_command(context, name)
             named = verb.about.partition(": ")[2]
             if isinstance(command, click.Group) and named:
                 assert set(named.split(", ")) <= set(command.commands), name

@@ -18,7 +18,7 @@ import pytest
 import holdfast
 from holdfast.agents import hook_command
 from holdfast.agents.claude import bundled_plugin, hooks as hooking
-from holdfast.surfaces.cli.app import holdfast as application
+from holdfast.surfaces.cli.parser import holdfast as application
 from tests.house.tree import ROOT
 
 COMMANDS = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from msgspec import Struct
 
 from holdfast.core.errors import WrongUsage
@@ -10,12 +12,20 @@ from holdfast.core.fold.usage import MOST
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Body, Draft, Run, Worker
 from holdfast.core.text import checked
-from holdfast.ingest.preview import previewed
 from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import find_layout
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import RunName, argument, option
+from holdfast.operations.verb import Group, family, verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
+
+family(
+    "agent",
+    Group.ORCHESTRATOR,
+    about="agents a run sent out: start, progress, complete, fail, list",
+    help="Agents of a run: send one out, say how far it has come, that it is done or has failed; list them.",
+    example='holdfast agent start code "Implement the API"',
+)
 
 
 class AgentTold(Struct):
@@ -32,9 +42,11 @@ class AgentsListed(Struct):
     at_once: int | None  # how many its mode advises
 
 
-@verb
-def start_agent(workspace: Workspace, type: str, task: str, *, run: str | None = None) -> AgentTold:
-    """Note that an agent was sent out to do a task."""
+@verb("agent start", example='holdfast agent start code "Implement the API"')
+def start_agent(
+    workspace: Workspace, type: Annotated[str, argument()], task: Annotated[str, argument()], *, run: RunName = None
+) -> AgentTold:
+    """Note that an agent was sent out. Prints its id: its TYPE (such as code, test, doc) and a number."""
     workers.checked_type(type)
     checked(task, "task")
     with workspace.writing() as journal:
@@ -43,11 +55,16 @@ def start_agent(workspace: Workspace, type: str, task: str, *, run: str | None =
         return _tell(journal, found, "agent.started", body)
 
 
-@verb
+@verb("agent progress", example="holdfast agent progress code-1 60 --tokens 3200")
 def progress_agent(
-    workspace: Workspace, agent: str, percent: int | None = None, *, tokens: int | None = None, run: str | None = None
+    workspace: Workspace,
+    agent: Annotated[str, argument(metavar="ID")],
+    percent: Annotated[int | None, argument(least=0, most=100)] = None,
+    *,
+    tokens: Annotated[int | None, option(least=0, metavar="N", help="Tokens that it took so far.")] = None,
+    run: RunName = None,
 ) -> AgentTold:
-    """Note how far an agent has come, how many tokens it took until now, or both."""
+    """Note how far an agent has come, in per cent, or only its tokens."""
     if percent is None and tokens is None:
         hints = [f"`holdfast agent progress {agent} 60`", f"`holdfast agent progress {agent} --tokens 3200`"]
         raise WrongUsage("How far has the agent come, or how many tokens did it take?", [], hints)
@@ -65,11 +82,16 @@ def progress_agent(
         return _tell(journal, found, "agent.progressed", body, same)
 
 
-@verb
+@verb("agent complete", example='holdfast agent complete code-1 --result "Three methods" --tokens 3200')
 def complete_agent(
-    workspace: Workspace, agent: str, *, result: str | None = None, tokens: int | None = None, run: str | None = None
+    workspace: Workspace,
+    agent: Annotated[str, argument(metavar="ID")],
+    *,
+    result: Annotated[str | None, option(metavar="TEXT", help="What came of it.")] = None,
+    tokens: Annotated[int | None, option(least=0, metavar="N", help="Tokens that it took so far.")] = None,
+    run: RunName = None,
 ) -> AgentTold:
-    """Note that an agent has done its task, and what came of it."""
+    """Note that an agent has done its task."""
     if result is not None:
         checked(result, "result")
     _check_tokens(tokens)
@@ -81,9 +103,15 @@ def complete_agent(
         return _tell(journal, found, "agent.completed", body, same)
 
 
-@verb
-def fail_agent(workspace: Workspace, agent: str, *, error: str, run: str | None = None) -> AgentTold:
-    """Note that an agent has failed, and why."""
+@verb("agent fail", example='holdfast agent fail code-1 --error "The tests are red"')
+def fail_agent(
+    workspace: Workspace,
+    agent: Annotated[str, argument(metavar="ID")],
+    *,
+    error: Annotated[str, option(metavar="TEXT", help="What went wrong.")],
+    run: RunName = None,
+) -> AgentTold:
+    """Note that an agent has failed. The run goes on."""
     checked(error, "error")
     with workspace.writing() as journal:
         found = select.get_run(workspace, journal, run)
@@ -93,10 +121,9 @@ def fail_agent(workspace: Workspace, agent: str, *, error: str, run: str | None 
         return _tell(journal, found, "agent.failed", {"entry": agent, "error": error}, worker.status == workers.FAILED)
 
 
-@previewed
-@verb
-def list_agents(workspace: Workspace, *, run: str | None = None) -> AgentsListed:
-    """The agents of a run, in the order in which they were sent out."""
+@verb("agent list", example="holdfast agent list", changes=False, previews=True)
+def list_agents(workspace: Workspace, *, run: RunName = None) -> AgentsListed:
+    """The agents of a run, and how far each has come."""
     with workspace.reading() as journal:
         found = select.get_run(workspace, journal, run, ended_too=True)
     at_work = sum(worker.status == workers.IN_PROGRESS for worker in found.workers)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import shlex
 from pathlib import Path
+from typing import Annotated
 
 from msgspec import Struct
 
 from holdfast.core.errors import NotFound, Refused
-from holdfast.core.text import path_text
+from holdfast.core.question import Choose, confirmation
+from holdfast.core.text import count, one_line, path_text
 from holdfast.journal import backup_file
 from holdfast.maintenance.backup import keep_store, put_store_back
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import YES, Kind, argument, flag
+from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
@@ -36,9 +39,29 @@ class PutStoreBack(Struct):
     aside: str | None  # where the old database is, if that backup does not hold all of it
 
 
-@verb
-def backup(workspace: Workspace, path: str, *, replace: bool = False) -> BackedUp:
-    """Write a backup of journal, checkpoints, copies of files and waiting calls. It is read back before it counts."""
+def _ask_to_replace(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
+    path = given["path"]
+    if given.get("replace") or not os.path.isfile(path):
+        return None
+    hint = f"`holdfast backup {shlex.quote(path)} --yes`"
+    return Choose(parameter="replace", prompt=f"Replace {one_line(path, 200)}?", hints=(hint,))
+
+
+@verb(
+    group=Group.CARE,
+    example="holdfast backup ~/holdfast.tar.gz",
+    about="keep the whole store in one file",
+    asks=_ask_to_replace,
+    options=(flag("--yes", help="Do not ask.", gives={"replace": True}),),
+)
+def backup(
+    workspace: Workspace, path: Annotated[str, argument(metavar="FILE", kind=Kind.FILE)], *, replace: bool = False
+) -> BackedUp:
+    """Write the whole store into one file, while others work: journal, checkpoints, copies of files, waiting calls.
+
+    It is compressed, read back before it gets its name, and readable by you alone. Killed or stopped, it goes on where
+    it was when it is called again with the same name.
+    """
     workspace.check_exists()
     target = _outside(workspace, path)
     if target.is_dir() or (os.path.lexists(target) and not replace):
@@ -55,8 +78,28 @@ def backup(workspace: Workspace, path: str, *, replace: bool = False) -> BackedU
     return BackedUp(path_text(target), kept.size, *_counts(kept.contents), kept.contents.format, kept.unread)
 
 
-def restore_backup(workspace: Workspace, path: str) -> PutStoreBack:
-    """Let the store be what a backup says. What is there now is kept, and can be put back in the same way."""
+def _ask_to_put_back(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
+    if given.get("yes"):
+        return None
+    made, runs = look_into_backup(given["path"])
+    held = f"{count(runs, 'run')} and {count(made.rows.get('event', 0), 'event')}"
+    prompt = f"Put back {held}, as of {one_line(made.made, 40)}?"
+    return confirmation(prompt, f"holdfast restore-backup {shlex.quote(given['path'])}")
+
+
+@verb(
+    "restore-backup",
+    group=Group.CARE,
+    example="holdfast restore-backup ~/holdfast.tar.gz --yes",
+    about="put the store back from a backup",
+    asks=_ask_to_put_back,
+    syncs=False,
+    options=(YES,),
+)
+def restore_backup(
+    workspace: Workspace, path: Annotated[str, argument(metavar="FILE", kind=Kind.FILE)]
+) -> PutStoreBack:
+    """Let the store be what a backup says. What is there now becomes a backup first, so this can be undone."""
     source = _whole(path)
     if workspace.exists:
         workspace.check_ours()

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from holdfast.core.brief import Brief
-from holdfast.ingest.preview import previewed
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import RunName, option
+from holdfast.operations.verb import Group, verb
 from holdfast.project import settings
 from holdfast.project.briefs import make_brief
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
 
-@previewed
-@verb
-def brief(workspace: Workspace, *, run: str | None = None, budget: int | None = None) -> Brief:
-    """The brief of a run, within a budget of characters."""
+@verb(group=Group.SEE, example="holdfast brief --budget 4000", common=True, changes=False, previews=True)
+def brief(
+    workspace: Workspace,
+    *,
+    run: RunName = None,
+    budget: Annotated[int | None, option(least=500, most=1_000_000, metavar="N", help="At most N characters.")] = None,
+) -> Brief:
+    """What the next session would be told, exactly."""
     if budget is not None:
         settings.check("brief.budget", budget, "the budget")
     with workspace.reading() as journal:

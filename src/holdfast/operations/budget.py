@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -14,7 +15,8 @@ from holdfast.core.model import Draft, Run, Session
 from holdfast.ingest.preview import readable
 from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import find_layout
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import RunName, option
+from holdfast.operations.verb import Group, verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
@@ -32,11 +34,18 @@ class Budget(Struct):
     advice: list[str] = []
 
 
-@verb
+@verb(group=Group.SEE, example="holdfast budget --used 86000 --window 200000")
 def budget(
-    workspace: Workspace, *, used: int | None = None, window: int | None = None, run: str | None = None
+    workspace: Workspace,
+    *,
+    used: Annotated[
+        int | None,
+        option(least=0, most=MOST, metavar="N", help="Tokens in the context now, where nothing measures it."),
+    ] = None,
+    window: Annotated[int | None, option(least=1, most=MOST, metavar="N", help="Tokens that it holds.")] = None,
+    run: RunName = None,
 ) -> Budget:
-    """How full the context is. With `used`, and `window` where it is known, that is what is recorded first."""
+    """How full the agent's context is, and what to do about it."""
     if used is None and window is not None:
         raise WrongUsage("Option `--window` needs `--used`", [], ["`holdfast budget --used N --window N`"])
     if used is not None:

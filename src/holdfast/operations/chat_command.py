@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -15,6 +16,7 @@ from holdfast.core.chat_commands import Order
 from holdfast.core.errors import HoldfastError, NotFound, Refused, WrongUsage
 from holdfast.core.fold import steps
 from holdfast.core.model import Checkpoint, Run
+from holdfast.core.question import Choose, Instead
 from holdfast.core.recovery import told_silent
 from holdfast.core.text import count, one_line
 from holdfast.ingest.catch_up import catch_up
@@ -25,13 +27,14 @@ from holdfast.maintenance.verify import prove
 from holdfast.operations import checkpoints as looking, finish, team_checkpoints
 from holdfast.operations.brief import brief
 from holdfast.operations.cleanup import cleanup
+from holdfast.operations.parameters import argument
 from holdfast.operations.resume import resume
 from holdfast.operations.rollback import rollback
 from holdfast.operations.runs import runs
 from holdfast.operations.start import start
 from holdfast.operations.status import Status, status
 from holdfast.operations.switch import switch
-from holdfast.operations.verb import verb
+from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.checkpoints.conflicts import told_clashes
 from holdfast.project.checkpoints.restore import Restored
 from holdfast.project.inbox import told_failure
@@ -54,9 +57,34 @@ class Commanded(Struct):
     known: bool  # false: it is no command, and whoever was typing means somebody else
 
 
-@verb
-def command(workspace: Workspace, text: str) -> Commanded:
-    """Carry out an observer command and answer with what is to be shown."""
+def _ask_for_more(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | Instead | None:
+    """The goal of a new run; or how to go on with a Go Team run, which `resume` asks."""
+    if (goal := given.get("goal")) is not None:
+        return Instead("command", {"text": f"*new {goal}"})
+    order = observer.parse(given["text"])
+    if order is None or not can_ask:
+        return None
+    if order.word == "new" and not order.argument:
+        return Choose(parameter="goal", prompt="What is it about", is_text=True)
+    if order.word == "resume" and order.way is None and (run := _find_run(workspace, order)):
+        return Instead("resume", {"run": run.id})
+    return None
+
+
+def _find_run(workspace: Workspace, order: Order) -> Run | None:
+    if workspace.exists and not workspace.is_off:
+        catch_up(workspace)
+    return find_chat_run(workspace, order)
+
+
+@verb(
+    group=Group.GO,
+    example="holdfast command '*sessions'",
+    about="carry out an observer command such as `*sessions`",
+    asks=_ask_for_more,
+)
+def command(workspace: Workspace, text: Annotated[str, argument(metavar="'*…'")]) -> Commanded:
+    """Carry out an observer command, as one types it into a client."""
     order = observer.parse(text)
     if order is None:
         return Commanded("", known=False)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import stat
+from typing import Annotated
 
 from msgspec import Struct
 
 from holdfast.core.errors import Ambiguous, NotFound, Refused, WrongUsage
 from holdfast.core.fold.worktree_log import interrupted
 from holdfast.core.model import Checkpoint, Run
-from holdfast.core.text import checked, path_text, visible
+from holdfast.core.question import Choose
+from holdfast.core.text import checked, count, path_text, visible
 from holdfast.ingest.catch_up import establish
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import RunName, argument, option
+from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.checkpoints.create import MEGABYTE, make_checkpoint, shadow_of
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
@@ -21,6 +24,7 @@ from holdfast.worktree.capture import Shadow
 from holdfast.worktree.scan import Scan
 
 SHOWN = 20
+FILTERED = "checkpoint.filtered"
 ACTS = ("list", "show", "diff", "delete", "validate", "export")  # of `holdfast checkpoints`
 KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a device", stat.S_IFCHR: "a device"}
 
@@ -32,19 +36,49 @@ class Made(Struct):
     files: int | None = None  # how many are kept in all; told of the first checkpoint of a worktree alone
 
 
-@verb
+def _ask_about_filters(workspace: Workspace, given: Arguments, found: Made) -> Choose | None:
+    """Ask once whether the content behind LFS or git-crypt may be kept as it is in the worktree."""
+    if not found.filtered or "filtered" in given or workspace.settings.values[FILTERED].value != "ask":
+        return None
+
+    def act(answer: str) -> Made:
+        from holdfast.operations.config import config_set
+
+        config_set(workspace, FILTERED, answer)
+        del workspace.settings
+        names = {name: value for name, value in given.items() if name in ("name", "message", "run")}
+        return checkpoint(workspace, **names) if answer == "keep" else found
+
+    files = count(len(found.filtered), "file")
+    return Choose(
+        parameter="filtered",
+        prompt="Keep their real content in checkpoints, inside this repository's .git?",
+        yes="keep",
+        no="skip",
+        required=False,
+        about=[f"{files} pass through a git filter (LFS, git-crypt), such as {found.filtered[0]}."],
+        act=act,
+    )
+
+
+@verb(
+    group=Group.BACK,
+    example='holdfast checkpoint before-refactoring -m "all tests pass"',
+    about="keep the exact worktree and the run's state",
+    common=True,
+    follows=_ask_about_filters,
+)
 def checkpoint(
     workspace: Workspace,
-    name: str | None = None,
+    name: Annotated[str | None, argument()] = None,
     *,
-    message: str | None = None,
-    run: str | None = None,
+    message: Annotated[
+        str | None, option("-m", "--message", metavar="TEXT", help="What is worth remembering about it.")
+    ] = None,
+    run: RunName = None,
     files: tuple[str, ...] | None = None,
 ) -> Made:
-    """Make a checkpoint. With `files`, only those are looked at, and the rest is taken as it was.
-
-    It works without a run too.
-    """
+    """Keep the exact worktree and the run's state. Prints the checkpoint's id; works without a run too."""
     for text, noun in ((name, "name"), (message, "message")):
         if text is not None:
             checked(text, noun, 200 if noun == "name" else 20_000)

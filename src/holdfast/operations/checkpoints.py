@@ -6,16 +6,19 @@ import os
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import islice
+from typing import Annotated
 
 from msgspec import Struct
 
-from holdfast.core.errors import NotFound
+from holdfast.core.errors import NotFound, WrongUsage
 from holdfast.core.event_text import headline
 from holdfast.core.model import Checkpoint, Reason, Restore
+from holdfast.core.question import Instead
 from holdfast.core.text import path_text
-from holdfast.ingest.preview import previewed
 from holdfast.journal.journal import Journal
-from holdfast.operations.verb import verb
+from holdfast.operations.checkpoint import ACTS
+from holdfast.operations.parameters import Kind, Parameter, argument, option
+from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.checkpoints.conflicts import refuse_nameless
 from holdfast.project.checkpoints.create import MEGABYTE, beside_of, look, shadow_of
 from holdfast.project.checkpoints.interrupted import find_unfinished
@@ -41,21 +44,64 @@ class Diffed(Struct):
     left: dict[str, str] = {}  # repositories, and files that were left out, which differ too, and how
 
 
-@previewed
-@verb
+def _find_act(workspace: Workspace, given: Arguments, can_ask: bool) -> Instead | None:
+    """The verb behind the first word of `holdfast checkpoints`."""
+    act, names = given.get("act", "list"), given.get("names", ())
+    more = {name: value for name, value in given.items() if name in ("run", "force", "yes")}
+    if act == "delete":
+        if len(names) != 1:
+            raise WrongUsage("Which checkpoint? One at a time is deleted", [], ["`holdfast checkpoints` lists them"])
+        return Instead("delete_checkpoint", {**more, "checkpoint": names[0]})
+    if act in ("validate", "export"):
+        return Instead(f"{act}_checkpoints", more)
+    if act == "list":
+        return None
+    if not names:
+        raise WrongUsage("Which checkpoint?", [], ["`holdfast checkpoints` lists them"])
+    if (run := given.get("run")) is not None:  # a number would be a step of another run than this one
+        hints = [f"`holdfast checkpoints --run {run}` lists its ids", f"`holdfast {act} cp-…`"]
+        raise WrongUsage(f"`checkpoints {act}` works on the current run only", [("run", run)], hints)
+    return Instead("command", {"text": f"*cp-{act}:{':'.join(names)}"})
+
+
+def _find_other(workspace: Workspace, given: Arguments, can_ask: bool) -> Instead | None:
+    """Tell the other checkpoint of `holdfast diff` from paths."""
+    if (rest := given.get("rest")) is None:
+        return None
+    b = rest[0] if select.names_checkpoint(workspace, rest[0], is_path=os.path.lexists(rest[0])) else None
+    paths = [*map(os.path.abspath, rest[1:] if b else rest), *given.get("paths", ())]
+    return Instead("diff", {"a": given["a"], "b": b, "paths": tuple(paths)})
+
+
+@verb(
+    group=Group.BACK,
+    example="holdfast checkpoints --touching src/client.py",
+    about="checkpoints, newest first",
+    common=True,
+    changes=False,
+    options=(Parameter(choices=ACTS, target="act"), Parameter(metavar="[CHECKPOINT…]", many=True, target="names")),
+    previews=True,
+    asks=_find_act,
+)
 def checkpoints(
     workspace: Workspace,
     *,
-    touching: str | None = None,
-    run: str | None = None,
-    every: bool = False,
-    asked: bool = False,
-    limit: int | None = None,
+    touching: Annotated[
+        str | None, option(metavar="PATH", kind=Kind.PATH, help="Only those in which this file or directory changed.")
+    ] = None,
+    run: Annotated[
+        str | None,
+        option(
+            metavar="RUN",
+            kind=Kind.RUN,
+            help="Only of this run; else of this worktree. For `validate` and `export`: the run; else the current one.",
+        ),
+    ] = None,
+    every: Annotated[bool, option("--all", help="Of all worktrees of the repository, also of removed ones.")] = False,
+    asked: Annotated[bool, option(help="Only those that somebody asked for.")] = False,
+    limit: Annotated[int | None, option(least=1, most=100_000, metavar="N", help="At most N rows.")] = None,
 ) -> CheckpointsListed:
-    """Checkpoints of this worktree, or of all of the repository; newest first.
-
-    Only those in which a path changed (`touching`), or that somebody asked for (`asked`).
-    """
+    """Checkpoints of this worktree, newest first; or show one, compare two, delete one, validate or export them."""
     _refuse_without_store(workspace)
     most = limit or workspace.settings.whole("list.limit")
     with workspace.reading() as journal:
@@ -72,11 +118,24 @@ def checkpoints(
     return CheckpointsListed(shown, unfinished, len(listed) > most)
 
 
-@verb
-def diff(workspace: Workspace, a: str, b: str | None = None, paths: tuple[str, ...] = ()) -> Diffed:
+@verb(
+    group=Group.BACK,
+    example="holdfast diff cp-4x9k2m7pq3 src/client.py",
+    about="what differs between checkpoints, or since one",
+    common=True,
+    changes=False,
+    options=(Parameter(metavar="[OTHER] [PATH…]", many=True, target="rest"),),
+    asks=_find_other,
+)
+def diff(
+    workspace: Workspace,
+    a: Annotated[str, argument(metavar="CHECKPOINT", kind=Kind.CHECKPOINT)],
+    b: str | None = None,
+    paths: Annotated[tuple[str, ...], argument(kind=Kind.PATHS)] = (),
+) -> Diffed:
     """What differs between two checkpoints, or between one and the worktree: the code, and what the run learned.
 
-    Paths are meant from the worktree's root, unless they are absolute.
+    After `--` there are only paths.
     """
     inside = [select.inside(workspace, path) for path in paths]
     with workspace.reading() as journal:

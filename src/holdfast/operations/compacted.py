@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from msgspec import Struct
 
 from holdfast.core.fold.usage import COMPACTED
 from holdfast.core.model import Draft
 from holdfast.core.text import checked
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import RunName, option
+from holdfast.operations.verb import Group, verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
@@ -18,9 +21,18 @@ class Compressed(Struct):
     compactions: int  # of this run so far
 
 
-@verb
-def compressed(workspace: Workspace, *, summary: str | None = None, run: str | None = None) -> Compressed:
-    """Record that the context was compacted, with what was kept of it; how full it is now is not known."""
+@verb(
+    group=Group.ORCHESTRATOR,
+    example='holdfast compressed --summary "Kept the plan and the open tasks"',
+    prints="the event's number",
+)
+def compressed(
+    workspace: Workspace,
+    *,
+    summary: Annotated[str | None, option(metavar="TEXT", help="What was kept of it.")] = None,
+    run: RunName = None,
+) -> Compressed:
+    """Record that the agent's context was compacted."""
     body = {"trigger": "told", "summary": checked(summary, "summary") if summary is not None else ""}
     with workspace.writing() as journal:
         found = select.get_run(workspace, journal, run)

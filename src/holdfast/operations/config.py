@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from msgspec import Struct
 
 from holdfast.core.errors import Refused, WrongUsage
 from holdfast.core.text import one_line, path_text
+from holdfast.operations.parameters import argument, flag, option
+from holdfast.operations.verb import Group, family, verb
 from holdfast.project import settings as config
 from holdfast.project.settings import Value
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.system.shared_files import Generations
+
+family(
+    "config",
+    Group.SETUP,
+    about="look at settings and change them",
+    help="Look at settings and change them.",
+    example="holdfast config list --origin",
+    common=True,
+)
 
 
 class Configured(Struct):
@@ -24,13 +37,21 @@ class Set(Struct):
     file: str
 
 
+@verb(
+    "config list",
+    example="holdfast config list --origin",
+    changes=False,
+    syncs=False,
+    options=(flag("--origin", help="Show where each value comes from."),),
+)
 def config_list(workspace: Workspace) -> Configured:
-    """Every setting with its value and where it comes from."""
+    """Every setting with its value."""
     return Configured([workspace.settings.values[key] for key in sorted(config.SETTINGS)], workspace.warnings)
 
 
-def config_get(workspace: Workspace, key: str) -> Value:
-    """One setting."""
+@verb("config get", example="holdfast config get brief.budget", changes=False, syncs=False)
+def config_get(workspace: Workspace, key: Annotated[str, argument()]) -> Value:
+    """One setting's value."""
     return workspace.settings.values[config.get_setting(key).key]
 
 
@@ -44,8 +65,17 @@ def _check_patterns(key: str, value: str) -> None:
             raise WrongUsage(f"The setting {key} takes patterns, and this is none", facts, hints)
 
 
-def config_set(workspace: Workspace, key: str, value: str, *, for_project: bool = False) -> Set:
-    """Set one setting in the user's file, or in the project's where it is harmless."""
+@verb("config set", example="holdfast config set brief.budget 20000", syncs=False)
+def config_set(
+    workspace: Workspace,
+    key: Annotated[str, argument()],
+    value: Annotated[str, argument()],
+    *,
+    for_project: Annotated[
+        bool, option("--project", help="In the project's .holdfast.toml, where it is harmless.")
+    ] = False,
+) -> Set:
+    """Set one setting; comments in the file stay."""
     if for_project and not config.get_setting(key).by_project:
         raise Refused(f"The setting {key} is the user's alone", [], [f"`holdfast config set {key} {value}`"])
     if key in config.PATTERNS:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from msgspec import Struct
 
 from holdfast.core.fold import run as fold
 from holdfast.core.model import Draft
 from holdfast.core.text import checked
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import RunName, argument, option
+from holdfast.operations.verb import Group, verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
@@ -24,8 +27,19 @@ class Revoked(Struct):
     changed: bool
 
 
-@verb
-def decide(workspace: Workspace, text: str, *, because: str | None = None, run: str | None = None) -> Decided:
+@verb(
+    group=Group.TELL,
+    example='holdfast decide "Use exponential backoff" --because "the server sheds load"',
+    prints="the entry's id",
+    common=True,
+)
+def decide(
+    workspace: Workspace,
+    text: Annotated[str, argument()],
+    *,
+    because: Annotated[str | None, option(metavar="WHY", help="The reason; the next session will want it.")] = None,
+    run: RunName = None,
+) -> Decided:
     """Record a decision and its reason."""
     checked(text, "decision")
     if because is not None:
@@ -38,9 +52,15 @@ def decide(workspace: Workspace, text: str, *, because: str | None = None, run: 
         return Decided(found.id, entry, event.seq)
 
 
-@verb
-def revoke(workspace: Workspace, decision: str, *, because: str | None = None, run: str | None = None) -> Revoked:
-    """Take a decision back. It stays in the history, and no brief names it any more."""
+@verb(group=Group.TELL, example='holdfast revoke 2 --because "the library was dropped"')
+def revoke(
+    workspace: Workspace,
+    decision: Annotated[str, argument(metavar="N")],
+    *,
+    because: Annotated[str | None, option(metavar="WHY", help="The reason.")] = None,
+    run: RunName = None,
+) -> Revoked:
+    """Take a decision back. It stays in the history; no brief names it any more."""
     with workspace.writing() as journal:
         found = select.get_run(workspace, journal, run)
         entry = select.get_entry([known.id for known in found.decisions], decision, "d", "decision")

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 from msgspec import Struct
 
 from holdfast.core.errors import Busy, NotFound
 from holdfast.core.model import Run
+from holdfast.core.question import Choose, confirmation
+from holdfast.core.text import one_line
 from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import find_rules
 from holdfast.maintenance.purge import purge as purging
 from holdfast.maintenance.purge.purge import Purge, Purged
-from holdfast.operations.verb import verb
+from holdfast.operations.look import show
+from holdfast.operations.parameters import YES, Kind, argument, option
+from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.runs import select, tombstones
 from holdfast.project.sessions import attended, is_own
 from holdfast.project.workspace import Workspace
@@ -24,13 +30,32 @@ class Deleted(Struct):
     purge: Purged | None = None  # what `--purge` removed beside
 
 
-@verb
-def delete(workspace: Workspace, run: str, *, purge: bool = False) -> Deleted:
-    """Delete a run. Refused while somebody who is alive works on it.
+def _ask_whether(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
+    run, purge = given["run"], given.get("purge", False)
+    if given.get("yes") or (
+        purge and (purging.is_meant(purging.find_pending(workspace.place), run) or purging.find_gone(workspace, run))
+    ):
+        return None
+    found = show(workspace, run).run
+    scope = "all its checkpoints and every copy of it" if purge else "all its events"
+    prompt = f"Delete {found.id} ({one_line(found.title, 60)}) with {scope}, for good?"
+    return confirmation(prompt, f"holdfast delete {found.id}{' --purge' if purge else ''}")
 
-    With `purge`, its checkpoints go too, and no byte of it stays in the store. One that was interrupted is finished,
-    and a run that was deleted before is purged all the same.
-    """
+
+@verb(
+    group=Group.CARE,
+    example="holdfast delete run-4x9k2m7pq3 --yes",
+    about="remove a run for good",
+    asks=_ask_whether,
+    options=(YES,),
+)
+def delete(
+    workspace: Workspace,
+    run: Annotated[str, argument(kind=Kind.RUN)],
+    *,
+    purge: Annotated[bool, option(help="Its checkpoints too, and leave no byte of it in the store.")] = False,
+) -> Deleted:
+    """Remove a run with all its events, for good."""
     if purge and (begun := _begun(workspace)):
         done = Deleted(begun.run, "", 0, purging.finish(workspace, begun))
         if purging.is_meant(begun, run):

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Annotated
 
 from msgspec import Struct
 
 from holdfast.core.errors import Refused
 from holdfast.core.fold.worktree_log import needs
 from holdfast.core.model import Checkpoint, Draft, Run
+from holdfast.core.question import Choose, confirmation
 from holdfast.core.team_state import Kept
-from holdfast.core.text import count
+from holdfast.core.text import count, one_line
 from holdfast.journal.journal import Journal
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import YES, Kind, argument, option
+from holdfast.operations.verb import Arguments, verb
 from holdfast.project.checkpoints.create import PATIENCE
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
+from holdfast.system.clock import ago
 from holdfast.worktree.capture import Shadow
 
 
@@ -26,8 +30,26 @@ class CheckpointDeleted(Struct):
     lost_ways: int = 0  # restores that `undo` and `redo` cannot go to any more
 
 
-@verb
-def delete_checkpoint(workspace: Workspace, checkpoint: str, *, force: bool = False) -> CheckpointDeleted:
+def _ask_whether(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
+    if given.get("yes"):
+        return None
+    with workspace.reading() as journal:
+        made = select.get_checkpoint(workspace, journal, given["checkpoint"])
+    about = one_line(made.name or made.message or made.kind, 60)
+    command = f"holdfast checkpoints delete {made.id}{' --force' if given.get('force') else ''}"
+    prompt = f"Delete checkpoint {made.id} ({about}, {ago(made.time)}), for good?"
+    return confirmation(prompt, command, arguments={"checkpoint": made.id})
+
+
+@verb("checkpoints delete", asks=_ask_whether, options=(YES,))
+def delete_checkpoint(
+    workspace: Workspace,
+    checkpoint: Annotated[str, argument(kind=Kind.CHECKPOINT)],
+    *,
+    force: Annotated[
+        bool, option(help="Delete one though it is pinned, or `undo`, `redo` or a step needs it.")
+    ] = False,
+) -> CheckpointDeleted:
     """Delete a checkpoint. One that is pinned, or that an undo, a redo or a step of a team needs, only by force."""
     with workspace.reading() as journal:
         worktree = select.get_checkpoint(workspace, journal, checkpoint).worktree

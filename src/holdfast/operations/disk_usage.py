@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Annotated
 
 from msgspec import Struct
 
 from holdfast.core.errors import WrongUsage
 from holdfast.journal.journal import is_ledger
+from holdfast.operations.parameters import option
 from holdfast.operations.verb import verb
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.quota import Room, cap_of, look_at_room
@@ -35,9 +37,13 @@ class RunsSized(Struct):
     cap: int  # bytes that the store may take
 
 
-@verb
-def sizes(workspace: Workspace, *, limit: int | None = None) -> RunsSized:
-    """What each run takes on the disk, the largest first, and where the rest goes."""
+@verb("runs --size", example="holdfast runs --size", changes=False)
+def sizes(
+    workspace: Workspace,
+    *,
+    limit: Annotated[int | None, option(least=1, most=10_000, metavar="N", help="At most N rows.")] = None,
+) -> RunsSized:
+    """What each run takes on the disk, the largest first."""
     if limit is not None and limit < 1:
         raise WrongUsage("A list has at least one row", [("limit", limit)])
     weights = _weights(workspace)

@@ -17,6 +17,7 @@ from holdfast.ingest.executable_files import allowed, find_waiting
 from holdfast.layouts.registry import layouts
 from holdfast.maintenance.repair.quarantine import told_of_originals
 from holdfast.maintenance.rescan import told_of_scan
+from holdfast.operations.verb import Group, verb
 from holdfast.project import inbox as intake, settings
 from holdfast.project.quota import cap_of, look_at_room, warning_of
 from holdfast.project.workspace import Workspace
@@ -31,8 +32,16 @@ class Examined(Struct):
     healthy: bool  # nothing is broken
 
 
+@verb(
+    group=Group.SETUP,
+    example="holdfast doctor",
+    about="look whether hooks are active, and what to do",
+    common=True,
+    changes=False,
+    syncs=False,
+)
 def doctor(workspace: Workspace) -> Examined:
-    """Look at everything that recording depends on. It changes nothing, and takes nothing in."""
+    """Look whether hooks are active, and what keeps them from it."""
     trusted = functools.partial(allowed, workspace)
     with files.os_errors():
         checks = [

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 from msgspec import Struct
@@ -24,7 +25,8 @@ from holdfast.core.model import Body, Checkpoint, Event, Run, Session
 from holdfast.core.text import path_text
 from holdfast.ingest.import_conversations import worktree_of
 from holdfast.journal.journal import Journal
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import Kind, argument, option
+from holdfast.operations.verb import Group, verb
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.runs import select, tombstones
 from holdfast.project.transfer import bundle
@@ -58,19 +60,24 @@ class RunExported(Struct):
     redacted: dict[str, int]  # what was taken out: kind -> how many
 
 
-@verb
+@verb(
+    group=Group.CARE,
+    example="holdfast export run-4x9k2m7pq3 login.holdfast",
+    about="put a run into one file that can be carried away",
+    common=True,
+)
 def export(
     workspace: Workspace,
-    run: str,
-    file: str | os.PathLike[str],
+    run: Annotated[str, argument(kind=Kind.RUN)],
+    file: Annotated[str | os.PathLike[str], argument(metavar="FILE", kind=Kind.FILE)],
     *,
-    raw: bool = False,
-    without_code: bool = False,
-    transcripts: bool = False,
+    raw: Annotated[bool, option(help="Everything as it is: nothing is redacted.")] = False,
+    without_code: Annotated[bool, option(help="Leave its checkpoints out: code cannot be redacted.")] = False,
+    transcripts: Annotated[bool, option(help="The agent's own records of its conversations too.")] = False,
 ) -> RunExported:
-    """Write one run into a file. Secrets are taken out of it, unless it is `raw`.
+    """Put a run into one file that can be carried away, without the secrets that are known to be some.
 
-    The code of checkpoints cannot be redacted: it goes along as it is, or stays here altogether.
+    The code of its checkpoints is in it as it is, also what was never committed.
     """
     path = Path(file).absolute()
     with workspace.reading() as journal:

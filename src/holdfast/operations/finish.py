@@ -10,7 +10,8 @@ from holdfast.core.lifecycle import ENDINGS, Effect, Move, transition
 from holdfast.core.model import Draft, Reason, Run, Status
 from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import find_layout
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import RunName, Why
+from holdfast.operations.verb import Group, verb
 from holdfast.project.runs import select
 from holdfast.project.sessions import settle
 from holdfast.project.workspace import Workspace
@@ -21,38 +22,43 @@ class Settled(Struct):
     changed: bool
 
 
-@verb
-def pause(workspace: Workspace, run: str | None = None, *, reason: str | None = None) -> Settled:
+@verb(
+    group=Group.GO,
+    example='holdfast pause --reason "waiting for the review"',
+    about="put a run to rest; it stays open",
+    common=True,
+)
+def pause(workspace: Workspace, run: RunName = None, *, reason: Why = None) -> Settled:
     """Put a run to rest; it stays open."""
     return _settle(workspace, run, Move.PAUSE, reason)
 
 
-@verb
-def complete(workspace: Workspace, run: str | None = None, *, reason: str | None = None) -> Settled:
+@verb(group=Group.GO, example='holdfast complete --reason "merged"', about="a run has reached its goal", common=True)
+def complete(workspace: Workspace, run: RunName = None, *, reason: Why = None) -> Settled:
     """Say that a run has reached its goal."""
     return _settle(workspace, run, Move.COMPLETE, reason)
 
 
-@verb
-def fail(workspace: Workspace, run: str | None = None, *, reason: str | None = None) -> Settled:
+@verb(group=Group.GO, example='holdfast fail --reason "the API is gone"', about="a run cannot reach its goal")
+def fail(workspace: Workspace, run: RunName = None, *, reason: Why = None) -> Settled:
     """Say that a run cannot reach its goal."""
     return _settle(workspace, run, Move.FAIL, reason)
 
 
-@verb
-def abort(workspace: Workspace, run: str | None = None, *, reason: str | None = None) -> Settled:
+@verb(group=Group.GO, example="holdfast abort --run run-4x9k2m7pq3")
+def abort(workspace: Workspace, run: RunName = None, *, reason: Why = None) -> Settled:
     """Stop a run on purpose."""
     return _settle(workspace, run, Move.ABORT, reason)
 
 
-@verb
-def abandon(workspace: Workspace, run: str | None = None, *, reason: str | None = None) -> Settled:
+@verb(group=Group.GO, example="holdfast abandon --run run-4x9k2m7pq3", about="give a run up")
+def abandon(workspace: Workspace, run: RunName = None, *, reason: Why = None) -> Settled:
     """Give a run up without judging it."""
     return _settle(workspace, run, Move.ABANDON, reason)
 
 
-@verb
-def reopen(workspace: Workspace, run: str | None = None, *, reason: str | None = None) -> Settled:
+@verb(group=Group.GO, example="holdfast reopen --run run-4x9k2m7pq3", about="take the end of a run back")
+def reopen(workspace: Workspace, run: RunName = None, *, reason: Why = None) -> Settled:
     """Take the end of a run back: it has the status again that it had before. Its sessions stay ended."""
     with workspace.writing() as journal:
         found = select.get_run(workspace, journal, run, ended_too=True)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from msgspec import Struct
 
 from holdfast.core.errors import Refused
 from holdfast.core.fold import run as fold
 from holdfast.core.model import Draft
-from holdfast.operations.verb import verb
+from holdfast.core.question import Choose, confirmation
+from holdfast.operations.parameters import YES, RunName, argument
+from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
@@ -18,9 +22,25 @@ class Forgotten(Struct):
     changed: bool
 
 
-@verb
-def forget(workspace: Workspace, event: str, *, run: str | None = None, dry_run: bool = False) -> Forgotten:
-    """Forget an event. The state is folded as if it had said nothing. A dry run only finds out which one is meant."""
+def _ask_whether(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
+    if given.get("yes"):
+        return None
+    meant = forget(workspace, given["event"], run=given.get("run"), dry_run=True)
+    prompt = f"Forget event {meant.seq} of {meant.run}?"
+    return confirmation(prompt, f"holdfast forget {meant.seq} --run {meant.run}")
+
+
+@verb(
+    group=Group.TELL,
+    example="holdfast forget 17 --yes",
+    about="make a run forget one event",
+    asks=_ask_whether,
+    options=(YES,),
+)
+def forget(
+    workspace: Workspace, event: Annotated[str, argument()], *, run: RunName = None, dry_run: bool = False
+) -> Forgotten:
+    """Make a run forget one event: nothing that is shown, told or searched knows it any more. Its place stays."""
     with workspace.writing() as journal:
         found = select.get_run(workspace, journal, run)
         seq = select.get_seq(found, event)

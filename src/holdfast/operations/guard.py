@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import shlex
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from holdfast.core import ids
 from holdfast.core.errors import NotFound, WrongUsage
 from holdfast.core.model import Checkpoint, Reason, Restore
+from holdfast.core.question import Choose
 from holdfast.ingest.catch_up import establish
 from holdfast.journal.journal import Journal
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import Kind, argument, option
+from holdfast.operations.restore import restore
+from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.checkpoints.create import make_checkpoint, shadow_of
 from holdfast.project.checkpoints.interrupted import refuse_unfinished, telling_when_interrupted
 from holdfast.project.checkpoints.restore import Restored, go_back, visiting
@@ -37,11 +41,34 @@ class Bisected(Struct):
     tried: int
 
 
-@verb
-def guard(workspace: Workspace, command: tuple[str, ...], *, auto: bool = False, to_stderr: bool = False) -> Guarded:
-    """Run a command. Where it passes, that state is kept; where it fails, `auto` brings the last such state back.
+def _offer_way_back(workspace: Workspace, given: Arguments, found: Guarded) -> Choose | None:
+    if found.code == 0 or found.restored or found.passed is None or "back" in given:
+        return None
+    target = found.passed.id
 
-    With `to_stderr`, what the command prints is kept off standard output.
+    def act(answer: bool) -> Guarded:
+        return structs.replace(found, restored=restore(workspace, target)) if answer else found
+
+    prompt = f"It fails. Go back to {target}, where it passed?"
+    return Choose(parameter="back", prompt=prompt, no=False, required=False, act=act)
+
+
+@verb(
+    group=Group.BACK,
+    example="holdfast guard --auto -- pytest -q",
+    about="run a command; where it fails, the way back",
+    follows=_offer_way_back,
+)
+def guard(
+    workspace: Workspace,
+    command: Annotated[tuple[str, ...], argument(metavar="-- COMMAND…", kind=Kind.COMMAND)],
+    *,
+    auto: Annotated[bool, option(help="Where it fails, go back without asking.")] = False,
+    to_stderr: Annotated[bool, argument(kind=Kind.AS_JSON)] = False,
+) -> Guarded:
+    """Run a command. Where it passes, keep that state; where it fails, offer the way back to it. Exits as it does.
+
+    Standard output is the command's own; with --json it goes to standard error.
     """
     line = _line(command, "guard")
     establish(workspace)
@@ -54,13 +81,21 @@ def guard(workspace: Workspace, command: tuple[str, ...], *, auto: bool = False,
     return Guarded(line, code, passed, _back_to(workspace, passed) if passed and auto else None)
 
 
-@verb
+@verb(
+    group=Group.BACK,
+    example="holdfast bisect -- pytest -q tests/test_client.py",
+    about="find the first checkpoint at which a command fails",
+)
 def bisect(
-    workspace: Workspace, command: tuple[str, ...], *, good: str | None = None, bad: str | None = None
+    workspace: Workspace,
+    command: Annotated[tuple[str, ...], argument(metavar="-- COMMAND…", kind=Kind.COMMAND)],
+    *,
+    good: Annotated[str | None, option(metavar="CHECKPOINT", help="Where it passed; else the oldest.")] = None,
+    bad: Annotated[str | None, option(metavar="CHECKPOINT", help="Where it failed; else the newest.")] = None,
 ) -> Bisected:
     """Find the first checkpoint at which a command fails. The worktree is put back as it was.
 
-    What the command prints goes to standard error.
+    Prints the checkpoint's id; what the command prints goes to standard error.
     """
     line = _line(command, "bisect")
     with workspace.reading() as journal:

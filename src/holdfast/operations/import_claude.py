@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -12,6 +13,7 @@ from holdfast.agents.registry import find_agent
 from holdfast.core.errors import HoldfastError, NotFound
 from holdfast.core.text import as_tuple, count, one_line, path_text
 from holdfast.ingest.import_conversations import Importer, roots_of, worktree_of
+from holdfast.operations.parameters import Kind, argument, option
 from holdfast.operations.verb import verb
 from holdfast.project.runs import tombstones
 from holdfast.project.workspace import Workspace
@@ -38,11 +40,16 @@ class Imported(Struct):
     damaged: int = 0  # lines of transcripts that cannot be read: what stood in them is not taken in
 
 
-@verb
-def import_claude(workspace: Workspace, paths: Sequence[str] = (), *, every: bool = False) -> Imported:
-    """Make a run of each conversation in the transcripts of this project; or only of those named.
+@verb("import --claude")
+def import_claude(
+    workspace: Workspace,
+    paths: Annotated[Sequence[str], argument(metavar="[FILE]…", kind=Kind.FILE)] = (),
+    *,
+    every: Annotated[bool, option("--all", help="Every conversation, not only the newest hundred.")] = False,
+) -> Imported:
+    """Conversations of Claude Code, from its transcripts.
 
-    What was imported or recorded before is not doubled. Without `every`, the newest hundred are taken.
+    Each becomes a run; with paths, only those that are named.
     """
     return _import(workspace, "claude", as_tuple(paths), every=every)
 

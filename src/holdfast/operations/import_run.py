@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Annotated
 
 from msgspec import Struct, structs
 
@@ -16,7 +17,8 @@ from holdfast.core.fold.worktree_log import record_of
 from holdfast.core.model import Checkpoint, Draft
 from holdfast.core.text import path_text
 from holdfast.journal.journal import Journal
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import Kind, argument
+from holdfast.operations.verb import Group, verb
 from holdfast.project.checkpoints.create import MEGABYTE, shadow_of
 from holdfast.project.transfer import bundle, import_plan
 from holdfast.project.transfer.bundle import Incoming
@@ -47,12 +49,17 @@ class RunImported(Struct):
     transcripts: list[str] = []  # where those that came along are kept
 
 
-@verb
-def import_run(workspace: Workspace, file: str | os.PathLike[str]) -> RunImported:
-    """Take in one exported run. What is here already stays as it is.
-
-    A longer copy extends the run; one that went another way becomes a run of its own.
-    """
+@verb(
+    "import",
+    group=Group.CARE,
+    example="holdfast import login.holdfast",
+    about="take in an exported run, or old conversations",
+    common=True,
+)
+def import_run(
+    workspace: Workspace, file: Annotated[str | os.PathLike[str], argument(metavar="[FILE]", kind=Kind.FILE)]
+) -> RunImported:
+    """Take in an exported run; or, with --claude, the conversations that were there before. Prints the runs' ids."""
     path = Path(real_path(file))
     if not path.exists():
         raise NotFound("There is no such file", [("path", path_text(path))], ["`holdfast export RUN FILE` makes one"])

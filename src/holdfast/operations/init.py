@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import Struct
 
@@ -13,15 +13,22 @@ from holdfast.agents import install
 from holdfast.agents.protocol import Agent, Setup, setup_of
 from holdfast.agents.registry import DEFAULT, adapters, find_agent
 from holdfast.core.errors import HoldfastError, Refused, WrongUsage
+from holdfast.core.question import Choose
 from holdfast.core.text import path_text
 from holdfast.layouts.protocol import ClientHooks
 from holdfast.layouts.registry import layouts
+from holdfast.operations.parameters import flag, option
+from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
 REPLACE, KEEP = CHOICES = ("replace", "keep")  # what becomes of them
 NONE = "none"  # in place of an agent: no settings are written
+
+
+SCOPES = tuple(dict.fromkeys(scope for agent in adapters() for scope in agent.SCOPES))
+AGENTS = tuple(agent.NAME for agent in adapters())
 
 
 class Initialised(Struct):
@@ -46,28 +53,52 @@ class Switched(Struct):
     changed: bool
 
 
+def _ask_about_faber(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
+    """Ask whether FABER's own hooks in this project's settings make way for ours."""
+    if not (given.get("dry_run") or given.get("yes")):
+        workspace.check_broad()  # before anything else is asked
+    skipped = any(given.get(name) for name in ("faber_hooks", "plugin", "dry_run")) or given.get("agent") == NONE
+    found = find_client_hooks(setup_of(workspace)) if can_ask and not skipped else []
+    places = ", ".join(hooks.where for hooks in found if hooks.can_be_replaced)
+    if not places:
+        return None
+    prompt = f"FABER's own hooks load and save sessions here ({places}). Replace them with Holdfast's?"
+    return Choose(parameter="faber_hooks", prompt=prompt, yes=REPLACE, no=KEEP)
+
+
+@verb(
+    group=Group.SETUP,
+    example="holdfast init --agent claude --scope local",
+    about="prepare this project",
+    common=True,
+    syncs=False,
+    options=(flag("--yes", help="Do not ask.", gives={"broad": True}),),
+    asks=_ask_about_faber,
+)
 def init(
     workspace: Workspace,
     *,
-    adopt: bool = False,
-    agent: str | None = None,
-    scope: str | None = None,
-    plugin: bool = False,
-    status_line: bool = False,
-    faber_hooks: str | None = None,
+    adopt: Annotated[bool, option(help="Believe a store that came with a copy or an archive.")] = False,
+    agent: Annotated[
+        str | None, option(choices=(*AGENTS, NONE), help="The agent that shall call us; else what is here.")
+    ] = None,
+    scope: Annotated[
+        str | None, option(choices=SCOPES, help="For you here (local), for all of the project, or you.")
+    ] = None,
+    plugin: Annotated[bool, option(help="Write no settings: say how our plugin for Claude Code is loaded.")] = False,
+    status_line: Annotated[
+        bool, option(help="Show the run and its context in the status line, if there is none.")
+    ] = False,
+    faber_hooks: Annotated[
+        str | None,
+        option(choices=CHOICES, help="FABER's own hooks in the settings: ours instead, or they stay."),
+    ] = None,
     broad: bool = False,
-    dry_run: bool = False,
+    dry_run: Annotated[
+        bool, option("--print", help="Print what would be put into the settings, and write nothing.")
+    ] = False,
 ) -> Initialised:
-    """Make the store of this project, and put our calls into its agent's settings, if the agent is there.
-
-    The scope is `local`, unless it is said; whoever says it means that there is an agent. With `plugin`, no settings
-    are written: our plugin brings the calls, and how it is loaded is said. With `status_line`, our line is put there as
-    well, unless there is one. With `adopt`, believe a store that came from elsewhere. With `dry_run`, only say what
-    would be put where. In the home directory and in `/`, a store is made only with `broad`.
-
-    Hooks of FABER's own in this project's settings are removed with `faber_hooks="replace"`; else they are kept, and
-    Holdfast's hooks leave FABER's sessions to them.
-    """
+    """Prepare this project: make its store, and let its agent call us."""
     if faber_hooks is not None and faber_hooks not in CHOICES:
         raise WrongUsage(f'FABER\'s hooks cannot be "{faber_hooks}"', [("choices", ", ".join(CHOICES))])
     if plugin and status_line:
@@ -183,13 +214,15 @@ def _shown_by_git(workspace: Workspace, path: Path) -> list[str]:
     return [f"git shows {shown} as a new file, and it is for this machine only: add it to `.git/info/exclude`"]
 
 
+@verb(group=Group.SETUP, example="holdfast off", about="record nothing in this project", syncs=False)
 def off(workspace: Workspace) -> Switched:
-    """Record nothing in this project until `on`."""
+    """Record nothing in this project until `holdfast on`. In one shell: `export HOLDFAST=0`."""
     return _switch(workspace, True)
 
 
+@verb(group=Group.SETUP, example="holdfast on", syncs=False)
 def on(workspace: Workspace) -> Switched:
-    """Record again."""
+    """Record in this project again."""
     return _switch(workspace, False)
 
 

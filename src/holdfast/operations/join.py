@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from typing import Annotated
 
 from msgspec import Struct
 
 from holdfast.core.fold import run as fold
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Run, Session
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import Kind, argument, option
+from holdfast.operations.verb import Group, verb
 from holdfast.project.runs import select
 from holdfast.project.sessions import attend, dismiss_others, is_own, move_conversation, next_epoch
 from holdfast.project.workspace import Workspace
@@ -23,19 +25,18 @@ class Joined(Struct):
     others: list[Session]
 
 
-@verb
+@verb(group=Group.GO, example="holdfast join run-4x9k2m7pq3 --pid $$", about="open a session on a run, or take it over")
 def join(
     workspace: Workspace,
-    run: str | None = None,
+    run: Annotated[str | None, argument(kind=Kind.RUN)] = None,
     *,
-    pid: int | None = None,
-    agent: str | None = None,
-    take_over: bool = False,
+    pid: Annotated[
+        int | None, option(least=1, metavar="PID", help="The process that the session lives and dies with.")
+    ] = None,
+    agent: Annotated[str | None, option(metavar="NAME", help="The agent that works on it.")] = None,
+    take_over: Annotated[bool, option(help="Fence the sessions that are on it: they cannot write any more.")] = False,
 ) -> Joined:
-    """Open a session on a run. With `pid` it lives and dies with that process; without, it is never found dead.
-
-    With `take_over`, the sessions of others that are open on it are fenced: what they still write is refused.
-    """
+    """Open a session on a run, together with those who work on it or in their place. Prints its id."""
     with workspace.writing(for_session=False) as journal:
         found = select.get_run(workspace, journal, run)
         transition(found.status, Move.RESUME)

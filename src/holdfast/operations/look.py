@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
+from typing import Annotated
 
 from msgspec import Struct
 
 from holdfast.core.errors import NotFound, WrongUsage
 from holdfast.core.fold import run as fold
 from holdfast.core.model import Checkpoint, Event, Run, Session
+from holdfast.core.question import Choose
 from holdfast.core.text import one_line, path_text
-from holdfast.ingest.preview import previewed
 from holdfast.journal.journal import Journal
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import Kind, RunName, argument, flag, option
+from holdfast.operations.runs import runs, which_run
+from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
@@ -62,12 +65,33 @@ class Logged(Struct):
     events: list[Event]
 
 
-@previewed
-@verb
+CHOICES = 500  # runs from which one can be picked
+
+
+def _ask_which(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
+    if not given.get("pick") or "name" in given:
+        return None
+    return which_run("name", runs(workspace, limit=CHOICES).runs)
+
+
+@verb(
+    group=Group.SEE,
+    example="holdfast show run-4x9k2m7pq3 --at 12",
+    about="a run or a session, also as it was earlier",
+    common=True,
+    changes=False,
+    options=(flag("--pick", help="Choose the run from a list, also where one is the current one."),),
+    previews=True,
+    asks=_ask_which,
+)
 def show(
-    workspace: Workspace, name: str | None = None, *, at: str | None = None, diff: bool = False
+    workspace: Workspace,
+    name: Annotated[str | None, argument(metavar="[RUN|SESSION|CHECKPOINT]", kind=Kind.RUN)] = None,
+    *,
+    at: Annotated[str | None, option(metavar="EVENT", help="A run as it was after this event.")] = None,
+    diff: Annotated[bool, option(help="What a checkpoint or a session changed in the code.")] = False,
 ) -> RunShown | SessionShown | CheckpointShown:
-    """A run, as it is or as it was at an event; a session with its events; or a checkpoint, with what it changed."""
+    """A run, as it is or as it was; a session with its events; or a checkpoint."""
     with workspace.reading() as journal:
         if name and select.is_checkpoint(workspace, journal, name):
             _refuse_useless(at is not None, "--at", "a run")
@@ -150,12 +174,15 @@ def _diff(shadow: Shadow, before: Checkpoint | None, found: Checkpoint) -> str:
     return out.decode("utf-8", "replace")
 
 
-@previewed
-@verb
+@verb(group=Group.SEE, example="holdfast sessions --all", changes=False, previews=True)
 def sessions(
-    workspace: Workspace, *, run: str | None = None, every: bool = False, limit: int | None = None
+    workspace: Workspace,
+    *,
+    run: RunName = None,
+    every: Annotated[bool, option("--all", help="Of the whole project.")] = False,
+    limit: Annotated[int | None, option(least=1, most=10_000, metavar="N", help="At most N rows.")] = None,
 ) -> SessionsListed:
-    """Sessions of a run, or of the whole project; newest first."""
+    """Who worked on a run, and how it ended."""
     with workspace.reading() as journal:
         id = None if every else select.get_run(workspace, journal, run).id
         found = journal.list_sessions(id, limit=select.length(workspace, limit))
@@ -163,10 +190,23 @@ def sessions(
     return SessionsListed(id, found)
 
 
-@previewed
-@verb
-def log(workspace: Workspace, *, run: str | None = None, newest: int | None = None, after: int = 0) -> Logged:
-    """The events of a run, in order; only the newest of them, or those after one."""
+@verb(
+    group=Group.SEE,
+    example="holdfast log -n 20 -f",
+    about="the events of a run; follow them with -f",
+    common=True,
+    changes=False,
+    options=(flag("-f", "--follow", help="Stay, and print events as they come."),),
+    previews=True,
+)
+def log(
+    workspace: Workspace,
+    *,
+    run: RunName = None,
+    newest: Annotated[int | None, option("-n", least=1, most=MOST, metavar="N", help="Only the newest N.")] = None,
+    after: int = 0,
+) -> Logged:
+    """The events of a run, oldest first. With -f and --json, one object a line."""
     with workspace.reading() as journal:
         found = select.get_run(workspace, journal, run)
         events = journal.events(

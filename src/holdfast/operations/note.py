@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from msgspec import Struct
 
 from holdfast.core.fold import run as fold
 from holdfast.core.model import Draft
 from holdfast.core.text import checked
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import RunName, argument
+from holdfast.operations.verb import Group, verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
@@ -18,9 +21,9 @@ class Noted(Struct):
     seq: int
 
 
-@verb
-def note(workspace: Workspace, text: str, *, run: str | None = None) -> Noted:
-    """Add a note to a run."""
+@verb(group=Group.TELL, example='holdfast note "The staging server needs a VPN"', prints="the entry's id", common=True)
+def note(workspace: Workspace, text: Annotated[str, argument()], *, run: RunName = None) -> Noted:
+    """Write something down."""
     checked(text, "note")
     with workspace.writing() as journal:
         found = select.get_run(workspace, journal, run)

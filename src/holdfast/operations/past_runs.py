@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from msgspec import Struct
 
-from holdfast.core.errors import WrongUsage
+from holdfast.core.errors import NotFound, WrongUsage
 from holdfast.core.model import OPEN, Run, Status
-from holdfast.ingest.preview import previewed
+from holdfast.core.question import Instead
 from holdfast.journal.rows import ARCHIVED
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.registry import find_layout, layouts
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import Kind, Parameter, option
+from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
@@ -24,10 +27,33 @@ class PastRuns(Struct):
     words: dict[str, str] = {}  # by run, the status of an orchestrator's session as its file says it
 
 
-@previewed
-@verb
-def past_runs(workspace: Workspace, number: int = 10, *, here: bool = False) -> PastRuns:
-    """Runs that were completed, failed, aborted or abandoned; newest first."""
+def _find_row(workspace: Workspace, given: Arguments, can_ask: bool) -> Instead | None:
+    """One run of the archive, in full. To go on with it is another matter."""
+    if (row := given.get("row")) is None:
+        return None
+    found = past_runs(workspace, max(given.get("number", 10), row), here=given.get("here", False)).runs
+    if row > len(found):
+        raise NotFound(f"The history has no row {row}", [("rows", len(found))], ["`holdfast history`"])
+    return Instead("show", {"name": found[row - 1].id})
+
+
+@verb(
+    "history",
+    group=Group.SEE,
+    example="holdfast history --limit 20",
+    about="runs that have ended, newest first",
+    changes=False,
+    options=(Parameter(metavar="[N]", kind=Kind.NUMBER, least=1, most=MOST, target="row"),),
+    previews=True,
+    asks=_find_row,
+)
+def past_runs(
+    workspace: Workspace,
+    number: Annotated[int, option("--limit", least=1, most=MOST, metavar="N", help="How many; 10 by default.")] = 10,
+    *,
+    here: Annotated[bool, option(help="Only runs of this worktree.")] = False,
+) -> PastRuns:
+    """Runs that were completed, failed, aborted, abandoned or archived, newest first; with N, the one in row N."""
     archives = [layout for layout in layouts() if layout.has_archive(workspace)]
     for layout in archives:
         layout.ingest_archive(workspace)

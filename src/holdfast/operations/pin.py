@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from msgspec import Struct
 
 from holdfast.core.errors import NotFound
 from holdfast.core.model import Checkpoint, Draft
 from holdfast.journal.journal import Journal
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import RunName, argument, option
+from holdfast.operations.verb import Group, verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
@@ -19,9 +22,15 @@ class Pinned(Struct):
     changed: bool
 
 
-@verb
-def pin(workspace: Workspace, entry: str, *, off: bool = False, run: str | None = None) -> Pinned:
-    """Pin an entry of a run, or a checkpoint. A bare number means a decision."""
+@verb(group=Group.TELL, example="holdfast pin d2", about="let every brief carry an entry")
+def pin(
+    workspace: Workspace,
+    entry: Annotated[str, argument(metavar="N|CHECKPOINT")],
+    *,
+    off: Annotated[bool, option(help="Let go of it again.")] = False,
+    run: RunName = None,
+) -> Pinned:
+    """Let every brief carry a decision, note or task; or keep a checkpoint. A bare number means a decision."""
     with workspace.writing() as journal:
         if entry.startswith("cp-"):
             return _pin_checkpoint(journal, select.get_checkpoint(workspace, journal, entry), off)

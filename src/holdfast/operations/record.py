@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 from msgspec import Struct
 
 from holdfast.core.errors import WrongUsage
 from holdfast.core.model import Body, Draft
 from holdfast.core.text import as_tuple, checked
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import RunName, argument, option
+from holdfast.operations.verb import Group, verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
@@ -21,11 +23,20 @@ class Recorded(Struct):
     seq: int
 
 
-@verb
+@verb(group=Group.TELL, example='holdfast action "Ran the migration" --file db/schema.sql', prints="the event's number")
 def action(
-    workspace: Workspace, text: str, *, files: Sequence[str] = (), line: int | None = None, run: str | None = None
+    workspace: Workspace,
+    text: Annotated[str, argument()],
+    *,
+    files: Annotated[
+        Sequence[str], option("--file", metavar="F", help="A file that it touched. Can be repeated.")
+    ] = (),
+    line: Annotated[
+        int | None, option(least=1, metavar="N", help="The line of the last file that is worked on.")
+    ] = None,
+    run: RunName = None,
 ) -> Recorded:
-    """Record something that was done, and the files it touched; the line is one of the last file."""
+    """Record something that was done."""
     checked(text, "action")
     body: Body = {"text": text, "files": list(as_tuple(files))}
     if line is not None:
@@ -35,14 +46,14 @@ def action(
     return _record(workspace, run, Draft("action.taken", body))
 
 
-@verb
-def error(workspace: Workspace, text: str, *, run: str | None = None) -> Recorded:
-    """Record an error that was met; the next session is told of it."""
+@verb(group=Group.TELL, example='holdfast error "the build fails with E0433"', prints="the event's number")
+def error(workspace: Workspace, text: Annotated[str, argument()], *, run: RunName = None) -> Recorded:
+    """Record an error that was met."""
     checked(text, "error")
     return _record(workspace, run, Draft("error.met", {"text": text}))
 
 
-@verb
+@verb(None)
 def prompt(workspace: Workspace, text: str, *, run: str | None = None) -> Recorded:
     """Record what the agent was asked."""
     checked(text, "prompt", PROMPT_LIMIT)

@@ -9,7 +9,7 @@ from holdfast.operations.verb import verb
 from holdfast.project.workspace import Workspace
 
 
-@verb
+@verb(None)
 def recover(workspace: Workspace, choose: str | None = None) -> Recovery:
     """Say what can be done about a damaged session file, or do it."""
     found = [recovery for layout in layouts() if (recovery := layout.recover(workspace, choose, establish))]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 from msgspec import Struct
 
 from holdfast.core.errors import WrongUsage
 from holdfast.core.model import Draft, Run
 from holdfast.core.text import as_tuple, checked
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import RunName, argument, option
+from holdfast.operations.verb import Group, verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
@@ -24,9 +26,9 @@ class Tagged(Struct):
     run: Run
 
 
-@verb
-def rename(workspace: Workspace, name: str, *, run: str | None = None) -> Renamed:
-    """Give a run a name."""
+@verb(group=Group.TELL, example='holdfast rename "Retries"', about="give a run a name")
+def rename(workspace: Workspace, name: Annotated[str, argument()], *, run: RunName = None) -> Renamed:
+    """Give a run a name, which is shown instead of its goal."""
     checked(name, "name", 200)
     with workspace.writing() as journal:
         found = select.get_run(workspace, journal, run)
@@ -35,9 +37,15 @@ def rename(workspace: Workspace, name: str, *, run: str | None = None) -> Rename
         return Renamed(journal.get_run(found.id))
 
 
-@verb
-def tag(workspace: Workspace, add: Sequence[str], *, remove: Sequence[str] = (), run: str | None = None) -> Tagged:
-    """Add tags to a run, and take some off."""
+@verb(group=Group.TELL, example="holdfast tag urgent --remove waiting")
+def tag(
+    workspace: Workspace,
+    add: Annotated[Sequence[str], argument(metavar="TAG…")],
+    *,
+    remove: Annotated[Sequence[str], option(metavar="TAG", help="Take this tag off. Can be repeated.")] = (),
+    run: RunName = None,
+) -> Tagged:
+    """Add tags to a run, or take them off. Prints all its tags."""
     add, remove = as_tuple(add), as_tuple(remove)
     for word in (*add, *remove):
         checked(word, "tag", TAG_LIMIT)

@@ -6,6 +6,7 @@ A Go Team run's files, and the orchestrator's, are made anew from the journal.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from msgspec import structs
 
@@ -14,7 +15,8 @@ from holdfast.core.model import Run
 from holdfast.layouts.protocol import FilesRepaired, Layout, Rebuilt as Rebuilt
 from holdfast.layouts.registry import find_layout, layouts
 from holdfast.maintenance.repair.repair import Mended as Mended, mend
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import YES, Kind, argument, option
+from holdfast.operations.verb import Group, synced, verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -24,12 +26,23 @@ class Repaired(FilesRepaired):
     store: Mended | None = None  # what became of the store; null: there is none
 
 
-def repair(workspace: Workspace, run: str | None = None, *, keep: bool = False) -> Repaired:
-    """Mend the store, then put the best copy of a FABER run's state back, if it is damaged or was turned back; or
-    `keep` that as it is. Damaged files of a Go Team run or the orchestrator are made
-    anew, and kept aside.
+@verb(
+    group=Group.CARE,
+    example="holdfast repair",
+    about="mend the store, and damaged files of a run",
+    syncs=False,
+    options=(YES,),
+)
+def repair(
+    workspace: Workspace,
+    run: Annotated[str | None, argument(kind=Kind.RUN)] = None,
+    *,
+    keep: Annotated[bool, option(help="Take the file as it is, though it was turned back.")] = False,
+) -> Repaired:
+    """Mend the store from what is left of it and from backups, then a run's damaged files of another system.
 
-    The store comes first: whatever is put back is written into the journal too.
+    A FABER run's come from their best copy, those of a Go Team run or the orchestrator from the journal. What is
+    damaged stays aside; what is lost is said.
     """
     with files.os_errors():
         store = mend(workspace) if workspace.exists else None
@@ -52,7 +65,7 @@ def _told(store: Mended | None) -> Iterator[tuple[str, str]]:
         yield from [("the damaged database", store.aside)] if store.aside else []
 
 
-@verb
+@synced
 def _repair_files(workspace: Workspace, run: str | None, *, keep: bool) -> FilesRepaired:
     """Let the run's layout put its damaged files back; or `keep` them as they are."""
     layout, known = _find(workspace, run)

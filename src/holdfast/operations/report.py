@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -14,7 +15,7 @@ from holdfast.core.model import Checkpoint, Run, Session
 from holdfast.core.report import svg as timeline
 from holdfast.core.report.markdown import recount
 from holdfast.core.text import path_text
-from holdfast.ingest.preview import previewed
+from holdfast.operations.parameters import Kind, argument, option
 from holdfast.operations.verb import verb
 from holdfast.project.briefs import without_secrets
 from holdfast.project.runs import select
@@ -38,17 +39,25 @@ class Pictured(Struct):
     svg: str
 
 
-@previewed
-@verb
-def report(workspace: Workspace, run: str | None = None) -> Reported:
-    """A run as Markdown: what was done, decided and changed, what is open, who worked on it and what it cost."""
+@verb("show --markdown", changes=False, previews=True)
+def report(workspace: Workspace, run: Annotated[str | None, argument(kind=Kind.RUN)] = None) -> Reported:
+    """A run as a report in Markdown, fit for a pull request.
+
+    What was done, decided and changed, what is open, who worked on it and what it cost.
+    """
     found, sessions, checkpoints = _gather(workspace, run)
     return Reported(found.id, recount(found, sessions, checkpoints), spent(sessions))
 
 
-@previewed
-@verb
-def picture(workspace: Workspace, run: str | None = None, file: str | None = None) -> Pictured:
+@verb("show --svg", changes=False, previews=True)
+def picture(
+    workspace: Workspace,
+    run: Annotated[str | None, argument(kind=Kind.RUN)] = None,
+    file: Annotated[
+        str | None,
+        option("--svg", metavar="FILE", kind=Kind.OUTPUT, help="Draw a run's timeline into a file; `-`: print it."),
+    ] = None,
+) -> Pictured:
     """A run as a picture of its sessions over time, in SVG; written into a file where one is named."""
     found, sessions, checkpoints = _gather(workspace, run)
     with workspace.reading() as journal:

@@ -2,34 +2,80 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from holdfast.core import ids
 from holdfast.core.errors import NotFound, Refused, WrongUsage
 from holdfast.core.model import Checkpoint, Restore
-from holdfast.core.text import escape_path
+from holdfast.core.question import Choose, confirmation
+from holdfast.core.text import count, escape_path, one_line
 from holdfast.journal.journal import Journal
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import YES, DryRun, Kind, argument, flag, option
+from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.checkpoints.interrupted import find_unfinished
 from holdfast.project.checkpoints.restore import Restored, finish, go_back, reversed_way
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
+from holdfast.system.clock import ago
+
+CHOICES = 500  # checkpoints from which one can be chosen
 
 
-@verb
+def _ask_whether(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
+    """Which checkpoint, and whether to go back; without a terminal it goes back, and `undo` takes that back."""
+    if "checkpoint" not in given:
+        return _ask_which(workspace)
+    if given.get("dry_run") or given.get("yes") or not can_ask:
+        return None
+    arguments = {name: value for name, value in given.items() if name in ("code", "state", "index", "force")}
+    planned = restore(workspace, given["checkpoint"], given.get("paths", ()), **arguments, dry_run=True)
+    if not (planned.acts or planned.state or given.get("index")):
+        return None
+    return confirmation("Go back?", f"holdfast restore {given['checkpoint']}", about=planned)
+
+
+def _ask_which(workspace: Workspace) -> Choose:
+    """The newest first."""
+    from holdfast.operations.checkpoints import checkpoints
+
+    found = checkpoints(workspace, limit=CHOICES).checkpoints
+    if not found:
+        raise NotFound("There is no checkpoint yet", [], ["`holdfast checkpoint` makes one"])
+    options = tuple((made.id, _about(made)) for made in found)
+    hints = ("name one of them", "`holdfast checkpoints` lists them")
+    return Choose(parameter="checkpoint", prompt="Which checkpoint", options=options, hints=hints)
+
+
+def _about(made: Checkpoint) -> str:
+    label = one_line(made.name or made.message or "", 80)
+    return f"{ago(made.time)}, {made.kind}, {count(made.changes, 'file')}  {label}".rstrip()
+
+
+@verb(
+    group=Group.BACK,
+    example="holdfast restore cp-4x9k2m7pq3 src/client.py",
+    about="make the worktree equal to a checkpoint",
+    common=True,
+    options=(
+        flag("--code", help="The worktree (the default).", gives={"code": True, "state": False}),
+        flag("--state", help="What the run knows.", gives={"code": False, "state": True}),
+        flag("--both", help="Both.", gives={"code": True, "state": True}),
+        YES,
+    ),
+    asks=_ask_whether,
+)
 def restore(
     workspace: Workspace,
-    checkpoint: str,
-    paths: tuple[str, ...] = (),
+    checkpoint: Annotated[str, argument(kind=Kind.CHECKPOINT)],
+    paths: Annotated[tuple[str, ...], argument(metavar="[PATH…]", kind=Kind.PATH)] = (),
     *,
     code: bool = True,
     state: bool = False,
-    index: bool = False,
-    dry_run: bool = False,
-    force: bool = False,
+    index: Annotated[bool, option(help="Also what was staged in git then.")] = False,
+    dry_run: DryRun = False,
+    force: Annotated[bool, option(help="Over what another living session changed, or from another worktree.")] = False,
 ) -> Restored:
-    """Make the worktree (and, with `state`, what the run knows) equal to a checkpoint.
-
-    Paths are meant from the worktree's root, unless they are absolute.
-    """
+    """Make the worktree equal to a checkpoint. What is there now is kept first, so `holdfast undo` takes it back."""
     if paths and not code:
         raise WrongUsage("What a run knows has no paths", [], ["leave out the paths", "or leave out `--state`"])
     inside = [select.inside(workspace, path) for path in paths]
@@ -53,21 +99,24 @@ def restore(
     return go_back(workspace, choose, dry_run=dry_run, force=force)
 
 
-@verb
+@verb("restore --continue")
 def continue_restore(workspace: Workspace) -> Restored:
     """Finish a restore that was killed."""
     return finish(workspace)
 
 
-@verb
+@verb("restore --undo")
 def undo_restore(workspace: Workspace) -> Restored:
-    """Take back a restore that was killed: all is again as it was before it began. Without one, it is `undo`."""
+    """Take back a restore that was killed: all is again as it was before it began.
+
+    Without one, it is `undo`.
+    """
     with workspace.reading() as journal:
         unfinished = find_unfinished(journal, workspace)
     return finish(workspace, take_back=True) if unfinished else undo(workspace)
 
 
-@verb
+@verb(group=Group.BACK, example="holdfast undo", about="take the last restore back", common=True, options=(YES,))
 def undo(workspace: Workspace) -> Restored:
     """Take back the last restore: every byte and every mode."""
 
@@ -80,9 +129,9 @@ def undo(workspace: Workspace) -> Restored:
     return go_back(workspace, choose, force=True)
 
 
-@verb
+@verb(group=Group.BACK, example="holdfast redo", about="do again what was undone", options=(YES,))
 def redo(workspace: Workspace) -> Restored:
-    """Do again what was undone."""
+    """Do again what `holdfast undo` took back."""
 
     def choose(journal: Journal) -> Restore:
         ledger = journal.ledger_of(workspace.worktree)

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 from pathlib import Path
+from typing import Annotated
 
 from msgspec import Struct, structs
 
@@ -23,7 +24,9 @@ from holdfast.ingest.preview import foreign_files, readable
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.registry import find_layout, layouts
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import Kind, Parameter, argument, flag, option
+from holdfast.operations.recover import CHOICES
+from holdfast.operations.verb import Group, verb
 from holdfast.project.briefs import PATIENCE
 from holdfast.project.checkpoints.restore import Restored, go_back
 from holdfast.project.drift import take_bearings
@@ -62,22 +65,37 @@ class Resumed(Struct):
     kept: str | None = None  # the checkpoint of what a fresh start has left behind
 
 
-@verb
+@verb(
+    group=Group.GO,
+    example="holdfast resume run-4x9k2m7pq3 --restore both",
+    about="go on with a run, and with its conversation",
+    aliases=("continue",),
+    common=True,
+    options=(
+        Parameter(
+            names=("--choose",),
+            help="The way out of a damaged session file, by its name or its number.",
+            choices=(*CHOICES, *map(str, range(1, len(CHOICES) + 1))),
+            metavar=f"[{'|'.join(CHOICES)}|N]",
+            target="choose",
+        ),
+        flag("--print", help="Print the command that goes on, and do not start it."),
+        flag("--pick", help="Choose the run from a list, also where one is the current one."),
+        flag("--yes", help="Do not ask; and prepare it also where nobody is at a terminal."),
+    ),
+)
 def resume(
     workspace: Workspace,
-    run: str | None = None,
+    run: Annotated[str | None, argument(kind=Kind.RUN, also="--run")] = None,
     *,
-    start_from: str = "live",
-    restore: str = "conversation",
-    take_over: bool = False,
+    start_from: Annotated[
+        str, option("--from", choices=STARTS, help="As it is (the default), as it was kept, or anew.")
+    ] = "live",
+    restore: Annotated[str, option(choices=RESTORES, help="What comes back; else the conversation.")] = "conversation",
+    take_over: Annotated[bool, option(help="Fence whoever is on it: they cannot write any more.")] = False,
     dry_run: bool = False,
 ) -> Resumed:
-    """Prepare going on with a run: restore what was asked for, compare with git, and find the command.
-
-    From a checkpoint, code and state go back to the run's last one. Fresh, or without a conversation to go on with, a
-    new one begins with the brief; a Go Team run begins again at its first step then. A dry run only finds out; of a Go
-    Team run on which a living process works it is refused as well, because there is nothing to choose.
-    """
+    """Go on with a run: its conversation where that still exists, or a new one that starts with the brief."""
     if _ingest_first(workspace, run):
         return resume(workspace, run, start_from=start_from, restore=restore, take_over=take_over, dry_run=dry_run)
     with workspace.reading() as journal:

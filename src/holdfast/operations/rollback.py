@@ -2,25 +2,51 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from holdfast.core import ids
 from holdfast.core.errors import Refused
 from holdfast.core.model import Checkpoint, Restore, Run
+from holdfast.core.question import Choose, confirmation
 from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import find_layout
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import YES, DryRun, Kind, RunName, argument, option
+from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.checkpoints.restore import Restored, go_back
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
 
-@verb
-def rollback(
-    workspace: Workspace, checkpoint: str, *, run: str | None = None, dry_run: bool = False, force: bool = False
-) -> Restored:
-    """Make the worktree and what the run knows equal to a checkpoint of that run.
+def _ask_whether(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
+    if given.get("yes") or given.get("dry_run"):
+        return None
+    run, force = given.get("run"), given.get("force", False)
+    planned = rollback(workspace, given["checkpoint"], run=run, dry_run=True, force=force)
+    if not (planned.acts or planned.later_events):
+        return None
+    command = f"holdfast rollback {planned.to}{f' --run {run}' if run else ''}"
+    to = {"checkpoint": planned.to}
+    return confirmation(f"Go back to {planned.to}?", command, about=planned, arguments=to)
 
-    A number is a row of the last list of checkpoints; where none were listed, it counts from the newest. In a Go Team
-    run it is the number of a step.
+
+@verb(
+    group=Group.BACK,
+    example="holdfast rollback 3 --yes",
+    about="go back in code and in what the run knew",
+    asks=_ask_whether,
+    options=(YES,),
+)
+def rollback(
+    workspace: Workspace,
+    checkpoint: Annotated[str, argument(metavar="N|CHECKPOINT", kind=Kind.CHECKPOINT)],
+    *,
+    run: RunName = None,
+    dry_run: DryRun = False,
+    force: Annotated[bool, option(help="Over what another living session changed, or from another worktree.")] = False,
+) -> Restored:
+    """Go back to a checkpoint in code and in what the run knew. `holdfast undo` takes it back.
+
+    N is a row of the last list of checkpoints; where none were listed, it counts from the newest.
     """
 
     def choose(journal: Journal) -> Restore:

@@ -6,6 +6,7 @@ import os
 import shlex
 import signal
 from collections.abc import Callable, Sequence
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -19,7 +20,8 @@ from holdfast.core.text import one_line, path_text
 from holdfast.ingest.catch_up import catch_up, establish, face
 from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import present
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import Kind, RunName, argument, option
+from holdfast.operations.verb import Group, verb
 from holdfast.project.checkpoints.save import Turn, keep_if_changed
 from holdfast.project.runs import select
 from holdfast.project.sessions import (
@@ -52,21 +54,20 @@ class Ran(Struct):
     status: Status  # of the run, afterwards
 
 
-@verb
+@verb(group=Group.GO, example="holdfast run -- claude", about="supervise a command, saved from time to time")
 def run(
     workspace: Workspace,
-    command: Sequence[str],
+    command: Annotated[Sequence[str], argument(metavar="-- COMMAND…", kind=Kind.LINE)],
     *,
-    run: str | None = None,
-    agent: str | None = None,
-    take_over: bool = False,
+    run: RunName = None,
+    agent: Annotated[
+        str | None, option(metavar="NAME", help="The agent that works on it; else the command's name.")
+    ] = None,
+    take_over: Annotated[bool, option(help="Fence whoever is on the run: they cannot write any more.")] = False,
 ) -> Ran:
-    """Run a command in the user's terminal, on a run: the one that is meant, or a new one.
+    """Run a command in your terminal, saved from time to time; exits as it does.
 
-    What it leaves is saved from time to time, and kept as a checkpoint when it ends. No exit code changes the status
-    of the run, but one other than 0 is an error of it. Ctrl-C and SIGTERM are sent on purpose and pause it; any other
-    signal that ends the command interrupts it, a closed terminal too. A command that catches the signal and exits with
-    a code was ended by it all the same.
+    Standard output is the command's own; with --json the object is its last line.
     """
     words = list(command)
     if not words:

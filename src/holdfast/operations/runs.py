@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated
 
 from msgspec import Struct
 
-from holdfast.core.errors import WrongUsage
+from holdfast.core.errors import NotFound, WrongUsage
 from holdfast.core.model import Run
+from holdfast.core.question import Choose
 from holdfast.core.text import one_line
-from holdfast.ingest.preview import previewed
 from holdfast.journal.store import RunQuery
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import option
+from holdfast.operations.verb import Group, verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
@@ -21,23 +23,35 @@ class RunsListed(Struct):
     next: str | None  # the key of the next page
 
 
-@previewed
-@verb
+@verb(
+    group=Group.SEE,
+    example='holdfast runs --status open --search "retry back*"',
+    about="runs of this project, newest first; search them",
+    common=True,
+    changes=False,
+    previews=True,
+)
 def runs(
     workspace: Workspace,
     *,
-    status: tuple[str, ...] = (),
-    layout: tuple[str, ...] = (),
-    agent: str | None = None,
-    tag: str | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
-    search: str | None = None,
-    here: bool = False,
-    limit: int | None = None,
-    after: str | None = None,
+    status: Annotated[
+        tuple[str, ...], option(metavar="STATUS", help="Only this status, or `open`. Can be repeated.")
+    ] = (),
+    layout: Annotated[tuple[str, ...], option(metavar="LAYOUT", help="Only runs of this layout.")] = (),
+    agent: Annotated[str | None, option(metavar="NAME", help="Only runs that this agent worked on.")] = None,
+    tag: Annotated[str | None, option(metavar="TAG", help="Only runs with this tag.")] = None,
+    since: Annotated[
+        datetime | None, option(metavar="WHEN", help="Worked on since: 2026-11-01, or 3d, 12h, 30m.")
+    ] = None,
+    until: Annotated[datetime | None, option(metavar="WHEN", help="Worked on before.")] = None,
+    search: Annotated[
+        str | None, option(metavar="TEXT", help='Words in goals, prompts, decisions, files; `begin*`, "a phrase".')
+    ] = None,
+    here: Annotated[bool, option(help="Only runs of this worktree.")] = False,
+    limit: Annotated[int | None, option(least=1, most=10_000, metavar="N", help="At most N rows.")] = None,
+    after: Annotated[str | None, option(metavar="KEY", help="The page after this key.")] = None,
 ) -> RunsListed:
-    """Runs of this project, newest first; a page at a time."""
+    """Runs of this project, newest first. A row's number names its run in the next command."""
     query = RunQuery(
         statuses=select.statuses(status, "runs"),
         layouts=select.layouts(layout),
@@ -53,6 +67,17 @@ def runs(
         found, page = journal.list_runs(query)
     select.remember(workspace, "run", [run.id for run in found])
     return RunsListed(found, f"{page.next[0]}.{page.next[1]}" if page.next else None)
+
+
+def which_run(parameter: str, found: list[Run]) -> Choose:
+    """Ask which of these runs is meant."""
+    if not found:
+        hints = ["`holdfast runs` lists all", '`holdfast start "GOAL"` begins one']
+        raise NotFound("There is no run to choose", [], hints)
+    options = tuple((run.id, f"{run.status}, {one_line(run.title, 80)}") for run in found)
+    return Choose(
+        parameter=parameter, prompt="Which run", options=options, hints=("name one of them", "`holdfast runs`")
+    )
 
 
 def _page_key(text: str | None) -> tuple[int, int] | None:

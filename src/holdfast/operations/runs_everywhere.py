@@ -6,6 +6,7 @@ import contextlib
 import os
 import time
 from datetime import UTC, datetime
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -13,6 +14,7 @@ from holdfast.core.errors import Busy, HoldfastError
 from holdfast.core.model import Run
 from holdfast.ingest import catch_up
 from holdfast.journal.store import RunQuery
+from holdfast.operations.parameters import option
 from holdfast.operations.verb import verb
 from holdfast.project import known_projects
 from holdfast.project.known_projects import Claim
@@ -45,20 +47,29 @@ class RunsEverywhere(Struct):
     passed_over: list[PassedOver]
 
 
-@verb
+@verb("runs --all-projects", changes=False)
 def everywhere(
     workspace: Workspace,
     *,
-    status: tuple[str, ...] = (),
-    layout: tuple[str, ...] = (),
-    agent: str | None = None,
-    tag: str | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
-    search: str | None = None,
-    limit: int | None = None,
+    status: Annotated[
+        tuple[str, ...], option(metavar="STATUS", help="Only this status, or `open`. Can be repeated.")
+    ] = (),
+    layout: Annotated[tuple[str, ...], option(metavar="LAYOUT", help="Only runs of this layout.")] = (),
+    agent: Annotated[str | None, option(metavar="NAME", help="Only runs that this agent worked on.")] = None,
+    tag: Annotated[str | None, option(metavar="TAG", help="Only runs with this tag.")] = None,
+    since: Annotated[
+        datetime | None, option(metavar="WHEN", help="Worked on since: 2026-11-01, or 3d, 12h, 30m.")
+    ] = None,
+    until: Annotated[datetime | None, option(metavar="WHEN", help="Worked on before.")] = None,
+    search: Annotated[
+        str | None, option(metavar="TEXT", help='Words in goals, prompts, decisions, files; `begin*`, "a phrase".')
+    ] = None,
+    limit: Annotated[int | None, option(least=1, most=10_000, metavar="N", help="At most N rows.")] = None,
 ) -> RunsEverywhere:
-    """Runs of every project whose store was made here, newest first. What cannot be looked at is named."""
+    """Runs of every project whose store was made here: where did I leave off?
+
+    What cannot be looked at is named.
+    """
     query = RunQuery(
         statuses=select.statuses(status, "runs"),
         layouts=select.layouts(layout),

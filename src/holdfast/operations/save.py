@@ -5,14 +5,18 @@ from __future__ import annotations
 from holdfast.layouts.registry import find_layout, layouts
 from holdfast.layouts.save import Saved, save_run
 from holdfast.layouts.session_reports import SessionSaved
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import RunName
+from holdfast.operations.verb import Group, verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
 
-@verb
-def save(workspace: Workspace, *, run: str | None = None) -> Saved | SessionSaved:
-    """Keep the worktree and the run's state as a checkpoint; in a FABER run, close the session that is open."""
+@verb(group=Group.GO, example="holdfast save", about="save the open run: code and state")
+def save(workspace: Workspace, *, run: RunName = None) -> Saved | SessionSaved:
+    """Save the open run: code and state, if anything changed. Prints the id of the checkpoint that holds it.
+
+    In a FABER run this is `session-save`.
+    """
     if run is None and not workspace.exists:
         for layout in layouts():
             if active := layout.find_active(workspace):

@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -14,7 +15,8 @@ from holdfast.core.errors import HoldfastError
 from holdfast.core.model import Checkpoint
 from holdfast.core.text import path_text
 from holdfast.maintenance.rescan import remember_scan
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import argument, option
+from holdfast.operations.verb import Group, verb
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
@@ -50,11 +52,16 @@ class Scanned(Struct):
     code: int | None = None  # different files in them that were looked at; None where none was
 
 
-@verb
-def scan(workspace: Workspace, target: str | None = None, *, code: bool = False) -> Scanned:
-    """What is hidden in a run or in the whole journal, and what is not; or what of a file or directory would be.
+@verb(group=Group.CARE, example="holdfast scan src", about="secrets: what is hidden, and what would be", changes=False)
+def scan(
+    workspace: Workspace,
+    target: Annotated[str | None, argument(metavar="[RUN|PATH]")] = None,
+    *,
+    code: Annotated[bool, option(help="Look at the code in checkpoints, too.")] = False,
+) -> Scanned:
+    """What is hidden in the journal, and secrets that an older version stored; or what of a file would be hidden.
 
-    With `code`, also what the files in checkpoints hold.
+    Nothing of a secret is printed but its kind, its place and its length.
     """
     run = _find_run(workspace, target)
     if target is not None and run is None:

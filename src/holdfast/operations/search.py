@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -11,10 +12,10 @@ from holdfast.core.errors import WrongUsage
 from holdfast.core.event_text import MERITS, SORT_OF, SORTS, passage
 from holdfast.core.model import Event, Run, Status
 from holdfast.core.text import one_line, sound_text
-from holdfast.ingest.preview import previewed
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import Hit, HitQuery, RunQuery
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import Kind, argument, option
+from holdfast.operations.verb import Group, verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
@@ -42,27 +43,34 @@ class Searched(Struct):
     ranked: bool  # the best come first; else the newest, because they were asked for or the words are everywhere
 
 
-@previewed
-@verb
+@verb(
+    group=Group.SEE,
+    example="holdfast search '\"exponential backoff\" retr*' --kind decision",
+    about="events by the words in them, the best first",
+    common=True,
+    changes=False,
+    previews=True,
+)
 def search(
     workspace: Workspace,
-    text: str,
+    text: Annotated[str, argument(metavar="TEXT...", kind=Kind.WORDS)],
     *,
-    status: tuple[str, ...] = (),
-    layout: tuple[str, ...] = (),
-    agent: str | None = None,
-    tag: str | None = None,
-    run: str | None = None,
-    kind: tuple[str, ...] = (),
-    since: datetime | None = None,
-    until: datetime | None = None,
-    newest: bool = False,
-    limit: int | None = None,
+    status: Annotated[tuple[str, ...], option(metavar="STATUS", help="Only in runs of this status, or `open`.")] = (),
+    layout: Annotated[tuple[str, ...], option(metavar="LAYOUT", help="Only in runs of this layout.")] = (),
+    agent: Annotated[str | None, option(metavar="NAME", help="Only in runs that this agent worked on.")] = None,
+    tag: Annotated[str | None, option(metavar="TAG", help="Only in runs with this tag.")] = None,
+    run: Annotated[str | None, option(metavar="RUN", kind=Kind.RUN, help="Only in this run; else in all runs.")] = None,
+    kind: Annotated[
+        tuple[str, ...], option(choices=tuple(SORTS), help="Only events of this kind. Can be repeated.")
+    ] = (),
+    since: Annotated[
+        datetime | None, option(metavar="WHEN", help="Happened since: 2026-11-01, or 3d, 12h, 30m.")
+    ] = None,
+    until: Annotated[datetime | None, option(metavar="WHEN", help="Happened before.")] = None,
+    newest: Annotated[bool, option(help="The newest first, not the best.")] = False,
+    limit: Annotated[int | None, option(least=1, most=10_000, metavar="N", help="At most N events.")] = None,
 ) -> Searched:
-    """Events of this project that hold all these words; the best first, or the newest.
-
-    `"a phrase"` means these words in this order, `begin*` a beginning.
-    """
+    """Events that hold all these words, the best first: goals, prompts, decisions, notes, tasks, files, errors."""
     with workspace.reading() as journal:
         query = HitQuery(
             search=text,

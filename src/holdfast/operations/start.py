@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -15,12 +16,14 @@ from holdfast.ingest.catch_up import establish
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.registry import find_layout, layouts
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import Kind, argument, option
+from holdfast.operations.verb import Group, verb
 from holdfast.project.runs import select
 from holdfast.project.sessions import attend, attended, find_conversation, move_conversation
 from holdfast.project.workspace import Workspace
 
 STARTED = tuple(layout.NAME for layout in layouts() if layout.IS_STARTED)
+MODES = tuple(mode for layout in layouts() for mode in layout.MODES)
 
 
 class Started(Struct):
@@ -31,22 +34,30 @@ class Started(Struct):
     archived: list[str] = []  # sessions of an orchestrator that this one follows
 
 
-@verb
+@verb(
+    group=Group.GO,
+    example='holdfast start "Add retries to the client" --steps design,code,test',
+    about="begin a run",
+    common=True,
+)
 def start(
     workspace: Workspace,
-    goal: str,
+    goal: Annotated[str, argument()],
     *,
-    steps: Sequence[str] = (),
-    layout: str = "native",
-    mode: str | None = None,
-    pid: int | None = None,
-    agent: str | None = None,
+    steps: Annotated[
+        Sequence[str],
+        option(
+            metavar="A,B", kind=Kind.LIST, help="Its steps, with commas between; the last one completed completes it."
+        ),
+    ] = (),
+    layout: Annotated[str, option(choices=STARTED, help="As which system's run.")] = "native",
+    mode: Annotated[str | None, option(choices=MODES, help="Of an orchestrator.")] = None,
+    pid: Annotated[
+        int | None, option(least=1, metavar="PID", help="The process that the session lives and dies with.")
+    ] = None,
+    agent: Annotated[str | None, option(metavar="NAME", help="The agent that works on it.")] = None,
 ) -> Started:
-    """Begin a run in this worktree, and make it the one that commands here mean.
-
-    With `steps`, these are planned, and the last of them that is completed completes the run. With `pid`, a session
-    that lives and dies with that process is opened on it. The `layout` says as which system's run it is shown.
-    """
+    """Begin a run. Prints its id; shows what could be resumed instead."""
     checked(goal, "goal")
     _check_layout(layout, mode)
     kind = find_layout(layout)

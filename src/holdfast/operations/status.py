@@ -11,14 +11,14 @@ from holdfast.core.errors import Ambiguous, NotFound
 from holdfast.core.model import Checkpoint, Restore, Run, Session
 from holdfast.core.text import path_text
 from holdfast.ingest.executable_files import find_waiting
-from holdfast.ingest.preview import previewed
 from holdfast.ingest.silence import warn_if_silent
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.registry import find_layout, present
 from holdfast.maintenance.repair.quarantine import told_of_originals
 from holdfast.maintenance.rescan import told_of_scan
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import RunName
+from holdfast.operations.verb import Group, verb
 from holdfast.project import inbox
 from holdfast.project.quota import cap_of, look_at_room, warning_of
 from holdfast.project.runs import select, tombstones
@@ -55,10 +55,9 @@ class Status(Struct):
     untrusted: list[str] = []  # files whose commands wait for `holdfast trust`
 
 
-@previewed
-@verb
-def status(workspace: Workspace, *, run: str | None = None) -> Status:
-    """Where the run stands. Without a run, or a store, it says so."""
+@verb(group=Group.SEE, example="holdfast status", about="where we are", common=True, changes=False, previews=True)
+def status(workspace: Workspace, *, run: RunName = None) -> Status:
+    """Where we are: the run, who works on it, what is next, and what went wrong unseen."""
     if told := workspace.told_of_earlier():
         workspace.warn(told)
     if not workspace.exists:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from msgspec import Struct
 
 from holdfast.core.errors import WrongUsage
@@ -11,13 +13,21 @@ from holdfast.core.fold.team import Meant
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Body, Draft, Run, Step
 from holdfast.core.text import checked
-from holdfast.ingest.preview import previewed
 from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import find_layout
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import RunName, argument, option
+from holdfast.operations.verb import Group, family, verb
 from holdfast.project.runs import select
 from holdfast.project.sessions import settle
 from holdfast.project.workspace import Workspace
+
+family(
+    "step",
+    Group.TELL,
+    about="steps of a run: start, complete, fail, list",
+    help="Steps of a run: start one, complete one, say that one failed, list them.",
+    example="holdfast step start testing --agent test-agent",
+)
 
 
 class Stepped(Struct):
@@ -34,11 +44,16 @@ class StepsListed(Struct):
     steps: list[Step]
 
 
-@verb
+@verb("step start", example="holdfast step start testing --agent test-agent")
 def start_step(
-    workspace: Workspace, name: str, *, agent: str | None = None, run: str | None = None, new: bool = False
+    workspace: Workspace,
+    name: Annotated[str, argument()],
+    *,
+    agent: Annotated[str | None, option(metavar="A", help="Who works on it.")] = None,
+    run: RunName = None,
+    new: Annotated[bool, option(help="Add the step to a Go Team run that has none of this name.")] = False,
 ) -> Stepped:
-    """Begin a step, or begin it again. A step that nobody planned is added; in a Go Team run only if it is `new`."""
+    """Start a step, or start it again. One that nobody planned is added; in a Go Team run only with --new."""
     name = steps.checked_name(name)
     if agent is not None:
         checked(agent, "agent", steps.NAME_LIMIT)
@@ -50,12 +65,15 @@ def start_step(
         return _told(journal, found, "step.started", {"name": name, "agent": agent}, same)
 
 
-@verb
-def complete_step(workspace: Workspace, name: str, *, run: str | None = None, new: bool = False) -> Stepped:
-    """Complete a step, also one that was never begun. Where it is the last of a plan, the run is completed.
-
-    In a Go Team run each completed step, and each turn of its review loop, is kept as a checkpoint.
-    """
+@verb("step complete", example="holdfast step complete testing")
+def complete_step(
+    workspace: Workspace,
+    name: Annotated[str, argument()],
+    *,
+    run: RunName = None,
+    new: Annotated[bool, option(help="Add the step to a Go Team run that has none of this name.")] = False,
+) -> Stepped:
+    """Complete a step, also one that was never begun. The last one of a plan completes the run."""
     name = steps.checked_name(name)
     with workspace.writing() as journal:
         found = select.get_run(workspace, journal, run, ended_too=True)
@@ -88,9 +106,16 @@ def _is_at_it(step: Step | None, meant: Meant) -> bool:
     return not meant.completes and step is not None and step.status == steps.ACTIVE
 
 
-@verb
-def fail_step(workspace: Workspace, name: str, *, error: str, run: str | None = None, new: bool = False) -> Stepped:
-    """Say that a step failed, and why. The run goes on; `holdfast fail` ends it."""
+@verb("step fail", example='holdfast step fail testing --error "two tests are red"')
+def fail_step(
+    workspace: Workspace,
+    name: Annotated[str, argument()],
+    *,
+    error: Annotated[str, option(metavar="TEXT", help="What went wrong.")],
+    run: RunName = None,
+    new: Annotated[bool, option(help="Add the step to a Go Team run that has none of this name.")] = False,
+) -> Stepped:
+    """Say that a step failed, and why. The run goes on."""
     name = steps.checked_name(name)
     checked(error, "error")
     with workspace.writing() as journal:
@@ -101,10 +126,9 @@ def fail_step(workspace: Workspace, name: str, *, error: str, run: str | None = 
         return _told(journal, found, "step.failed", {"name": name, "error": error}, same)
 
 
-@previewed
-@verb
-def list_steps(workspace: Workspace, *, run: str | None = None) -> StepsListed:
-    """The steps of a run, in the order of its plan."""
+@verb("step list", example="holdfast step list", changes=False, previews=True)
+def list_steps(workspace: Workspace, *, run: RunName = None) -> StepsListed:
+    """The steps of a run, and how far each has come."""
     with workspace.reading() as journal:
         found = select.get_run(workspace, journal, run, ended_too=True)
         return StepsListed(found.id, found.steps)

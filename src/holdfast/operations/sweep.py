@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from holdfast.ingest import catch_up
+from holdfast.operations.verb import Group, verb
 from holdfast.project import inbox
 from holdfast.project.workspace import Workspace
 
@@ -16,11 +17,9 @@ class Swept(Struct):
     troubles: list[str]
 
 
+@verb(group=Group.CARE, example="holdfast sweep", about="take in what hooks kept, and notice who died", syncs=False)
 def sweep(workspace: Workspace) -> Swept:
-    """Take in what hooks have kept, and mark as interrupted what died. Every verb does this first; here it is all.
-
-    What hooks could not keep is told once more, and then no longer.
-    """
+    """Take in what hooks have kept, and mark as interrupted what died."""
     found = catch_up.catch_up(workspace)
     troubles = inbox.troubles(workspace.here)
     if troubles:

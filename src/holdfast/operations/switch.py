@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from msgspec import Struct
 
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Draft, Run
 from holdfast.core.text import path_text
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import Kind, argument
+from holdfast.operations.verb import Group, verb
 from holdfast.project.runs import select
 from holdfast.project.sessions import move_conversation
 from holdfast.project.workspace import Workspace
@@ -18,12 +21,14 @@ class Switched(Struct):
     moved_from: str | None
 
 
-@verb
-def switch(workspace: Workspace, run: str) -> Switched:
-    """Point this worktree at an open run. One that was started in another worktree moves here.
-
-    Inside a client, its conversation works on that run from then on.
-    """
+@verb(
+    group=Group.GO,
+    example="holdfast switch run-4x9k2m7pq3",
+    about="choose the run that commands here mean",
+    common=True,
+)
+def switch(workspace: Workspace, run: Annotated[str, argument(kind=Kind.RUN)]) -> Switched:
+    """Choose the run that commands in this worktree mean."""
     worktree = workspace.worktree
     with workspace.writing() as journal:
         found = select.find_by_name(workspace, journal, run)

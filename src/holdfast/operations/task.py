@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 from msgspec import Struct
 
 from holdfast.core.fold import run as fold
 from holdfast.core.model import Draft, Task
 from holdfast.core.text import as_tuple, checked
-from holdfast.ingest.preview import previewed
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import Kind, RunName, argument, option
+from holdfast.operations.verb import Group, family, verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
+
+family(
+    "task",
+    Group.TELL,
+    about="add a task, finish one, list them",
+    help="Tasks of a run: add one, finish one, list them.",
+    example='holdfast task add "Write the tests"',
+    common=True,
+)
 
 
 class TaskAdded(Struct):
@@ -32,9 +42,9 @@ class TasksListed(Struct):
     tasks: list[Task]
 
 
-@verb
-def add_task(workspace: Workspace, text: str, *, run: str | None = None) -> TaskAdded:
-    """Add a task to a run."""
+@verb("task add", example='holdfast task add "Write the tests"', prints="the entry's id")
+def add_task(workspace: Workspace, text: Annotated[str, argument()], *, run: RunName = None) -> TaskAdded:
+    """Add a task."""
     checked(text, "task")
     with workspace.writing() as journal:
         found = select.get_run(workspace, journal, run)
@@ -43,11 +53,22 @@ def add_task(workspace: Workspace, text: str, *, run: str | None = None) -> Task
         return TaskAdded(found.id, entry, event.seq)
 
 
-@verb
+@verb(
+    "task done",
+    example='holdfast task done t1 --outcome "12 tests, green" --files tests/test_client.py',
+    aliases=("done",),
+)
 def finish_task(
-    workspace: Workspace, task: str, *, outcome: str | None = None, files: Sequence[str] = (), run: str | None = None
+    workspace: Workspace,
+    task: Annotated[str, argument()],
+    *,
+    outcome: Annotated[str | None, option(metavar="TEXT", help="What came of it.")] = None,
+    files: Annotated[
+        Sequence[str], option(metavar="A,B", kind=Kind.LIST, help="The files it changed, with commas between.")
+    ] = (),
+    run: RunName = None,
 ) -> TaskDone:
-    """Mark a task as done, with what came of it and the files it changed."""
+    """Finish a task, with what came of it."""
     with workspace.writing() as journal:
         found = select.get_run(workspace, journal, run)
         entry = select.get_entry([known.id for known in found.tasks], task, "t", "task")
@@ -58,9 +79,8 @@ def finish_task(
         return TaskDone(found.id, entry, is_open)
 
 
-@previewed
-@verb
-def list_tasks(workspace: Workspace, *, run: str | None = None) -> TasksListed:
+@verb("task list", example="holdfast task list", changes=False, previews=True)
+def list_tasks(workspace: Workspace, *, run: RunName = None) -> TasksListed:
     """The tasks of a run, open and done."""
     with workspace.reading() as journal:
         found = select.get_run(workspace, journal, run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -11,7 +12,8 @@ from holdfast.core.fold.team import KEY, LISTS, MOST_KEYS, TEXT
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Body, Draft, Run
 from holdfast.core.text import checked, one_line, sound_text
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import Kind, RunName, argument
+from holdfast.operations.verb import Group, verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
@@ -40,8 +42,8 @@ class Given(Struct):
     changed: bool
 
 
-@verb
-def handoff(workspace: Workspace, agent: str, *, run: str | None = None) -> Handed:
+@verb(group=Group.GO_TEAM, example="holdfast handoff test-agent")
+def handoff(workspace: Workspace, agent: Annotated[str, argument()], *, run: RunName = None) -> Handed:
     """Hand a run on to another agent."""
     name = one_line(workspace.clean({"agent": checked(agent, "agent", 200)})["agent"])
     with workspace.writing() as journal:
@@ -52,9 +54,14 @@ def handoff(workspace: Workspace, agent: str, *, run: str | None = None) -> Hand
         return Handed(found.id, name, before, before != name)
 
 
-@verb
-def breakpoint(workspace: Workspace, on: bool, *, run: str | None = None) -> Breakpoint:
-    """Say that a run waits for somebody to answer, or that it does not any more."""
+@verb(group=Group.GO_TEAM, example="holdfast breakpoint on", about="a run waits for an answer, or goes on")
+def breakpoint(
+    workspace: Workspace,
+    on: Annotated[bool, argument(metavar="on|off", means={"on": True, "off": False})],
+    *,
+    run: RunName = None,
+) -> Breakpoint:
+    """Say that a run waits for somebody to answer, or that it goes on."""
     with workspace.writing() as journal:
         found = _open(select.get_run(workspace, journal, run))
         changed = found.standing.is_waiting is not on
@@ -63,9 +70,15 @@ def breakpoint(workspace: Workspace, on: bool, *, run: str | None = None) -> Bre
         return Breakpoint(found.id, on, changed)
 
 
-@verb
-def output(workspace: Workspace, key: str, text: str, *, run: str | None = None) -> Given:
-    """Keep what a step has given, under a key. Keys that list things take one a line."""
+@verb(group=Group.GO_TEAM, example="holdfast output spec docs/spec.md", about="keep what a step has given")
+def output(
+    workspace: Workspace,
+    key: Annotated[str, argument()],
+    text: Annotated[str, argument(metavar="FILE|-", kind=Kind.CONTENT)],
+    *,
+    run: RunName = None,
+) -> Given:
+    """Keep what a step has given, from a file or from standard input. Keys that list things take one a line."""
     if len(text) > TEXT:
         facts = [("characters", len(text)), ("limit", TEXT)]
         raise WrongUsage("This output is too long", facts, ["keep it in a file of the project, and give its path"])
@@ -81,8 +94,10 @@ def output(workspace: Workspace, key: str, text: str, *, run: str | None = None)
         return Given(found.id, key, value, changed)
 
 
-@verb
-def metric(workspace: Workspace, key: str, value: str, *, run: str | None = None) -> Given:
+@verb(group=Group.GO_TEAM, example="holdfast metric test_coverage 85", about="keep a measure of a run")
+def metric(
+    workspace: Workspace, key: Annotated[str, argument()], value: Annotated[str, argument()], *, run: RunName = None
+) -> Given:
     """Keep a measure of a run: a number, yes or no, or a short text."""
     body: Body = workspace.clean({"key": key, "value": _measure(checked(value, "value", 200))})
     key, measured = _key(body["key"]), body["value"]

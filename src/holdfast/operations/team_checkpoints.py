@@ -7,6 +7,7 @@ from msgspec import Struct
 from holdfast.layouts.protocol import Examined as Examined, Exported as Exported
 from holdfast.layouts.registry import find_layout
 from holdfast.maintenance.verify import prove
+from holdfast.operations.parameters import RunName
 from holdfast.operations.verb import verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
@@ -18,8 +19,8 @@ class Validated(Struct):
     whole: bool
 
 
-@verb
-def validate_checkpoints(workspace: Workspace, *, run: str | None = None) -> Validated:
+@verb("checkpoints validate", changes=False)
+def validate_checkpoints(workspace: Workspace, *, run: RunName = None) -> Validated:
     """Prove that checkpoints are whole: the code of this worktree's; of a Go Team run also its files."""
     with workspace.reading() as journal:
         found = select.get_run(workspace, journal, run, ended_too=True)
@@ -33,8 +34,8 @@ def validate_checkpoints(workspace: Workspace, *, run: str | None = None) -> Val
     return Validated(found.id, examined, not told and not any(one.problems for one in examined))
 
 
-@verb
-def export_checkpoints(workspace: Workspace, *, run: str | None = None) -> Exported:
+@verb("checkpoints export")
+def export_checkpoints(workspace: Workspace, *, run: RunName = None) -> Exported:
     """Put the files of a Go Team run and the code of its checkpoints into one archive, with its digest beside it."""
     with workspace.reading() as journal:
         found = select.get_run(workspace, journal, run, ended_too=True)

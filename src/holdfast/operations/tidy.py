@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Annotated
 
 from holdfast.maintenance.prune.checkpoints import Tidied as Tidied
 from holdfast.maintenance.prune.quota import checkpoint_rules, tidy_up
-from holdfast.operations.verb import verb
+from holdfast.operations.parameters import option
+from holdfast.operations.verb import Group, verb
 from holdfast.project.quota import MEGABYTE
 from holdfast.project.workspace import Workspace
 
 
-@verb
+@verb(group=Group.CARE, example="holdfast tidy --dry-run", about="thin out what is old, and give space back")
 def tidy(
     workspace: Workspace,
     *,
-    days: int | None = None,
-    most: int | None = None,
-    megabytes: int | None = None,
-    dry_run: bool = False,
+    days: Annotated[int | None, option(least=0, most=36_500, metavar="N", help="Drop what is older.")] = None,
+    most: Annotated[int | None, option(least=1, most=10**9, metavar="N", help="Keep at most N of a worktree.")] = None,
+    megabytes: Annotated[
+        int | None, option("--bytes", least=0, most=10**8, metavar="MB", help="Keep at most so much.")
+    ] = None,
+    dry_run: Annotated[bool, option(help="Only say what would go.")] = False,
 ) -> Tidied:
-    """Let go what the settings say is too old or too much: tool output of ended runs, runs that were exported, and
-    checkpoints of this worktree and of those that were removed. What is open, named, pinned or in use stays.
-
-    `days`, `most` and `megabytes` are about checkpoints, instead of the settings.
-    """
+    """Thin out old checkpoints and tool output, and give space back. What is open, named or pinned stays."""
     rules = checkpoint_rules(workspace)
     if days is not None:
         rules.oldest = timedelta(days=days)

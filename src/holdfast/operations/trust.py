@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Annotated
 
 from msgspec import Struct
 
 from holdfast.core.errors import NotFound, Refused
 from holdfast.core.text import path_text
 from holdfast.ingest.executable_files import file_at, find_brought, find_outside
+from holdfast.operations.parameters import argument, flag
+from holdfast.operations.verb import Group, verb
 from holdfast.project.trust.check import TRUSTED, Brought, Grant, grants_of, holds, key, look
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -43,8 +46,18 @@ class TrustListed(Struct):
     grants: list[Held]
 
 
-def trust(workspace: Workspace, path: str | None = None, *, seen: str | None = None) -> Trusted:
-    """Look at what the project, or one file or directory, brings; with the digest of a file that was seen, allow it."""
+@verb(
+    group=Group.SETUP,
+    example="holdfast trust",
+    about="see what a project brings that could run, and allow it",
+    syncs=False,
+    options=(flag("--yes", help="Is no answer here: who allows something has to see it, at a terminal."),),
+)
+def trust(workspace: Workspace, path: Annotated[str | None, argument()] = None, *, seen: str | None = None) -> Trusted:
+    """Show what this project brings that could run, word for word, and allow it.
+
+    PATH is one file of it, or a directory. What changes afterwards is not allowed any more.
+    """
     with files.os_errors():
         found = _meant(workspace, path)
         if seen is None:
@@ -57,8 +70,9 @@ def trust(workspace: Workspace, path: str | None = None, *, seen: str | None = N
         return Trusted(_meant(workspace, path), [brought.path for brought in chosen])
 
 
-def untrust(workspace: Workspace, path: str | None = None) -> Untrusted:
-    """Take trust back: from everything of this project, or from one file or directory."""
+@verb(group=Group.SETUP, example="holdfast untrust", about="allow it no more", syncs=False)
+def untrust(workspace: Workspace, path: Annotated[str | None, argument()] = None) -> Untrusted:
+    """Take trust back, from everything of this project or from one file or directory of it."""
     with files.os_errors():
         grants = grants_of(workspace)
         root = path_text(real_path(workspace.root))
@@ -69,8 +83,9 @@ def untrust(workspace: Workspace, path: str | None = None) -> Untrusted:
         return Untrusted([grant.path for grant in found])
 
 
+@verb("trust --list", changes=False, syncs=False)
 def list_trusted(workspace: Workspace) -> TrustListed:
-    """Everything that this user has allowed, in all projects, and whether it still holds."""
+    """Only list what you have allowed, in all projects."""
     with files.os_errors():
         grants = grants_of(workspace)
         kept = [Held(grant.root, grant.path, _state(workspace, grant), grant.commands) for grant in grants.every()]

@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 from pathlib import Path
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -15,7 +16,11 @@ from holdfast.agents.protocol import Place, setup_of
 from holdfast.agents.registry import adapters
 from holdfast.core import ids
 from holdfast.core.errors import NotFound, Refused, WrongUsage
+from holdfast.core.question import Choose, confirmation
 from holdfast.core.text import path_text
+from holdfast.operations.init import SCOPES
+from holdfast.operations.parameters import YES, option
+from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project import known_projects
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -30,12 +35,26 @@ class Uninstalled(Struct):
     hints: list[str] = []
 
 
-def uninit(workspace: Workspace, *, scope: str | None = None, purge: bool = False) -> Uninstalled:
-    """Give the agent's settings files back as they were; without a scope, those of this project. With `purge`, delete
-    the store too."""
-    scopes = list(dict.fromkeys(name for agent in adapters() for name in agent.SCOPES))
-    if scope is not None and scope not in scopes:
-        raise WrongUsage(f'There is no scope "{scope}"', [("scopes", ", ".join(scopes))])
+def _ask_whether(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
+    if given.get("yes") or not given.get("purge"):
+        return None
+    scope = f" --scope {given['scope']}" if "scope" in given else ""
+    prompt = f"Delete {workspace.place} with all runs and checkpoints, for good?"
+    return confirmation(prompt, f"holdfast uninit{scope} --purge")
+
+
+@verb(group=Group.SETUP, example="holdfast uninit --scope local", syncs=False, asks=_ask_whether, options=(YES,))
+def uninit(
+    workspace: Workspace,
+    *,
+    scope: Annotated[
+        str | None, option(choices=SCOPES, help="Only there; else wherever this project has our calls.")
+    ] = None,
+    purge: Annotated[bool, option(help="Delete the store too, with all runs and checkpoints.")] = False,
+) -> Uninstalled:
+    """Give the agent's settings back as they were."""
+    if scope is not None and scope not in SCOPES:
+        raise WrongUsage(f'There is no scope "{scope}"', [("scopes", ", ".join(SCOPES))])
     result = Uninstalled([])
     with files.os_errors():
         if purge:

@@ -1,7 +1,6 @@
-"""What makes a function a verb: it starts from what is true now.
+"""Decorator of the verbs: what a user can ask for is registered once, and every surface reads the registry.
 
-Before each verb, what hooks have kept is taken in and the dead are noticed, so that nobody ever looks at stale state.
-After it, the files that show a run to another system say what the journal says.
+A verb syncs the journal before the call, so that it never works on stale state, and the layout files after it.
 """
 
 from __future__ import annotations
@@ -12,6 +11,18 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from holdfast.core.text import count
 from holdfast.ingest.catch_up import catch_up, face
+from holdfast.ingest.preview import previewed
+from holdfast.operations.parameters import Parameter
+from holdfast.operations.registry import (
+    FAMILIES,
+    VERBS,
+    Arguments as Arguments,
+    Asks,
+    Family,
+    Follows,
+    Group as Group,
+    Verb,
+)
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
@@ -19,8 +30,50 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+def verb(
+    command: str | None = "",
+    *,
+    group: Group | None = None,
+    example: str = "",
+    about: str | None = None,
+    prints: str | None = None,
+    aliases: tuple[str, ...] = (),
+    common: bool = False,
+    changes: bool = True,
+    syncs: bool = True,
+    previews: bool = False,
+    asks: Asks | None = None,
+    follows: Follows | None = None,
+    options: tuple[Parameter, ...] = (),
+) -> Callable[[Callable[Concatenate[Workspace, P], R]], Callable[Concatenate[Workspace, P], R]]:
+    """Register a function as a verb.
+
+    `command`: as one types it; its own name if it is not given, None for Python only. `prints`: what standard output
+    is, where it is short. `syncs`: whether the journal is brought up to date first. `previews`: it only reads, and
+    works on another system's files without a store.
+    """
+
+    def register(function: Callable[Concatenate[Workspace, P], R]) -> Callable[Concatenate[Workspace, P], R]:
+        act = synced(function) if syncs else function
+        act = previewed(act) if previews else act
+        name, module = function.__name__, function.__module__.rpartition(".")[2]
+        typed = name if command == "" else command
+        VERBS[name] = Verb(
+            name, module, act, typed, group, example or f"holdfast {typed}", about, prints, aliases, common, changes,
+            syncs, asks, follows, options,
+        )  # fmt: skip
+        return act
+
+    return register
+
+
+def family(word: str, group: Group, *, about: str, help: str, example: str, common: bool = False) -> None:
+    """Register the word that several commands begin with."""
+    FAMILIES[word] = Family(word, group, about, help, example, common)
+
+
 def _tell_hidden(workspace: Workspace) -> None:
-    """Whoever says a secret hears that it was not stored."""
+    """Warn that secrets in what was told were not stored."""
     if workspace.hidden:
         kinds = ", ".join(f"{number:,} of kind {kind}" for kind, number in sorted(workspace.hidden.items()))
         number = count(workspace.hidden.total(), "secret")
@@ -28,9 +81,7 @@ def _tell_hidden(workspace: Workspace) -> None:
         workspace.warn(f"{number} hidden before anything was stored ({kinds}); {way}")
 
 
-def verb(function: Callable[Concatenate[Workspace, P], R]) -> Callable[Concatenate[Workspace, P], R]:
-    """Mark something one can do with a workspace."""
-
+def synced(function: Callable[Concatenate[Workspace, P], R]) -> Callable[Concatenate[Workspace, P], R]:
     @functools.wraps(function)
     def call(workspace: Workspace, /, *args: P.args, **kwargs: P.kwargs) -> R:
         with files.os_errors():
@@ -38,7 +89,7 @@ def verb(function: Callable[Concatenate[Workspace, P], R]) -> Callable[Concatena
                 return function(workspace, *args, **kwargs)
             catch_up(workspace)
             before = workspace.store.changes()
-            workspace.hidden.clear()  # what came with calls and files, nobody has just said
+            workspace.hidden.clear()  # secrets of calls and files are not from this caller
             result = function(workspace, *args, **kwargs)
             _tell_hidden(workspace)  # safeguard: tell-hidden
             if workspace.store.changes() != before:

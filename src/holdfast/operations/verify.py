@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from msgspec import Struct
 
 from holdfast.core.errors import Damaged
 from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import layouts
 from holdfast.maintenance.verify import Problem as Problem, check_runs, files_of, prove, rows_of
+from holdfast.operations.parameters import option
+from holdfast.operations.verb import Group, verb
 from holdfast.project import inbox
 from holdfast.project.runs import tombstones
 from holdfast.project.workspace import Workspace
@@ -25,12 +29,22 @@ class Verified(Struct):
     unread: int = 0  # kept calls that cannot be read for the moment
 
 
-def verify(workspace: Workspace, *, deep: bool = False) -> Verified:
-    """Look at everything that is stored, with `deep` also at every byte of it: each page of the database, the search
-    index, each object that checkpoints need, copies of files, backups.
-
-    It changes nothing, so it does not take in what hooks have kept either.
-    """
+@verb(
+    group=Group.CARE,
+    example="holdfast verify --deep",
+    about="prove that the store is whole",
+    common=True,
+    changes=False,
+    syncs=False,
+)
+def verify(
+    workspace: Workspace,
+    *,
+    deep: Annotated[
+        bool, option(help="Also read every byte: database, search index, objects, copies of files, backups.")
+    ] = False,
+) -> Verified:
+    """Prove that the store is whole. It changes nothing; exit code 12 says that something is damaged."""
     result = Verified(0, 0, [], len(inbox.aside(workspace.inbox)), unread=len(inbox.unread(workspace.inbox)))
     if told := tombstones.unfinished_purge(workspace.here):
         workspace.warn(told)

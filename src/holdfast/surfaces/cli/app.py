@@ -1,124 +1,21 @@
-"""The `holdfast` command line: finding the verb and its arguments."""
+"""The `holdfast` command line: plain lines are read at once, all others by the click library."""
 
 from __future__ import annotations
 
-import os
-from importlib import import_module
-from keyword import iskeyword
-
-import click
-
-from holdfast import __version__
-from holdfast.core.errors import DONE, WrongUsage
-from holdfast.core.text import nearest, one_line
 from holdfast.surfaces.cli import runner
-from holdfast.surfaces.cli.commands import DAILY, GROUPS, SYNONYMS, VERBS
-
-
-class LazyGroup(click.Group):
-    """All verbs, each loaded when it is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in VERBS:
-            return None
-        module = import_module(f"holdfast.surfaces.cli.{VERBS[cmd_name].module}")
-        name = cmd_name.replace("-", "_")
-        command: click.Command = getattr(module, f"{name}_" if iskeyword(name) else name)
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in VERBS and not args[0].startswith("-"):
-            word = args[0].casefold()
-            near = SYNONYMS.get(word) or nearest(word, [*DAILY, *(name for name in VERBS if name not in DAILY)])
-            hints = [f"did you mean `holdfast {name}`?" for name in near]
-            raise WrongUsage(
-                f'There is no verb "{one_line(args[0], 40)}"', [], [*hints, "`holdfast --help` lists them"]
-            )
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Every day"):
-            formatter.write_dl([(name, VERBS[name].about) for name in DAILY])
-        for group, title in GROUPS.items():
-            rest = [(name, verb.about) for name, verb in VERBS.items() if verb.group == group and name not in DAILY]
-            with formatter.section(title):
-                formatter.write_dl(rest)
-
-
-@click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False,
-               invoke_without_command=True)  # fmt: skip
-@click.version_option(__version__, prog_name="holdfast", message="%(prog)s %(version)s")
-@click.pass_context
-def holdfast(ctx: click.Context) -> int:
-    """Durable sessions for AI coding agents.
-
-    Holdfast keeps what an agent's work knows - its goal, decisions, tasks, what was done - and gives it back.
-    `holdfast VERB --help` shows one verb with an example.
-    """
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
-    return DONE
+from holdfast.surfaces.cli.call import carry_out
+from holdfast.surfaces.cli.reader import read
 
 
 def run(arguments: list[str]) -> int:
     """Run one command; answers with the exit code."""
-    return runner.run(arguments, invoke)
+    return runner.run(arguments, _act)
 
 
-def invoke(arguments: list[str]) -> int:
-    try:
-        if "_HOLDFAST_COMPLETE" in os.environ:
-            holdfast._main_shell_completion({}, "holdfast")
-        with holdfast.make_context("holdfast", list(arguments)) as context:
-            result = holdfast.invoke(context)
-        return result if isinstance(result, int) else DONE
-    except click.exceptions.Exit as ended:
-        return ended.exit_code
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message())
-        return DONE
-    except click.UsageError as error:
-        raise _usage(error) from error
-    except click.Abort:
-        raise KeyboardInterrupt from None
+def _act(arguments: list[str]) -> int:
+    if plain := read(arguments):
+        line, typed, manner = plain
+        return runner.answer(lambda workspace: carry_out(workspace, line, typed, manner), manner)
+    from holdfast.surfaces.cli.parser import invoke
 
-
-def _usage(error: click.UsageError) -> WrongUsage:
-    path = error.ctx.command_path if error.ctx else "holdfast"
-    said = _message(error).rstrip(".").replace("is not a valid integer range", "is not a whole number")
-    takes_run = error.ctx is not None and any("--run" in option.opts for option in error.ctx.command.params)
-    is_extra = said.startswith("Got unexpected extra argument")
-    hints = [f"did you mean `{name}`?" for name in _near(error, path)]
-    if is_extra and path.removeprefix("holdfast ") + "s" in VERBS:
-        hints.append(f"did you mean `{path}s`?")
-    if takes_run and is_extra:
-        hints.append(f"`{path} --run RUN` names a run")
-    return WrongUsage(said, [], [*hints, f"`{path} --help`"])
-
-
-def _message(error: click.UsageError) -> str:
-    """The error without click's own suggestions, which are not near."""
-    return error.message if getattr(error, "possibilities", None) else error.format_message()
-
-
-def _typed(param: click.Parameter, name: str) -> str:
-    """A parameter as it is typed: an argument has no name there, so a word that stands for its value."""
-    return name.upper() if isinstance(param, click.Argument) else name
-
-
-def _near(error: click.UsageError, path: str) -> list[str]:
-    """Options, subcommands or values that a mistyped one may stand for."""
-    command = error.ctx.command if error.ctx else None
-    if command and isinstance(error, click.NoSuchOption):
-        known = {name.lstrip("-"): _typed(param, name) for param in command.params for name in param.opts}
-        return [f"{path} {known[name]}" for name in nearest(error.option_name.lstrip("-"), known)]
-    if isinstance(command, click.Group) and (word := getattr(error, "command_name", None)):
-        return [f"{path} {name}" for name in nearest(word, command.commands)]
-    if isinstance(error, click.BadParameter) and error.param and isinstance(error.param.type, click.Choice):
-        return nearest(error.message.partition("' is not one of")[0].lstrip("'"), map(str, error.param.type.choices))
-    return []
+    return invoke(arguments)

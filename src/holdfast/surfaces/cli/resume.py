@@ -8,27 +8,26 @@ import sys
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
-import click
 from msgspec import structs
 
-from holdfast.core.errors import DONE, FAILED, NotFound, WrongUsage
+from holdfast.core.errors import DONE, FAILED, NotFound
 from holdfast.core.model import Run
+from holdfast.core.question import confirmation
 from holdfast.core.recovery import recommended
 from holdfast.core.text import count, one_line, path_text
 from holdfast.core.untrusted_text import enclose
 from holdfast.ingest.silence import warn_if_silent
 from holdfast.layouts.registry import find_layout
 from holdfast.operations.past_runs import past_runs
-from holdfast.operations.recover import CHOICES, HISTORY, Recovery, recover
-from holdfast.operations.resume import RESTORES, STARTS, Resumed, resume as go_on
-from holdfast.operations.runs import runs as list_runs
+from holdfast.operations.recover import HISTORY, Recovery, recover
+from holdfast.operations.resume import Resumed, resume as go_on
+from holdfast.operations.runs import runs as list_runs, which_run
 from holdfast.project.checkpoints.conflicts import told_clashes
 from holdfast.project.workspace import Workspace
-from holdfast.surfaces.cli import terminal
-from holdfast.surfaces.cli.decorators import MANY, complete_run, confirm, pick_option, verb, which
-from holdfast.surfaces.cli.render.lists import said_history
+from holdfast.surfaces.cli import questions, terminal
+from holdfast.surfaces.cli.render.history import said_history
 from holdfast.surfaces.cli.runner import Said, is_terminal
 from holdfast.surfaces.cli.terminal import Line
 from holdfast.system import process
@@ -36,41 +35,12 @@ from holdfast.system.git.command import find_program
 from holdfast.system.git.repository import Repository
 
 QUESTION = "Which would you prefer?"
-OPTIONS = (
-    click.argument("run", required=False, shell_complete=complete_run),
-    click.option("--run", "named", metavar="RUN", shell_complete=complete_run, help="The run; else the current one."),
-    click.option(
-        "--from", "start_from", type=click.Choice(STARTS), help="As it is (the default), as it was kept, or anew."
-    ),
-    click.option(
-        "--restore", type=click.Choice(RESTORES), default="conversation", help="What comes back; else the conversation."
-    ),
-    click.option("--print", "only_print", is_flag=True, help="Print the command that goes on, and do not start it."),
-    pick_option,
-    click.option("--yes", is_flag=True, help="Do not ask; and prepare it also where nobody is at a terminal."),
-    click.option("--take-over", is_flag=True, help="Fence whoever is on it: they cannot write any more."),
-    click.option(
-        "--choose",
-        type=click.Choice([*CHOICES, *map(str, range(1, len(CHOICES) + 1))]),
-        metavar=f"[{'|'.join(CHOICES)}|N]",
-        help="The way out of a damaged session file, by its name or its number.",
-    ),
-)
 
 
-def _resume(
-    workspace: Workspace,
-    run: str | None,
-    named: str | None,
-    start_from: str | None,
-    restore: str,
-    only_print: bool,
-    take_over: bool,
-    yes: bool,
-    choose: str | None,
-    pick: bool,
-) -> Said:
+def resume(workspace: Workspace, given: dict[str, Any]) -> Said:
     """Go on with a run: its conversation where that still exists, or a new one that starts with the brief."""
+    name, start_from, choose = given.get("run"), given.get("start_from"), given.get("choose")
+    only_print, yes = given.get("print", False), given.get("yes", False)
     recovery = recover(workspace)
     if recovery.why is not None:
         chosen = choose or _ask_which(recovery)
@@ -80,19 +50,17 @@ def _resume(
         if chosen is None or recovery.run is None:
             data, talk = _apart(list(_menu(recovery)), only_print)
             return Said(recovery, data, talk, FAILED if chosen is None else DONE)
-    if run is not None and named is not None:
-        raise WrongUsage("The run is named twice", [("one", run), ("other", named)], ["leave one out"])
-    if pick and run is None and named is None:
-        raise which(list_runs(workspace, status=("open",), here=True, limit=MANY).runs)
+    if given.get("pick") and name is None:
+        name = questions.answer_to(which_run("run", list_runs(workspace, status=("open",), here=True, limit=500).runs))
     prepares = not only_print and (is_terminal() or yes)  # where nobody is, nothing is changed unasked
-    name = run if run is not None else named
-    ways = partial(go_on, workspace, name, restore=restore, take_over=take_over)
+    more = {key: value for key, value in given.items() if key in ("restore", "take_over")}
+    ways = partial(go_on, workspace, name, **more)
     team = ways(dry_run=True)
     if team.recovery:
         return _team(workspace, team, ways, start_from, yes, only_print)
     go = partial(ways, start_from=start_from or "live")
     if prepares and not yes and (wanted := go(dry_run=True).restored):
-        confirm(f"Make the worktree equal to {wanted.to}?", yes, "holdfast resume")
+        questions.answer_to(confirmation(f"Make the worktree equal to {wanted.to}?", "holdfast resume"))
     found = go(dry_run=True)
     layout, now = find_layout(found.run.layout), workspace.clock.now()
     is_loaded = any(layout.banner(found.run, now)) and not is_terminal() and not only_print
@@ -139,7 +107,7 @@ def _team(
         terminal.emit(screen, sys.stderr)
         numbers = [str(number) for number in range(1, len(found.recovery) + 1)]
         best = str(found.recovery.index(recommended(found.recovery)) + 1)
-        chosen = click.prompt("Enter choice", type=click.Choice(numbers), default=best, err=True)
+        chosen = questions.prompt("Enter choice", choices=numbers, default=best)
         start_from = found.recovery[int(chosen) - 1].start_from
     done = go(start_from=start_from)
     branch = workspace.hide(Repository(workspace.root).head().branch)
@@ -173,8 +141,8 @@ def _ask_which(recovery: Recovery) -> str | None:
         return None
     terminal.emit(_ways_out(recovery), sys.stderr)
     numbers = [str(number) for number in range(1, len(recovery.choices) + 1)]
-    answers = click.Choice([*numbers, *recovery.choices])
-    return str(click.prompt(QUESTION, type=answers, show_choices=False, prompt_suffix=" ", err=True))
+    answers = [*numbers, *recovery.choices]
+    return questions.prompt(QUESTION, choices=answers, show_choices=False, prompt_suffix=" ")
 
 
 def _ways_out(recovery: Recovery) -> Iterator[Line]:
@@ -277,14 +245,3 @@ def _become(workspace: Workspace, found: Resumed) -> NoReturn:
         raise NotFound(f"{found.command[0]} is not installed", facts, [hint])
     sys.stdout.flush()
     process.become(program, found.command, _place(workspace, found), {**os.environ, **found.environment})
-
-
-def _as(name: str) -> click.Command:
-    """The verb under one of its two names."""
-    function = _resume
-    for option in reversed(OPTIONS):
-        function = option(function)
-    return verb(f"holdfast {name} run-4x9k2m7pq3 --restore both", name)(function)
-
-
-resume, continue_ = _as("resume"), _as("continue")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-
-import click
+from typing import Any
 
 from holdfast.core.model import Status
 from holdfast.core.recovery import recommended
@@ -14,27 +13,14 @@ from holdfast.operations.resume import resume
 from holdfast.operations.status import status
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
-from holdfast.surfaces.cli.decorators import run_option, verb
 from holdfast.surfaces.cli.runner import Said
 from holdfast.surfaces.cli.terminal import Line
 from holdfast.system.git.repository import Repository
 
 
-@verb(
-    "holdfast run -- claude",
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-)
-@run_option
-@click.option("--agent", metavar="NAME", help="The agent that works on it; else the command's name.")
-@click.option("--take-over", is_flag=True, help="Fence whoever is on the run: they cannot write any more.")
-@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND…")
-def run(workspace: Workspace, run: str | None, agent: str | None, take_over: bool, command: tuple[str, ...]) -> Said:
-    """Run a command in your terminal, saved from time to time; exits as it does.
-
-    Standard output is the command's own; with --json the object is its last line.
-    """
-    _take_up(workspace, run)
-    found = running.run(workspace, command, run=run, agent=agent, take_over=take_over)
+def run(workspace: Workspace, given: dict[str, Any]) -> Said:
+    _take_up(workspace, given.get("run"))
+    found = running.run(workspace, **{"command": (), **given})
     talk: list[Line] = []
     if found.signal:
         talk.append(("warn", f"{found.run} is {found.status}: the command was ended by {found.signal}"))

@@ -21,13 +21,15 @@ from holdfast.core.errors import DONE, FAILED, INTERRUPTED, Bug, HoldfastError, 
 from holdfast.core.formats.timestamps import Zone
 from holdfast.core.text import ACTING, one_line
 from holdfast.ingest.open import open_workspace
+from holdfast.operations.commands import ALIASES, COMMANDS
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
-from holdfast.surfaces.cli.commands import VERBS
 from holdfast.surfaces.cli.progress import Reporter
 from holdfast.surfaces.cli.scrub import without_secrets
 from holdfast.surfaces.cli.terminal import Line
 from holdfast.system.clock import printed_in
+
+WORDS = sorted({*COMMANDS, *ALIASES, "completion", "help"})
 
 
 class Said(Struct, frozen=True):
@@ -257,7 +259,7 @@ def _say_bug(error: Exception, arguments: list[str], as_json: bool) -> int:
         trace = trace.tb_next
     facts = [
         ("version", f"holdfast {__version__}, Python {sys.version.split()[0]}, {sys.platform}"),
-        ("verb", next((word for word in arguments if word in VERBS), "none")),
+        ("verb", next((word for word in arguments if word in WORDS), "none")),
         # safeguard: hide-bug-report
         ("error", f"{type(error).__name__}: {one_line(without_secrets([str(error)], [])[0], 300)}"),
         ("where", " > ".join(frames[-6:])),
@@ -268,7 +270,7 @@ def _say_bug(error: Exception, arguments: list[str], as_json: bool) -> int:
 
 
 def _log(path: str, arguments: list[str], code: int, seconds: float) -> None:
-    verb = next((word for word in arguments if word in VERBS), "-")
+    verb = next((word for word in arguments if word in WORDS), "-")
     try:
         with open(path, "a", encoding="utf-8") as file:
             file.write(

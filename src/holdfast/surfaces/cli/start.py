@@ -4,64 +4,37 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-
-import click
+from typing import Any
 
 from holdfast.core import chat_commands
 from holdfast.core.chat_commands import Order
 from holdfast.core.errors import WrongUsage
-from holdfast.core.model import Run, Session, Status
+from holdfast.core.model import Run, Status
 from holdfast.core.recovery import recommended
 from holdfast.core.text import one_line
 from holdfast.ingest.catch_up import catch_up, establish
-from holdfast.layouts.registry import find_layout, find_rules, layouts
-from holdfast.operations import join as joining, leave as leaving, start as starting, switch as switching
+from holdfast.layouts.registry import find_layout, find_rules
+from holdfast.operations import start as starting
+from holdfast.operations.commands import get_verb
 from holdfast.operations.resume import resume as go_on
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
-from holdfast.surfaces.cli.decorators import complete_run, resume_instead, verb
+from holdfast.surfaces.cli.questions import prompt, resume_instead
+from holdfast.surfaces.cli.render import View, render
+from holdfast.surfaces.cli.render.runs import told_session
 from holdfast.surfaces.cli.runner import Said, is_terminal
 from holdfast.surfaces.cli.terminal import Line
 from holdfast.system.git.repository import Repository
 
-MODES = [mode for layout in layouts() for mode in layout.MODES]
-PID = click.option(
-    "--pid", type=click.IntRange(1), metavar="PID", help="The process that the session lives and dies with."
-)
-AGENT = click.option("--agent", metavar="NAME", help="The agent that works on it.")
 
-
-@verb('holdfast start "Add retries to the client" --steps design,code,test')
-@click.argument("goal")
-@click.option("--steps", metavar="A,B", help="Its steps, with commas between; the last one completed completes it.")
-@click.option("--layout", type=click.Choice(starting.STARTED), default="native", help="As which system's run.")
-@click.option("--mode", type=click.Choice(MODES), help="Of an orchestrator.")
-@PID
-@AGENT
-def start(
-    workspace: Workspace,
-    goal: str,
-    steps: str | None,
-    layout: str,
-    mode: str | None,
-    pid: int | None,
-    agent: str | None,
-) -> Said:
-    """Begin a run. Prints its id; shows what could be resumed instead."""
-    plan = tuple(filter(None, (name.strip() for name in (steps or "").split(","))))
+def start(workspace: Workspace, given: dict[str, Any]) -> Said:
+    layout = given.get("layout", "native")
     if find_rules(layout).is_recovered:
-        return _start_team(workspace, layout, goal, plan, pid, agent)
-    found = starting.start(workspace, goal, steps=plan, layout=layout, mode=mode, pid=pid, agent=agent)
-    talk: list[Line] = [f"Started {found.run.id}: {one_line(found.run.goal, 80)}"]
-    talk += [f"Paused {id}" for id in found.paused]
-    talk += [f"Archived {id}" for id in found.archived]
-    talk += [
-        f"Could go on instead: `holdfast switch {run.id}`  {run.status}, {one_line(run.title, 60)}"
-        for run in found.resumable
-    ]
-    if found.session:
-        talk.append(_export(found.session))
-    return Said(found, [found.run.id], talk)
+        return _start_team(
+            workspace, layout, given["goal"], given.get("steps", ()), given.get("pid"), given.get("agent")
+        )
+    found = starting.start(workspace, **given)
+    return render(found, View(workspace, get_verb("start"), given))
 
 
 def _start_team(
@@ -82,7 +55,7 @@ def _start_team(
         return Said(done, list(kind.resumed_screen(done.run, workspace.hide(Repository(workspace.root).head().branch))))
     if earlier and is_terminal():
         terminal.emit(kind.resumable_screen(earlier, silent), sys.stderr)
-        answer = str(click.prompt("Resume # (Enter: a new session)", default="", show_default=False, err=True))
+        answer = prompt("Resume # (Enter: a new session)", default="", show_default=False)
         order = _answered(answer)
         if order.word == "resume":
             return Said(None, then=partial(resume_instead, _chosen(earlier, order.argument), order.way))
@@ -93,7 +66,7 @@ def _start_team(
     talk += kind.started_screen(found.run, workspace.settings.number("save.interval"))
     talk += [f"Paused {id}" for id in found.paused]
     if found.session:
-        talk.append(_export(found.session))
+        talk.append(told_session(found.session))
     return Said(found, [found.run.id], talk)
 
 
@@ -110,39 +83,3 @@ def _chosen(earlier: list[Run], word: str) -> str:
     """The run of a row; without a word that of the first one, and otherwise the name itself."""
     row = int(word or "1") if (word or "1").isdecimal() else 0
     return earlier[row - 1].id if 0 < row <= len(earlier) else word
-
-
-@verb("holdfast switch run-4x9k2m7pq3")
-@click.argument("run", shell_complete=complete_run)
-def switch(workspace: Workspace, run: str) -> Said:
-    """Choose the run that commands in this worktree mean."""
-    found = switching.switch(workspace, run)
-    moved = [f"It moved here from {found.moved_from}"] if found.moved_from else []
-    return Said(found, [found.run.id], [f"Now on {found.run.id}: {one_line(found.run.title, 80)}", *moved])
-
-
-@verb("holdfast join run-4x9k2m7pq3 --pid $$")
-@click.argument("run", required=False, shell_complete=complete_run)
-@PID
-@AGENT
-@click.option("--take-over", is_flag=True, help="Fence the sessions that are on it: they cannot write any more.")
-def join(workspace: Workspace, run: str | None, pid: int | None, agent: str | None, take_over: bool) -> Said:
-    """Open a session on a run, together with those who work on it or in their place. Prints its id."""
-    found = joining.join(workspace, run, pid=pid, agent=agent, take_over=take_over)
-    talk: list[Line] = [f"Joined {found.run.id}: {one_line(found.run.title, 80)}", _export(found.session)]
-    talk += [f"Taken over from {session.id}" for session in found.taken_from]
-    talk += [f"Also on it: {session.id}" for session in found.others]
-    return Said(found, [found.session.id], talk)
-
-
-@verb("holdfast leave ses-7pq34x9k2m")
-@click.argument("session", envvar="HOLDFAST_SESSION")
-@click.option("--reason", metavar="TEXT", help="Why.")
-def leave(workspace: Workspace, session: str, reason: str | None) -> Said:
-    """End a session; its run stays as it is. Without a name: the session of this shell."""
-    found = leaving.leave(workspace, session, reason=reason)
-    return Said(found, [found.session.id], [f"Ended {found.session.id}" if found.changed else "It had ended already"])
-
-
-def _export(session: Session) -> str:
-    return f"Its session is {session.id}; hand it on with `export HOLDFAST_SESSION={session.id}`"

@@ -6,8 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-
-import click
+from typing import Any
 
 from holdfast.agents.registry import find_tool_mark
 from holdfast.core.errors import Refused
@@ -16,26 +15,17 @@ from holdfast.operations import trust as trusting
 from holdfast.project.trust.check import TRUSTED, Brought
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
-from holdfast.surfaces.cli.decorators import ask, verb
+from holdfast.surfaces.cli.questions import ask
 from holdfast.surfaces.cli.runner import Said, is_terminal
 from holdfast.surfaces.cli.terminal import Line
 
 WHITE = r"[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]"
 BLANK = re.compile(rf"{WHITE}*+(?:\n{WHITE}*+){{6,}}|{WHITE}{{41,}}")  # of a length that nobody needs
-STYLE_OF = {"trusted": "good", "changed": "bad", "waiting": "warn"}
 
 
-@verb("holdfast trust")
-@click.argument("path", required=False)
-@click.option("--list", "listed", is_flag=True, help="Only list what you have allowed, in all projects.")
-@click.option("--yes", is_flag=True, help="Is no answer here: who allows something has to see it, at a terminal.")
-def trust(workspace: Workspace, path: str | None, listed: bool, yes: bool) -> Said:
-    """Show what this project brings that could run, word for word, and allow it.
-
-    PATH is one file of it, or a directory. What changes afterwards is not allowed any more.
-    """
-    if listed:
-        return _list(workspace)
+def trust(workspace: Workspace, given: dict[str, Any]) -> Said:
+    """Show what waits for trust, and ask about each file. `--yes` is no answer."""
+    path = given.get("path")
     found = trusting.trust(workspace, path)
     waiting = [brought for brought in found.files if brought.state != TRUSTED]
     if not waiting:
@@ -68,13 +58,13 @@ def _is_allowed(workspace: Workspace, path: str | None, brought: Brought) -> boo
 def shown(brought: Brought) -> Iterator[Line]:
     """What a file brings, word for word; what would act on a terminal or hide is spelled out."""
     was = " (it has changed since you allowed it)" if brought.state == "changed" else ""
-    yield ("title", f"{_literal(brought.path)}{was}")
+    yield ("title", f"{literal(brought.path)}{was}")
     for order in brought.orders:
-        yield f"  {one_line(order.artifact)}: {_literal(order.command)}"
+        yield f"  {one_line(order.artifact)}: {literal(order.command)}"
         if order.why_not:
             yield ("dim", f"    it never runs: it {one_line(order.why_not, 200)}")
     for file in brought.files:
-        yield f"  which names {_literal(file.path)} (sha256 {file.sha256[:16]}…):"
+        yield f"  which names {literal(file.path)} (sha256 {file.sha256[:16]}…):"
         yield from (f"    | {line}" for line in _counted(file.text).split("\n"))
         if file.cut:
             yield ("warn", "    | there is more of it: look at all of it before you allow it")
@@ -84,7 +74,7 @@ def shown(brought: Brought) -> Iterator[Line]:
     )
 
 
-def _literal(command: str) -> str:
+def literal(command: str) -> str:
     return _counted(command).replace("\n", "\\n").replace("\t", "\\t")
 
 
@@ -100,21 +90,3 @@ def _count(found: re.Match[str]) -> str:
 
 def _named(files: list[Brought]) -> str:
     return ", ".join(one_line(brought.path, 200) for brought in files)
-
-
-def _list(workspace: Workspace) -> Said:
-    found = trusting.list_trusted(workspace)
-    lines: list[Line] = []
-    for grant in found.grants:
-        lines.append((STYLE_OF.get(grant.state, "dim"), f"{grant.state:<8} {one_line(grant.path)}"))
-        lines += [f"           {_literal(command)}" for command in grant.commands]
-    return Said(found, lines, [] if lines else ["Nothing was ever allowed"])
-
-
-@verb("holdfast untrust")
-@click.argument("path", required=False)
-def untrust(workspace: Workspace, path: str | None) -> Said:
-    """Take trust back, from everything of this project or from one file or directory of it."""
-    found = trusting.untrust(workspace, path)
-    lines: list[Line] = [one_line(place) for place in found.paths]
-    return Said(found, lines, ["Not trusted any more" if lines else "Nothing here was trusted"])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterator
 
 from holdfast.core.event_text import headline
 from holdfast.core.fold.external import said
@@ -10,20 +11,19 @@ from holdfast.core.fold.usage import fill_of, in_words, spent, told
 from holdfast.core.model import Event, Run, Session
 from holdfast.core.text import count, one_line
 from holdfast.operations import look
-from holdfast.project.inbox import told_failure
-from holdfast.surfaces.cli.render.checkpoints import coloured
+from holdfast.project.workspace import Workspace
+from holdfast.surfaces.cli import terminal
+from holdfast.surfaces.cli.render import View, renders
+from holdfast.surfaces.cli.render.patch import coloured
+from holdfast.surfaces.cli.runner import Said, print_json
 from holdfast.surfaces.cli.terminal import Line, by, when
-from holdfast.system.clock import shown
+from holdfast.system.clock import ago, shown
+
+FOLLOW = 0.3  # seconds between two looks at the journal
 
 
 def told_event(event: Event) -> str:
     return f"#{event.seq:<5} {shown(event.time, seconds=True)}  {headline(event)}"
-
-
-def told_troubles(troubles: Iterable[str]) -> Iterator[Line]:
-    """What hooks could not do."""
-    for title, time, about in map(told_failure, troubles):
-        yield ("warn", f"{title}: {when(time)}: {one_line(about, 120)}")
 
 
 def told_run(found: look.RunShown) -> Iterator[Line]:
@@ -137,3 +137,54 @@ def told_checkpoint(found: look.CheckpointShown) -> Iterator[Line]:
     yield from (f"nested     {one_line(path)} at {commit or 'no commit'}" for path, commit in found.nested.items())
     if found.code is not None:
         yield from coloured(found.code)
+
+
+@renders(look.RunShown)
+def said_run(found: look.RunShown, view: View) -> Said:
+    return Said(found, list(told_run(found)))
+
+
+@renders(look.SessionShown)
+def said_session(found: look.SessionShown, view: View) -> Said:
+    return Said(found, list(told_session(found)))
+
+
+@renders(look.CheckpointShown)
+def said_checkpoint(found: look.CheckpointShown, view: View) -> Said:
+    return Said(found, list(told_checkpoint(found)))
+
+
+@renders(look.SessionsListed)
+def said_sessions(found: look.SessionsListed, view: View) -> Said:
+    if not found.sessions:
+        return Said(found, talk=["No session yet."])
+    rows = [
+        [
+            str(number),
+            session.id,
+            session.agent or "-",
+            ago(session.opened),
+            session.how or "open",
+            session.reason or "",
+        ]
+        for number, session in enumerate(found.sessions, 1)
+    ]
+    return Said(found, lambda: terminal.table(["#", "session", "agent", "opened", "how", "what"], rows))
+
+
+@renders(look.Logged)
+def said_log(found: look.Logged, view: View) -> Said:
+    if not view.given.get("follow"):
+        return Said(found, [told_event(event) for event in found.events])
+    return Said(found, stream=lambda as_json: _follow(view.workspace, found, as_json))
+
+
+def _follow(workspace: Workspace, found: look.Logged, as_json: bool) -> None:
+    """Print events until somebody presses Ctrl-C; with --json one object a line."""
+    seen = 0
+    while True:
+        for event in found.events:
+            print_json(event) if as_json else terminal.emit([told_event(event)])
+            seen = event.seq
+        time.sleep(FOLLOW)
+        found = look.log(workspace, run=found.run, after=seen)

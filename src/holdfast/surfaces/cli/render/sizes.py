@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.core.text import one_line
 from holdfast.operations.disk_usage import RunsSized
 from holdfast.surfaces.cli import terminal
+from holdfast.surfaces.cli.render import View, renders
 from holdfast.surfaces.cli.runner import Said
 from holdfast.surfaces.cli.terminal import Line
 
@@ -13,7 +14,8 @@ def megabytes(number: int) -> str:
     return f"{number / 1_000_000:,.1f} MB"
 
 
-def said_sizes(found: RunsSized) -> Said:
+@renders(RunsSized)
+def said_sizes(found: RunsSized, view: View) -> Said:
     rows = [
         [
             run.run,

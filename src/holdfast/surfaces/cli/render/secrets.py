@@ -1,31 +1,20 @@
-"""Look for secrets: `scan`."""
+"""Secrets that a scan finds: kind, place and length, and nothing of a secret itself."""
 
 from __future__ import annotations
 
-import click
-
 from holdfast.core.text import count, one_line
-from holdfast.operations import scan_secrets as scanning
 from holdfast.operations.scan_secrets import Scanned
-from holdfast.project.workspace import Workspace
-from holdfast.surfaces.cli.decorators import verb
+from holdfast.surfaces.cli.render import View, renders
 from holdfast.surfaces.cli.runner import Said
 from holdfast.surfaces.cli.terminal import Line
 
 
-@verb("holdfast scan src")
-@click.argument("target", metavar="[RUN|PATH]", required=False)
-@click.option("--code", is_flag=True, help="Look at the code in checkpoints, too.")
-def scan(workspace: Workspace, target: str | None, code: bool) -> Said:
-    """What is hidden in the journal, and secrets that an older version stored; or what of a file would be hidden.
-
-    Nothing of a secret is printed but its kind, its place and its length.
-    """
-    found = scanning.scan(workspace, target, code=code)
+@renders(Scanned)
+def said_scan(found: Scanned, view: View) -> Said:
     data: list[Line] = [
         f"{one_line(secret.where, 300)}: {secret.kind}, {count(secret.length, 'character')}" for secret in found.secrets
     ]
-    return Said(found, data, _talk(found, of_files=target is not None))
+    return Said(found, data, _talk(found, of_files=view.given.get("target") is not None))
 
 
 def _talk(found: Scanned, *, of_files: bool) -> list[Line]:

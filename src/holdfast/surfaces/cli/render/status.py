@@ -11,10 +11,9 @@ from holdfast.core.fold.worktree_log import interrupted
 from holdfast.core.model import Run
 from holdfast.core.text import count, one_line
 from holdfast.operations import status as standing
-from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
-from holdfast.surfaces.cli.decorators import run_option, verb
-from holdfast.surfaces.cli.render.details import told_troubles
+from holdfast.surfaces.cli.render import View, renders
+from holdfast.surfaces.cli.render.troubles import told_troubles
 from holdfast.surfaces.cli.runner import Said
 from holdfast.surfaces.cli.terminal import Line, by, when
 from holdfast.system.clock import ago
@@ -23,11 +22,8 @@ FILES, DOING = 4, 3  # files that are named, actions that were begun and have no
 FILL_STYLE = {"warn": "warn", "compact": "bad"}
 
 
-@verb("holdfast status")
-@run_option
-def status(workspace: Workspace, run: str | None) -> Said:
-    """Where we are: the run, who works on it, what is next, and what went wrong unseen."""
-    found = standing.status(workspace, run=run)
+@renders(standing.Status)
+def said_status(found: standing.Status, view: View) -> Said:
     return Said(found, list(_status(found)))
 
 

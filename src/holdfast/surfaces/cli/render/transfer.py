@@ -1,35 +1,23 @@
-"""Carry a run away, and bring in what was elsewhere or before: `export`, `import`."""
+"""Runs that were exported or imported."""
 
 from __future__ import annotations
 
-import click
-
-from holdfast.core.errors import WrongUsage
 from holdfast.core.text import count, one_line
-from holdfast.operations import export as exporting, import_claude as importing, import_run as receiving
-from holdfast.project.workspace import Workspace
-from holdfast.surfaces.cli.decorators import complete_run, verb
+from holdfast.operations.export import RunExported
+from holdfast.operations.import_claude import Imported
+from holdfast.operations.import_run import RunImported
+from holdfast.surfaces.cli.render import View, renders
 from holdfast.surfaces.cli.runner import Said
 from holdfast.surfaces.cli.terminal import Line
 
 NAMED = 10
 
 
-@verb("holdfast export run-4x9k2m7pq3 login.holdfast")
-@click.argument("run", shell_complete=complete_run)
-@click.argument("file", metavar="FILE", type=click.Path())
-@click.option("--raw", is_flag=True, help="Everything as it is: nothing is redacted.")
-@click.option("--without-code", is_flag=True, help="Leave its checkpoints out: code cannot be redacted.")
-@click.option("--transcripts", is_flag=True, help="The agent's own records of its conversations too.")
-def export(workspace: Workspace, run: str, file: str, raw: bool, without_code: bool, transcripts: bool) -> Said:
-    """Put a run into one file that can be carried away, without the secrets that are known to be some.
-
-    The code of its checkpoints is in it as it is, also what was never committed.
-    """
-    found = exporting.export(workspace, run, file, raw=raw, without_code=without_code, transcripts=transcripts)
+@renders(RunExported)
+def said_exported(found: RunExported, view: View) -> Said:
     talk: list[Line] = [
         f"Exported {found.run}: {count(found.events, 'event')}, {count(found.checkpoints, 'checkpoint')}"
-        + (f", {count(found.transcripts, 'transcript')}" if transcripts else "")
+        + (f", {count(found.transcripts, 'transcript')}" if view.given.get("transcripts") else "")
     ]
     if found.raw:
         talk.append(("warn", "Nothing was redacted"))
@@ -44,21 +32,8 @@ def export(workspace: Workspace, run: str, file: str, raw: bool, without_code: b
     return Said(found, [found.path], talk)
 
 
-@verb("holdfast import login.holdfast", "import")
-@click.argument("paths", nargs=-1, metavar="[FILE]…", type=click.Path())
-@click.option("--claude", is_flag=True, help="Conversations of Claude Code, from its transcripts.")
-@click.option("--all", "every", is_flag=True, help="Every conversation, not only the newest hundred.")
-def import_(workspace: Workspace, paths: tuple[str, ...], claude: bool, every: bool) -> Said:
-    """Take in an exported run; or, with --claude, the conversations that were there before. Prints the runs' ids."""
-    if claude:
-        return _conversations(workspace, paths, every)
-    if len(paths) != 1 or every:
-        raise WrongUsage("What shall be imported?", [], ["`holdfast import FILE`", "`holdfast import --claude`"])
-    return _run(workspace, paths[0])
-
-
-def _run(workspace: Workspace, path: str) -> Said:
-    found = receiving.import_run(workspace, path)
+@renders(RunImported)
+def said_imported(found: RunImported, view: View) -> Said:
     goal = one_line(found.goal, 80)
     talk: list[Line] = []
     if found.outcome == "known":
@@ -80,8 +55,8 @@ def _run(workspace: Workspace, path: str) -> Said:
     return Said(found, [found.run], talk)
 
 
-def _conversations(workspace: Workspace, paths: tuple[str, ...], every: bool) -> Said:
-    found = importing.import_claude(workspace, paths, every=every)
+@renders(Imported)
+def said_conversations(found: Imported, view: View) -> Said:
     numbers = f"{count(found.prompts, 'prompt')}, {count(found.actions, 'action')}"
     imported = f"Imported {count(len(found.runs), 'run')} of {count(found.conversations, 'conversation')}: {numbers}"
     talk: list[Line] = [f"Nothing to import: {found.reason}" if found.reason else imported]

@@ -1,31 +1,28 @@
-"""Look after it: sweep, verify, repair, tidy."""
+"""The store's health: sweep, verify, repair, tidy, backup, delete."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
-
-import click
 
 from holdfast.core.errors import Damaged
 from holdfast.core.text import count, one_line
-from holdfast.operations import (
-    repair as repairing,
-    sweep as sweeping,
-    tidy as tidying,
-    verify as verifying,
-)
-from holdfast.project.workspace import Workspace
-from holdfast.surfaces.cli.decorators import complete_run, verb, yes_option
-from holdfast.surfaces.cli.render.details import told_troubles
+from holdfast.maintenance.purge.purge import Purged
+from holdfast.operations.backup import BackedUp, PutStoreBack
+from holdfast.operations.delete import Deleted
+from holdfast.operations.repair import Mended, Repaired
+from holdfast.operations.sweep import Swept
+from holdfast.operations.tidy import Tidied
+from holdfast.operations.verify import Verified
+from holdfast.surfaces.cli.render import View, renders
 from holdfast.surfaces.cli.render.sizes import megabytes
+from holdfast.surfaces.cli.render.troubles import told_troubles
 from holdfast.surfaces.cli.runner import Said
 from holdfast.surfaces.cli.terminal import Line
 
 
-@verb("holdfast sweep")
-def sweep(workspace: Workspace) -> Said:
-    """Take in what hooks have kept, and mark as interrupted what died."""
-    found = sweeping.sweep(workspace)
+@renders(Swept)
+def said_swept(found: Swept, view: View) -> Said:
     talk: list[Line] = [f"Took in {count(found.taken_in, 'call')}"]
     if found.set_aside:
         talk.append(("warn", f"{count(found.set_aside, 'call')} could not be read and went to inbox/aside"))
@@ -33,13 +30,8 @@ def sweep(workspace: Workspace) -> Said:
     return Said(found, found.interrupted, [*talk, f"{count(len(found.interrupted), 'run')} found interrupted"])
 
 
-@verb("holdfast verify --deep")
-@click.option(
-    "--deep", is_flag=True, help="Also read every byte: database, search index, objects, copies of files, backups."
-)
-def verify(workspace: Workspace, deep: bool) -> Said:
-    """Prove that the store is whole. It changes nothing; exit code 12 says that something is damaged."""
-    found = verifying.verify(workspace, deep=deep)
+@renders(Verified)
+def said_verified(found: Verified, view: View) -> Said:
     seen = ", ".join(_seen(found))
     if damaged := [*found.problems, *found.faces]:
         data: list[Line] = [f"{problem.where}: {one_line(problem.what)}" for problem in damaged]
@@ -56,17 +48,8 @@ def verify(workspace: Workspace, deep: bool) -> Said:
     return Said(found, [f"Whole: {seen}"], talk)
 
 
-@verb("holdfast repair")
-@click.argument("run", required=False, shell_complete=complete_run)
-@click.option("--keep", is_flag=True, help="Take the file as it is, though it was turned back.")
-@yes_option
-def repair(workspace: Workspace, run: str | None, keep: bool, yes: bool) -> Said:
-    """Mend the store from what is left of it and from backups, then a run's damaged files of another system.
-
-    A FABER run's come from their best copy, those of a Go Team run or the orchestrator from the journal. What is
-    damaged stays aside; what is lost is said.
-    """
-    found = repairing.repair(workspace, run, keep=keep)
+@renders(Repaired)
+def said_repaired(found: Repaired, view: View) -> Said:
     talk = list(_mended(found.store)) if found.store else []
     if found.path is None:
         mine = [f"Nothing to repair: {found.run} has no file that `repair` mends"] if found.run else []
@@ -83,7 +66,7 @@ def repair(workspace: Workspace, run: str | None, keep: bool, yes: bool) -> Said
     return Said(found, [found.path], talk)
 
 
-def _mended(store: repairing.Mended) -> Iterator[Line]:
+def _mended(store: Mended) -> Iterator[Line]:
     if not store.changed:
         yield "The store is whole"
     for what in store.mended:
@@ -94,7 +77,7 @@ def _mended(store: repairing.Mended) -> Iterator[Line]:
         yield f"The damaged database is kept in {store.aside} of the store"
 
 
-def _seen(found: verifying.Verified) -> Iterator[str]:
+def _seen(found: Verified) -> Iterator[str]:
     yield count(found.runs, "run")
     yield count(found.events, "event")
     if found.checkpoints:
@@ -103,18 +86,12 @@ def _seen(found: verifying.Verified) -> Iterator[str]:
         yield count(found.objects, "object")
 
 
-@verb("holdfast tidy --dry-run")
-@click.option("--days", type=click.IntRange(0, 36_500), metavar="N", help="Drop what is older.")
-@click.option("--most", type=click.IntRange(1, 10**9), metavar="N", help="Keep at most N of a worktree.")
-@click.option("--bytes", "megabytes", type=click.IntRange(0, 10**8), metavar="MB", help="Keep at most so much.")
-@click.option("--dry-run", is_flag=True, help="Only say what would go.")
-def tidy(workspace: Workspace, days: int | None, most: int | None, megabytes: int | None, dry_run: bool) -> Said:
-    """Thin out old checkpoints and tool output, and give space back. What is open, named or pinned stays."""
-    found = tidying.tidy(workspace, days=days, most=most, megabytes=megabytes, dry_run=dry_run)
+@renders(Tidied)
+def said_tidied(found: Tidied, view: View) -> Said:
     return Said(found, found.dropped, list(_tidied(found)))
 
 
-def _tidied(found: tidying.Tidied) -> Iterator[Line]:
+def _tidied(found: Tidied) -> Iterator[Line]:
     word = "Would drop" if found.dry_run else "Dropped"
     yield f"{word} {count(len(found.dropped), 'checkpoint')}, {found.kept:,} stay"
     if found.because:
@@ -138,3 +115,54 @@ def _tidied(found: tidying.Tidied) -> Iterator[Line]:
         yield f"Git has just used {count(found.waiting, 'pack')}; what they hold can go in an hour"
     if found.unknown:
         yield ("warn", f"{count(found.unknown, 'state')} that the journal does not know are kept")
+
+
+@renders(BackedUp)
+def said_backup(found: BackedUp, view: View) -> Said:
+    held = f"{count(found.runs, 'run')}, {count(found.events, 'event')}, {count(found.checkpoints, 'checkpoint')}"
+    talk: list[Line] = [f"Kept and verified: {held}, in {found.size / 1_000_000:,.1f} MB"]
+    if found.unread:
+        talk.append(("warn", f"Without {count(len(found.unread), 'kept call')} that cannot be read for the moment"))
+    return Said(found, [found.path], talk)
+
+
+@renders(PutStoreBack)
+def said_put_back(found: PutStoreBack, view: View) -> Said:
+    held = f"{count(found.runs, 'run')}, {count(found.events, 'event')}, {count(found.checkpoints, 'checkpoint')}"
+    talk: list[Line] = [f"Put back: {held}"]
+    if found.before:
+        talk.append(
+            f"What was there before is kept: `holdfast restore-backup {shlex.quote(found.before)}` takes this back"
+        )
+    if found.aside and found.before:
+        talk.append(
+            ("warn", f"Somebody wrote after that was kept; the files as they were are in {found.aside} of the store")
+        )
+    elif found.aside:
+        talk.append(
+            ("warn", f"No backup can be made of what was there before; its files are in {found.aside} of the store")
+        )
+    return Said(found, [found.path], talk)
+
+
+@renders(Deleted)
+def said_deleted(found: Deleted, view: View) -> Said:
+    told = f"Deleted {count(found.events, 'event')}: {one_line(found.goal, 80)}"
+    talk: list[Line] = [told if found.events else "Its events were deleted before"]
+    return Said(found, [found.run], [*talk, *(_purged(found.run, found.purge) if found.purge else ())])
+
+
+def _purged(run: str, found: Purged) -> Iterator[Line]:
+    yield f"Purged, with {count(found.checkpoints, 'checkpoint')}; gave back {found.freed / 1_000_000:,.1f} MB"
+    yield from (
+        ("warn", f"Removed a copy of the store that may have held it: {one_line(path)}") for path in found.copies
+    )
+    yield from (("warn", f"Stays, for it is not ours: {one_line(path)}") for path in found.files)
+    if found.set_aside:
+        yield (
+            "warn",
+            f"{count(found.set_aside, 'call')} in inbox/aside could not be read: nobody knows whose they are",
+        )
+    if found.waiting:
+        again = f"`holdfast delete {run} --purge --yes` in an hour finishes it"
+        yield ("warn", f"Git has just used {count(found.waiting, 'pack')}, which may hold some of its code; {again}")

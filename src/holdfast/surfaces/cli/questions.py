@@ -1,0 +1,87 @@
+"""Questions asked at a terminal: yes or no, one of several, and what becomes of them where nobody can be asked."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+from holdfast.core.errors import Ambiguous, Interrupted, Refused
+from holdfast.core.question import Choose
+from holdfast.surfaces.cli import picker, terminal
+from holdfast.surfaces.cli.render import preview_of
+from holdfast.surfaces.cli.runner import is_terminal
+from holdfast.system import process
+
+FEW = 10  # choices that an error lists
+NOUNS = ("session", "checkpoint")  # what a fact is called whose value is the choice, and not about it
+
+
+def answer_to(question: Choose) -> Any:
+    """The answer of the person at the terminal. Without a terminal, an answer that is required is no."""
+    if not is_terminal():
+        return None if not question.required else _refuse(question)
+    if question.about is not None:
+        terminal.emit(preview_of(question.about), sys.stderr)
+    if question.is_text:
+        return str(prompt(question.prompt))
+    if question.options:
+        return choose(question.prompt, list(question.options))
+    answer = question.yes if ask(question.prompt) else question.no
+    if answer is None:
+        raise Refused("Nothing was changed")
+    return answer
+
+
+def _refuse(question: Choose) -> NoReturn:
+    if question.options:
+        raise Ambiguous(question.prompt, list(question.options[:FEW]), list(question.hints))
+    raise Refused(f"{question.prompt} Nobody is here to say yes", [], list(question.hints))
+
+
+def ask(question: str) -> bool:
+    """Yes or no at a terminal. Ctrl-C and Ctrl-D are no answer."""
+    import click
+
+    try:
+        return click.confirm(question, err=True)
+    except click.Abort:
+        terminal.emit([""], sys.stderr)
+        raise Interrupted("Nothing was changed") from None
+
+
+def pick(error: Ambiguous) -> str:
+    """The choice between the things that a name can mean."""
+    return choose(error.message, [(about, "") if name in NOUNS else (name, about) for name, about in error.facts])
+
+
+def choose(title: str, choices: list[tuple[str, str]]) -> str:
+    """One of several: from a list that is drawn, or by number where the terminal cannot draw."""
+    if picker.can_pick():
+        return picker.pick(f"{title}:", [picker.Choice(*choice) for choice in choices])
+    terminal.emit([f"{title}:"], sys.stderr)
+    terminal.emit(
+        [f"  {number}  {name}  {about}".rstrip() for number, (name, about) in enumerate(choices, 1)], sys.stderr
+    )
+    return choices[int(prompt("Which one", most=len(choices))) - 1][0]
+
+
+def prompt(text: str, *, choices: list[str] | None = None, most: int | None = None, **settings: Any) -> str:
+    """A line of the person at the terminal: one of the choices, or a number. Ctrl-C ends the command."""
+    import click
+
+    kind = click.Choice(choices) if choices else click.IntRange(1, most) if most else str
+    try:
+        return str(click.prompt(text, type=kind, err=True, **settings))
+    except click.Abort:
+        raise KeyboardInterrupt from None
+
+
+def resume_instead(run: str, way: str | None = None) -> NoReturn:
+    """Become `holdfast resume RUN`, which asks how to go on unless the way is named."""
+    # Without -I, a directory `holdfast/` of the project would run in our name.
+    # safeguard: isolated-resume
+    command = [sys.executable, "-I", "-m", "holdfast", "resume", run]
+    command += ["--from", way] if way else []
+    process.become(sys.executable, command, Path.cwd(), dict(os.environ))
