@@ -17,8 +17,8 @@ import holdfast.layouts
 from holdfast.agents.protocol import Reading
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Draft, Status
-from holdfast.layouts import native, registry
-from holdfast.layouts.protocol import Layout
+from holdfast.layouts import registry
+from holdfast.layouts.protocol import NATIVE, Layout
 from tests.faber_states import ACTIVE, RUN, RUNS, a_state
 from tests.mutations.trying import copy
 from tests.tools import a_run
@@ -95,13 +95,13 @@ def test_layout_fits_the_protocol(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.usefixtures("invented")
 def test_members_are_members_of_the_protocol(name: str) -> None:
-    package = sys.modules.get(f"holdfast.layouts.{registry.FOLDERS[name]}")
+    package = sys.modules.get(f"holdfast.layouts.{registry.FOLDERS.get(name)}")
     found = [member for names in getattr(package, "MEMBERS", {}).values() for member in names.split()]
     assert sorted(found) == sorted({*found} & {*MEMBERS})
 
 
 def test_a_run_of_an_unknown_layout_is_treated_as_our_own_and_kept() -> None:
-    assert registry.find_layout("another") is native
+    assert registry.find_layout("another") is NATIVE
     assert not registry.find_rules("another").is_known
 
 

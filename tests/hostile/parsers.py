@@ -24,7 +24,14 @@ from holdfast.core.formats import json_edit, json_salvage
 from holdfast.journal import codec
 from holdfast.journal.sqlite import salvage
 from holdfast.journal.sqlite.page_checksums import PAGE
-from holdfast.layouts.faber import artifact_rules, conditions, schema as faber, session_records, summaries, workflows
+from holdfast.layouts.faber import (
+    artifact_loader,
+    artifact_rules,
+    conditions,
+    schema as faber,
+    session_records,
+    workflows,
+)
 from holdfast.layouts.goteam import diff, merge, parse
 from holdfast.layouts.json_file import LIMIT, Face, parse_face, with_members
 from holdfast.layouts.orchestrator import schema as orchestra
@@ -338,7 +345,7 @@ def show(data: bytes) -> None:
         made = written(shown)
         assert text.visible(made) == made
     for kind in ("json", "text"):
-        summaries.summary(kind, shown)
+        artifact_loader.summary(kind, shown)
 
 
 def hide(data: bytes) -> None:

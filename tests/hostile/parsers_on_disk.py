@@ -301,7 +301,7 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
         ),
         "seen files of FABER": Parser(written, stage.into(worktree / "owned.json", lambda: reconcile._load(workspace))),
         "written session file": Parser(
-            written, stage.into(worktree / sessionfile.MEMORY, lambda: sessionfile.recall(workspace))
+            written, stage.into(worktree / "session.json", lambda: sessionfile.recall(workspace))
         ),
         "written Go Team files": Parser(
             written,

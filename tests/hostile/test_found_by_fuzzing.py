@@ -376,7 +376,7 @@ def test_what_we_remember_of_files_is_forgotten_where_it_holds_more_values_than_
     dense = b'{"faces":{"a":[' + b"[0]," * json_limits.MOST + b"0]}}"
     for place, load in (
         (teamfaces.place_of(project), lambda: memory.recall(teamfaces.place_of(project), teamfaces.Written)),
-        (memory.place_of(project) / sessionfile.MEMORY, lambda: sessionfile.recall(project)),
+        (memory.place_of(project) / "session.json", lambda: sessionfile.recall(project)),
         (memory.place_of(project) / reconcile.SEEN, lambda: reconcile._load(project)),
     ):
         place.parent.mkdir(parents=True, exist_ok=True)

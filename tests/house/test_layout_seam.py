@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
-from holdfast.layouts import native, registry
+from holdfast.layouts import registry
+from holdfast.layouts.protocol import NATIVE
 
 from .tree import Module, imported, modules, texts
 
-NAMES = {*registry.NAMES, *registry.FOLDERS.values()} - {native.NAME}
+NAMES = {*registry.NAMES, *registry.FOLDERS.values()} - {NATIVE.NAME}
 COMPARED = re.compile(r"\.layout (==|!=|is|in|not in) |\bLAYOUT\b(?!\")")
 EXEMPT = {"journal.sqlite.lists"}  # leaves out the journal's own records of worktrees, which are no layout's
 SHARED = {
@@ -16,9 +17,8 @@ SHARED = {
     "save",
     "protocol",
     "json_file",
-    "session_reports",
+    "results",
     "shown_files",
-    "native",
 }  # modules that belong to no layout
 
 

@@ -14,7 +14,7 @@ from holdfast.core.model import Process, Status
 from holdfast.core.recovery import options
 from holdfast.layouts.goteam import screens
 from holdfast.layouts.goteam.reconcile import show_team
-from holdfast.layouts.goteam.resumable import find_resumable
+from holdfast.layouts.goteam.runs import find_resumable
 from holdfast.layouts.goteam.schema import stamp
 from holdfast.project import sessions
 from holdfast.project.workspace import Workspace

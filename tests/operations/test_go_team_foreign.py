@@ -13,7 +13,7 @@ import pytest
 import holdfast
 from holdfast.core.model import Status
 from holdfast.layouts.goteam import screens
-from holdfast.layouts.goteam.resumable import silent_since
+from holdfast.layouts.goteam.runs import silent_since
 from holdfast.layouts.goteam.schema import stamp
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 import holdfast
 from holdfast.core.errors import Busy
 from holdfast.journal.sqlite.connection import new_of
-from holdfast.layouts.goteam import purge as teampurging
-from holdfast.layouts.goteam.files import SEEN
+from holdfast.layouts.goteam import RECORD, purge as teampurging
 from holdfast.maintenance import background, backup
 from holdfast.maintenance.prune import checkpoints
 from holdfast.maintenance.purge import purge as purging
@@ -177,7 +176,7 @@ def test_a_purge_leaves_the_room_in_which_somebody_works(impatient: Workspace, h
 
 
 def test_a_purge_waits_for_who_writes_a_teams_files_in_another_worktree(impatient: Workspace, hold: Hold) -> None:
-    seen = impatient.place / "worktrees" / "another" / SEEN
+    seen = impatient.place / "worktrees" / "another" / RECORD
     files.make_private_directory(seen.parent)
     seen.write_text("{}")
     hold(seen.with_name("team.lock"))

@@ -7,8 +7,8 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
+from holdfast.layouts.faber.artifact_loader import HEADINGS, KEYS, summary
 from holdfast.layouts.faber.screens import ArtifactReport, duration, fenced, kilobytes
-from holdfast.layouts.faber.summaries import HEADINGS, KEYS, summary
 from tests.rules.strategies import WILD_TEXT, some_examples
 from tests.tools import NOON
 

@@ -12,7 +12,6 @@ from hypothesis import given, strategies as st
 
 from holdfast.core.errors import WorkflowError
 from holdfast.core.model import Status
-from holdfast.layouts import native
 from holdfast.layouts.faber import schema
 from holdfast.layouts.faber.schema import (
     at,
@@ -26,6 +25,7 @@ from holdfast.layouts.faber.schema import (
     tell,
     unfilled,
 )
+from holdfast.layouts.protocol import NATIVE
 from holdfast.layouts.registry import find_layout
 from tests.faber_states import (
     ACTIVE,
@@ -210,7 +210,7 @@ def test_without_any_files_of_fabers_there_is_nothing(tmp_path: Path) -> None:
 
 
 def test_a_layout_of_that_name_follows_nothing() -> None:
-    assert find_layout("faber").follow is native.follow
+    assert find_layout("faber").follow == NATIVE.follow
 
 
 # P1: the active file

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from holdfast.core.lifecycle import Rules
-from holdfast.layouts import native
+from holdfast.layouts.protocol import NATIVE
 from holdfast.system.lazy_adapter import LazyAdapter
 
 if TYPE_CHECKING:
@@ -16,36 +17,48 @@ if TYPE_CHECKING:
     from holdfast.layouts.protocol import Layout
     from holdfast.project.workspace import Workspace
 
-# Each name, and its module or folder here; in the order in which their files are read and written.
-FOLDERS = {"native": "native", "faber": "faber", "orchestrator": "orchestrator", "go-team": "goteam"}
-NAMES = tuple(FOLDERS)
+# Each name and its folder here, in the order in which their files are read and written.
+FOLDERS = {"faber": "faber", "orchestrator": "orchestrator", "go-team": "goteam"}
+NAMES = (NATIVE.NAME, *FOLDERS)
 UNKNOWN = Rules(is_known=False)
 
 
 @functools.cache
 def find_layout(name: str) -> Layout:
-    """The layout of that name; a run of one that this version does not know is treated as one of our own."""
-    package = f"holdfast.layouts.{FOLDERS.get(name, native.NAME)}"
-    members = import_module(package).__dict__.get("MEMBERS")
-    return cast("Layout", LazyAdapter(package, members, native) if members else native)
+    """The layout of that name; a run of an unknown one is treated as one of our own."""
+    if name not in FOLDERS:
+        return NATIVE
+    package = f"holdfast.layouts.{FOLDERS[name]}"
+    return cast("Layout", LazyAdapter(package, import_module(package).MEMBERS, NATIVE))
 
 
 def layouts() -> list[Layout]:
-    """All of them."""
-    return [find_layout(name) for name in NAMES]
+    return [NATIVE, *map(find_layout, FOLDERS)]
 
 
 def present(workspace: Workspace) -> list[Layout]:
-    """Those with files in the worktree, or with runs that are shown in files."""
-    return [layout for layout in layouts() if layout.is_present(workspace)]
+    """The layouts with files in the worktree, or with runs that are shown in files."""
+    return [layout for layout in layouts() if is_present(workspace, layout)]
+
+
+def is_present(workspace: Workspace, layout: Layout) -> bool:
+    """Whether a worktree has files of a layout, or a record of such files. Every command runs this, so it is quick."""
+    if layout.RECORD and os.path.exists(f"{workspace.worktree_place}/{layout.RECORD}"):
+        return True
+    below = f"{workspace.settings.values[layout.ROOT_SETTING].value}/" if layout.ROOT_SETTING else ""
+    return bool(layout.SIGN) and os.path.exists(f"{workspace.root}/{below}{layout.SIGN}")
+
+
+def has_sessions(root: str) -> bool:
+    """Whether hooks may load and close sessions of a layout in a worktree. It needs no store."""
+    return any(layout.HAS_SESSIONS and os.path.exists(f"{root}/{layout.SIGN}") for layout in layouts())
 
 
 def find_chat_run(workspace: Workspace, order: Order) -> Run | None:
-    """The run that a command is about, if it means something else there than in a run of our own."""
+    """The run that a chat command is about, if the command differs in the run's layout."""
     found = (layout.find_chat_run(workspace, order) for layout in layouts())
     return next((run for run in found if run is not None), None)
 
 
 def find_rules(name: str) -> Rules:
-    """The rules for runs of the layout of that name."""
-    return find_layout(name).RULES if name in FOLDERS else UNKNOWN
+    return find_layout(name).RULES if name == NATIVE.NAME or name in FOLDERS else UNKNOWN

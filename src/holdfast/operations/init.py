@@ -15,8 +15,8 @@ from holdfast.agents.registry import DEFAULT, adapters, find_agent
 from holdfast.core.errors import HoldfastError, Refused, WrongUsage
 from holdfast.core.question import Choose
 from holdfast.core.text import path_text
-from holdfast.layouts.protocol import ClientHooks
 from holdfast.layouts.registry import layouts
+from holdfast.layouts.results import ClientHooks
 from holdfast.operations.parameters import flag, option
 from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.checkpoints.create import shadow_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast.ingest.catch_up import establish
-from holdfast.layouts.protocol import CHOICES as CHOICES, HISTORY as HISTORY, Recovery as Recovery
 from holdfast.layouts.registry import layouts
+from holdfast.layouts.results import CHOICES as CHOICES, HISTORY as HISTORY, Recovery as Recovery
 from holdfast.operations.verb import verb
 from holdfast.project.workspace import Workspace
 

@@ -12,8 +12,9 @@ from msgspec import structs
 
 from holdfast.core.errors import Ambiguous, HoldfastError, NotFound
 from holdfast.core.model import Run
-from holdfast.layouts.protocol import FilesRepaired, Layout, Rebuilt as Rebuilt
+from holdfast.layouts.protocol import Layout
 from holdfast.layouts.registry import find_layout, layouts
+from holdfast.layouts.results import FilesRepaired, Rebuilt as Rebuilt
 from holdfast.maintenance.repair.repair import Mended as Mended, mend
 from holdfast.operations.parameters import YES, Kind, argument, option
 from holdfast.operations.verb import Group, synced, verb

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast.layouts.registry import find_layout, layouts
+from holdfast.layouts.results import SessionSaved
 from holdfast.layouts.save import Saved, save_run
-from holdfast.layouts.session_reports import SessionSaved
 from holdfast.operations.parameters import RunName
 from holdfast.operations.verb import Group, verb
 from holdfast.project.runs import select

@@ -13,8 +13,8 @@ from holdfast.core.errors import WrongUsage
 from holdfast.core.text import one_line
 from holdfast.layouts.protocol import Layout
 from holdfast.layouts.registry import layouts
+from holdfast.layouts.results import Reloaded, SessionSaved
 from holdfast.layouts.save import Saved, save_run
-from holdfast.layouts.session_reports import Reloaded, SessionSaved
 from holdfast.operations.brief import brief
 from holdfast.operations.parameters import Kind, option
 from holdfast.operations.verb import Group, verb

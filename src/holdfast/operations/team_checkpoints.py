@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from holdfast.layouts.protocol import Examined as Examined, Exported as Exported
 from holdfast.layouts.registry import find_layout
+from holdfast.layouts.results import Examined as Examined, Exported as Exported
 from holdfast.maintenance.verify import prove
 from holdfast.operations.parameters import RunName
 from holdfast.operations.verb import verb

@@ -6,12 +6,14 @@ They load and save the same session records as Holdfast's hooks, so only one of 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from holdfast.agents.claude import bundled_plugin
-from holdfast.agents.protocol import HookCommand, Moment, Setup
+from holdfast.agents.protocol import HookCommand, Moment, Setup, setup_of
 from holdfast.agents.registry import adapters
-from holdfast.layouts.faber.presence import is_present
-from holdfast.layouts.protocol import ClientHooks
+from holdfast.core.health import WARNING, Check
+from holdfast.layouts.faber.schema import is_used
+from holdfast.layouts.results import ClientHooks
 from holdfast.project.workspace import Workspace
 
 COMMAND = re.compile(r"/fractary-faber:|\bfractary-faber session-|faber/hooks/")
@@ -57,6 +59,16 @@ def ways_to_replace(found: list[ClientHooks]) -> list[str]:
 
 def find_plugin_hint(workspace: Workspace) -> str | None:
     """How FABER's own names of its session commands are installed beside our plugin."""
-    if not is_present(workspace):
+    if not is_used(workspace):
         return None
     return f"`{bundled_plugin.faber_command()}` adds FABER's own names: `/fractary-faber:session-load` and the others"
+
+
+def health(workspace: Workspace) -> Iterator[Check]:
+    if found := find_client_hooks(setup_of(workspace)):
+        yield Check("FABER's hooks", WARNING, told(found), ways_to_replace(found))
+
+
+def find_notice(setup: Setup) -> str | None:
+    found = find_client_hooks(setup)
+    return "; ".join([told(found), *ways_to_replace(found)]) if found else None

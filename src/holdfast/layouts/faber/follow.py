@@ -28,9 +28,8 @@ from holdfast.layouts.faber.screens import (
     told_error,
     told_warnings,
 )
-from holdfast.layouts.faber.session_load import Request, load_context
-from holdfast.layouts.faber.session_save import save_session
-from holdfast.layouts.protocol import ClientHooks
+from holdfast.layouts.faber.sessions import Request, close_session, load_context
+from holdfast.layouts.results import ClientHooks
 from holdfast.project import inbox_writer
 from holdfast.project.inbox import Call
 from holdfast.project.sessions import attended
@@ -71,7 +70,7 @@ def end_session(workspace: Workspace, call: Call, reading: Reading) -> None:
     raw = one_line(reading.ends, 60) if reading.ends else None
     reason = "normal" if reading.moment is Moment.END else "compaction"
     try:
-        save_session(workspace, _client(call, reading), run=run, reason=reason, raw=raw)
+        close_session(workspace, _client(call, reading), run=run, reason=reason, raw=raw)
     except HoldfastError as error:
         _note_failure(workspace, call, "session-save", error)
 

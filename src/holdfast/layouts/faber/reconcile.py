@@ -22,9 +22,8 @@ from holdfast.core.text import path_text
 from holdfast.journal.journal import Journal
 from holdfast.layouts.faber import NAME, schema
 from holdfast.layouts.faber.session_records import record_ids
-from holdfast.layouts.foreign_ids import is_usable
 from holdfast.layouts.json_file import Face, Unreadable, Version, read_face
-from holdfast.layouts.memory import own_directory, place_of, recall
+from holdfast.layouts.memory import is_usable, own_directory, place_of, recall
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.system.shared_files import Generations

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from holdfast.core.errors import NotFound, Refused
+from holdfast.core.errors import Damaged, NotFound, Refused
 from holdfast.core.fold.external import TOLD
 from holdfast.core.formats.timestamps import moment
 from holdfast.core.model import Draft, Run
@@ -20,7 +21,7 @@ from holdfast.layouts.faber.find_run import Target, is_of, lost_records, own_id,
 from holdfast.layouts.faber.reconcile import body_of, copies, journal_id, keep_copy, remember
 from holdfast.layouts.faber.session_records import record_ids
 from holdfast.layouts.json_file import Face, Unreadable, read_face
-from holdfast.layouts.protocol import STORE, FilesRepaired
+from holdfast.layouts.results import STORE, Damage, FilesRepaired
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, shared_files
 
@@ -161,3 +162,18 @@ def _note(workspace: Workspace, run: str, face: Face) -> None:
             journal.append(known.id, Draft(TOLD, msgspec.to_builtins(body)))
     keep_copy(workspace, face)
     remember(workspace, face.path)
+
+
+def damages(workspace: Workspace) -> Iterator[Damage]:
+    """State files that cannot be read. One whose run the journal does not know is not ours to judge."""
+    for name, path in schema.list_states(workspace.root) if schema.is_used(workspace) else ():
+        try:
+            with workspace.reading() as journal:
+                is_known = journal.find_run(journal_id(name)) is not None
+            if is_known:
+                read_face(path, root=workspace.root)
+        except Unreadable as error:
+            remedy = error.remedy(f"`holdfast repair {shlex.quote(name)}` puts the best copy back")
+            yield Damage(path_text(path.relative_to(workspace.root)), error.why, remedy)
+        except Damaged:  # the run that has it is named by itself
+            continue

@@ -18,7 +18,9 @@ from msgspec import Struct
 from holdfast.core.errors import Refused, WorkflowError
 from holdfast.core.model import Status
 from holdfast.core.text import one_line, path_text, visible
+from holdfast.layouts.faber import SIGN
 from holdfast.project.trust.command_line import PLACEHOLDER
+from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.system.safe_paths import real_path
 
@@ -52,6 +54,14 @@ PARTIAL = re.compile(r"\s*\(partial\)\s*\Z", re.IGNORECASE)
 
 
 # Which run
+
+
+def is_used(workspace: Workspace) -> bool:
+    return (workspace.root / SIGN).is_dir()
+
+
+def list_files(workspace: Workspace) -> list[str]:
+    return [SIGN.rstrip("/")] if is_used(workspace) else []
 
 
 def check_run_id(text: str) -> str:

@@ -11,9 +11,9 @@ from datetime import datetime
 
 from holdfast.core.text import one_line, visible
 from holdfast.core.untrusted_text import age
-from holdfast.layouts import session_reports
+from holdfast.layouts import results
 from holdfast.layouts.faber import NAME
-from holdfast.layouts.session_reports import (
+from holdfast.layouts.results import (
     DRAWN,
     ArtifactReport as ArtifactReport,
     Marks,
@@ -27,15 +27,15 @@ INSIDE = (LOADED, LEFT_OUT, NOT_RUN)  # outcomes that have something to be read
 TITLE = 300  # characters beside a fence
 
 
-class Reloaded(session_reports.Reloaded):
+class Reloaded(results.Reloaded):
     layout = NAME
 
 
-class SessionSaved(session_reports.SessionSaved):
+class SessionSaved(results.SessionSaved):
     layout = NAME
 
 
-def load_screen(found: session_reports.Reloaded, marks: Marks, now: datetime) -> list[str]:
+def load_screen(found: results.Reloaded, marks: Marks, now: datetime) -> list[str]:
     """The report of a load, or of its dry run, and the artifacts."""
     lines = dry_report(found, marks) if found.dry_run else report(found, marks)
     for artifact in told_artifacts(found):
@@ -43,11 +43,11 @@ def load_screen(found: session_reports.Reloaded, marks: Marks, now: datetime) ->
     return lines
 
 
-def save_screen(found: session_reports.SessionSaved, marks: Marks) -> list[str]:
+def save_screen(found: results.SessionSaved, marks: Marks) -> list[str]:
     return saved_report(found, marks)
 
 
-def report(found: session_reports.Reloaded, marks: Marks = DRAWN) -> list[str]:
+def report(found: results.Reloaded, marks: Marks = DRAWN) -> list[str]:
     """The four blocks of a load, and what was not loaded in blocks of their own."""
     loaded = _of(found, LOADED)
     lines = [
@@ -73,7 +73,7 @@ def report(found: session_reports.Reloaded, marks: Marks = DRAWN) -> list[str]:
     return [*lines, f"  Total reloads: {found.reloads}"]
 
 
-def dry_report(found: session_reports.Reloaded, marks: Marks = DRAWN) -> list[str]:
+def dry_report(found: results.Reloaded, marks: Marks = DRAWN) -> list[str]:
     """What would be loaded, with everything that decides about it."""
     wanted = [artifact for artifact in found.artifacts if artifact.outcome != SKIPPED]
     skipped = _of(found, SKIPPED)
@@ -112,7 +112,7 @@ def _details(artifact: ArtifactReport) -> Iterator[str]:
         yield f"    {'Skipped' if artifact.outcome == SKIPPED else 'Not loaded'}: {artifact.why}"
 
 
-def told_artifacts(found: session_reports.Reloaded) -> list[ArtifactReport]:
+def told_artifacts(found: results.Reloaded) -> list[ArtifactReport]:
     """Those that have something to be read."""
     return [artifact for artifact in found.artifacts if artifact.outcome in INSIDE and artifact.content is not None]
 
@@ -125,7 +125,7 @@ def fenced(artifact: ArtifactReport, now: datetime) -> str:
     return f"{fence} {one_line(title, TITLE)}{age(artifact.changed or now, now)}\n{text.rstrip()}\n{fence}"
 
 
-def saved_report(found: session_reports.SessionSaved, marks: Marks = DRAWN) -> list[str]:
+def saved_report(found: results.SessionSaved, marks: Marks = DRAWN) -> list[str]:
     """A save in the words of the documents."""
     if not found.why:
         phases = [*found.phases, *(f"{name} (partial)" for name in found.in_progress)]
@@ -142,7 +142,7 @@ def saved_report(found: session_reports.SessionSaved, marks: Marks = DRAWN) -> l
     return NOTHING_SAVED[found.why](found, marks)
 
 
-def _no_workflow(found: session_reports.SessionSaved, marks: Marks) -> list[str]:
+def _no_workflow(found: results.SessionSaved, marks: Marks) -> list[str]:
     return [
         f"{marks.news}No active workflow found",
         "   No session to end.",
@@ -157,7 +157,7 @@ def _no_workflow(found: session_reports.SessionSaved, marks: Marks) -> list[str]
     ]
 
 
-def _already(found: session_reports.SessionSaved, marks: Marks) -> list[str]:
+def _already(found: results.SessionSaved, marks: Marks) -> list[str]:
     return [
         f"{marks.warn}{' ' if marks.warn else ''}Session already ended",
         f"   Session ID: {found.session}",
@@ -167,11 +167,11 @@ def _already(found: session_reports.SessionSaved, marks: Marks) -> list[str]:
     ]
 
 
-def _none(found: session_reports.SessionSaved, marks: Marks) -> list[str]:
+def _none(found: results.SessionSaved, marks: Marks) -> list[str]:
     return [f"{marks.warn}{' ' if marks.warn else ''}No current session to end", f"   Run ID: {found.run}"]
 
 
-def _other(found: session_reports.SessionSaved, marks: Marks) -> list[str]:
+def _other(found: results.SessionSaved, marks: Marks) -> list[str]:
     return [
         f"{marks.warn}{' ' if marks.warn else ''}The open session belongs to another conversation",
         f"   Session ID: {found.session}",
@@ -180,7 +180,7 @@ def _other(found: session_reports.SessionSaved, marks: Marks) -> list[str]:
     ]
 
 
-def _elsewhere(found: session_reports.SessionSaved, marks: Marks) -> list[str]:
+def _elsewhere(found: results.SessionSaved, marks: Marks) -> list[str]:
     return [
         f"{marks.warn}{' ' if marks.warn else ''}No session was open on this host in this worktree",
         f"   Session ID: {found.session}",
@@ -220,5 +220,5 @@ def _titled(artifact: ArtifactReport) -> str:
     return f"{artifact.id} - {artifact.description}" if artifact.description else artifact.id
 
 
-def _of(found: session_reports.Reloaded, outcome: str) -> list[ArtifactReport]:
+def _of(found: results.Reloaded, outcome: str) -> list[ArtifactReport]:
     return [artifact for artifact in found.artifacts if artifact.outcome == outcome]

@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
 
 from holdfast.core.errors import Ambiguous, NotFound, WorkflowError
-from holdfast.core.model import Run
-from holdfast.layouts.faber import NAME, schema, session_save
-from holdfast.layouts.faber.files import own_client
-from holdfast.layouts.faber.find_run import ENDED, find_active, own_id
-from holdfast.layouts.faber.presence import is_present
+from holdfast.core.model import Draft, Run
+from holdfast.core.text import one_line, path_text
+from holdfast.layouts.faber import NAME, artifact_rules, schema
+from holdfast.layouts.faber.artifact_loader import Fetching
+from holdfast.layouts.faber.artifact_rules import Asked, Choice
+from holdfast.layouts.faber.files import ATTEMPTS, Client, make_opening, own_client, put_state, read_again, turned_back
+from holdfast.layouts.faber.find_run import (
+    ENDED,
+    Target,
+    find_active,
+    find_for_load,
+    find_for_save,
+    lost_records,
+    own_id,
+    shown,
+)
 from holdfast.layouts.faber.reconcile import journal_id
-from holdfast.layouts.faber.screens import Reloaded, SessionSaved
-from holdfast.layouts.faber.session_load import Request, load_context
+from holdfast.layouts.faber.screens import LOADED, ArtifactReport, Reloaded, SessionSaved
+from holdfast.layouts.faber.session_records import Book, Entered, Left, Opening, State
+from holdfast.layouts.faber.workflows import find_workflow, plugin_root
+from holdfast.layouts.json_file import Changed
+from holdfast.layouts.results import SessionReport
+from holdfast.project.briefs import without_secrets
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
@@ -41,7 +59,7 @@ def load_session(
 
 def save_session(workspace: Workspace, run: str | None, reason: str) -> SessionSaved:
     with _usable_hints(workspace):
-        return session_save.save_session(workspace, own_client(workspace), run=run, reason=reason)
+        return close_session(workspace, own_client(workspace), run=run, reason=reason)
 
 
 @contextlib.contextmanager
@@ -106,5 +124,207 @@ def _has_own(workspace: Workspace, run: str | None) -> bool:
     """Whether a run of our own is meant; a project without FABER has no other."""
     meant = _known(workspace, run)
     if meant is None:
-        return run is not None and not is_present(workspace)
+        return run is not None and not schema.is_used(workspace)
     return meant.layout != NAME
+
+
+class Request(Struct, frozen=True):
+    """What a load is asked for."""
+
+    run: str | None = None
+    trigger: str = "manual"
+    artifacts: tuple[str, ...] = ()
+    force: bool = False
+    dry_run: bool = False
+    budget: int = 400_000  # bytes of all artifacts
+    each: int = 0  # bytes that one costs beside its text
+    runs: bool = True  # whether commands are run that the user has allowed
+
+
+def load_context(workspace: Workspace, request: Request, client: Client) -> Reloaded:
+    """Load what a session of a FABER run needs."""
+    target = find_for_load(workspace, request.run)
+    warnings = list(target.warnings)
+    opening = make_opening(workspace, target, request.trigger, client)
+    asked = Asked(request.trigger, request.artifacts, request.force, target.told.phase)
+    choices, definitions = _choose(workspace, target, asked, opening, warnings)
+    fetching = Fetching(workspace, target, warnings, request.each, definitions, request.runs)
+    fetch = fetching.look if request.dry_run else fetching.load
+    reports = _fetch_all(fetch, choices, request.budget)
+    written = None if request.dry_run else _write(workspace, target, opening, reports, client, warnings)
+    # safeguard: hide-workflow-artifacts
+    told = [without_secrets(workspace, report) for report in reports]  # a workflow names them as it likes
+    return _result(target, request, opening, told, written, workspace.hide(warnings))
+
+
+def _fetch_all(
+    fetch: Callable[[Choice, int], ArtifactReport], choices: list[Choice], budget: int
+) -> list[ArtifactReport]:
+    """All of them in their order; room is given to those first that are required."""
+    reports = {
+        choice.artifact.id: fetch(choice, budget)
+        for choice in sorted(choices, key=lambda choice: not choice.artifact.required)
+    }
+    return [reports[choice.artifact.id] for choice in choices]
+
+
+def _choose(
+    workspace: Workspace, target: Target, asked: Asked, opening: Opening, warnings: list[str]
+) -> tuple[list[Choice], tuple[Path, ...]]:
+    """Which artifacts are loaded, and the files of the workflow that declares them."""
+    plugin = plugin_root(workspace.environ, str(workspace.settings.values["faber.plugin_root"].value))
+    workflow = find_workflow(workspace.root, plugin, target.told.workflow or "")
+    warnings += workflow.warnings
+    if workflow.artifacts is None:
+        warnings.append(_defaults_used(workspace, target.told.workflow or "", workflow.tried))
+    declared = artifact_rules.read_declared(workflow.artifacts or artifact_rules.DEFAULTS, warnings)
+    book = Book(target.state)
+    book.enter(opening)
+    choices = artifact_rules.choose(declared, target.state, asked, book.fresh_since, opening.now, warnings)
+    return choices, workflow.files
+
+
+def _defaults_used(workspace: Workspace, name: str, tried: list[str]) -> str:
+    """That a workflow says nothing about artifacts, with the files that were looked for: those of a place on a line."""
+    home = path_text(workspace.root) + "/"
+    said = f"The workflow {name} declares no critical artifacts; the defaults are used"
+    inside = [path.removeprefix(home) for path in tried if path.startswith(home)]
+    outside = [path for path in tried if not path.startswith(home)]
+    return said + "".join(f"\nLooked for: {', '.join(paths)}" for paths in (inside, outside) if paths)
+
+
+class Written(Struct):
+    """What a load wrote into the state file."""
+
+    book: Book
+    entered: Entered
+
+
+def _write(
+    workspace: Workspace,
+    target: Target,
+    opening: Opening,
+    reports: list[ArtifactReport],
+    client: Client,
+    warnings: list[str],
+) -> Written | None:
+    """Write what was loaded; None where the state file must stay as it is."""
+    loaded: list[State] = [
+        {"id": report.id, "source": report.resolved, "size": report.size}
+        for report in reports
+        if report.outcome == LOADED
+    ]
+    if why := _why_not_written(workspace, target):
+        warnings.append(why)
+        return None
+    for attempt in range(ATTEMPTS):
+        book = Book(target.state)
+        entered = book.enter(opening)
+        book.loaded(loaded, opening)
+        try:
+            body = {"record": entered.id, "trigger": opening.trigger, "artifacts": [found["id"] for found in loaded]}
+            warnings += put_state(workspace, target, book, opening, client, Draft("context.loaded", body))
+            return Written(book, entered)
+        except Changed:
+            if attempt == ATTEMPTS - 1:
+                raise
+            target = read_again(workspace, target, warnings)
+    raise AssertionError("a loop that ends by itself")
+
+
+def _why_not_written(workspace: Workspace, target: Target) -> str:
+    if lost := lost_records(workspace, target):
+        return turned_back(workspace, target, lost)
+    if target.face.flaws:
+        return f"{shown(workspace, target.face.path)} is not written: {'; '.join(target.face.flaws)}"
+    return ""
+
+
+def _result(
+    target: Target,
+    request: Request,
+    opening: Opening,
+    reports: list[ArtifactReport],
+    written: Written | None,
+    warnings: list[str],
+) -> Reloaded:
+    book = written.book if written else Book(target.state)
+    entered = written.entered if written else None
+    last = book.context.get("last_artifact_reload")
+    current = one_line(book.current_id or "", 200) if request.dry_run else ""
+    session = SessionReport(
+        entered.id if entered else current or None,
+        len(book.history),
+        entered.is_new if entered else False,
+        entered.closed if entered else None,
+        entered.closed_because if entered else None,
+        opening.environment["hostname"],
+        opening.environment["platform"],
+    )
+    return Reloaded(
+        run=target.run,
+        workflow=target.told.workflow or "",
+        status=target.told.word or "",
+        path=str(target.face.path),
+        dry_run=request.dry_run,
+        trigger=request.trigger,
+        artifacts=reports,
+        session=session,
+        last_reload=one_line(last, 60) if isinstance(last, str) else None,
+        reloads=book.reloads,
+        written=written is not None,
+        warnings=warnings,
+    )
+
+
+IN_PROGRESS = "in_progress"
+
+
+def close_session(
+    workspace: Workspace, client: Client, *, run: str | None = None, reason: str = "manual", raw: str | None = None
+) -> SessionSaved:
+    """Close the session of a FABER run, if one is open; one of another host or worktree only as interrupted."""
+    target = find_for_save(workspace, run, client.id)
+    if target is None:
+        return SessionSaved(None, changed=False, why="no workflow", reason=reason)
+    warnings = list(target.warnings)
+    for attempt in range(ATTEMPTS):
+        opening = make_opening(workspace, target, "save", client)
+        book = Book(target.state)
+        left = book.leave(opening, reason, raw)
+        if left.reason is None:
+            break
+        _refuse_turned_back(workspace, target)
+        try:
+            done = Draft("context.saved", {"record": left.id, "reason": left.reason, "raw": raw})
+            warnings += put_state(workspace, target, book, opening, client, done)
+            break
+        except Changed:
+            if attempt == ATTEMPTS - 1:
+                raise
+            target = read_again(workspace, target, warnings)
+    return _closed(target, left, reason, opening, warnings)
+
+
+def _refuse_turned_back(workspace: Workspace, target: Target) -> None:
+    if lost := lost_records(workspace, target):
+        message, _, ways = turned_back(workspace, target, lost).partition("\n")
+        raise WorkflowError(message, [("Run ID", target.run)], ways.split("; "))
+
+
+def _closed(target: Target, left: Left, reason: str, opening: Opening, warnings: list[str]) -> SessionSaved:
+    return SessionSaved(
+        run=target.run,
+        changed=left.reason is not None,
+        why=left.why,
+        session=left.id,
+        reason=left.reason or reason,
+        origin=left.origin,
+        seconds=left.seconds,
+        ended=left.ended_text,
+        phases=left.phases,
+        in_progress=[name for name, status in target.told.phases if status == IN_PROGRESS] if not left.why else [],
+        artifacts=left.artifacts,
+        path=str(target.face.path),
+        warnings=warnings,
+    )

@@ -11,10 +11,10 @@ from holdfast.core.recovery import recommended, told_silent
 from holdfast.core.team_state import Kept
 from holdfast.core.text import count, one_line
 from holdfast.layouts.goteam import NAME, screens
-from holdfast.layouts.goteam.find_checkpoint import find_kept
-from holdfast.layouts.goteam.resumable import find_silent, list_all, silent_since
+from holdfast.layouts.goteam.checkpoints import find_kept
+from holdfast.layouts.goteam.runs import find_silent, list_all, silent_since
 from holdfast.layouts.goteam.schema import last_action, progress, word_of
-from holdfast.layouts.protocol import ChatCommand, Verbs
+from holdfast.layouts.results import ChatCommand, Verbs
 from holdfast.project.runs import select
 from holdfast.project.sessions import go_over
 from holdfast.project.workspace import Workspace

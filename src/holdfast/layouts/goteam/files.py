@@ -20,10 +20,10 @@ from holdfast.core.text import one_line, path_text, sound
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts import memory
-from holdfast.layouts.goteam import NAME, merge
-from holdfast.layouts.goteam.presence import SEEN as SEEN
+from holdfast.layouts.goteam import NAME, RECORD, merge
 from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE
 from holdfast.layouts.json_file import LIMIT, Face, Unreadable, as_bytes as as_bytes, parse_face, read_face
+from holdfast.layouts.registry import find_layout, is_present
 from holdfast.project.workspace import Workspace
 from holdfast.redaction.unmask import put_raw
 from holdfast.system import files, shared_files
@@ -58,7 +58,7 @@ class Written(Struct):
     beside: dict[str, Body] = {}
 
 
-class Damage(Struct, frozen=True):
+class DamagedFile(Struct, frozen=True):
     """A file that cannot be read as what it should be."""
 
     path: Path
@@ -75,6 +75,11 @@ def root_of(workspace: Workspace) -> Path:
         workspace.warn(f"`go_team.root` does not lead to a directory inside the project: {one_line(value, 100)}")
         return workspace.root / "checkpoints"
     return path
+
+
+def list_files(workspace: Workspace) -> list[str]:
+    is_used = is_present(workspace, find_layout(NAME))
+    return [str(workspace.settings.values["go_team.root"].value)] if is_used else []
 
 
 def team_runs(journal: Journal, worktree: str) -> list[Run]:
@@ -130,7 +135,7 @@ def flaw_of(face: Face, run: str | None) -> str | None:
     return None
 
 
-def damages(workspace: Workspace, only: str | None = None) -> Iterator[Damage]:
+def find_damages(workspace: Workspace, only: str | None = None) -> Iterator[DamagedFile]:
     """The files of the Go Team's runs that are damaged, or those of one run; the registry's first. Nothing changes."""
     root = root_of(workspace)
     if not is_directory(root):
@@ -143,7 +148,7 @@ def damages(workspace: Workspace, only: str | None = None) -> Iterator[Damage]:
         directory = root / run.id
         if not is_directory(directory):
             if os.path.lexists(directory):
-                yield Damage(directory, run.id, "It is not a directory")
+                yield DamagedFile(directory, run.id, "It is not a directory")
             continue
         known = {f"{kept.id}.json" for kept in run.standing.kept}
         for path in (*(directory / name for name in FACES), *point_files(directory)):
@@ -151,12 +156,12 @@ def damages(workspace: Workspace, only: str | None = None) -> Iterator[Damage]:
                 yield from _damage(path, run.id, workspace.root)
 
 
-def _damage(path: Path, run: str | None, root: Path) -> Iterator[Damage]:
+def _damage(path: Path, run: str | None, root: Path) -> Iterator[DamagedFile]:
     try:
         read_sound(path, run, root)
     except Unreadable as error:
         if os.path.lexists(path):
-            yield Damage(path, run, error.why)
+            yield DamagedFile(path, run, error.why)
 
 
 class Shelf:
@@ -279,4 +284,4 @@ class Shelf:
 
 
 def place_of(workspace: Workspace) -> Path:
-    return memory.place_of(workspace) / SEEN
+    return memory.place_of(workspace) / RECORD

@@ -19,8 +19,8 @@ from holdfast.core.formats.timestamps import moment
 from holdfast.core.model import Body, Draft, Run, Step
 from holdfast.core.recovery import FILES_SAY, REGISTRY_SAYS
 from holdfast.core.text import LIMIT, one_line
-from holdfast.layouts.foreign_ids import RESERVED
 from holdfast.layouts.goteam import NAME, schema
+from holdfast.layouts.memory import RESERVED
 
 NINE = (
     "init", "requirements", "architecture", "implementation", "testing", "review", "optimization", "release",

@@ -7,21 +7,22 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import msgspec
 
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError
-from holdfast.core.model import Run
+from holdfast.core.model import Run, Status
 from holdfast.core.text import path_text
-from holdfast.layouts.goteam import NAME, merge
-from holdfast.layouts.goteam.files import FACES, SEEN, Edited, Shelf, Written, as_bytes, is_directory, root_of
-from holdfast.layouts.goteam.reconcile import on_shelf
-from holdfast.layouts.goteam.schema import REGISTRY
+from holdfast.journal.journal import Journal
+from holdfast.layouts.goteam import NAME, RECORD, merge
+from holdfast.layouts.goteam.files import FACES, Edited, Shelf, Written, as_bytes, is_directory, root_of, team_runs
+from holdfast.layouts.goteam.reconcile import note_cleaned, on_shelf, reconcile
+from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE
 from holdfast.layouts.json_file import LIMIT, Unreadable, parse_face
-from holdfast.layouts.memory import recall
-from holdfast.layouts.shown_files import remove_shown
+from holdfast.layouts.memory import recall, remove_shown
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
@@ -54,7 +55,7 @@ def purge(workspace: Workspace, run: str, shown: Iterable[str]) -> None:
             _leave_registry(shelf, run)
         with contextlib.suppress(OSError):  # it is not there, or others have something in it
             os.rmdir(root / run)
-    for path in (workspace.here / "worktrees").glob(f"*/{SEEN}"):
+    for path in (workspace.here / "worktrees").glob(f"*/{RECORD}"):
         # safeguard: lock-team-in-purge
         with files.lock(path.with_name("team.lock"), workspace.settings.number("store.deadline")):
             files.put(path, msgspec.json.encode(_without(recall(path, Written), run)), synced=False)
@@ -110,3 +111,55 @@ def _without(written: Written, run: str) -> Written:
 
 def _is_of(item: object, run: str) -> bool:
     return isinstance(item, dict) and item.get("id") == run
+
+
+OVER = (Status.COMPLETED, Status.ABANDONED, Status.ABORTED)
+FILES = (MANIFEST, STATE, RECOVERY, ROLLBACKS)
+
+
+def clean_up(workspace: Workspace, days: int, keep: int, *, dry_run: bool) -> tuple[list[Run], int]:
+    """Remove the files of older runs, and of all but the newest few; one with a pinned checkpoint stays as it is."""
+    now = workspace.clock.now()
+    with workspace.reading() as journal:
+        over = [run for run in team_runs(journal, workspace.worktree) if run.status in OVER]
+        gone = [run for run in _too_many(over, now, days, keep) if not _is_needed(workspace, journal, run)]
+    if not dry_run:
+        for run in gone:
+            _remove(workspace, root_of(workspace) / run.id, run)
+        with workspace.writing(for_session=False) as journal:
+            for run in gone:
+                note_cleaned(journal, run)
+        reconcile(workspace)
+    return gone, len(over) - len(gone)
+
+
+def _too_many(over: list[Run], now: datetime, days: int, keep: int) -> list[Run]:
+    newest = sorted(over, key=lambda run: run.status_since or now, reverse=True)
+    old = now - timedelta(days=days)
+    return [run for place, run in enumerate(newest) if place >= keep or (run.status_since or now) < old]
+
+
+def _is_needed(workspace: Workspace, journal: Journal, run: Run) -> bool:
+    """Whether it is the run that commands here mean, somebody has pinned a checkpoint, or only its files know one."""
+    if journal.view.pointer(workspace.worktree) == run.id:
+        return True
+    if any(kept.checkpoint is None for kept in run.standing.kept) and not _is_exported(root_of(workspace) / run.id):
+        workspace.warn(f"{run.id} stays: only its files know its checkpoints; `*cp-export` puts them into an archive")
+        return True
+    return any(made.pinned for made in journal.list_checkpoints(run=run.id))
+
+
+def _is_exported(directory: Path) -> bool:
+    return any((directory / "exports").glob("*.tar.gz"))
+
+
+def _remove(workspace: Workspace, directory: Path, run: Run) -> None:
+    """Our files of a run; what others put beside them, and what was exported, stays."""
+    if not is_directory(directory):
+        return
+    shelf = Shelf(workspace)
+    for name in (*FILES, *(f"{kept.id}.json" for kept in run.standing.kept)):
+        if os.sep not in name and not (directory / name).is_symlink():
+            shelf.discard(directory / name)
+    with contextlib.suppress(OSError):
+        os.rmdir(directory)

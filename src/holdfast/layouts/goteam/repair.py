@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.formats.json_salvage import salvage
+from holdfast.core.health import WARNING, Check
 from holdfast.core.model import Body, Run
 from holdfast.core.text import path_text
 from holdfast.layouts.goteam import merge, schema
-from holdfast.layouts.goteam.external import follow_face
-from holdfast.layouts.goteam.files import FACES, POINT, SHAPES, Damage, Shelf, as_bytes, damages, root_of
-from holdfast.layouts.goteam.reconcile import on_shelf, show
+from holdfast.layouts.goteam.files import FACES, POINT, SHAPES, DamagedFile, Shelf, as_bytes, find_damages, root_of
+from holdfast.layouts.goteam.reconcile import follow_face, on_shelf, show
 from holdfast.layouts.goteam.schema import REGISTRY
 from holdfast.layouts.json_file import LIMIT
-from holdfast.layouts.protocol import JOURNAL, FilesRepaired, Rebuilt
+from holdfast.layouts.results import JOURNAL, Damage, FilesRepaired, Rebuilt
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
@@ -38,7 +39,7 @@ def remake(workspace: Workspace, run: Run) -> tuple[list[Rebuilt], list[str]]:
     made: list[Rebuilt] = []
     lost: list[str] = []
     with on_shelf(workspace) as shelf:
-        for damage in list(damages(workspace, run.id)):
+        for damage in list(find_damages(workspace, run.id)):
             said = _salvaged(damage, workspace.root)
             aside = _put_aside(shelf, damage)
             made.append(Rebuilt(shelf.name(damage.path), shelf.name(aside), damage.why))
@@ -50,7 +51,7 @@ def remake(workspace: Workspace, run: Run) -> tuple[list[Rebuilt], list[str]]:
     return made, lost
 
 
-def _salvaged(damage: Damage, root: Path) -> Body:
+def _salvaged(damage: DamagedFile, root: Path) -> Body:
     """The members of a damaged file that can be read."""
     name = damage.path.name
     if name not in SHAPES:
@@ -64,7 +65,7 @@ def _salvaged(damage: Damage, root: Path) -> Body:
     return {key: value for key, value in found.items() if isinstance(value, shape[key])}
 
 
-def _put_aside(shelf: Shelf, damage: Damage) -> Path:
+def _put_aside(shelf: Shelf, damage: DamagedFile) -> Path:
     path = damage.path
     mark = f"damaged-{shelf.workspace.clock.now():%Y%m%d-%H%M%S}"
     aside = files.move_aside(path, mark, shelf.workspace.root)
@@ -72,7 +73,7 @@ def _put_aside(shelf: Shelf, damage: Damage) -> Path:
     return aside
 
 
-def _hear(shelf: Shelf, run: Run, damage: Damage, said: Body) -> list[str]:
+def _hear(shelf: Shelf, run: Run, damage: DamagedFile, said: Body) -> list[str]:
     """Take in what could still be read. Answers with what could not."""
     name = damage.path.name
     if damage.run is None:
@@ -112,3 +113,20 @@ def _point(shelf: Shelf, run: Run, path: Path) -> list[str]:
         document = schema.point(kept, journal.run_at(run.id, kept.seq))
     shelf.put_bytes(path, None, as_bytes(document))
     return [] if kept.checkpoint else [f"what {path.name} held beside what the journal knows of it"]
+
+
+def damages(workspace: Workspace) -> Iterator[Damage]:
+    for found in find_damages(workspace):
+        way = f"holdfast repair {found.run}" if found.run else "holdfast repair"
+        yield Damage(path_text(found.path.relative_to(workspace.root)), found.why, f"`{way}` makes it anew")
+
+
+def health(workspace: Workspace) -> Iterator[Check]:
+    try:
+        found = list(find_damages(workspace)) if workspace.exists else []
+    except HoldfastError:  # the check of the store says why
+        return
+    for damage in found:
+        remedy = f"`holdfast repair {shlex.quote(damage.run)}`" if damage.run else "`holdfast repair`"
+        name = path_text(damage.path.relative_to(workspace.root))
+        yield Check("go-team files", WARNING, f"{name} cannot be read: {damage.why}", [remedy])

@@ -14,9 +14,9 @@ from holdfast.core.formats.hashing import hexdigest
 from holdfast.core.model import Body, Run
 from holdfast.core.text import sound
 from holdfast.layouts import json_file, memory
-from holdfast.layouts.foreign_ids import is_usable
 from holdfast.layouts.json_file import Face, Unreadable, read_face
-from holdfast.layouts.orchestrator.presence import MEMORY as MEMORY
+from holdfast.layouts.memory import is_usable
+from holdfast.layouts.orchestrator import RECORD
 from holdfast.layouts.orchestrator.rules import HISTORY, SESSION
 from holdfast.layouts.orchestrator.schema import LEGACY, LONGEST, Incompatible, read_state, state_of
 from holdfast.project.workspace import Workspace
@@ -42,6 +42,14 @@ def check_place(workspace: Workspace) -> None:
             safe_paths.resolve(workspace.root, path)
         except safe_paths.Outside as error:
             raise Refused(f"{path} leads out of the project", [], ["remove the link"]) from error
+
+
+def list_files(workspace: Workspace) -> list[str]:
+    return [name for name in (SESSION, HISTORY) if os.path.exists(f"{workspace.root}/{name}")]
+
+
+def has_archive(workspace: Workspace) -> bool:
+    return (workspace.root / HISTORY).is_dir()
 
 
 def read_session(workspace: Workspace) -> Face | None:
@@ -135,16 +143,16 @@ def digest(data: bytes) -> str:
 
 
 def recall(workspace: Workspace) -> Written:
-    return memory.recall(memory.place_of(workspace) / MEMORY, Written)
+    return memory.recall(memory.place_of(workspace) / RECORD, Written)
 
 
 def expect(workspace: Workspace) -> None:
     """Let every later command look for the file, also if this one is killed before it is written."""
-    if not (memory.own_directory(workspace) / MEMORY).exists():
+    if not (memory.own_directory(workspace) / RECORD).exists():
         remember(workspace, Written())
 
 
 def remember(workspace: Workspace, written: Written) -> None:
     """Lost by a power cut, the file counts as an old copy: only what the run does not know is taken from it."""
     data = msgspec.json.encode(sound(msgspec.to_builtins(written), small=True))  # others may write what no JSON holds
-    files.put(memory.place_of(workspace) / MEMORY, data, synced=False)
+    files.put(memory.place_of(workspace) / RECORD, data, synced=False)

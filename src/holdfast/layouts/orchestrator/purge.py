@@ -7,12 +7,10 @@ from pathlib import Path
 
 from holdfast.core.model import Run
 from holdfast.layouts.json_file import read_face
-from holdfast.layouts.memory import recall
-from holdfast.layouts.orchestrator import NAME
+from holdfast.layouts.memory import is_shown, recall, remove_shown
+from holdfast.layouts.orchestrator import NAME, RECORD
 from holdfast.layouts.orchestrator.files import Written
-from holdfast.layouts.orchestrator.presence import MEMORY
 from holdfast.layouts.orchestrator.rules import HISTORY, SESSION
-from holdfast.layouts.shown_files import is_shown, remove_shown
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
@@ -30,7 +28,7 @@ def purge(workspace: Workspace, run: str, shown: Iterable[str]) -> None:
     """Remove the run's files here, and what every worktree remembers of the session file, if that is of this run."""
     ours = [path for path in shown if path == SESSION or Path(path).parent == Path(HISTORY)]
     remove_shown(workspace, ours, lambda place: _shows(workspace, place, run))
-    for memory in (workspace.here / "worktrees").glob(f"*/{MEMORY}"):
+    for memory in (workspace.here / "worktrees").glob(f"*/{RECORD}"):
         with files.lock(memory.with_name("session.lock"), workspace.settings.number("store.deadline")):
             if recall(memory, Written).run == run:
                 files.remove(memory)

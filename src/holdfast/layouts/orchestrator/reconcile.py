@@ -37,8 +37,8 @@ from holdfast.layouts.orchestrator.files import (
     told,
 )
 from holdfast.layouts.orchestrator.rules import HISTORY, SESSION
+from holdfast.layouts.orchestrator.runs import find_current, list_runs, make_id
 from holdfast.layouts.orchestrator.schema import VERSION, Incompatible, State, is_legacy, read_state, render
-from holdfast.layouts.orchestrator.start import find_current, list_runs, make_id
 from holdfast.project.workspace import Workspace
 from holdfast.redaction.unmask import put_raw
 from holdfast.system import files, shared_files

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from holdfast.core.errors import Refused, WrongUsage
+from holdfast.core.formats.json_salvage import salvage
 from holdfast.core.model import Run
-from holdfast.core.text import path_text
-from holdfast.layouts.json_file import Unreadable
-from holdfast.layouts.orchestrator.files import put_aside, read_session
-from holdfast.layouts.orchestrator.reconcile import reconcile
+from holdfast.core.text import one_line, path_text
+from holdfast.layouts.json_file import Unreadable, read_face
+from holdfast.layouts.orchestrator.files import find_incompatible, put_aside, read_session, told
+from holdfast.layouts.orchestrator.reconcile import project, reconcile, take_salvaged
 from holdfast.layouts.orchestrator.rules import SESSION
-from holdfast.layouts.orchestrator.start import find_current
-from holdfast.layouts.protocol import JOURNAL, FilesRepaired
+from holdfast.layouts.orchestrator.runs import find_current
+from holdfast.layouts.orchestrator.schema import INNER, MEMBERS
+from holdfast.layouts.results import COPY, FRESH, HISTORY, JOURNAL, MANUAL, Damage, FilesRepaired, Recovery
 from holdfast.project.workspace import Workspace
+from holdfast.system import files
 
 
 def repair(workspace: Workspace, name: str | None, known: Run | None, *, keep: bool) -> FilesRepaired:
@@ -26,3 +33,92 @@ def repair(workspace: Workspace, name: str | None, known: Run | None, *, keep: b
         aside = put_aside(workspace)
     reconcile(workspace)
     return FilesRepaired(known.id, SESSION, True, JOURNAL, path_text(aside.relative_to(workspace.root)))
+
+
+def damages(workspace: Workspace) -> Iterator[Damage]:
+    try:
+        read_session(workspace)
+    except Unreadable as error:
+        remedy = error.remedy("`holdfast repair` makes it anew, `holdfast continue` offers other ways")
+        yield Damage(SESSION, error.why, remedy)
+
+
+def find_obstacle(workspace: Workspace) -> Refused | None:
+    """A session file of another version is left alone, so it cannot be gone on with."""
+    incompatible = find_incompatible(workspace)
+    if incompatible is None:
+        return None
+    aside = f"`mv {SESSION} {SESSION}.other` puts it aside; then `holdfast start` begins a new session"
+    facts = [("file", SESSION), ("because", str(incompatible))]
+    hints = ["go on with the program that wrote it", aside]
+    return Refused("The session file is of another version and is left alone", facts, hints)
+
+
+def recover(workspace: Workspace, choose: str | None, establish: Callable[[Workspace], None]) -> Recovery:
+    """Say what can be done about a damaged session file, or do it."""
+    path = workspace.root / SESSION
+    damage = _damage(path, workspace.root)
+    found = Recovery(SESSION, damage.why if damage else None)
+    if damage is None:
+        return found
+    workspace.retract(told(damage))
+    found.choices = _choices(workspace, path)
+    if choose is None:
+        return found
+    choose = _by_number(found.choices, choose)
+    if choose not in found.choices:
+        hints = [f"`--choose {name}`: {about}" for name, about in found.choices.items()]
+        raise WrongUsage(f'There is no way out called "{one_line(choose, 40)}"', [("file", SESSION)], hints)
+    found.chosen = choose
+    if not workspace.exists:
+        establish(workspace)
+        workspace.retract(told(damage))
+    if choose == HISTORY:
+        return found
+    text = _text(workspace, path)
+    found.aside = path_text(put_aside(workspace).relative_to(workspace.root))
+    if choose == MANUAL:
+        members = salvage(text, MEMBERS, INNER)
+        found.found = list(members)
+        take_salvaged(workspace, members)
+    elif choose == FRESH:
+        project(workspace, fresh=True)
+    if choose != FRESH:
+        project(workspace)
+        with workspace.reading() as journal:
+            current = find_current(journal, workspace.worktree)
+        found.run = current.id if current else None
+    return found
+
+
+def _by_number(choices: dict[str, str], chosen: str) -> str:
+    """The name of a way out; a number is its row in the list."""
+    is_row = chosen.isdecimal() and len(chosen) < 3 and 0 < int(chosen) <= len(choices)
+    return list(choices)[int(chosen) - 1] if is_row else chosen
+
+
+def _damage(path: Path, root: Path) -> Unreadable | None:
+    try:
+        read_face(path, root=root)
+    except Unreadable as error:
+        return None if error.reason == "missing" else error
+    return None
+
+
+def _choices(workspace: Workspace, path: Path) -> dict[str, str]:
+    """The ways out; the journal's copy first, where it has one."""
+    current = None
+    if workspace.exists:
+        with workspace.reading() as journal:
+            current = find_current(journal, workspace.worktree)
+    copy = {COPY: f"put back what the journal knows of {current.id}: nothing is lost"} if current else {}
+    left = salvage(_text(workspace, path), MEMBERS, INNER)
+    return copy | {
+        FRESH: "begin a new session; the damaged file is kept aside",
+        HISTORY: "check archived sessions",
+        MANUAL: f"extract what can still be read: {', '.join(left) or 'nothing'}",
+    }
+
+
+def _text(workspace: Workspace, path: Path) -> str:
+    return (files.read(path, root=workspace.root) or b"").decode("utf-8", "replace")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from holdfast.core.lifecycle import Move, Rules
 from holdfast.core.model import Status
+from holdfast.layouts.orchestrator import SIGN
 
-SESSION = ".claude/orchestrator-session.json"
+SESSION = SIGN
 HISTORY = ".claude/orchestrator-history"
 RULES = Rules(
     whose="A session of the orchestrator",

@@ -16,7 +16,7 @@ from holdfast.core.fold.usage import UNTOLD, number
 from holdfast.core.formats.timestamps import moment, stamp
 from holdfast.core.model import Body, Run, Status, Worker
 from holdfast.core.text import one_line
-from holdfast.layouts.protocol import Mode
+from holdfast.layouts.results import Mode
 
 VERSION = "1.0"
 MODES = {  # agents at once, per cent at which to compress, how much is said

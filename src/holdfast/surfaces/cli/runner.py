@@ -198,7 +198,7 @@ def say_error(error: HoldfastError, as_json: bool, fence: bool = False, typed: l
 
 def _error_lines(error: HoldfastError) -> list[Line]:
     if isinstance(error, WorkflowError):
-        from holdfast.layouts.session_reports import told_error
+        from holdfast.layouts.results import told_error
 
         return list(told_error(error, terminal.marks()))
     width = max((len(name) for name, _ in error.facts), default=0)

@@ -13,7 +13,7 @@ from holdfast.core.model import Run, Status
 from holdfast.core.recovery import recommended
 from holdfast.core.text import one_line
 from holdfast.ingest.catch_up import catch_up, establish
-from holdfast.layouts.registry import find_layout, find_rules
+from holdfast.layouts.registry import find_layout, find_rules, is_present
 from holdfast.operations import start as starting
 from holdfast.operations.commands import get_verb
 from holdfast.operations.resume import resume as go_on
@@ -42,7 +42,7 @@ def _start_team(
 ) -> Said:
     """Begin a Go Team run, unless the user at the terminal would rather go on with an earlier one."""
     kind = find_layout(layout)
-    if kind.is_present(workspace):  # sessions of another program may be there before the first run of ours
+    if is_present(workspace, kind):  # sessions of another program may be there before the first run of ours
         establish(workspace)
     if workspace.exists and not workspace.is_off:
         catch_up(workspace)

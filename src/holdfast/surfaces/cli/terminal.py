@@ -12,7 +12,7 @@ from holdfast.core.text import one_line, visible
 from holdfast.system.clock import ago, shown
 
 if TYPE_CHECKING:
-    from holdfast.layouts.session_reports import Marks  # few commands need it
+    from holdfast.layouts.results import Marks  # few commands need it
 
 Piece = tuple[str, str]  # a style and a text
 Line = str | Piece | list[Piece]
@@ -74,7 +74,7 @@ def _is_plain() -> bool:
 
 def marks() -> Marks:
     """The marks of reports on sessions, or words where a terminal asks for plain text."""
-    from holdfast.layouts.session_reports import DRAWN, PLAIN
+    from holdfast.layouts.results import DRAWN, PLAIN
 
     return PLAIN if _is_plain() else DRAWN
 

@@ -105,10 +105,9 @@ def _tell(asking: Asking, answer: Callable[[Workspace, Asking], Answer]) -> Told
 
 
 def _has_files() -> bool:
-    from holdfast.layouts.registry import layouts
+    from holdfast.layouts.registry import has_sessions
 
-    root = os.fspath(locate.locate_store(os.getcwd())[0])
-    return any(layout.has_sessions(root) for layout in layouts())
+    return has_sessions(os.fspath(locate.locate_store(os.getcwd())[0]))
 
 
 def _left() -> float:

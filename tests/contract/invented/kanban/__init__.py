@@ -1,13 +1,12 @@
 """Kanban, a system that exists in the tests only: one card of a worktree stands in `board.json`."""
 
 NAME = "kanban"
+SIGN = RECORD = "board.json"
 MEMBERS = {
-    "": "NAME",
+    "": "NAME RECORD SIGN",
     "rules": "RULES",
-    "presence": "is_present list_files",
     "reconcile": "reconcile",
-    "health": "damages",
-    "repair": "repair",
+    "repair": "damages list_files repair",
     "purge": "own_files purge",
     "follow": "follow",
     "chat_commands": "CHAT_COMMANDS find_chat_run",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from holdfast.core.chat_commands import Order
 from holdfast.core.model import Run
-from holdfast.layouts.protocol import ChatCommand, Verbs
+from holdfast.layouts.results import ChatCommand, Verbs
 from holdfast.project.workspace import Workspace
 
 from .reconcile import find_current

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from holdfast.core.model import Run
 from holdfast.layouts.json_file import read_face
-from holdfast.layouts.shown_files import remove_shown
+from holdfast.layouts.memory import remove_shown
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 

@@ -1,16 +1,30 @@
-"""Rebuilding the board from the journal."""
+"""The board on disk: whether it is there, damaged, and how it is rebuilt from the journal."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from holdfast.core.model import Run
 from holdfast.core.text import path_text
-from holdfast.layouts.protocol import JOURNAL, FilesRepaired
+from holdfast.layouts.json_file import Unreadable, read_face
+from holdfast.layouts.results import JOURNAL, Damage, FilesRepaired
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
-from .health import damages
 from .reconcile import reconcile
 from .rules import BOARD
+
+
+def list_files(workspace: Workspace) -> list[str]:
+    return [BOARD] if (workspace.root / BOARD).exists() else []
+
+
+def damages(workspace: Workspace) -> Iterator[Damage]:
+    try:
+        read_face(workspace.root / BOARD, root=workspace.root)
+    except Unreadable as error:
+        if error.reason != "missing":
+            yield Damage(BOARD, error.why, error.remedy("`holdfast repair` makes it anew"))
 
 
 def repair(workspace: Workspace, name: str | None, known: Run | None, *, keep: bool) -> FilesRepaired:

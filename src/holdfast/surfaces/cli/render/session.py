@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from holdfast.core.untrusted_text import enclose
 from holdfast.layouts.registry import find_layout
+from holdfast.layouts.results import Reloaded, SessionSaved, told_warnings
 from holdfast.layouts.save import Saved
-from holdfast.layouts.session_reports import Reloaded, SessionSaved, told_warnings
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
 from holdfast.surfaces.cli.render import View, renders

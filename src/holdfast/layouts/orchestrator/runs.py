@@ -1,4 +1,4 @@
-"""Beginning a session of the orchestrator: one of a worktree stands in the file, and the next one archives it."""
+"""TODO."""
 
 from __future__ import annotations
 
