@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from holdfast.layouts.orchestrator.rules import HISTORY, SESSION
+from holdfast.layouts.orchestrator import HISTORY, SESSION
 from tests.agents.conftest import Project
 from tests.agents.test_claude import bash
 from tests.orchestrator_files import File

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.layouts.orchestrator.rules import SESSION
+from holdfast.layouts.orchestrator import SESSION
 from tests.agents.conftest import Project
 from tests.agents.test_claude import bash
 

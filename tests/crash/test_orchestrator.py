@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.layouts.orchestrator.rules import HISTORY, SESSION
+from holdfast.layouts.orchestrator import HISTORY, SESSION
 from tests.crash.cases import GOAL, Case, an_empty_project, opened, verb
 from tests.crash.modes import ENDS, FAILURES, KILLS, each_tier
 from tests.faults import tracer

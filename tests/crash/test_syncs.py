@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.layouts.orchestrator.rules import SESSION
+from holdfast.layouts.orchestrator import SESSION
 from holdfast.worktree.restore.writer import FEW
 from tests.crash.cases import GOAL, an_empty_project, hook, in_project, keep_call, opened
 from tests.faults import tracer

@@ -25,8 +25,7 @@ from holdfast.layouts.faber import find_run, reconcile, workflows
 from holdfast.layouts.faber.client_hooks import find_client_hooks
 from holdfast.layouts.goteam import files as teamfaces
 from holdfast.layouts.json_file import read_face
-from holdfast.layouts.orchestrator import files as sessionfile
-from holdfast.layouts.orchestrator.rules import SESSION
+from holdfast.layouts.orchestrator import SESSION, files as sessionfile
 from holdfast.maintenance.purge import purge as purging
 from holdfast.project import context_windows, inbox, known_projects, quota, settings
 from holdfast.project.runs import select, tombstones

@@ -23,8 +23,7 @@ from holdfast.layouts import memory
 from holdfast.layouts.faber import reconcile
 from holdfast.layouts.goteam import files as teamfaces
 from holdfast.layouts.json_file import Unreadable, read_face
-from holdfast.layouts.orchestrator import files as sessionfile
-from holdfast.layouts.orchestrator.rules import SESSION
+from holdfast.layouts.orchestrator import SESSION, files as sessionfile
 from holdfast.project import inbox
 from holdfast.project.workspace import Workspace
 from holdfast.redaction import redactor

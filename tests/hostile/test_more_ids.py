@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.core import ids
+from holdfast.layouts.orchestrator import SESSION
 from holdfast.layouts.orchestrator.files import name_of
-from holdfast.layouts.orchestrator.rules import SESSION
 from tests.hostile.conftest import RUN
 from tests.hostile.places import tree_of
 from tests.hostile.test_ids import CLEAR, IDS, check

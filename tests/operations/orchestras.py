@@ -8,7 +8,7 @@ from typing import Any
 
 import holdfast
 from holdfast.core.model import Run
-from holdfast.layouts.orchestrator.rules import HISTORY, SESSION
+from holdfast.layouts.orchestrator import HISTORY, SESSION
 from holdfast.layouts.orchestrator.schema import read_state, state_of
 from holdfast.project.workspace import Workspace
 from tests.operations.people import run_of

@@ -16,7 +16,7 @@ import pytest
 
 import holdfast
 from holdfast.layouts.json_file import Unreadable, read_face
-from holdfast.layouts.orchestrator.rules import SESSION
+from holdfast.layouts.orchestrator import SESSION
 from holdfast.project.workspace import Workspace
 from tests.faber_states import RUN
 from tests.operations.fabers import Faber

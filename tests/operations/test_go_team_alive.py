@@ -13,7 +13,7 @@ import holdfast
 from holdfast.core.model import Process, Status
 from holdfast.core.recovery import options
 from holdfast.layouts.goteam import screens
-from holdfast.layouts.goteam.reconcile import show_team
+from holdfast.layouts.goteam.reconcile import synchronize
 from holdfast.layouts.goteam.runs import find_resumable
 from holdfast.layouts.goteam.schema import stamp
 from holdfast.project import sessions
@@ -179,7 +179,7 @@ def test_each_auto_save_updates_the_registry_and_no_later_command_sets_it_back(t
             clock.time += timedelta(seconds=30)
             before = team.entry(started.run.id)["updated_at"]
             sessions.give_sign(team.project, started.session.id)
-            show_team(team.project, trigger="auto")
+            synchronize(team.project, trigger="auto")
             saved = team.entry(started.run.id)["updated_at"]
             assert saved > before
             holdfast.status(team.project)

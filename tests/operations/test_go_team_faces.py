@@ -15,7 +15,7 @@ import pytest
 import holdfast
 from holdfast.core.model import Event, Status
 from holdfast.layouts.goteam.files import Edited
-from holdfast.layouts.goteam.reconcile import on_shelf, show_team
+from holdfast.layouts.goteam.reconcile import on_shelf, synchronize
 from holdfast.project.workspace import Workspace
 from tests.operations.people import run_of, saving_in_between
 from tests.operations.teams import Team, demonstration, put
@@ -521,7 +521,7 @@ def spoil(team: Team, name: str, chosen: Callable[[int], list[str]]) -> None:
 
 def follow(team: Team) -> None:
     team.project.warnings.clear()
-    show_team(team.project)
+    synchronize(team.project)
 
 
 def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

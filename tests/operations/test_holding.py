@@ -13,7 +13,7 @@ from holdfast.agents import install
 from holdfast.core.errors import Busy
 from holdfast.layouts.goteam.files import place_of
 from holdfast.layouts.memory import own_directory
-from holdfast.layouts.orchestrator.rules import SESSION
+from holdfast.layouts.orchestrator import SESSION
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.workspace import Workspace
 from holdfast.system import files

@@ -11,7 +11,7 @@ import pytest
 
 import holdfast
 from holdfast.core.model import Draft
-from holdfast.layouts.orchestrator.rules import HISTORY
+from holdfast.layouts.orchestrator import HISTORY
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.orchestras import agree, archived, edit, orchestrate, put_session, session_of, session_path

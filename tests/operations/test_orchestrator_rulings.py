@@ -13,7 +13,7 @@ import holdfast
 from holdfast.core.errors import NotFound, Refused, WrongUsage
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Status
-from holdfast.layouts.orchestrator.rules import HISTORY, SESSION
+from holdfast.layouts.orchestrator import HISTORY, SESSION
 from holdfast.layouts.registry import find_rules
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock

@@ -12,7 +12,7 @@ import pytest
 import holdfast
 from holdfast.core.errors import NotFound
 from holdfast.core.model import Status
-from holdfast.layouts.orchestrator.rules import HISTORY
+from holdfast.layouts.orchestrator import HISTORY
 from holdfast.operations.finish import Settled
 from holdfast.project.workspace import Workspace
 from tests.operations.orchestras import agree, archived, edit, orchestrate, session_of, session_path

@@ -18,9 +18,9 @@ from holdfast.core.fold.run import OPENED
 from holdfast.core.model import Draft
 from holdfast.layouts.faber.follow import begin_session
 from holdfast.layouts.faber.screens import dry_report, report
+from holdfast.layouts.orchestrator import HISTORY
 from holdfast.layouts.orchestrator.files import name_of
-from holdfast.layouts.orchestrator.reconcile import adopt_history
-from holdfast.layouts.orchestrator.rules import HISTORY
+from holdfast.layouts.orchestrator.reconcile import ingest_archive
 from holdfast.layouts.orchestrator.schema import LONGEST
 from holdfast.project.workspace import Workspace
 from holdfast.redaction.redactor import Redactor
@@ -223,7 +223,8 @@ def test_a_session_of_the_history_is_hidden_before_it_is_cut_to_its_length(proje
     holdfast.init(project)
     file = {**schema_1_0(), "goal": "x" * (LONGEST - 13) + f" {canary('history')}"}
     put(project.root, {f"{HISTORY}/old.json": json.dumps(file)})
-    assert adopt_history(project) == []
+    ingest_archive(project)
+    assert project.warnings == []
     assert len(run_of(project, name_of(file["session_id"])).goal) > LONGEST - 20
     assert hits(project.place, canary("history")[:8]) == []
 

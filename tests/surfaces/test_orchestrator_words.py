@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.core.untrusted_text import opened
-from holdfast.layouts.orchestrator.rules import HISTORY, SESSION
+from holdfast.layouts.orchestrator import HISTORY, SESSION
 from tests.orchestrator_files import schema_1_0, teleport
 from tests.surfaces.terminal import Terminal, on_a_terminal
 from tests.tools import Command

@@ -1,7 +1,7 @@
-"""Faces: JSON files that another system owns as well, read tolerantly and changed without a trace beside the change.
+"""JSON files that another system writes too: tolerant reading, and writing by splicing.
 
-Only members of the root object are ever put in or replaced, by splicing; every other byte stays. A face that cannot be
-written again without a loss, by duplicate keys or numbers that JSON does not have, can be read and is never written.
+Only members of the root object are replaced or added; every other byte stays. A file with duplicate keys, or with
+numbers that JSON does not have, would lose something when it is written: it is only read.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from holdfast.system import files, shared_files
 
 WHITE = re.compile(r"[ \t\r\n]*")
 BLANK = json_edit.MARK + " \t\r\n"
-LIMIT = 12 * 1024 * 1024  # bytes; one emoji makes four of each byte in memory, and a text stands there several times
-FLAWS = 20  # that are told
-BACKUPS = 50  # that are looked at, the newest
+LIMIT = 12 * 1024 * 1024  # bytes; one emoji makes four bytes of each in memory, where a text exists several times
+FLAWS = 20  # that are reported
+BACKUPS = 50  # that are read, the newest
 NAMES = 10_000  # of files in a directory of backups
 
 
 class Member(NamedTuple):
-    """A member of the root: where its key begins, where its value begins, and what follows it."""
+    """A member of the root: the offsets of its key, of its value, and of its end."""
 
     name: str
     start: int
@@ -43,39 +43,34 @@ class Member(NamedTuple):
 
 
 class Version(Struct):
-    """What a file holds at one moment."""
+    """The content of a file at one moment."""
 
     path: Path
     data: bytes
-    value: dict[str, Any]  # what JSON does not have, such as NaN, is None in it
+    value: dict[str, Any]  # with None for values that JSON does not have, such as NaN
 
 
 class Face(Version):
-    """A version as it was read, with all that is needed to write the next one."""
+    """A version that was read, with the offsets that the next one is spliced at."""
 
     text: str
     members: list[Member]
     opening: int  # of the root's braces
     closing: int
     flaws: list[str]
-    root: Path | None = None  # that no link may lead out of
+    root: Path | None = None  # no link may lead out of it
 
 
 class Unreadable(Damaged):
-    """A file that holds no JSON object or cannot be read. `why` is one line; `reason` is one of a few fixed words."""
+    """A file without a JSON object in it, or one that cannot be read. `why` is one line."""
 
-    def __init__(self, path: Path, reason: str, why: str) -> None:
+    def __init__(self, path: Path, why: str, *, is_missing: bool = False, is_denied: bool = False) -> None:
         super().__init__(f"A file cannot be read: {why}", [("path", path_text(path))])
-        self.reason = reason
-        self.why = why
-        self.path = path
-
-    @property
-    def is_denied(self) -> bool:
-        return self.reason == "no permission"
+        self.path, self.why = path, why
+        self.is_missing, self.is_denied = is_missing, is_denied
 
     def remedy(self, repair: str) -> str:
-        """The way out: `repair` for a damaged file; a file without read permission is not damaged."""
+        """The hint: `repair`, unless only the read permission is missing."""
         if not self.is_denied:
             return repair
         place = shlex.quote(path_text(self.path))
@@ -84,7 +79,7 @@ class Unreadable(Damaged):
 
 
 class Changed(Busy):
-    """Somebody else wrote the face meanwhile: what is in it now, or None where it is gone."""
+    """A concurrent write by another program: `theirs` is the content now, or None if the file is gone."""
 
     def __init__(self, path: Path, theirs: bytes | None) -> None:
         hints = ["run the command again"]
@@ -93,30 +88,30 @@ class Changed(Busy):
 
 
 def read_face(path: Path, limit: int = LIMIT, root: Path | None = None) -> Face:
-    """The JSON object in a file, or Unreadable. Where a root is given, no link leads out of it."""
+    """Read the JSON object in a file, or raise Unreadable. No link may lead out of the root."""
     return parse_face(path, _bytes_of(path, limit, root), root)
 
 
 def parse_face(path: Path, data: bytes, root: Path | None = None) -> Face:
-    """The JSON object in the bytes of a file, or Unreadable."""
+    """Parse the bytes of a file as a JSON object, or raise Unreadable."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise Unreadable(path, "not UTF-8", f"It is not UTF-8 at byte {error.start:,}") from error
+        raise Unreadable(path, f"It is not UTF-8 at byte {error.start:,}") from error
     if not text.strip(BLANK):
-        raise Unreadable(path, "empty", "The file is empty")
+        raise Unreadable(path, "The file is empty")
     if json_limits.is_dense(data):
-        raise Unreadable(path, "too dense", f"It holds more than {json_limits.MOST:,} values")
+        raise Unreadable(path, f"It holds more than {json_limits.MOST:,} values")
     scan = _Scan(text)
     try:
         value = scan.root()
     except json.JSONDecodeError as error:
         why = f"Invalid JSON at line {error.lineno}: {one_line(error.msg, 80)}"
-        raise Unreadable(path, "not JSON", why) from error
+        raise Unreadable(path, why) from error
     except RecursionError as error:
         raise _too_deep(path) from error
     if not isinstance(value, dict):
-        raise Unreadable(path, "not an object", f"It holds {_kind_of(value)} where an object belongs")
+        raise Unreadable(path, f"It holds {_kind_of(value)} where an object belongs")
     if json_edit.is_deeper(value):
         raise _too_deep(path)
     return Face(path, data, value, text, scan.members, scan.opening, scan.closing, scan.flaws, root)
@@ -126,17 +121,16 @@ def _bytes_of(path: Path, limit: int, root: Path | None) -> bytes:
     try:
         data = files.read(path, limit, root)
     except Trouble as error:
-        is_denied = isinstance(error.__cause__, PermissionError)
-        raise Unreadable(path, "no permission" if is_denied else "trouble", error.message) from error
+        raise Unreadable(path, error.message, is_denied=isinstance(error.__cause__, PermissionError)) from error
     except Refused as error:
-        raise Unreadable(path, "too large" if "large" in error.message else "not a file", error.message) from error
+        raise Unreadable(path, error.message) from error
     if data is None:
-        raise Unreadable(path, "missing", "There is no such file")
+        raise Unreadable(path, "There is no such file", is_missing=True)
     return data
 
 
 def _too_deep(path: Path) -> Unreadable:
-    return Unreadable(path, "too deep", "It is nested too deeply")
+    return Unreadable(path, "It is nested too deeply")
 
 
 def _kind_of(value: object) -> str:
@@ -146,14 +140,14 @@ def _kind_of(value: object) -> str:
 
 
 class _Scan:
-    """Reads the members of a root object one after the other, and notes what could not be written again."""
+    """One pass over a root object: the offsets of its members, and the flaws for which it cannot be written."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.members: list[Member] = []
         self.flaws: list[str] = []
         self.opening = self.closing = 0
-        self.inside: tuple[str, int] | None = None  # the member that is being read, and where it stands
+        self.inside: tuple[str, int] | None = None  # the member that is being read, and its offset
         self.decoder = json.JSONDecoder(
             object_pairs_hook=self._object,
             parse_constant=self._no_number,
@@ -224,7 +218,7 @@ class _Scan:
     def _whole(self, digits: str) -> int | None:
         try:
             return int(digits)
-        except ValueError:  # Python reads no number of more than some thousand digits
+        except ValueError:  # Python limits the digits of an integer
             self._no_number(digits)
             return None
 
@@ -242,7 +236,7 @@ class _Scan:
 
 
 def with_members(face: Face, changes: dict[str, object]) -> bytes:
-    """The face's bytes with these members of its root replaced, or put behind the others where they are new."""
+    """Return the file's bytes with members of its root replaced, and new ones added at the end."""
     form, inner, outer = _form(face)
     colon = ": " if form.airy else ":"
     there = {member.name: member for member in face.members}
@@ -260,12 +254,12 @@ def with_members(face: Face, changes: dict[str, object]) -> bytes:
 
 
 def as_bytes(value: dict[str, Any]) -> bytes:
-    """A file that is written as a whole. Others may have put half characters into what is kept of theirs."""
+    """Encode a file that is written as a whole. Members of other programs may contain lone surrogates."""
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
 def _form(face: Face) -> tuple[json_edit.Form, str | None, str]:
-    """How the root is written: its form, what its members' lines begin with (None: all on one line), and its own."""
+    """The root's format, its members' indentation (None if they are on one line), and its own indentation."""
     outer = json_edit.margin(face.text, face.opening)
     first = face.members[0].start if face.members else None
     is_spread = first is None or "\n" in face.text[face.opening : first]
@@ -275,7 +269,6 @@ def _form(face: Face) -> tuple[json_edit.Form, str | None, str]:
 
 
 def _addition(face: Face, new: list[str], form: json_edit.Form, inner: str | None, outer: str) -> json_edit.Splice:
-    """New members behind the last one."""
     gap = form.line + inner if inner is not None else " " if form.airy else ""
     written = f",{gap}".join(new)
     if face.members:
@@ -285,9 +278,9 @@ def _addition(face: Face, new: list[str], form: json_edit.Form, inner: str | Non
 
 
 def write_face(face: Face, data: bytes, *, lock_deadline: float = 30.0) -> list[str]:
-    """Replace a face by its next version, if it still is as it was read. Returns warnings.
+    """Replace a file by its next version, unless it has changed since it was read. Return warnings.
 
-    The version that was read is kept beside it first. Whatever fails leaves one whole version in place.
+    A backup of the version that was read is written first. Every failure leaves one whole version in place.
     """
     check_writable(face)
     path, root = face.path, face.root
@@ -305,7 +298,7 @@ def write_face(face: Face, data: bytes, *, lock_deadline: float = 30.0) -> list[
 
 
 def check_writable(face: Face) -> None:
-    """Refuse a face that loses something when it is written again."""
+    """Refuse a file that would lose something when it is written."""
     if face.flaws:
         raise Refused(
             "This file cannot be written without losing a part of it",
@@ -325,7 +318,7 @@ def _back_up(face: Face) -> list[str]:
 
 
 def best_backup(path: Path, accept: Callable[[dict[str, Any]], bool], root: Path | None = None) -> list[Face]:
-    """The backups of a face that can be read and are accepted, under any of the names that are in use; newest first."""
+    """List the readable and accepted backups of a file, under any of the names in use; newest first."""
     dated = []
     for place in [path.with_name(name) for name in _backup_names(path)] + _dated_backups(path):
         with contextlib.suppress(OSError):
@@ -354,3 +347,12 @@ def _dated_backups(path: Path) -> list[Path]:
             if entry.name.startswith(f"{path.stem}_") and entry.name.endswith(".json"):
                 found.append(directory / entry.name)
     return found
+
+
+def object_of(value: Any) -> dict[str, Any]:
+    """A value read tolerantly: one of another type counts as an empty object."""
+    return value if isinstance(value, dict) else {}
+
+
+def objects_of(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -1,13 +1,14 @@
-"""A layout's record of its files as they were last read and written: one of a worktree, in the store.
+"""Files that show runs to another system: the record of them in the store, names in them, and their removal.
 
-It can be lost. Then the files are compared with nothing, and read once more.
+The record says what each file of a worktree held when it was last read or written. It can be lost: then the files are
+read as if another program had written them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,17 +17,21 @@ from msgspec import Struct
 
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, Refused
+from holdfast.core.formats.hashing import hexdigest
 from holdfast.core.formats.json_limits import sparse
+from holdfast.core.text import path_text, sound
 from holdfast.journal.codec import UNREADABLE
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, safe_paths
 from holdfast.system.shared_files import remove_shared
 
 T = TypeVar("T", bound=Struct)
+SHARED = 0o644  # mode of a new file of the project
+RESERVED = ("run-", "ses-", "cp-", "ledger-", "-")  # prefixes with another meaning
 
 
 def own_directory(workspace: Workspace) -> Path:
-    """The directory of a worktree's records, which is made."""
+    """Return the directory of a worktree's records, and create it."""
     place = place_of(workspace)
     for directory in (place.parent, place):
         files.make_private_directory(directory)
@@ -38,23 +43,49 @@ def place_of(workspace: Workspace) -> Path:
 
 
 def recall(place: Path, kind: type[T]) -> T:
-    """The record in a file; an empty one where there is none, or it cannot be understood."""
+    """Read a record; an empty one if it is missing or unreadable."""
     try:
         return msgspec.json.decode(sparse(files.read(place) or b"{}"), type=kind)
     except (*UNREADABLE, Refused):
         return kind()
 
 
-RESERVED = ("run-", "ses-", "cp-", "ledger-", "-")  # prefixes that mean something else
+def remember(place: Path, record: Struct) -> None:
+    """Write a record, without a sync: a power cut may take it."""
+    plain = sound(msgspec.to_builtins(record), small=True)  # other programs write values that JSON does not have
+    files.put(place, msgspec.json.encode(plain), synced=False)
 
 
-def is_usable(id: str) -> bool:
-    """Whether an id is a single shell word, which hints can name, and is not of another kind."""
-    return not id.startswith(RESERVED) and not id.isdecimal() and len(id) <= 200 and shlex.quote(id) == id
+def each_locked(workspace: Workspace, record: str) -> Iterator[Path]:
+    """Yield the records of that name of every worktree, each while its lock is held."""
+    for place in (workspace.here / "worktrees").glob(f"*/{record}"):
+        # safeguard: lock-team-in-purge
+        with files.lock(place.with_suffix(".lock"), workspace.settings.number("store.deadline")):
+            yield place
+
+
+def relative(workspace: Workspace, path: Path) -> str:
+    """A path from the root of the worktree, as text."""
+    return path_text(path.relative_to(workspace.root))
+
+
+def digest(data: bytes) -> str:
+    return hexdigest("blake2b", data, digest_size=16)
+
+
+def journal_id(name: str, prefix: str, *, is_safe: bool = True) -> str:
+    """The id in the journal of a run of another system: its name, or a hash if the name could mean something else.
+
+    A usable name is a single shell word, so that hints can contain it.
+    """
+    is_usable = is_safe and not name.startswith(RESERVED) and not name.isdecimal() and len(name) <= 200
+    if is_usable and shlex.quote(name) == name:
+        return name
+    return f"{prefix}-{hexdigest('sha256', name.encode('utf-8', 'surrogatepass'))[:20]}"
 
 
 def remove_shown(workspace: Workspace, paths: Iterable[str], shows: Callable[[Path], bool]) -> None:
-    """Remove those that still show the run. No link is followed out of the project."""
+    """Remove the files that still show the run. No link is followed out of the project."""
     for path in paths:
         place = workspace.root / path
         if is_shown(workspace, path, shows) and (data := files.read(place, root=workspace.root)) is not None:
@@ -62,7 +93,7 @@ def remove_shown(workspace: Workspace, paths: Iterable[str], shows: Callable[[Pa
 
 
 def is_shown(workspace: Workspace, path: str, shows: Callable[[Path], bool]) -> bool:
-    """Whether a file is inside the project and shows the run; one that cannot be read does not."""
+    """Whether a file is inside the project and shows the run; an unreadable one does not."""
     with contextlib.suppress(HoldfastError, safe_paths.Outside):
         safe_paths.resolve(workspace.root, path)
         return shows(workspace.root / path)

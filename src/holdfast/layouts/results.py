@@ -14,11 +14,11 @@ from holdfast.core.model import Run
 from holdfast.core.text import one_line, visible
 from holdfast.project.workspace import Workspace
 
-STORE, JOURNAL = "the store", "the journal"  # where a copy comes from
+STORE, JOURNAL = "the store", "the journal"  # sources of a copy
 
 
 class Mode(NamedTuple):
-    """What a mode of runs advises."""
+    """The advice of a mode of runs."""
 
     at_once: int  # agents
     compress_at: int  # per cent of the context window
@@ -26,7 +26,7 @@ class Mode(NamedTuple):
 
 
 class Damage(Struct, frozen=True):
-    """A file of a layout that cannot be read, and the way out."""
+    """An unreadable file of a layout."""
 
     path: str  # from the worktree
     why: str
@@ -34,21 +34,21 @@ class Damage(Struct, frozen=True):
 
 
 class Rebuilt(Struct):
-    """One damaged file that was made anew."""
+    """A damaged file that was rebuilt."""
 
     path: str
-    aside: str  # where the damaged one is now
-    why: str  # what was wrong with it
+    aside: str  # path of the damaged file now
+    why: str
 
 
 class FilesRepaired(Struct):
-    run: str | None  # whose file was looked at; null: there is none
-    path: str | None  # of the file; null: the run has none
+    run: str | None  # whose file was examined; null: there is none
+    path: str | None  # null: the run has no file
     changed: bool
-    source: str | None = None  # where the copy came from
-    aside: str | None = None  # where what stood there is now
-    lost: list[str] = []  # what was known and is not in it
-    files: list[Rebuilt] = []  # of a Go Team run, that were made anew
+    source: str | None = None  # of the copy
+    aside: str | None = None  # path of the replaced file now
+    lost: list[str] = []  # known facts that the copy lacks
+    files: list[Rebuilt] = []  # of a Go Team run
 
 
 COPY, FRESH, HISTORY, MANUAL = "copy", "fresh", "history", "manual"  # ways out of a damaged file
@@ -56,23 +56,23 @@ CHOICES = (COPY, FRESH, HISTORY, MANUAL)
 
 
 class Recovery(Struct):
-    """What is wrong with the file, what one can do, and what was done."""
+    """The state of a damaged file, the ways out, and the one that was taken."""
 
     path: str
-    why: str | None  # null: it is whole
+    why: str | None  # null: it is undamaged
     choices: dict[str, str] = {}
     chosen: str | None = None
-    aside: str | None = None  # where the damaged file is now
+    aside: str | None = None  # path of the damaged file now
     run: str | None = None
-    found: list[str] = []  # what could be read in it
+    found: list[str] = []  # members that could be read in it
 
 
 class Examined(Struct):
-    """One checkpoint, and what is wrong with it; nothing where it is whole."""
+    """A checkpoint and its problems."""
 
     id: str
     problems: list[str]
-    is_valid: bool = True  # false: a way back has left it behind
+    is_valid: bool = True  # false: a rollback has invalidated it
 
 
 class Exported(Struct):
@@ -82,15 +82,15 @@ class Exported(Struct):
     checkpoints: int
 
 
-OWN_LEVELS = ("local", "project")  # of settings whose files belong to this project alone
+OWN_LEVELS = ("local", "project")  # of settings files that belong to this project alone
 
 
 class ClientHooks(NamedTuple):
-    """Where a layout's own hooks stand: they would do what ours do."""
+    """Hooks of a layout's own, which would duplicate the work of ours."""
 
-    level: str  # of the settings; `plugin` for those that a plugin brings
+    level: str  # of the settings; `plugin` for hooks of a plugin
     where: str  # the settings file, or the name of the plugin
-    is_own: bool  # the file is one of this worktree, from which `init` may remove them
+    is_own: bool  # in a file of this worktree, from which `init` may remove them
 
     @property
     def can_be_replaced(self) -> bool:
@@ -121,7 +121,7 @@ PLAIN = Marks("[ok] ", "", "", "")
 
 
 class ArtifactReport(Struct):
-    """One artifact, and what became of it."""
+    """An artifact and the outcome of its load."""
 
     id: str
     kind: str = field(name="type")
@@ -137,7 +137,7 @@ class ArtifactReport(Struct):
     exists: bool | None = None
     size: int | None = None
     content: str | None = None
-    changed: datetime | None = None  # when the file was; null: it is no file
+    changed: datetime | None = None  # mtime of a file
 
 
 class SessionReport(Struct):
@@ -170,7 +170,7 @@ class Reloaded(Struct):
 
 
 class SessionSaved(Struct):
-    """The outcome of a save, or why there was no session to save."""
+    """The outcome of a save, or the reason why no session was saved."""
 
     layout: ClassVar[str] = "native"
 
@@ -190,7 +190,7 @@ class SessionSaved(Struct):
 
 
 def told_error(error: HoldfastError, marks: Marks = DRAWN) -> list[str]:
-    """An error in the form of the documents: what, the facts, and numbered steps that lead out of it."""
+    """An error in the form of FABER's documents: message, facts, and numbered steps of recovery."""
     lines = [f"{marks.bad}ERROR: {one_line(error.message)}"]
     lines += [f"{one_line(name)}: {one_line(value, 500)}" for name, value in error.facts]
     if error.hints:
@@ -199,5 +199,5 @@ def told_error(error: HoldfastError, marks: Marks = DRAWN) -> list[str]:
 
 
 def told_warnings(warnings: Iterable[str], marks: Marks = DRAWN) -> list[str]:
-    """Warnings; one may have several lines, of which the first says what and the others the facts."""
+    """Warnings, each once; the lines after the first one of a warning are its facts."""
     return [f"{marks.warn}WARNING: {visible(warning)}" for warning in dict.fromkeys(warnings)]

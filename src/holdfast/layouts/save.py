@@ -1,4 +1,4 @@
-"""Saving a run that has no records of sessions: its files are written, and what changed becomes a checkpoint."""
+"""Save a run without session records: write its files, and make a checkpoint of the changes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from holdfast.project.workspace import Workspace
 class Saved(Struct):
     run: str
     seq: int  # the run's last event
-    checkpoint: Checkpoint  # the one that holds it: a new one, or the last
-    changed: bool  # whether it is a new one
+    checkpoint: Checkpoint  # a new one, or the last one if it holds the same
+    changed: bool  # whether the checkpoint is new
 
 
 def save_run(workspace: Workspace, run: str | None) -> Saved:
-    """Keep the worktree and the run's state as a checkpoint, unless the last one holds both already."""
+    """Make a checkpoint of the worktree and the run's state, unless the last one holds both."""
     with workspace.reading() as journal:
         found = select.get_run(workspace, journal, run)
     if workspace.is_off:

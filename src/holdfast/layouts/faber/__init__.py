@@ -1,12 +1,17 @@
 """FABER: state files, session records, artifacts."""
 
+from __future__ import annotations
+
+from holdfast.core.lifecycle import Rules
+
 NAME = "faber"
 SIGN = ".fractary/"  # with the slash, only a directory is one
 HAS_SESSIONS = True
-# The members of the layout, by the module that defines them; each module is loaded when one of its members is used.
+IS_STARTED = False  # `/fractary-faber:workflow-run` starts its runs
+RULES = Rules(is_reopened=False)  # their state files alone determine the end of a run
+# The members of the layout by the module that defines them, which is loaded when one of them is used.
 MEMBERS = {
-    "": "HAS_SESSIONS NAME SIGN",
-    "rules": "IS_STARTED RULES",
+    "": "HAS_SESSIONS IS_STARTED NAME RULES SIGN",
     "reconcile": "ingest journal_id",
     "purge": "foreign_files list_old_copies",
     "schema": "list_files",

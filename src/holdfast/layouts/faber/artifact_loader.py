@@ -1,4 +1,4 @@
-"""Fetching the artifacts of one load: each from its source, within the limits, and nothing in silence."""
+"""Load the artifacts of a FABER run, each from its source and within the limits; every omission is reported."""
 
 from __future__ import annotations
 
@@ -26,12 +26,16 @@ from holdfast.project.workspace import Workspace
 
 KILOBYTE = 1024
 PLUGIN = "plugins/faber/"
-UNSAID = "the state has no"
+HEADINGS, KEYS, LINES, WIDTH = 20, 30, 5, 160
+HEADING = re.compile(r"^#{1,4} .+$", re.MULTILINE)
+TOKEN = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*+:)?|[{}\[\]]|"', re.DOTALL)  # of JSON; a lone quote is never closed
 
 
-class Fetching:
-    """The loading of one run's artifacts, within the limits."""
+class Unset(Unloadable):
+    """A value that the state does not have yet: an optional artifact without it is not worth a warning."""
 
+
+class Loader:
     def __init__(
         self,
         workspace: Workspace,
@@ -46,8 +50,8 @@ class Fetching:
         self.warnings = warnings
         self.used = 0
         self.each = each
-        self.definitions = definitions  # the files that the workflow comes from
-        self.runs = runs  # whether commands are run that the user has allowed
+        self.definitions = definitions  # the files of the workflow
+        self.runs = runs  # whether allowed commands are run
         settings = workspace.settings
         self.large = settings.whole("artifact.warn") * KILOBYTE
         self.limit = settings.whole("artifact.limit") * KILOBYTE
@@ -55,13 +59,14 @@ class Fetching:
         self.values = schema.placeholders(target.state, target.run, workspace.root)
 
     def look(self, choice: Choice, budget: int) -> ArtifactReport:
-        """What a load would find."""
-        report = _reported(choice)
-        wanted, why = self._wanted(choice.artifact)
-        source = find_source(choice.artifact.kind)
-        if wanted is None or source is None:
-            report.exists, report.why = False, report.why or why
+        """Report what a load would find."""
+        report, wanted = _reported(choice), None
+        try:
+            wanted = self._wanted(choice.artifact)
+        except Unloadable as error:
+            report.exists, report.why = False, report.why or error.why
         else:
+            source = _source(choice)
             found = source.look(wanted)
             report.resolved = self._absolute(wanted, found.shown)
             report.exists, report.size = found.exists, found.size
@@ -73,26 +78,24 @@ class Fetching:
         return report
 
     def _measure(self, report: ArtifactReport, source: Source, wanted: Wanted) -> None:
-        """The size of the summary, which is what a load takes; that of a file needs a look into it."""
         try:
             report.size = len(self._summary(report.kind, source.load(wanted)).encode())
         except Unloadable as error:
             report.exists, report.why = not error.missing, error.why
 
     def _summary(self, kind: str, loaded: Loaded) -> str:
-        """A text in short, unless it is short itself. Secrets go first: half of one is not recognised."""
+        """Summarize a long text. Secrets are masked first: half of one is not recognized."""
         text: str = self.workspace.hide(loaded.text)  # safeguard: hide-summarised-artifact
         short = summary(kind, text, None if loaded.whole else loaded.size)
         return text if loaded.whole and len(text) <= len(short) else short
 
     def _absolute(self, wanted: Wanted, shown: str) -> str | None:
-        """Where a path leads, in full: it may lie in the project or in FABER's plugin. A command stays as it is."""
+        """The absolute form of a path, which may be in the project or in FABER's plugin."""
         if wanted.path is None or not shown:
             return shown or None
         return os.path.join(path_text(wanted.root), shown)
 
     def _foresee(self, report: ArtifactReport, budget: int, wanted: Wanted | None) -> None:
-        """What would become of an artifact that was looked at, by the rules of a load."""
         size = report.size or 0
         if not report.exists:
             report.outcome = MISSING
@@ -116,14 +119,10 @@ class Fetching:
         if not choice.load:
             return report
         artifact = choice.artifact
-        wanted, why = self._wanted(artifact)
-        report.resolved = wanted.path or wanted.command if wanted else None
-        if wanted is None:
-            return self._missing(report, Unloadable(why, missing=True), quiet=why.startswith(UNSAID))
-        source = find_source(artifact.kind)
-        assert source is not None
         try:
-            loaded = source.load(wanted)
+            wanted = self._wanted(artifact)
+            report.resolved = wanted.path or wanted.command
+            loaded = _source(choice).load(wanted)
         except Unloadable as error:
             return self._missing(report, error)
         if not loaded.ran:
@@ -139,7 +138,7 @@ class Fetching:
         return self._take(report, loaded, budget)
 
     def _refuse_required(self, report: ArtifactReport, wanted: Wanted) -> None:
-        """Stop a load that lacks a required command's output. A hook leaves an allowed command to the model."""
+        """Refuse a load without a required command's output. A hook leaves an allowed command to the model."""
         if not report.required or wanted.why == IN_A_HOOK:
             return
         step = wanted.hint or f"Type {one_line(report.resolved or '', 200)} in the client, which alone can run it"
@@ -173,8 +172,8 @@ class Fetching:
         report.outcome, report.content = LOADED, loaded.text
         return report
 
-    def _missing(self, report: ArtifactReport, error: Unloadable, quiet: bool = False) -> ArtifactReport:
-        """What could not be loaded: a required artifact stops the load, an optional one is told of."""
+    def _missing(self, report: ArtifactReport, error: Unloadable) -> ArtifactReport:
+        """Refuse the load for a required artifact, and warn of an optional one."""
         where = report.resolved or report.path or report.path_from_state or report.command or "none"
         is_plugin = (report.path or "").startswith(PLUGIN) and error.missing
         if is_plugin:
@@ -185,27 +184,27 @@ class Fetching:
         report.why, report.exists, report.size = error.why, not error.missing, error.size
         if error.size is not None:
             report.content = f"Not loaded: it {error.why} ({error.size:,} bytes). Read the part that you need.\n"
-        if not quiet:
+        if not isinstance(error, Unset):
             hint = f"\n{error.hint}" if error.hint else ""
             facts = f"Artifact: {report.id}\n{_place(report)}: {one_line(where, 300)} ({error.why}){hint}"
             self.warnings.append(f"{_what(error)}\n{facts}\n\nWorkflow will continue without this artifact.")
         return report
 
-    def _wanted(self, artifact: Declared) -> tuple[Wanted | None, str]:
-        """What is asked of a source, placeholders filled in; or why nothing can be asked for."""
+    def _wanted(self, artifact: Declared) -> Wanted:
+        """The request to a source, with its placeholders filled in; raises Unloadable."""
         given = artifact.path
         if artifact.path_from_state is not None and artifact.path is None:
             found = schema.at(self.target.state, artifact.path_from_state.removeprefix("state."))
             if not isinstance(found, str) or not found.strip():
-                return None, f"{UNSAID} {one_line(artifact.path_from_state, 80)}"
+                raise Unset(f"the state has no {one_line(artifact.path_from_state, 80)}", missing=True)
             given = found
         text = given if artifact.kind in PATHS else artifact.command
         if text is None:
-            return None, "it names neither a path nor a command"
+            raise Unloadable("it names neither a path nor a command", missing=True)
         filled = schema.fill(text, self.values)
         if filled is None:
             names = ", ".join(schema.unfilled(text, self.values))
-            return None, f"the placeholder {one_line(names, 80)} has no value"
+            raise Unloadable(f"the placeholder {one_line(names, 80)} has no value", missing=True)
         wanted = Wanted(artifact.id, artifact.kind, self.workspace.root, strategy=artifact.strategy, limit=self.limit)
         if artifact.kind in PATHS:
             wanted.root, wanted.path = self._at_home(filled)
@@ -213,16 +212,15 @@ class Fetching:
             wanted.command = filled
         if artifact.kind in COMMANDS:
             self._judge(wanted, text)
-        return wanted, ""
+        return wanted
 
     def _judge(self, wanted: Wanted, command: str) -> None:
-        """Whether a command may run, which only the user decides."""
         verdict = judge(self.workspace, map(find_executable, self.definitions), command, self.values)
         how = f"`holdfast session-load --artifacts {shlex.quote(wanted.id)}` runs it"
         permit(wanted, verdict, self.workspace, runs=self.runs, how=how)
 
     def _at_home(self, path: str) -> tuple[Path, str]:
-        """A path that means the run's own state leads to where that really is; FABER's own files lie in its plugin."""
+        """The root and path of an artifact: the run's state may be at an older place, FABER's files in its plugin."""
         root = self.workspace.root
         if os.path.lexists(root / path):
             return root, path
@@ -249,9 +247,14 @@ def _reported(choice: Choice) -> ArtifactReport:
     )
 
 
+def _source(choice: Choice) -> Source:
+    source = find_source(choice.artifact.kind)
+    assert source is not None
+    return source
+
+
 def _is_summarised(artifact: Declared) -> bool:
-    """Whether a text is told in short. A directory's source does that itself."""
-    return artifact.strategy == SUMMARY and artifact.kind != "directory"
+    return artifact.strategy == SUMMARY and artifact.kind != "directory"  # its source does that itself
 
 
 def _what(error: Unloadable) -> str:
@@ -276,7 +279,7 @@ def _required(report: ArtifactReport, where: str, error: Unloadable) -> Workflow
             'Use load_strategy: "summary" in the workflow config',
             f"`holdfast config set artifact.limit {kilobytes}`",
         ]
-        if report.kind not in PATHS:  # how much it would print is not known
+        if report.kind not in PATHS:  # the length of a command's output is not known
             steps = ["`holdfast config set artifact.limit KILOBYTES`"]
         return WorkflowError("Required artifact is too large", facts, steps)
     message = "Required artifact not found" if error.missing else "Required artifact cannot be loaded"
@@ -292,15 +295,10 @@ def _required(report: ArtifactReport, where: str, error: Unloadable) -> Workflow
     )
 
 
-HEADINGS, KEYS, LINES, WIDTH = 20, 30, 5, 160
-HEADING = re.compile(r"^#{1,4} .+$", re.MULTILINE)
-TOKEN = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*+:)?|[{}\[\]]|"', re.DOTALL)  # of JSON; a lone quote is never closed
-
-
 def summary(kind: str, text: str, size: int | None = None) -> str:
-    """The size of a text, its headings or keys, and how it begins; with a size in bytes, of a text that was cut off.
+    """Summarize a text: its size, its headings or keys, its first lines. `size` is the full one of a truncated text.
 
-    Of the line in which it was cut off only keys are named, which are whole: half a line may hold half a secret.
+    The line at which a text was truncated is left out, except for whole keys: it may hold half a secret.
     """
     if size is None:
         lines, number = text, text.count("\n") + 1
@@ -331,7 +329,7 @@ def _keys(text: str) -> list[str]:
 
 
 def _members(text: str) -> Iterator[str]:
-    """The names of an object's members, also of one that is cut off."""
+    """The names of an object's members, even if it is truncated."""
     depth, known = 0, set[str]()
     for token in TOKEN.finditer(text):
         string, colon = token.groups()

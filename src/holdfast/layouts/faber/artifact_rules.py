@@ -1,7 +1,6 @@
-"""Critical artifacts: which a workflow declares, and which of them a load takes.
+"""Critical artifacts: the declarations of a workflow, and the choice of those that a load takes.
 
-A declaration is read as leniently as it can be: what is malformed is passed over with a warning. `choose` is pure; the
-dry run and the real load decide by the same function.
+Malformed declarations are skipped with a warning. A dry run and a load choose by the same pure function.
 """
 
 from __future__ import annotations
@@ -50,8 +49,6 @@ DEFAULTS: State = {
 
 
 class Declared(Struct, frozen=True):
-    """One artifact as a workflow declares it."""
-
     id: str
     kind: str
     about: str = ""
@@ -62,20 +59,16 @@ class Declared(Struct, frozen=True):
     command: str | None = None
     condition: str | None = None
     strategy: str = "all"
-    phase: str | None = None  # the only phase that it is for
+    phase: str | None = None  # the only phase that loads it
 
 
 class Choice(Struct):
-    """Whether an artifact is loaded, and if not, why."""
-
     artifact: Declared
     load: bool
     why: str = ""
 
 
 class Asked(Struct, frozen=True):
-    """What a load is asked for."""
-
     trigger: str = BY_HAND
     only: tuple[str, ...] = ()
     force: bool = False
@@ -83,7 +76,7 @@ class Asked(Struct, frozen=True):
 
 
 def read_declared(block: State, warnings: list[str]) -> list[Declared]:
-    """Every artifact of a workflow's block, in order. One that is declared twice counts where it stands first."""
+    """List the artifacts of a workflow's block in order; the first declaration of an id counts."""
     found: dict[str, Declared] = {}
     for item, phase in _items(block, warnings):
         artifact = _read(item, phase, warnings)
@@ -149,7 +142,7 @@ def choose(
     now: datetime,
     warnings: list[str],
 ) -> list[Choice]:
-    """Which artifacts are loaded now; each of the others with the reason."""
+    """Choose the artifacts to load, with a reason for each of the others."""
     unknown = [id for id in asked.only if id not in {artifact.id for artifact in declared}]
     if unknown:
         raise WorkflowError(
@@ -182,7 +175,7 @@ def _unwanted(artifact: Declared, state: State, asked: Asked, warnings: list[str
 
 
 def _holds(artifact: Declared, condition: str, state: State, warnings: list[str]) -> bool:
-    from holdfast.layouts.faber import conditions  # few artifacts have one, and its language takes milliseconds to load
+    from holdfast.layouts.faber import conditions  # few artifacts have one, and the import takes milliseconds
 
     try:
         return conditions.holds(condition, state)
@@ -193,14 +186,14 @@ def _holds(artifact: Declared, condition: str, state: State, warnings: list[str]
 
 
 def _is_triggered(artifact: Declared, asked: Asked) -> bool:
-    """Whether an automatic load is for this artifact. What was asked for by hand is loaded whatever it says."""
+    """Whether the trigger of an automatic load selects an artifact. A manual load takes every one."""
     if asked.trigger == BY_HAND or not artifact.triggers:
         return True
     return any(wanted in artifact.triggers for wanted in _meant(asked))
 
 
 def _meant(asked: Asked) -> Iterable[str]:
-    if asked.trigger == CUT:  # a context that was compacted begins as empty as a new one
+    if asked.trigger == CUT:  # a compacted context is as empty as a new one
         return (CUT, BEGINNING)
     if asked.trigger == "phase_start":
         return (f"phase_start:{asked.phase}",)

@@ -1,4 +1,4 @@
-"""The condition language of artifacts: small, read character by character, and never given to Python.
+"""The condition language of artifacts. A condition is never evaluated by Python.
 
     either      = both ("||" both)*
     both        = comparison ("&&" comparison)*
@@ -6,8 +6,8 @@
     value       = "!"* (text | number | "null" | "true" | "false" | path | "(" either ")")
     path        = name ("." name | "." digits | "[" digits "]")*
 
-A path leads into the state, with or without `state.` before it. What is missing is null. A value that stands alone
-counts as in JavaScript: null, false, 0 and "" are false, everything else is true.
+A path leads into the state, with or without the prefix `state.`. A missing value is null. A lone value counts as in
+JavaScript: null, false, 0 and "" are false, everything else is true.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from holdfast.core.text import visible
+from holdfast.layouts.faber.schema import value_at
 
 LONGEST = 10_000  # characters
-DEEPEST = 40  # parentheses inside each other
-BEFORE, BEHIND = 60, 40  # characters that are shown around the one that is pointed at
+DEEPEST = 40  # nested parentheses
+BEFORE, BEHIND = 60, 40  # characters of context in an error
 
 TOKEN = re.compile(
     r"""\s*(?:
@@ -41,7 +42,7 @@ HALF = {"=": "a single = compares nothing: write == or ===", "&": "write && for 
 
 
 class NotACondition(ValueError):
-    """A text that is no condition: at which character, from 0, and why."""
+    """A syntax error, at a character counted from 0."""
 
     def __init__(self, at: int, why: str) -> None:
         super().__init__(f"{why}, at character {at + 1}")
@@ -50,7 +51,7 @@ class NotACondition(ValueError):
 
 
 def holds(text: str, state: Mapping[str, object]) -> bool:
-    """Whether a condition is true of a state. Raises NotACondition."""
+    """Evaluate a condition for a state, or raise NotACondition."""
     if len(text) > LONGEST:
         raise NotACondition(LONGEST, f"it is longer than {LONGEST:,} characters")
     reading = Reading(text, state)
@@ -61,7 +62,7 @@ def holds(text: str, state: Mapping[str, object]) -> bool:
 
 
 def pointed(text: str, error: NotACondition) -> str:
-    """The condition on one line, and below it a caret under the character that the error is about."""
+    """The condition on one line, with a caret below the error."""
     first, last = max(0, error.at - BEFORE), error.at + BEHIND
     line = "".join(letter if letter.isprintable() and visible(letter) else " " for letter in text[first:last])
     before = "…" if first else ""
@@ -76,7 +77,7 @@ class Token(NamedTuple):
 
 
 class Reading:
-    """One pass over a condition, from left to right; each rule answers with the value of what it has read."""
+    """A recursive descent parser that returns the value of each rule."""
 
     def __init__(self, text: str, state: Mapping[str, object]) -> None:
         self.text = text
@@ -175,27 +176,19 @@ def _complaint(letter: str) -> str:
 
 
 def find_value(path: str, state: Mapping[str, object]) -> object:
-    """What a path leads to in a state; None where there is nothing."""
+    """The value at a path of a state, or None."""
     steps: list[str] = STEP.findall(path)
-    value: object = state
-    for step in steps[1:] if steps[0] == "state" else steps:
-        if isinstance(value, Mapping):
-            value = value.get(step)
-        elif isinstance(value, list) and step.isascii() and step.isdigit() and len(step) < 10:
-            value = value[int(step)] if int(step) < len(value) else None
-        else:
-            return None
-    return value
+    return value_at(state, steps[1:] if steps[0] == "state" else steps)
 
 
 def is_true(value: object) -> bool:
     if isinstance(value, (list, Mapping)):
         return True
-    return bool(value) and value == value  # what is not a number is false too
+    return bool(value) and value == value  # NaN is false
 
 
 def number_in(value: object) -> float | int | None:
-    """The number that a value is or that a text spells, but for true and false."""
+    """The number that a value is, or that a text spells; none for true and false."""
     if isinstance(value, str):
         return _number(value) if NUMERIC.fullmatch(value) else None
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
@@ -204,12 +197,12 @@ def number_in(value: object) -> float | int | None:
 def _number(text: str) -> float | int:
     try:
         return int(text)
-    except ValueError:  # a fraction, or so many digits that Python does not want to count them
+    except ValueError:  # a fraction, or more digits than Python allows
         return float(text)
 
 
 def same(one: object, other: object) -> bool:
-    """`===`: of one kind and equal. A list or an object is the same only as itself."""
+    """`===`: of one type and equal. A list or an object equals only itself."""
     if isinstance(one, bool) or isinstance(other, bool) or one is None or other is None:
         return one is other
     if isinstance(one, str) and isinstance(other, str):
@@ -220,7 +213,7 @@ def same(one: object, other: object) -> bool:
 
 
 def equal(one: object, other: object) -> bool:
-    """`==`: the same, or one number, be it spelled or written; true counts as 1 and false as 0, but not as null."""
+    """`==`: the same, or equal as numbers, which a text may spell; true counts as 1, false as 0."""
     if isinstance(one, str) and isinstance(other, str):
         return one == other
     first, second = (int(value) if isinstance(value, bool) else number_in(value) for value in (one, other))
@@ -228,7 +221,7 @@ def equal(one: object, other: object) -> bool:
 
 
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[object, object], bool]:
-    """Texts are compared as texts, and numbers, also spelled ones, as numbers. Anything else is in no order."""
+    """Compare texts as texts, and numbers, which a text may spell, as numbers. Other values have no order."""
 
     def in_order(one: object, other: object) -> bool:
         if isinstance(one, str) and isinstance(other, str):

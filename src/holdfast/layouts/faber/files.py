@@ -1,6 +1,6 @@
-"""FABER's state file, as a session of ours finds and leaves it: only our members change, and only if nobody else's do.
+"""Writes of FABER's state file by a load or a save: only our members change, and only if the file is as it was read.
 
-Loading and saving are the only two that write it. The journal is told what was written.
+Each write is recorded in the journal.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from msgspec import Struct
 from holdfast.core.errors import Busy, HoldfastError, Refused, WorkflowError
 from holdfast.core.model import Draft
 from holdfast.core.text import one_line, path_text
-from holdfast.layouts.faber.find_run import Target, read_target, shown
+from holdfast.layouts.faber.find_run import Target, lost_records, read_target
 from holdfast.layouts.faber.reconcile import claim, keep_copy, remember, take_face
 from holdfast.layouts.faber.session_records import Book, Opening, State
 from holdfast.layouts.json_file import Changed, Version, check_writable, read_face, with_members, write_face
+from holdfast.layouts.memory import relative
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.system.git.repository import Repository
 
-ATTEMPTS = 3  # to write a file that somebody else writes too
+ATTEMPTS = 3  # to write a file that another program writes too
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
 class Client(Struct, frozen=True):
-    """The agent session on whose behalf something happens, where one is known."""
+    """The agent session that loads or saves, as far as it is known."""
 
     id: str | None = None
     source: str | None = None
     directory: str | None = None
-    patience: float = 30.0  # seconds that it may take to get hold of the state file
-    by_hook: bool = False  # through a hook, it acts for its own session alone
+    patience: float = 30.0  # seconds to lock the state file
+    by_hook: bool = False  # a hook acts for its own session only
 
 
 def own_client(workspace: Workspace) -> Client:
-    """The agent session in which a command was typed, where its client tells."""
     conversation = workspace.callers[0].conversation if workspace.callers else ""
     return Client(one_line(conversation, 200) or None)
 
@@ -65,7 +65,6 @@ def session_id(now: datetime) -> str:
 
 
 def environment(workspace: Workspace, client: Client) -> State:
-    """Where a session works: the names that FABER's records have for it."""
     system = os.uname()
     commit = Repository(workspace.root).head().commit
     return {
@@ -81,22 +80,23 @@ def read_again(workspace: Workspace, target: Target, warnings: list[str]) -> Tar
     return read_target(workspace, target.run, "Run not found", "Cannot read state file")
 
 
-def turned_back(workspace: Workspace, target: Target, lost: list[str]) -> str:
-    return (
+def turned_back(workspace: Workspace, target: Target) -> tuple[str, list[str]] | None:
+    """Find out whether the state lacks records that it held before; the message and hints if so."""
+    lost = lost_records(workspace, target)
+    if not lost:
+        return None
+    message = (
         f"State file was turned back: it lacks {', '.join(lost[:3])}{' and more' if len(lost) > 3 else ''}, "
-        "which it held before (by git pull, perhaps); it is not written\n"
-        f"`holdfast repair {shlex.quote(target.run)}` puts the last good one back; "
-        f"`holdfast repair {shlex.quote(target.run)} --keep` takes it as it is"
+        "which it held before (by git pull, perhaps); it is not written"
     )
+    repair = f"holdfast repair {shlex.quote(target.run)}"
+    return message, [f"`{repair}` puts the last good one back", f"`{repair} --keep` takes it as it is"]
 
 
 def put_state(
     workspace: Workspace, target: Target, book: Book, opening: Opening, client: Client, done: Draft
 ) -> list[str]:
-    """Write our members of the state, and let the journal know what was done and what the file says now.
-
-    Answers with warnings.
-    """
+    """Write our members of the state, and record it in the journal. Return warnings."""
     face, changes = target.face, book.members(opening.now)
     try:
         check_writable(face)
@@ -107,7 +107,7 @@ def put_state(
     except (Refused, Busy) as error:
         raise WorkflowError(
             "Failed to save state file",
-            [("Path", shown(workspace, face.path)), ("Error", error.message), *error.facts],
+            [("Path", relative(workspace, face.path)), ("Error", error.message), *error.facts],
             ["Check file permissions", "Ensure .fractary/ is writable", "Check disk space", *error.hints],
         ) from error
     note_written(workspace, target.run, Version(face.path, data, {**face.value, **changes}), done)
@@ -115,7 +115,7 @@ def put_state(
 
 
 def note_written(workspace: Workspace, run: str, ours: Version, done: Draft) -> None:
-    """Let the journal know what we wrote. Where it cannot, the next command finds the file changed."""
+    """Record a write in the journal. If that fails, the next command finds the file changed."""
     if not workspace.exists or workspace.is_off:
         return
     try:

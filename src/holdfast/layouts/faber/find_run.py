@@ -1,7 +1,7 @@
-"""Which FABER run a load or a save means, and its state as it was read.
+"""Find the FABER run of a load or a save, and read its state.
 
-A load takes the run that is named, the active one, or the only open one. A save searches nothing: it takes the run
-that is named, the active one, or the one that this agent session works on.
+A load takes the named run, the active one, or the only open one; a save the named run, the active one, or the one of
+this agent session.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from msgspec import Struct
 from holdfast.core.errors import Ambiguous, HoldfastError, WorkflowError
 from holdfast.core.formats.json_limits import sparse
 from holdfast.core.model import Run, Status
-from holdfast.core.text import one_line, path_text
+from holdfast.core.text import one_line
 from holdfast.journal.codec import UNREADABLE
 from holdfast.layouts import json_file
 from holdfast.layouts.faber import NAME, schema
@@ -24,6 +24,7 @@ from holdfast.layouts.faber.reconcile import journal_id
 from holdfast.layouts.faber.schema import Told
 from holdfast.layouts.faber.session_records import State, record_ids
 from holdfast.layouts.json_file import Face, Unreadable, read_face
+from holdfast.layouts.memory import relative
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
@@ -46,7 +47,6 @@ class Target(Struct):
 
 
 def find_for_load(workspace: Workspace, run: str | None) -> Target:
-    """The run that a load means."""
     active = schema.find_active(workspace.root) if run is None else schema.Active()
     chosen = schema.check_run_id(run) if run is not None else active.run or _only_open(workspace)
     target = read_target(workspace, chosen, "Run not found", "Cannot read state file")
@@ -54,7 +54,7 @@ def find_for_load(workspace: Workspace, run: str | None) -> Target:
     if missing:
         raise WorkflowError(
             "State file is incomplete",
-            [("Run ID", chosen), ("Path", shown(workspace, target.face.path)), ("Missing", ", ".join(missing))],
+            [("Run ID", chosen), ("Path", relative(workspace, target.face.path)), ("Missing", ", ".join(missing))],
             [*_backup_steps(workspace, chosen, target.face.path), "Complete the state file, then load again"],
         )
     target.warnings += active.warnings
@@ -64,7 +64,6 @@ def find_for_load(workspace: Workspace, run: str | None) -> Target:
 
 
 def find_for_save(workspace: Workspace, run: str | None, client: str | None) -> Target | None:
-    """The run that a save means, or None where there is none."""
     active = schema.find_active(workspace.root) if run is None else schema.Active()
     chosen = schema.check_run_id(run) if run is not None else active.run or _of_session(workspace, client)
     if chosen is None:
@@ -77,7 +76,7 @@ def find_for_save(workspace: Workspace, run: str | None, client: str | None) -> 
 def read_target(workspace: Workspace, run: str, absent: str, damaged: str) -> Target:
     path = schema.find_state(workspace.root, run)
     if path is None:
-        expected = shown(workspace, schema.state_candidates(workspace.root, run)[0])
+        expected = relative(workspace, schema.state_candidates(workspace.root, run)[0])
         steps = ["Verify run ID is correct", "Check if workflow was started", "List available runs: `holdfast runs`"]
         if absent == "Run not found":
             steps = ["List active runs: `holdfast runs`", "Start new run: /fractary-faber:workflow-run <work-id>"]
@@ -86,7 +85,7 @@ def read_target(workspace: Workspace, run: str, absent: str, damaged: str) -> Ta
     try:
         face = read_face(path, root=workspace.root)
     except Unreadable as error:
-        facts = [("Path", shown(workspace, path)), ("Error", error.why)]
+        facts = [("Path", relative(workspace, path)), ("Error", error.why)]
         if error.is_denied:
             raise WorkflowError("No permission to read the state file", facts, [error.remedy("")]) from error
         raise WorkflowError(damaged, facts, _backup_steps(workspace, run, path)) from error
@@ -95,26 +94,22 @@ def read_target(workspace: Workspace, run: str, absent: str, damaged: str) -> Ta
         told = one_line(named, 200)
         raise WorkflowError(
             "Run ID does not match the state file",
-            [("Run ID", run), ("In the file", told), ("Path", shown(workspace, path))],
+            [("Run ID", run), ("In the file", told), ("Path", relative(workspace, path))],
             ["List the runs: `holdfast runs --layout faber`", "Check the active-run file"],
         )
     return Target(run, face, schema.tell(face.value, run))
 
 
 def _leads_to(workspace: Workspace, named: str, path: Path) -> bool:
-    """Whether an id, in any of its spellings, is that of the run whose state lies there."""
+    """Whether an id, in any of its spellings, is that of a state file."""
     try:
         return schema.find_state(workspace.root, named) == path
     except WorkflowError:
         return False
 
 
-def shown(workspace: Workspace, path: Path) -> str:
-    return path_text(path.relative_to(workspace.root))
-
-
 def is_of(run: str, state: State) -> bool:
-    """Whether a state is one of this run, in any spelling of its id; one that names no run may be."""
+    """Whether a state is of this run, in any spelling of its id; one that names no run is."""
     named = state.get("run_id")
     if named is None or named == run:
         return True
@@ -127,7 +122,7 @@ def _backup_steps(workspace: Workspace, run: str, path: Path) -> list[str]:
     repair = f"`holdfast repair {shlex.quote(run)}`"
     if not found:
         return ["Check if backup exists: none was found beside it", f"{repair} looks into the store"]
-    return [f"Check if backup exists: {shown(workspace, found[0].path)} is good", f"Restore it: {repair}"]
+    return [f"Check if backup exists: {relative(workspace, found[0].path)} is good", f"Restore it: {repair}"]
 
 
 def _only_open(workspace: Workspace) -> str:
@@ -160,7 +155,6 @@ def _about(told: Told, state: State) -> str:
 
 
 def _of_session(workspace: Workspace, client: str | None) -> str | None:
-    """The FABER run that this agent session works on."""
     if not workspace.exists:
         return None
     with workspace.reading() as journal:
@@ -171,12 +165,11 @@ def _of_session(workspace: Workspace, client: str | None) -> str | None:
 
 
 def own_id(workspace: Workspace, run: Run) -> str:
-    """FABER's own id of a run of the journal."""
     return next((id for id, _ in schema.list_states(workspace.root) if journal_id(id) == run.id), run.id)
 
 
 def lost_records(workspace: Workspace, target: Target) -> list[str]:
-    """Session records that the state held once and lacks now: somebody has turned the file back."""
+    """List the session records that the state held once and lacks now, because an old version was restored."""
     now = set(record_ids(target.state))
     known: list[str] = []
     if workspace.exists:
@@ -191,14 +184,14 @@ def lost_records(workspace: Workspace, target: Target) -> list[str]:
 
 
 class Glance(Struct):
-    """Of a state, what tells whose it is and which sessions it knows."""
+    """The run and the sessions of a state."""
 
     run_id: Any = None
     sessions: Any = None
 
 
 def _glance(path: Path, root: Path) -> State:
-    """A copy of a state that is only looked into, and so read without the care that writing it again needs."""
+    """Read a copy of a state that will not be written, without the checks for writing."""
     try:
         found = msgspec.json.decode(sparse(files.read(path, json_file.LIMIT, root) or b""), type=Glance)
         return {"run_id": found.run_id, "sessions": found.sessions}

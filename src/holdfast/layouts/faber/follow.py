@@ -1,7 +1,7 @@
-"""What FABER's hooks were meant to do: load when a conversation begins, save before it is compacted and when it ends.
+"""Session hooks for FABER: load when a conversation begins, save before it is compacted and when it ends.
 
-Only the run that the active-run file names is meant, and only as long as it is open: a state that was committed long
-ago must not speak up in every conversation. Nothing here fails an agent.
+They apply to the run of the active-run file while it is open: a state that was committed long ago must not be loaded
+into every conversation. No failure reaches the agent.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from holdfast.project.inbox import Call
 from holdfast.project.sessions import attended
 from holdfast.project.workspace import Workspace
 
-PATIENCE = 2.0  # seconds to get hold of the state file
-ROOM = 8_500  # characters of what is told
-ARTIFACTS = 6_500  # bytes of artifacts in it, with their fences: what counts as loaded must be told
+PATIENCE = 2.0  # seconds to lock the state file
+ROOM = 8_500  # characters of the reply
+ARTIFACTS = 6_500  # bytes of artifacts in it, with their fences: every loaded one must fit
 FENCE = TITLE + 20
 
 
 def begin_session(workspace: Workspace, call: Call, reading: Reading) -> str | None:
-    """Load the context of the active run for a conversation that begins; None where no run is active."""
+    """Load the context of the active run for a conversation that begins."""
     run = _active(workspace)
     if run is None:
         return None
@@ -76,14 +76,14 @@ def end_session(workspace: Workspace, call: Call, reading: Reading) -> None:
 
 
 def _note_failure(workspace: Workspace, call: Call, verb: str, error: HoldfastError) -> None:
-    """Leave a line for `holdfast status`: the model is told too, but the user may not see what it is told."""
+    """Leave a line for `holdfast status`: the user may not see the reply to the model."""
     thing = f": {one_line(str(error.facts[0][1]), 60)}" if error.facts else ""
     why = WorkflowError(workspace.hide(error.message + thing))
     inbox_writer.note_trouble(str(workspace.place), call.agent, verb, why)
 
 
 def _fabers_hooks(workspace: Workspace) -> list[ClientHooks]:
-    """FABER's own hooks, to which loading and saving are left: two writers would close each other's records."""
+    """FABER's own hooks. If there are any, ours do nothing: two writers would close each other's records."""
     return find_client_hooks(setup_of(workspace))
 
 
@@ -97,7 +97,6 @@ def _active(workspace: Workspace) -> str | None:
 
 
 def _other(workspace: Workspace, run: str, client: Client) -> str | None:
-    """Another conversation that is alive and works on the run."""
     with workspace.reading() as journal:
         others = [found for found in attended(journal, journal_id(run)) if found.agent_session != client.id]
     if not others:
@@ -107,7 +106,7 @@ def _other(workspace: Workspace, run: str, client: Client) -> str | None:
 
 
 def _told(found: Reloaded, now: datetime) -> str:
-    """The report and the artifacts, in as much room as a hook has."""
+    """The report and the artifacts, cut to the length of a hook's reply."""
     text = visible("\n".join([*report(found), *(["", *told_warnings(found.warnings)] if found.warnings else [])]))
     text = text[: ROOM - ARTIFACTS]
     for artifact in sorted(told_artifacts(found), key=lambda artifact: artifact.outcome != LOADED):

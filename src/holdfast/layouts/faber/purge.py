@@ -1,4 +1,4 @@
-"""FABER's files of a run, which are FABER's own, and the copies that a load or a save leaves beside them."""
+"""FABER's own files of a run, which a purge leaves, and our old backups beside them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ def foreign_files(workspace: Workspace, run: Run) -> list[str]:
 
 
 def list_old_copies(workspace: Workspace) -> list[Path]:
-    """Our backups of runs of this worktree that ended long enough ago."""
     found = []
     with workspace.reading() as journal:
         for name, path in schema.list_states(workspace.root):

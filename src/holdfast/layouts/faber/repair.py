@@ -1,4 +1,4 @@
-"""Repairing FABER's state files: the best copy is put back where one is damaged, or was turned back."""
+"""Repair of FABER's state files: the best copy replaces one that is damaged, or was reverted to an old version."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from holdfast.core.model import Draft, Run
 from holdfast.core.text import path_text
 from holdfast.layouts import json_file
 from holdfast.layouts.faber import schema
-from holdfast.layouts.faber.find_run import Target, is_of, lost_records, own_id, shown
+from holdfast.layouts.faber.find_run import Target, is_of, lost_records, own_id
 from holdfast.layouts.faber.reconcile import body_of, copies, journal_id, keep_copy, remember
 from holdfast.layouts.faber.session_records import record_ids
 from holdfast.layouts.json_file import Face, Unreadable, read_face
+from holdfast.layouts.memory import relative
 from holdfast.layouts.results import STORE, Damage, FilesRepaired
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, shared_files
@@ -32,13 +33,11 @@ class Copy(Struct):
 
     @property
     def rank(self) -> tuple[int, datetime]:
-        """The more session records the better; then the later."""
         written = moment(self.face.value.get("updated_at"))
         return len(record_ids(self.face.value)), written or datetime.min.replace(tzinfo=UTC)
 
 
 def repair(workspace: Workspace, name: str | None, known: Run | None, *, keep: bool) -> FilesRepaired:
-    """Put the best copy of a run's state back, if it is damaged or was turned back; or `keep` it as it is."""
     named = name or schema.find_active(workspace.root).run or ""
     run = own_id(workspace, known) if known is not None else schema.check_run_id(named)
     path = _path(workspace, run, known)
@@ -57,7 +56,7 @@ def repair(workspace: Workspace, name: str | None, known: Run | None, *, keep: b
         raise NotFound(
             "No good copy is left",
             [("path", path_text(path)), ("because", why)],
-            ["look for one in git: `git log -- " + shown(workspace, path) + "`"],
+            ["look for one in git: `git log -- " + relative(workspace, path) + "`"],
         )
     if current is not None and best.rank <= Copy(current, "").rank:
         return _accept(workspace, run, current, changed=True)
@@ -96,7 +95,7 @@ def _lacks(workspace: Workspace, run: str, face: Face) -> list[str]:
 
 
 def _copies(workspace: Workspace, run: str, path: Path) -> list[Copy]:
-    """All copies that are left. The store's come first: what was written last is there, and not in a backup."""
+    """List all copies. The store's come first: they include the last write, the backups do not."""
     found = []
     for data in copies(workspace).find(path) if workspace.exists else []:
         try:
@@ -106,17 +105,17 @@ def _copies(workspace: Workspace, run: str, path: Path) -> list[Copy]:
         if is_of(run, face.value):
             found.append(Copy(face, STORE))
     beside = json_file.best_backup(path, lambda state: is_of(run, state), workspace.root)
-    return found + [Copy(face, shown(workspace, face.path)) for face in beside]
+    return found + [Copy(face, relative(workspace, face.path)) for face in beside]
 
 
 def _accept(workspace: Workspace, run: str, face: Face, *, changed: bool) -> FilesRepaired:
-    """Take a state as it is: what it lacks is not missed any more."""
+    """Accept a state as it is, without the records that it lacks."""
     if changed:
         backup = face.path.with_name(face.path.name + ".backup")
         if backup.exists():
             files.write(backup, face.data, root=workspace.root)
         _note(workspace, run, face)
-    return FilesRepaired(run, shown(workspace, face.path), changed)
+    return FilesRepaired(run, relative(workspace, face.path), changed)
 
 
 def _put_back(workspace: Workspace, run: str, path: Path, best: Copy, known: Run | None) -> FilesRepaired:
@@ -132,12 +131,12 @@ def _put_back(workspace: Workspace, run: str, path: Path, best: Copy, known: Run
     lost = [f"session record {id}" for id in _lacks(workspace, run, face)] + _missed(known, shown_now)
     _note(workspace, run, face)
     return FilesRepaired(
-        run, shown(workspace, path), True, best.source, shown(workspace, aside) if aside else None, lost
+        run, relative(workspace, path), True, best.source, relative(workspace, aside) if aside else None, lost
     )
 
 
 def _missed(known: Run | None, told: schema.Told) -> list[str]:
-    """What the journal knew of the run that the copy does not hold."""
+    """The facts of the journal that the copy lacks."""
     owned = known.owned if known else None
     if owned is None or known is None:
         return []
@@ -153,7 +152,6 @@ def _missed(known: Run | None, told: schema.Told) -> list[str]:
 
 
 def _note(workspace: Workspace, run: str, face: Face) -> None:
-    """Let the journal take the file as it is now."""
     if not workspace.exists:
         return
     with workspace.writing() as journal:
@@ -165,7 +163,7 @@ def _note(workspace: Workspace, run: str, face: Face) -> None:
 
 
 def damages(workspace: Workspace) -> Iterator[Damage]:
-    """State files that cannot be read. One whose run the journal does not know is not ours to judge."""
+    """List unreadable state files of known runs."""
     for name, path in schema.list_states(workspace.root) if schema.is_used(workspace) else ():
         try:
             with workspace.reading() as journal:
@@ -174,6 +172,6 @@ def damages(workspace: Workspace) -> Iterator[Damage]:
                 read_face(path, root=workspace.root)
         except Unreadable as error:
             remedy = error.remedy(f"`holdfast repair {shlex.quote(name)}` puts the best copy back")
-            yield Damage(path_text(path.relative_to(workspace.root)), error.why, remedy)
-        except Damaged:  # the run that has it is named by itself
+            yield Damage(relative(workspace, path), error.why, remedy)
+        except Damaged:  # `verify` reports the run itself
             continue

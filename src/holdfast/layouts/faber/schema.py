@@ -1,7 +1,7 @@
-"""FABER's runs: where it keeps them, which one is active, and what a state file says.
+"""The schema of FABER's state files, and the places of these files and of the active-run file.
 
-Nothing here writes. FABER's documents and its real files contradict each other, so every form that was ever in use is
-read, and whatever a file holds there is an answer.
+FABER's documents and its real files contradict each other, so every form that was ever in use is read, and every value
+is accepted. Nothing here writes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from holdfast.system.safe_paths import real_path
 RUNS = ".fractary/faber/runs"
 OLDER_RUNS = (".fractary/runs", ".fractary/plugins/faber/runs")
 ACTIVE_FILES = (".fractary/faber/runs/.active-run-id", ".fractary/faber/.active-run-id")  # the newer place first
-SPLIT = "-run-"  # between a plan and the suffix of one of its runs
+SPLIT = "-run-"  # between a plan and the suffix of a run
 STATE, STATE_OF = "state.json", re.compile(r"state-(.+)\.json\Z")
 MARK = "\ufeff"
 DEPTH, ENTRIES = 5, 10_000  # of a walk through the runs
@@ -65,7 +65,7 @@ def list_files(workspace: Workspace) -> list[str]:
 
 
 def check_run_id(text: str) -> str:
-    """A run id that can stand in a path below the runs, without the white space around it."""
+    """Strip a run id and check that it is safe in a path below the runs."""
     run_id = text.strip().strip(MARK).strip()
     if why := _why_no_id(run_id):
         raise WorkflowError(
@@ -92,7 +92,7 @@ def _why_no_id(run_id: str) -> str | None:
 
 
 def split_run_id(run_id: str) -> tuple[str, str] | None:
-    """The plan of a run and the suffix of this run of it, or None where the id does not tell them apart."""
+    """Split a run id into plan and suffix; None if it has no separator."""
     for between in (SPLIT, "/"):
         plan, found, suffix = run_id.rpartition(between)
         if found and plan and suffix and "/" not in suffix:
@@ -101,7 +101,7 @@ def split_run_id(run_id: str) -> tuple[str, str] | None:
 
 
 def state_candidates(root: Path, run_id: str) -> list[Path]:
-    """Where the state of a run may lie, the likeliest first."""
+    """List the possible places of a run's state, the likeliest first."""
     runs = root / RUNS
     found = [runs / run_id / STATE]
     if split := split_run_id(run_id):
@@ -112,7 +112,7 @@ def state_candidates(root: Path, run_id: str) -> list[Path]:
 
 
 def find_state(root: Path, run_id: str) -> Path | None:
-    """The state file of a run. What links lead out of the runs, or out of the project, is not there."""
+    """Find the state file of a run. No link may lead out of the runs or the project."""
     candidates = state_candidates(root, check_run_id(run_id))
     # safeguard: linked-faber-state
     return next((path for path in candidates if _is_file(path) and _is_inside(path, _runs_of(root, path), root)), None)
@@ -135,7 +135,7 @@ def _runs_of(root: Path, path: Path) -> Path:
 
 
 class Active(Struct):
-    """The run that the active-run file names, and what is wrong with that file."""
+    """The run that the active-run file names, and the problems of that file."""
 
     run: str | None = None
     file: Path | None = None
@@ -143,7 +143,7 @@ class Active(Struct):
 
 
 def find_active(root: Path) -> Active:
-    """The active run by either file; the newer place counts where its run exists."""
+    """Find the active run by either file; the newer place counts if its run exists."""
     warnings: list[str] = []
     named = [(root / name, run) for name in ACTIVE_FILES if (run := _named_in(root, name, warnings))]
     if not named:
@@ -172,7 +172,7 @@ def _named_in(root: Path, name: str, warnings: list[str]) -> str | None:
 
 
 def list_states(root: Path) -> list[tuple[str, Path]]:
-    """Every run of every scheme with its state file, by paths alone; each id leads back to its file."""
+    """List every run of every directory scheme with its state file, by paths alone."""
     found: dict[str, Path] = {}
     budget = iter(range(ENTRIES))
     for runs in (RUNS, *OLDER_RUNS):
@@ -185,7 +185,7 @@ def list_states(root: Path) -> list[tuple[str, Path]]:
 
 
 def _walk(directory: Path, depth: int, budget: Iterator[int]) -> Iterator[Path]:
-    """The state files below a directory. Links are not followed, nor is what they lead to looked at."""
+    """Yield the state files below a directory, without following links."""
     try:
         with os.scandir(directory) as entries:
             inside = sorted((entry for entry, _ in zip(entries, budget, strict=False)), key=lambda entry: entry.name)
@@ -204,7 +204,7 @@ def _is_state(name: str) -> bool:
 
 
 def _id_of(root: Path, base: Path, path: Path) -> str | None:
-    """The id by which a state file is found again; of several the usual one."""
+    """The id by which `find_state` finds a state file; the usual one of several."""
     directory = path.parent.relative_to(base).as_posix()
     if named := STATE_OF.match(path.name):
         forms = [f"{directory}{SPLIT}{named[1]}", f"{directory}/{named[1]}"]
@@ -214,15 +214,15 @@ def _id_of(root: Path, base: Path, path: Path) -> str | None:
         forms = [directory] if is_run else [f"{plan}{SPLIT}{suffix}", directory]
     for run_id in filter(lambda form: _why_no_id(form) is None, forms):
         if found := next(filter(_is_file, state_candidates(root, run_id)), None):
-            return run_id if found == path else None  # else the same run lies in a place that counts more
+            return run_id if found == path else None  # else the run has another state file, which takes precedence
     return None
 
 
-# What a state says
+# Content
 
 
 class Told(Struct):
-    """What a state file says, in words that are safe to show; None where it says nothing that can be understood."""
+    """The content of a state file as safe text; None for unknown values."""
 
     word: str | None  # FABER's own status
     status: Status | None
@@ -238,12 +238,11 @@ class Told(Struct):
 
 
 def telling(state: dict[str, Any]) -> dict[str, Any]:
-    """The members of which `tell` tells: most of a long state are steps and events, and need not be looked through."""
+    """The members that `tell` reads: most of a long state are steps and events."""
     return {name: state[name] for name in TELLING if name in state}
 
 
 def tell(state: dict[str, Any], run_id: str) -> Told:
-    """What a state says, whatever it holds."""
     word = _text(state.get("status"), 60)
     phase = _text(state.get("current_phase"))
     values = _named_values(state, run_id)
@@ -263,7 +262,7 @@ def tell(state: dict[str, Any], run_id: str) -> Told:
 
 
 def _text(value: object, width: int = WIDTH) -> str | None:
-    """A text or a number on one line; anything else, and a text of nothing, says nothing."""
+    """A text or a number on one line; None for another value, or an empty text."""
     plain = _plain(value)
     return (one_line(plain[: width * 10], width) or None) if plain else None
 
@@ -275,7 +274,7 @@ def _plain(value: object) -> str | None:
 
 
 def _phases(state: dict[str, Any]) -> list[tuple[str, str]]:
-    """The phases with their statuses, from any of the shapes that FABER has written."""
+    """The phases with their statuses, from any form that FABER has written."""
     phases = state.get("phases") or state.get("phase_states")
     if isinstance(phases, dict):
         rows = [(name, phase) for name, phase in list(phases.items())[:PHASES]]
@@ -310,13 +309,17 @@ def _goal(state: dict[str, Any]) -> str | None:
 
 
 def at(state: object, path: str) -> object | None:
-    """The value at a dotted path; a number counts the items of an array. None where the path leads nowhere."""
-    value = state
-    for name in path.split("."):
-        if isinstance(value, dict):
-            value = value.get(name)
-        elif isinstance(value, list) and name.isdecimal() and len(name) < 10 and int(name) < len(value):
-            value = value[int(name)]
+    """The value at a dotted path, or None."""
+    return value_at(state, path.split("."))
+
+
+def value_at(value: object, steps: Iterable[str]) -> object | None:
+    """The value behind these keys of objects and indexes of arrays, or None."""
+    for step in steps:
+        if isinstance(value, Mapping):
+            value = value.get(step)
+        elif isinstance(value, list) and step.isascii() and step.isdigit() and len(step) < 10:
+            value = value[int(step)] if int(step) < len(value) else None
         else:
             return None
     return value
@@ -326,7 +329,7 @@ def at(state: object, path: str) -> object | None:
 
 
 def placeholders(state: dict[str, Any], run_id: str, root: Path) -> dict[str, str]:
-    """What can be filled into a path or a command: only what has a value."""
+    """The placeholders that have a value."""
     return _named_values(state, run_id) | {"run_id": run_id, "project_root": path_text(root)}
 
 
@@ -344,10 +347,9 @@ def _named_values(state: dict[str, Any], run_id: str) -> dict[str, str]:
 
 
 def fill(text: str, values: dict[str, str]) -> str | None:
-    """The text with its placeholders filled in, or None where one of them has no value."""
+    """Fill in the placeholders of a text; None if one of them has no value."""
     return None if unfilled(text, values) else PLACEHOLDER.sub(lambda found: values[found[1]], text)
 
 
 def unfilled(text: str, values: dict[str, str]) -> list[str]:
-    """The placeholders in a text that have no value, each once."""
     return list(dict.fromkeys(name for name in PLACEHOLDER.findall(text) if name not in values))

@@ -1,7 +1,4 @@
-"""What FABER's users read: the reports of a load and a save, in the words of its documents.
-
-Marks such as ✓ stand for nothing that the words do not say, so they can be left out where a terminal asks for that.
-"""
+"""The reports of a load and a save, in the words of FABER's documents. Their marks, such as ✓, are only decoration."""
 
 from __future__ import annotations
 
@@ -23,8 +20,9 @@ from holdfast.layouts.results import (
 
 TICKS = re.compile(r"`+")
 LOADED, SKIPPED, LEFT_OUT, MISSING, NOT_RUN = "loaded", "skipped", "left out", "missing", "not run"
-INSIDE = (LOADED, LEFT_OUT, NOT_RUN)  # outcomes that have something to be read
+INSIDE = (LOADED, LEFT_OUT, NOT_RUN)  # outcomes with a content
 TITLE = 300  # characters beside a fence
+UNCHANGED = ("", "   No changes made to state.json")
 
 
 class Reloaded(results.Reloaded):
@@ -36,7 +34,6 @@ class SessionSaved(results.SessionSaved):
 
 
 def load_screen(found: results.Reloaded, marks: Marks, now: datetime) -> list[str]:
-    """The report of a load, or of its dry run, and the artifacts."""
     lines = dry_report(found, marks) if found.dry_run else report(found, marks)
     for artifact in told_artifacts(found):
         lines += ["", fenced(artifact, now)]
@@ -48,7 +45,7 @@ def save_screen(found: results.SessionSaved, marks: Marks) -> list[str]:
 
 
 def report(found: results.Reloaded, marks: Marks = DRAWN) -> list[str]:
-    """The four blocks of a load, and what was not loaded in blocks of their own."""
+    """The four blocks of a load, and blocks for artifacts that were not loaded."""
     loaded = _of(found, LOADED)
     lines = [
         f"{marks.good}Context reloaded for run: {found.run}",
@@ -74,7 +71,6 @@ def report(found: results.Reloaded, marks: Marks = DRAWN) -> list[str]:
 
 
 def dry_report(found: results.Reloaded, marks: Marks = DRAWN) -> list[str]:
-    """What would be loaded, with everything that decides about it."""
     wanted = [artifact for artifact in found.artifacts if artifact.outcome != SKIPPED]
     skipped = _of(found, SKIPPED)
     lines = [f"Would reload context for run: {found.run}", f"Workflow: {found.workflow}", ""]
@@ -113,12 +109,11 @@ def _details(artifact: ArtifactReport) -> Iterator[str]:
 
 
 def told_artifacts(found: results.Reloaded) -> list[ArtifactReport]:
-    """Those that have something to be read."""
     return [artifact for artifact in found.artifacts if artifact.outcome in INSIDE and artifact.content is not None]
 
 
 def fenced(artifact: ArtifactReport, now: datetime) -> str:
-    """The text of an artifact in a block of its own, with id, path and age; no text can close it."""
+    """The text of an artifact in a fence that it cannot close, with id, path and age."""
     text = visible(artifact.content or "")
     fence = "`" * max(3, 1 + max(map(len, TICKS.findall(text)), default=0))
     title = f"{artifact.id} {artifact.resolved or artifact.command or ''}".replace("`", "'")
@@ -126,7 +121,6 @@ def fenced(artifact: ArtifactReport, now: datetime) -> str:
 
 
 def saved_report(found: results.SessionSaved, marks: Marks = DRAWN) -> list[str]:
-    """A save in the words of the documents."""
     if not found.why:
         phases = [*found.phases, *(f"{name} (partial)" for name in found.in_progress)]
         number = len(found.artifacts)
@@ -139,63 +133,35 @@ def saved_report(found: results.SessionSaved, marks: Marks = DRAWN) -> list[str]
             f"  Phases completed: {', '.join(phases) or 'none'}",
             f"  Artifacts loaded: {number}{names}",
         ]
-    return NOTHING_SAVED[found.why](found, marks)
+    return _nothing_saved(found, marks)
 
 
-def _no_workflow(found: results.SessionSaved, marks: Marks) -> list[str]:
-    return [
-        f"{marks.news}No active workflow found",
-        "   No session to end.",
-        "",
-        "Possible reasons:",
-        "- No workflow is currently running in this worktree",
-        "- The .fractary/faber/runs/.active-run-id file doesn't exist",
-        "- Workflow already completed",
-        "",
-        "To start a new workflow:",
-        "  /fractary-faber:workflow-run --work-id <work-id>",
-    ]
-
-
-def _already(found: results.SessionSaved, marks: Marks) -> list[str]:
-    return [
-        f"{marks.warn}{' ' if marks.warn else ''}Session already ended",
-        f"   Session ID: {found.session}",
-        f"   Ended at: {found.ended}",
-        "",
-        "   No changes made to state.json",
-    ]
-
-
-def _none(found: results.SessionSaved, marks: Marks) -> list[str]:
-    return [f"{marks.warn}{' ' if marks.warn else ''}No current session to end", f"   Run ID: {found.run}"]
-
-
-def _other(found: results.SessionSaved, marks: Marks) -> list[str]:
-    return [
-        f"{marks.warn}{' ' if marks.warn else ''}The open session belongs to another conversation",
-        f"   Session ID: {found.session}",
-        "",
-        "   No changes made to state.json",
-    ]
-
-
-def _elsewhere(found: results.SessionSaved, marks: Marks) -> list[str]:
-    return [
-        f"{marks.warn}{' ' if marks.warn else ''}No session was open on this host in this worktree",
-        f"   Session ID: {found.session}",
-        f"   Opened in: {found.origin}",
-        f"   Closed as {found.reason}, with its last sign of life as its end: {found.ended}",
-    ]
-
-
-NOTHING_SAVED = {
-    "no workflow": _no_workflow,
-    "already": _already,
-    "none": _none,
-    "other": _other,
-    "elsewhere": _elsewhere,
-}
+def _nothing_saved(found: results.SessionSaved, marks: Marks) -> list[str]:
+    warn, id = f"{marks.warn}{' ' if marks.warn else ''}", f"   Session ID: {found.session}"
+    reports = {
+        "no workflow": [
+            f"{marks.news}No active workflow found",
+            "   No session to end.",
+            "",
+            "Possible reasons:",
+            "- No workflow is currently running in this worktree",
+            "- The .fractary/faber/runs/.active-run-id file doesn't exist",
+            "- Workflow already completed",
+            "",
+            "To start a new workflow:",
+            "  /fractary-faber:workflow-run --work-id <work-id>",
+        ],
+        "already": [f"{warn}Session already ended", id, f"   Ended at: {found.ended}", *UNCHANGED],
+        "none": [f"{warn}No current session to end", f"   Run ID: {found.run}"],
+        "other": [f"{warn}The open session belongs to another conversation", id, *UNCHANGED],
+        "elsewhere": [
+            f"{warn}No session was open on this host in this worktree",
+            id,
+            f"   Opened in: {found.origin}",
+            f"   Closed as {found.reason}, with its last sign of life as its end: {found.ended}",
+        ],
+    }
+    return reports[found.why]
 
 
 def kilobytes(size: int) -> str:

@@ -1,8 +1,7 @@
-"""FABER's session records and context metadata: what opening and closing a session makes of them.
+"""FABER's session records and context metadata, by the rules of `docs/format.md`; no disk, no clock.
 
-A record is one context window of an agent. Nothing here touches a disk or a clock: a `Book` is made from a state as it
-was read, is written in, and gives back the two members of the state that are ours, in their order, with every key
-that we do not know. The rules are those of `docs/format.md`.
+A record is one context window of an agent. A `Book` is made from a state, is changed, and returns the two members of
+the state that are ours, with their unknown keys.
 """
 
 from __future__ import annotations
@@ -13,28 +12,31 @@ from typing import Any
 
 from msgspec import Struct
 
+from holdfast.core.fold.activity import text_of, texts_of
 from holdfast.core.formats.timestamps import moment, stamp
 from holdfast.core.text import one_line
+from holdfast.layouts.json_file import object_of, objects_of
 
 FRESH = timedelta(minutes=5)
-MOST = 2**53  # counts that every JSON program can read
+MOST = 2**53  # every JSON program can read counts below it
 INTERRUPTED, COMPACTION = "interrupted", "compaction"
 BEGINNING = "session_start"
 UNREADABLE = "unreadable"
 CUT = "compaction_detected"
+WIDTH = 200  # of an id or a place in messages
 
 State = dict[str, Any]
 
 
 class Opening(Struct, frozen=True):
-    """Who opens the book, and why."""
+    """The circumstances in which a session is opened or closed."""
 
     now: datetime
     id: str  # of the record, if a new one is needed
     trigger: str = "manual"
     client: str | None = None  # the client's own name for its session
-    source: str | None = None  # how the client's session began: startup, resume, clear, compact
-    by_hook: bool = False  # a hook of the client asks, which acts for its own session alone
+    source: str | None = None  # the beginning of the client's session: startup, resume, clear, compact
+    by_hook: bool = False  # a hook acts for its own session only
     environment: State = {}
     worktree: str = ""  # its root directory
     phase: str | None = None
@@ -43,21 +45,21 @@ class Opening(Struct, frozen=True):
 
 
 class Entered(Struct):
-    """Which record is open now."""
+    """The record that is open now."""
 
     id: str
     is_new: bool
-    closed: str | None = None  # the record that was closed on the way
+    closed: str | None = None  # the record that was closed first
     closed_because: str | None = None
 
 
 class Left(Struct):
-    """How a record was closed, or why none was."""
+    """The record that was closed, or the reason why none was."""
 
     id: str | None
     why: str = ""  # none, already, other, elsewhere
-    reason: str | None = None  # of the end, in the record; null: nothing was changed
-    origin: str = ""  # the host and directory of a record of elsewhere
+    reason: str | None = None  # of the end; null: nothing was changed
+    origin: str = ""  # host and directory, if they are other ones
     started: datetime | None = None
     ended: datetime | None = None
     ended_text: str = ""
@@ -70,10 +72,10 @@ class Left(Struct):
 
 
 def record_ids(state: State) -> list[str]:
-    """The ids of all records of a state, as they can be told, without making a book of it."""
+    """The ids of all records of a state, as safe text."""
     sessions = state.get("sessions")
     history = sessions.get("session_history") if isinstance(sessions, dict) else None
-    return [shown for record in _dicts(history) if (shown := _shown(record.get("session_id")))]
+    return [shown for record in objects_of(history) if (shown := _shown(record.get("session_id")))]
 
 
 class Book:
@@ -85,7 +87,7 @@ class Book:
         _put_aside(self.context, "compaction_events", list)
         self.history: list[Any] = self.sessions.get("session_history") or []
 
-    # looking
+    # Reading
 
     @property
     def current_id(self) -> str | None:
@@ -93,15 +95,14 @@ class Book:
         return found if isinstance(found, str) and found else None
 
     def record(self, id: str | None) -> State | None:
-        """The record of that id; of several, the last."""
         return next((record for record in reversed(self.records()) if id and record.get("session_id") == id), None)
 
     def records(self) -> list[State]:
-        return _dicts(self.history)
+        return objects_of(self.history)
 
     @property
     def open_record(self) -> State | None:
-        """The record of the session that is open; made from what is known where the history lacks it."""
+        """The record of the open session; it is created if the history lacks it."""
         id = self.current_id
         record = self.record(id)
         if record is None and id is not None:
@@ -112,9 +113,9 @@ class Book:
         return record if record is not None and not record.get("ended_at") else None
 
     def fresh_since(self, artifact: str, now: datetime) -> datetime | None:
-        """When an artifact came into the context of the open session, if it must still be there."""
+        """The time at which an artifact was loaded into the open session, if it must still be in the context."""
         record = self.open_record
-        if record is None or artifact not in _texts(record.get("artifacts_loaded")):
+        if record is None or artifact not in texts_of(record.get("artifacts_loaded")):
             return None
         loaded = max((time for id, time in self._in_context() if id == artifact), default=None)
         started, cut = moment(record.get("started_at")), self.last_compaction
@@ -125,7 +126,7 @@ class Book:
     @property
     def last_compaction(self) -> datetime | None:
         events = self.context.get("compaction_events")
-        found = [event.get("detected_at") for event in _dicts(events)] + [self.context.get("last_compaction")]
+        found = [event.get("detected_at") for event in objects_of(events)] + [self.context.get("last_compaction")]
         return max((time for text in found if (time := moment(text))), default=None)
 
     @property
@@ -134,18 +135,18 @@ class Book:
         return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < MOST else 0
 
     def _in_context(self) -> Iterable[tuple[str, datetime]]:
-        """What is said to be in the context: a list of entries, or a map from id to time."""
+        """The artifacts in the context, from a list of entries or a map from id to time."""
         found = self.context.get("artifacts_in_context")
         if isinstance(found, dict):
             pairs = [(id, value.get("loaded_at") if isinstance(value, dict) else value) for id, value in found.items()]
         else:
-            pairs = [(entry.get("artifact_id"), entry.get("loaded_at")) for entry in _dicts(found)]
+            pairs = [(entry.get("artifact_id"), entry.get("loaded_at")) for entry in objects_of(found)]
         return [(id, time) for id, text in pairs if isinstance(id, str) and id and (time := moment(text))]
 
-    # writing
+    # Writing
 
     def enter(self, opening: Opening) -> Entered:
-        """Open a session, or go on with the one that is open."""
+        """Open a session, or continue the open one."""
         record = self.open_record
         reason = _reason_to_close(record, opening) if record is not None else None
         if record is not None and reason is None:
@@ -166,7 +167,7 @@ class Book:
         return Entered(opening.id, is_new=True, closed=closed, closed_because=reason)
 
     def _close(self, record: State, reason: str, opening: Opening) -> None:
-        """Close a record that was left open. Without a known end, the last sign of life is its end."""
+        """Close a record that was left open. Its end, if unknown, is the last sign of life."""
         if reason == COMPACTION:
             record["ended_at"] = stamp(opening.now)
             self._compacted(opening)
@@ -178,13 +179,13 @@ class Book:
         record["phases_completed"] = self._newly(opening.completed, record)
 
     def _last_sign(self, record: State, now: datetime) -> datetime:
-        mine = set(_texts(record.get("artifacts_loaded")))
+        mine = set(texts_of(record.get("artifacts_loaded")))
         signs = [moment(record.get("started_at")), moment(self.context.get("last_artifact_reload"))]
         signs += [time for id, time in self._in_context() if id in mine]
         return max((sign for sign in signs if sign and sign <= now), default=now)
 
     def loaded(self, artifacts: list[State], opening: Opening) -> None:
-        """Note what was loaded into the context just now: id, source and size each."""
+        """Record the artifacts that were just loaded: id, source and size of each."""
         self.context["last_artifact_reload"] = stamp(opening.now)
         self.context["reload_count"] = self.reloads + 1
         entries = [
@@ -206,10 +207,9 @@ class Book:
             others = [item for item in old if not (isinstance(item, dict) and item.get("artifact_id") in ids)]
             self.context["artifacts_in_context"] = [*others, *entries]
         if record := self.open_record:
-            record["artifacts_loaded"] = list(dict.fromkeys([*_texts(record.get("artifacts_loaded")), *ids]))
+            record["artifacts_loaded"] = list(dict.fromkeys([*texts_of(record.get("artifacts_loaded")), *ids]))
 
     def leave(self, opening: Opening, reason: str, raw: str | None = None) -> Left:
-        """Close the session that is open, and say how it went."""
         id = self.current_id
         record = self.record(id)
         if id is None or (record is not None and record.get("ended_at")):
@@ -251,7 +251,7 @@ class Book:
         )
 
     def _leave_behind(self, record: State, opening: Opening) -> Left:
-        """Close a record that another host or worktree opened: its end was not seen here, so it is interrupted."""
+        """Close a record of another host or worktree as interrupted: its end was not seen here."""
         self._close(record, INTERRUPTED, opening)
         self.sessions["current_session_id"] = None
         self._count()
@@ -259,18 +259,17 @@ class Book:
         return Left(_shown(record["session_id"]), "elsewhere", INTERRUPTED, origin, ended_text=ended)
 
     def _begun(self) -> str | None:
-        """What stands for the beginning of a session that nobody noted."""
+        """The substitute for a beginning that was not recorded."""
         found = self.context.get("last_artifact_reload")
         return found if isinstance(found, str) and found else None
 
     def _newly(self, completed: Iterable[str], record: State) -> list[str]:
-        """The phases that no other record names yet."""
-        others = (_texts(other.get("phases_completed")) for other in self.records() if other is not record)
+        others = (texts_of(other.get("phases_completed")) for other in self.records() if other is not record)
         credited = {phase_name(name) for names in others for name in names}
         return [name for name in dict.fromkeys(completed) if name not in credited]
 
     def _loaded_in(self, record: State) -> list[str]:
-        if mine := _texts(record.get("artifacts_loaded")):
+        if mine := texts_of(record.get("artifacts_loaded")):
             return mine
         started = moment(record.get("started_at"))
         return list(dict.fromkeys(id for id, time in self._in_context() if started is None or time >= started))
@@ -291,13 +290,13 @@ class Book:
         self.sessions["total_sessions"] = len(self.history)
 
     def members(self, now: datetime) -> State:
-        """What is to be written into the state."""
+        """The members to write into the state."""
         context = {"context_metadata": self.context} if self.context else {}
         return {"sessions": self.sessions, **context, "updated_at": stamp(now)}
 
 
 def _reason_to_close(record: State, opening: Opening) -> str | None:
-    """Why an open record is not continued: it was another window's, or its context was compacted away."""
+    """The reason not to continue an open record: it is of another context window, or was compacted."""
     if is_foreign(record.get("environment"), opening.environment.get("hostname"), opening.worktree):
         return INTERRUPTED
     if opening.trigger == CUT:
@@ -315,77 +314,58 @@ def phase_name(name: str) -> str:
 
 
 def _shown(value: object) -> str:
-    """An id or a time of a file that anybody can write, as it can be told on one line."""
     return one_line(value, WIDTH) if isinstance(value, str) else ""
 
 
 def _object(value: object) -> State:
-    """A member of the state as an object of our own; what it holds instead of one is kept inside."""
+    """A copy of a member of the state as an object; a value that is none is kept inside."""
     found: State = value if isinstance(value, dict) else {} if value is None else {UNREADABLE: value}
     return {name: _copied(inner) for name, inner in found.items()}
 
 
 def _copied(value: Any) -> Any:
-    """A value of JSON as one of our own; `copy.deepcopy`, which knows of more than JSON, takes five times as long."""
+    """Copy a JSON value; `copy.deepcopy` takes five times as long."""
     if isinstance(value, dict):
         return {name: _copied(inner) for name, inner in value.items()}
     return [_copied(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _put_aside(owner: State, name: str, *kinds: type) -> None:
-    """Let what is no list, where one belongs, have a name of its own, so that it is not written over."""
+    """Rename a member of a wrong type, so that it is not overwritten."""
     value = owner.get(name)
     if value is not None and not isinstance(value, kinds):
         owner[f"{name}_{UNREADABLE}"] = value
         owner[name] = None
 
 
-def _texts(value: object) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
-
-
-def _dicts(value: object) -> list[State]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-WIDTH = 200  # of an id or a place in messages
-
-
 def is_foreign(environment: object, host: object, worktree: str) -> bool:
-    """Whether a record's environment names another host or another worktree.
-
-    A member that the record lacks contradicts nothing: other programs write fewer of them.
-    """
-    found: dict[str, Any] = environment if isinstance(environment, dict) else {}
-    named, ours = _text(found.get("hostname")), _text(host)
+    """Whether a record's environment names another host or worktree; members may be missing."""
+    found = object_of(environment)
+    named, ours = text_of(found.get("hostname")), text_of(host)
     if named and ours and _label(named) != _label(ours):
         return True
-    if root := _text(found.get("worktree")):
+    if root := text_of(found.get("worktree")):
         return bool(worktree) and root != worktree
-    directory = _text(found.get("cwd"))
+    directory = text_of(found.get("cwd"))
     return bool(worktree and directory) and not _is_inside(directory, worktree)
 
 
 def is_of_another(owner: object, client: str | None, *, by_hook: bool) -> bool:
-    """Whether a record belongs to another conversation. To a hook, a record without an owner does too."""
-    if named := _text(owner):
+    """Whether a record belongs to another conversation. For a hook, one without an owner does too."""
+    if named := text_of(owner):
         return named != client and (by_hook or bool(client))
     return by_hook
 
 
 def described(environment: object) -> str:
-    """The host and the directory that a record names, for people."""
-    found: dict[str, Any] = environment if isinstance(environment, dict) else {}
-    directory = _text(found.get("worktree")) or _text(found.get("cwd"))
-    return one_line(", ".join(part for part in (_text(found.get("hostname")), directory) if part), WIDTH)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    """The host and the directory of a record, for people."""
+    found = object_of(environment)
+    directory = text_of(found.get("worktree")) or text_of(found.get("cwd"))
+    return one_line(", ".join(part for part in (text_of(found.get("hostname")), directory) if part), WIDTH)
 
 
 def _label(host: str) -> str:
-    """The first label of a host name: a laptop that changes networks changes the others."""
+    """The first label of a host name: the others change with the network."""
     return host.partition(".")[0].lower()
 
 

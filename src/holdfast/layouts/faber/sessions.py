@@ -1,4 +1,7 @@
-"""Loading and saving a session of a FABER run: which run is meant, and what its documents ask for."""
+"""Loading and saving a session of a FABER run.
+
+The state file is written last, so that a failure leaves it unchanged. If it was changed meanwhile, it is read again.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from holdfast.core.errors import Ambiguous, NotFound, WorkflowError
 from holdfast.core.model import Draft, Run
 from holdfast.core.text import one_line, path_text
 from holdfast.layouts.faber import NAME, artifact_rules, schema
-from holdfast.layouts.faber.artifact_loader import Fetching
+from holdfast.layouts.faber.artifact_loader import Loader
 from holdfast.layouts.faber.artifact_rules import Asked, Choice
 from holdfast.layouts.faber.files import ATTEMPTS, Client, make_opening, own_client, put_state, read_again, turned_back
 from holdfast.layouts.faber.find_run import (
@@ -21,23 +24,24 @@ from holdfast.layouts.faber.find_run import (
     find_active,
     find_for_load,
     find_for_save,
-    lost_records,
     own_id,
-    shown,
 )
 from holdfast.layouts.faber.reconcile import journal_id
 from holdfast.layouts.faber.screens import LOADED, ArtifactReport, Reloaded, SessionSaved
 from holdfast.layouts.faber.session_records import Book, Entered, Left, Opening, State
 from holdfast.layouts.faber.workflows import find_workflow, plugin_root
 from holdfast.layouts.json_file import Changed
+from holdfast.layouts.memory import relative
 from holdfast.layouts.results import SessionReport
 from holdfast.project.briefs import without_secrets
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
+IN_PROGRESS = "in_progress"
+
 
 def find_session_run(workspace: Workspace, name: str | None) -> tuple[bool, str | None]:
-    """Whether a run of FABER's is meant, or none of our own is; and its name, where one is named."""
+    """Whether a FABER run is meant, or none of our own; and its name, if one is given."""
     found = _find_faber(workspace, name)
     return found is not None or not _has_own(workspace, name), _named(workspace, found, name)
 
@@ -64,7 +68,7 @@ def save_session(workspace: Workspace, run: str | None, reason: str) -> SessionS
 
 @contextlib.contextmanager
 def _usable_hints(workspace: Workspace) -> Iterator[None]:
-    """Where there is no run to list, no error advises to list them: that command would fail."""
+    """Drop the hint to list the runs where there are none: that command would fail."""
     try:
         yield
     except WorkflowError as error:
@@ -74,7 +78,6 @@ def _usable_hints(workspace: Workspace) -> Iterator[None]:
 
 
 def _find_faber(workspace: Workspace, run: str | None) -> str | None:
-    """The FABER run that is meant, if it is clear that one is."""
     named = workspace.environ.get("HOLDFAST_RUN") or None if run is None else run
     if named is None:
         active = find_active(workspace)
@@ -86,7 +89,7 @@ def _find_faber(workspace: Workspace, run: str | None) -> str | None:
 
 
 def _named(workspace: Workspace, found: str | None, run: str | None) -> str | None:
-    """The run that somebody named. The active file's is left to be found there, with what is wrong with that file."""
+    """The named run. The active one stays unnamed, so that its file's problems are reported when it is read."""
     named = run if run is not None else workspace.environ.get("HOLDFAST_RUN") or None
     return found or named if named is not None else None
 
@@ -99,7 +102,7 @@ def _is_state(workspace: Workspace, run: str) -> bool:
 
 
 def _gives_way(workspace: Workspace, active: str) -> bool:
-    """Whether an active-run file means a run that has ended, while one of our own is open here."""
+    """Whether the active run has ended while one of our own is open."""
     if not workspace.exists:
         return False
     with workspace.reading() as journal:
@@ -110,7 +113,6 @@ def _gives_way(workspace: Workspace, active: str) -> bool:
 
 
 def _known(workspace: Workspace, run: str | None) -> Run | None:
-    """The run of the journal that is meant, if there is one."""
     if not workspace.exists:
         return None
     with workspace.reading() as journal:
@@ -121,7 +123,6 @@ def _known(workspace: Workspace, run: str | None) -> Run | None:
 
 
 def _has_own(workspace: Workspace, run: str | None) -> bool:
-    """Whether a run of our own is meant; a project without FABER has no other."""
     meant = _known(workspace, run)
     if meant is None:
         return run is not None and not schema.is_used(workspace)
@@ -129,27 +130,24 @@ def _has_own(workspace: Workspace, run: str | None) -> bool:
 
 
 class Request(Struct, frozen=True):
-    """What a load is asked for."""
-
     run: str | None = None
     trigger: str = "manual"
     artifacts: tuple[str, ...] = ()
     force: bool = False
     dry_run: bool = False
     budget: int = 400_000  # bytes of all artifacts
-    each: int = 0  # bytes that one costs beside its text
-    runs: bool = True  # whether commands are run that the user has allowed
+    each: int = 0  # bytes of each beside its text
+    runs: bool = True  # whether allowed commands are run
 
 
 def load_context(workspace: Workspace, request: Request, client: Client) -> Reloaded:
-    """Load what a session of a FABER run needs."""
     target = find_for_load(workspace, request.run)
     warnings = list(target.warnings)
     opening = make_opening(workspace, target, request.trigger, client)
     asked = Asked(request.trigger, request.artifacts, request.force, target.told.phase)
     choices, definitions = _choose(workspace, target, asked, opening, warnings)
-    fetching = Fetching(workspace, target, warnings, request.each, definitions, request.runs)
-    fetch = fetching.look if request.dry_run else fetching.load
+    loader = Loader(workspace, target, warnings, request.each, definitions, request.runs)
+    fetch = loader.look if request.dry_run else loader.load
     reports = _fetch_all(fetch, choices, request.budget)
     written = None if request.dry_run else _write(workspace, target, opening, reports, client, warnings)
     # safeguard: hide-workflow-artifacts
@@ -160,7 +158,7 @@ def load_context(workspace: Workspace, request: Request, client: Client) -> Relo
 def _fetch_all(
     fetch: Callable[[Choice, int], ArtifactReport], choices: list[Choice], budget: int
 ) -> list[ArtifactReport]:
-    """All of them in their order; room is given to those first that are required."""
+    """Load all of them; required ones take their share of the budget first."""
     reports = {
         choice.artifact.id: fetch(choice, budget)
         for choice in sorted(choices, key=lambda choice: not choice.artifact.required)
@@ -171,7 +169,7 @@ def _fetch_all(
 def _choose(
     workspace: Workspace, target: Target, asked: Asked, opening: Opening, warnings: list[str]
 ) -> tuple[list[Choice], tuple[Path, ...]]:
-    """Which artifacts are loaded, and the files of the workflow that declares them."""
+    """Choose the artifacts; return the files of the workflow too."""
     plugin = plugin_root(workspace.environ, str(workspace.settings.values["faber.plugin_root"].value))
     workflow = find_workflow(workspace.root, plugin, target.told.workflow or "")
     warnings += workflow.warnings
@@ -185,7 +183,6 @@ def _choose(
 
 
 def _defaults_used(workspace: Workspace, name: str, tried: list[str]) -> str:
-    """That a workflow says nothing about artifacts, with the files that were looked for: those of a place on a line."""
     home = path_text(workspace.root) + "/"
     said = f"The workflow {name} declares no critical artifacts; the defaults are used"
     inside = [path.removeprefix(home) for path in tried if path.startswith(home)]
@@ -194,8 +191,6 @@ def _defaults_used(workspace: Workspace, name: str, tried: list[str]) -> str:
 
 
 class Written(Struct):
-    """What a load wrote into the state file."""
-
     book: Book
     entered: Entered
 
@@ -208,7 +203,7 @@ def _write(
     client: Client,
     warnings: list[str],
 ) -> Written | None:
-    """Write what was loaded; None where the state file must stay as it is."""
+    """Record the loaded artifacts; None if the state file cannot be written."""
     loaded: list[State] = [
         {"id": report.id, "source": report.resolved, "size": report.size}
         for report in reports
@@ -233,10 +228,10 @@ def _write(
 
 
 def _why_not_written(workspace: Workspace, target: Target) -> str:
-    if lost := lost_records(workspace, target):
-        return turned_back(workspace, target, lost)
+    if found := turned_back(workspace, target):
+        return f"{found[0]}\n{'; '.join(found[1])}"
     if target.face.flaws:
-        return f"{shown(workspace, target.face.path)} is not written: {'; '.join(target.face.flaws)}"
+        return f"{relative(workspace, target.face.path)} is not written: {'; '.join(target.face.flaws)}"
     return ""
 
 
@@ -277,13 +272,10 @@ def _result(
     )
 
 
-IN_PROGRESS = "in_progress"
-
-
 def close_session(
     workspace: Workspace, client: Client, *, run: str | None = None, reason: str = "manual", raw: str | None = None
 ) -> SessionSaved:
-    """Close the session of a FABER run, if one is open; one of another host or worktree only as interrupted."""
+    """Close the open session of a FABER run; one of another host or worktree is closed as interrupted."""
     target = find_for_save(workspace, run, client.id)
     if target is None:
         return SessionSaved(None, changed=False, why="no workflow", reason=reason)
@@ -307,9 +299,8 @@ def close_session(
 
 
 def _refuse_turned_back(workspace: Workspace, target: Target) -> None:
-    if lost := lost_records(workspace, target):
-        message, _, ways = turned_back(workspace, target, lost).partition("\n")
-        raise WorkflowError(message, [("Run ID", target.run)], ways.split("; "))
+    if found := turned_back(workspace, target):
+        raise WorkflowError(found[0], [("Run ID", target.run)], found[1])
 
 
 def _closed(target: Target, left: Left, reason: str, opening: Opening, warnings: list[str]) -> SessionSaved:

@@ -1,6 +1,6 @@
-"""FABER's workflow definitions: where they lie, and which critical artifacts one declares with those it extends.
+"""FABER's workflow definitions: their places, and the critical artifacts of one with those that it extends.
 
-A definition comes with a repository or a plugin, so nothing in it is believed: what is malformed is passed over with a
+A definition comes with a repository or a plugin, so nothing in it is trusted: malformed entries are skipped with a
 warning. Nothing here writes or runs anything.
 """
 
@@ -32,7 +32,7 @@ WIDTH = 80
 
 LISTS = ("always_load", "conditional_load")
 BY_PHASE = "phase_specific"
-COMMANDS = ("work_plugin", "skill")  # kinds of artifact that a command gives
+COMMANDS = ("work_plugin", "skill")  # kinds of artifact with a command
 SUFFIX = ".json"
 
 Place = tuple[str, str]  # a list of the block, and the phase where it is one of several
@@ -41,16 +41,16 @@ Seen = tuple[Place, str]
 
 
 class Workflow(NamedTuple):
-    """The merged block of critical artifacts, or None; the paths that were tried for it; what was passed over."""
+    """The merged block of critical artifacts, or None; the paths that were tried; warnings."""
 
     artifacts: dict[str, Any] | None
     tried: list[str]
     warnings: list[str]
-    files: tuple[Path, ...] = ()  # the definition, and those that it extends
+    files: tuple[Path, ...] = ()  # the definition and those that it extends
 
 
 def plugin_root(environ: Mapping[str, str], setting: str) -> Path | None:
-    """Where FABER's plugin lies: as it is set, or where Claude Code keeps it. A relative path is nowhere."""
+    """The directory of FABER's plugin: the setting, or Claude Code's default; None for a relative path."""
     home = environ.get("HOME") or os.path.expanduser("~")
     text = setting.strip()
     text = home + text[1:] if text == "~" or text.startswith("~/") else text
@@ -59,7 +59,7 @@ def plugin_root(environ: Mapping[str, str], setting: str) -> Path | None:
 
 
 def find_workflow(root: Path, plugin_root: Path | None, workflow_id: str) -> Workflow:
-    """The critical artifacts of a workflow: those of what it extends first, its own in their place where ids agree."""
+    """Find a workflow and merge its critical artifacts with those that it extends; its own replace equal ids."""
     search = _Search(root, plugin_root)
     chain = search.chain(workflow_id)
     files = tuple(path for path, _ in chain)
@@ -73,7 +73,7 @@ def find_workflow(root: Path, plugin_root: Path | None, workflow_id: str) -> Wor
 
 
 def executable_files(workspace: Workspace, *, outside: bool = False) -> list[Executable]:
-    """Every file in which a workflow of the project, or of FABER's plugin, may be defined: it may name commands."""
+    """List the files in which a workflow of the project, or of FABER's plugin, may be defined."""
     setting = str(workspace.settings.values["faber.plugin_root"].value)
     plugin = plugin_root(workspace.environ, setting) if outside else None
     return [find_executable(path) for path in find_definitions(workspace.root, plugin)]
@@ -94,7 +94,7 @@ def find_definitions(root: Path, plugin_root: Path | None) -> list[Path]:
 
 
 def read_commands(path: Path, data: bytes) -> list[tuple[str, str]]:
-    """The commands that a definition names, each with the id of its artifact; none where it cannot be read."""
+    """List the commands of a definition with the ids of their artifacts; none if it cannot be read."""
     try:
         definition = parse_face(path, data).value
     except Unreadable:
@@ -106,7 +106,7 @@ def read_commands(path: Path, data: bytes) -> list[tuple[str, str]]:
 
 
 def merge(parent: list[Entry], child: list[Entry]) -> list[Entry]:
-    """Both by id: the child's stands where the parent's stood, or at the end of the list that it moved to."""
+    """Merge by id: the child's entry takes the place of the parent's, or the end of another list."""
     own = {_key(entry): entry for entry in child}
     ids = {entry[1]["id"] for entry in child}
     kept = [own.get(_key(entry), entry) for entry in parent if _key(entry) in own or entry[1]["id"] not in ids]
@@ -127,7 +127,7 @@ def _as_block(entries: list[Entry]) -> dict[str, Any]:
 
 
 class _Search:
-    """Looks for definitions in every place, and remembers where it looked and what it passed over."""
+    """A search for definitions in every place, with the paths that were tried and the warnings."""
 
     def __init__(self, root: Path, plugin_root: Path | None) -> None:
         self.root = root
@@ -138,7 +138,7 @@ class _Search:
         self.built_in = [plugin / name for plugin in plugins for name in BUILT_IN]
 
     def chain(self, workflow_id: str) -> list[tuple[Path, dict[str, Any]]]:
-        """The definition, then what it extends, and so on."""
+        """The definition and those that it extends, in turn."""
         found: list[tuple[Path, dict[str, Any]]] = []
         wanted: object = workflow_id
         while wanted is not None and len(found) < ANCESTORS:
@@ -165,7 +165,7 @@ class _Search:
         return None
 
     def _places(self, workflow_id: str) -> list[tuple[Path, str]]:
-        """The directories and names to try. A name in FABER's own namespace is looked up among its own first."""
+        """The directories and names to try; for a name in FABER's namespace, its built-in ones first."""
         try:
             wanted = check_run_id(workflow_id)
         except WorkflowError as error:
@@ -184,7 +184,7 @@ class _Search:
         try:
             face = read_face(path, FILE_LIMIT)
         except Unreadable as error:
-            if error.reason != "missing":
+            if not error.is_missing:
                 self._warn(path, error.why)
             return None
         if not self.is_at_home(directory, path):  # safeguard: linked-workflow
@@ -193,14 +193,14 @@ class _Search:
         return face.value
 
     def is_at_home(self, directory: Path, path: Path) -> bool:
-        """Whether a definition lies in its directory, and one of the project in the project, all links followed."""
+        """Whether a definition is in its directory, and one of the project in the project, all links followed."""
         real, home = real_path(path), real_path(directory)
         project = real_path(self.root)
         is_ours = self.root in directory.parents
         return real.startswith(home + os.sep) and (not is_ours or home.startswith(project + os.sep))
 
     def block(self, path: Path, definition: dict[str, Any]) -> list[Entry] | None:
-        """What a definition declares, each artifact with its place; None where it declares nothing at all."""
+        """The artifacts of a definition, each with its place; None if it declares none."""
         block = definition.get("critical_artifacts")
         if block is None:
             return None

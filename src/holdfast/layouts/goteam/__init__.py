@@ -1,13 +1,35 @@
 """Go Team: registry, manifest, live state, recovery and checkpoint files."""
 
+from __future__ import annotations
+
+from holdfast.core.lifecycle import Move, Rules
+from holdfast.core.model import Status
+
 NAME = "go-team"
 SIGN = "sessions.json"
 ROOT_SETTING = "go_team.root"
 RECORD = "team.json"
-# The members of the layout, by the module that defines them; each module is loaded when one of its members is used.
+RULES = Rules(
+    still=frozenset({(Status.INTERRUPTED, Move.ATTEND)}),  # a new client must not anticipate the choice of a recovery
+    refusals={
+        (Status.COMPLETED, Move.RESUME): "Session already completed",
+        (Status.FAILED, Move.RESUME): "Session failed and cannot be resumed",
+        (Status.ABANDONED, Move.RESUME): "Session abandoned and cannot be resumed",
+        (Status.ABORTED, Move.RESUME): "Session abandoned and cannot be resumed",
+    },
+    is_recovered=True,
+    has_numbered_steps=True,
+    returns=True,
+    agents={
+        "init": "orchestrator", "codebase-analysis": "orchestrator", "requirements": "pm-agent",
+        "architecture": "architect-agent", "implementation": "go-coder-agent", "testing": "test-agent",
+        "security": "security-agent", "review": "reviewer-agent", "optimization": "optimizer-agent",
+        "release": "devops-agent", "documentation": "doc-agent", "synthesis": "orchestrator",
+    },
+)  # fmt: skip
+# The members of the layout by the module that defines them, which is loaded when one of them is used.
 MEMBERS = {
-    "": "NAME RECORD ROOT_SETTING SIGN",
-    "rules": "RULES",
+    "": "NAME RECORD ROOT_SETTING RULES SIGN",
     "files": "list_files",
     "follow": "follow",
     "reconcile": "autosave reconcile",

@@ -1,4 +1,4 @@
-"""Observer commands in a Go Team run: the same words, with the screens of the team's document."""
+"""Chat commands in a Go Team run, with the screens of the team's document."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def sessions(workspace: Workspace, run: Run, order: Order, verbs: Verbs) -> Line
 
 
 def go_on(workspace: Workspace, run: Run, order: Order, verbs: Verbs) -> Lines:
-    """Go on in the way that was asked for, or else in the recommended one."""
+    """Resume in the requested way, or else in the recommended one."""
     ways = verbs.resume(workspace, run.id, dry_run=True).recovery
     chosen, left = order.way or recommended(ways).start_from, select.pointed(workspace)
     done = verbs.resume(workspace, run.id, start_from=chosen)
@@ -42,7 +42,7 @@ def go_on(workspace: Workspace, run: Run, order: Order, verbs: Verbs) -> Lines:
         yield f"Restored from {done.restored.to}; `holdfast undo` takes that back"
     if done.kept:
         yield f"What was there is kept: `holdfast restore {done.kept} --both` takes the fresh start back"
-    for way in ways if chosen == "live" else ():  # after any other one, the live state is no longer that of before
+    for way in ways if chosen == "live" else ():  # any other way has changed the live state
         if way.start_from != chosen:
             yield f"`*resume:{run.id} {way.start_from}`: {way.description}, data loss: {screens.loss(way)}"
 
@@ -88,7 +88,6 @@ def _row(kept: Kept) -> str:
 
 
 def told_point(workspace: Workspace, run: Run, order: Order) -> Lines | None:
-    """What the file of a point says whose code nobody has; None where there is more to show."""
     kept = find_kept(run, order.argument, left_too=True)
     if kept is None or kept.checkpoint is not None:
         return None
@@ -114,7 +113,7 @@ def export(workspace: Workspace, run: Run, order: Order, verbs: Verbs) -> Lines:
     return [f"Exported {count(found.checkpoints, 'checkpoint')} to {found.path}", f"sha256 {found.sha256}"]
 
 
-# Those that ask for a run by their argument come with the run that is meant; `sessions` and `new` with any one.
+# `sessions` and `new` are called with any run, the others with the one that is meant.
 CHAT_COMMANDS: dict[str, ChatCommand] = {
     "sessions": sessions,
     "resume": go_on,

@@ -1,4 +1,7 @@
-"""TODO."""
+"""Checkpoints of a Go Team run: steps that make them, names that mean them, verification and export of their files.
+
+Nothing of the user's repository is touched: no commit is made, and no branch is checked out.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +37,13 @@ from holdfast.worktree.capture import Shadow
 from holdfast.worktree.metadata import Beside
 from holdfast.worktree.user_index import names_in
 
+NAMED = 500  # files in the event of a step
+FIELDS = {"A": "created", "D": "deleted"}  # by git's letters; all others are modified
+NEEDED = ("id", "session_id", "step_number", "step_name", "created_at", "state", "outputs", "git")
+MOST_BYTES = 2_000_000_000
+
 
 def find_step(run: Run, name: str, new: bool) -> Meant:
-    """The step of a name or a number."""
     meant, known = team.meant(run, name), team.known_steps(run)
     if meant.step in known or new:
         return meant
@@ -49,12 +56,7 @@ def find_step(run: Run, name: str, new: bool) -> Meant:
     raise NotFound(f'There is no step "{one_line(name, 60)}" in this run', facts, hints)
 
 
-NAMED = 500  # files that a kept step names
-FIELDS = {"A": "created", "D": "deleted"}  # by git's letters; all else was modified
-
-
 def keep_step(workspace: Workspace, run_id: str, meant: Meant) -> Checkpoint:
-    """Make the checkpoint of a step, and let the run know it."""
     with shadow_of(workspace) as shadow:
         with workspace.reading() as journal:
             refuse_unfinished(journal, workspace)
@@ -85,11 +87,10 @@ def keep_step(workspace: Workspace, run_id: str, meant: Meant) -> Checkpoint:
 
 
 def keep_run(workspace: Workspace, run: Run, reason: Reason, *, always: bool = False) -> Checkpoint | None:
-    """A checkpoint of what a run leaves, unless the last one holds it already and nobody needs one `always`."""
     with shadow_of(workspace) as shadow:
         with workspace.reading() as journal:
             if find_unfinished(journal, workspace):
-                return None  # a mixture is nothing to go back to
+                return None  # a half restored worktree is no state to restore
         kept, is_new = keep_changes(
             workspace, shadow, reason, run, holds=lambda last: last.run == run.id and not always
         )
@@ -97,7 +98,6 @@ def keep_run(workspace: Workspace, run: Run, reason: Reason, *, always: bool = F
 
 
 def keep_interrupted(workspace: Workspace, run: Run) -> None:
-    """Keep what a run that was found dead has left. Trouble with that keeps no command from going on."""
     if run.worktree != workspace.worktree:
         return
     try:
@@ -107,7 +107,7 @@ def keep_interrupted(workspace: Workspace, run: Run) -> None:
 
 
 def _changed(shadow: Shadow, before: Checkpoint | None, made: Checkpoint) -> Body:
-    """The files that a step has created, modified and deleted, since the one before it or since the last commit."""
+    """The files that a step has created, modified and deleted, since the step before it or the last commit."""
     found: dict[str, list[str]] = {"created": [], "modified": [], "deleted": []}
     start = before.tree if before else f"{made.commit}^{{tree}}" if made.commit else None
     if start is None:
@@ -127,7 +127,7 @@ def _changed(shadow: Shadow, before: Checkpoint | None, made: Checkpoint) -> Bod
 def get_checkpoint(
     workspace: Workspace, journal: Journal, run: Run, name: str, *, left_too: bool = False
 ) -> Checkpoint:
-    """The checkpoint that is meant: in a Go Team run also by its name in the team's files, or by its step's number."""
+    """Get a checkpoint by any name of ours, by its name in the team's files, or by its step's number."""
     kept = find_kept(run, name, left_too=left_too)
     if kept is None:
         return select.count_back(workspace, journal, name)
@@ -139,18 +139,14 @@ def get_checkpoint(
 
 
 def find_last_checkpoint(journal: Journal, run: Run) -> Checkpoint | None:
-    """The code of the run's newest valid point."""
     point = team.last_kept(run)
     return journal.find_checkpoint(point.checkpoint or "") if point else None
 
 
 def find_kept(run: Run, name: str, *, left_too: bool = False) -> Kept | None:
-    """The point that is meant, or None where the name is none of the team's.
-
-    One that was left behind is refused, unless somebody only wants to look at it.
-    """
+    """Find a point by the team's name or number; an invalidated one is refused unless `left_too`."""
     found = team.resolve(run, name)
-    if not found and team.NUMBERED.fullmatch(name):  # never a row of a list
+    if not found and team.NUMBERED.fullmatch(name):  # a number is a step here, never a row of a list
         known = ", ".join(kept.id for kept in run.standing.kept if kept.is_valid) or "none"
         facts = [("run", run.id), ("checkpoints", known)]
         raise NotFound(f"Step {one_line(name, 20)} has no checkpoint", facts, ["`holdfast checkpoints`"])
@@ -163,7 +159,7 @@ def find_kept(run: Run, name: str, *, left_too: bool = False) -> Kept | None:
 
 
 def refuse_return(run: Run, planned: Restored) -> None:
-    """The last point again, with nothing done since: there is nothing to go back from."""
+    """Refuse the last point if nothing was done since."""
     last = team.last_kept(run)
     if last and last.checkpoint == planned.to and not planned.acts and run.seq <= last.seq + 1:
         facts = [("checkpoint", last.id)]
@@ -171,7 +167,7 @@ def refuse_return(run: Run, planned: Restored) -> None:
 
 
 def prepare_return(workspace: Workspace, run: Run, name: str) -> None:
-    """Let a point that only a file knows be a checkpoint of ours: the tree of its commit, where that exists."""
+    """Import a point that only a file knows: its checkpoint has the tree of its commit, if that exists."""
     kept = find_kept(run, name)
     if kept is None or kept.checkpoint is not None or not COMMIT.fullmatch(kept.commit or ""):
         return
@@ -213,12 +209,7 @@ def _keep_tree(workspace: Workspace, shadow: Shadow, run: Run, kept: Kept, tree:
     return made
 
 
-NEEDED = ("id", "session_id", "step_number", "step_name", "created_at", "state", "outputs", "git")
-MOST_BYTES = 2_000_000_000
-
-
 def examine_checkpoints(workspace: Workspace, run: Run, broken: Mapping[str, list[str]]) -> list[Examined]:
-    """Each point with what is wrong with its file and its code."""
     return [_examine(workspace, run, place, broken) for place in range(len(run.standing.kept))]
 
 
@@ -246,7 +237,6 @@ def _flaws(document: Body, *, is_ours: bool) -> list[str]:
 
 
 def export_checkpoints(workspace: Workspace, run: Run) -> Exported:
-    """Put the files of the run and the code of its checkpoints into one archive, with its digest beside it."""
     with workspace.reading() as journal:
         made = {one.id: one for one in journal.list_checkpoints(run=run.id)}
     directory = root_of(workspace) / run.id

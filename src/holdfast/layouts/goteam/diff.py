@@ -1,8 +1,7 @@
-"""What follows from a Go Team file that somebody else has changed: the events by which our run changes as it did.
+"""Three-way merge of a Go Team file: events for the edits of another program.
 
-Three versions are compared: the file as we wrote it, the file as it is, and what the run knows by now. Where the first
-two are the same, the run keeps what it has; what a file lacks is missed only where it was made from a version of ours.
-What can be counted, such as progress, is not believed but counted again.
+The file as we wrote it, the file now, and the run are compared. A missing entry counts as removed only if the file was
+made from a version of ours. Derived values, such as progress, are ignored and computed again.
 """
 
 from __future__ import annotations
@@ -20,9 +19,10 @@ from holdfast.core.text import LIMIT, one_line
 from holdfast.layouts.goteam import schema
 from holdfast.layouts.goteam.merge import GIVEN, NAMED_BY
 from holdfast.layouts.goteam.parse import MOVES, PLACEHOLDER
+from holdfast.layouts.json_file import object_of, objects_of
 
 ENTRY = "sessions.json"
-EVENT = "holdfast_event"  # in the live state: after which of the run's events it was written
+EVENT = "holdfast_event"  # in the live state: the run's last event when it was written
 VOLATILE = (
     "saved_at", "save_trigger", "updated_at", "auto_save", "git_branch", "git_state", "resumable",
     "auto_resume_enabled", EVENT,
@@ -35,9 +35,9 @@ Part = Callable[[Body, Body, Run, bool], Iterator[Draft]]
 
 
 def drafts(name: str, before: Body, after: Body, run: Run, *, whole: bool = False) -> list[Draft]:
-    """The events by which a run follows one of its files from one version to another.
+    """Return the events by which a run follows an edit of one of its files.
 
-    A `whole` file was made from the first version, so that what it lacks was taken out.
+    A `whole` file was made from the version before, so that entries that it lacks were removed.
     """
     fields = list(changed(before, after))
     if whole:
@@ -50,9 +50,9 @@ def drafts(name: str, before: Body, after: Body, run: Run, *, whole: bool = Fals
 
 
 def known_part(name: str, before: Body, after: Body) -> Body:
-    """For a copy that is older than what we wrote: against this, only what was added to it is new."""
+    """The base for a copy that is older than our last write: only its additions are new."""
     if name == schema.MANIFEST:
-        listed = [item for item in _objects(after.get("checkpoints")) if isinstance(item.get("valid"), bool)]
+        listed = [item for item in objects_of(after.get("checkpoints")) if isinstance(item.get("valid"), bool)]
         named = [item for item in listed if isinstance(item.get("id"), str)]
         return {**before, "topic": after.get("topic"), "checkpoints": named}
     outputs, given = of(before, "outputs"), of(after, "outputs")
@@ -62,7 +62,7 @@ def known_part(name: str, before: Body, after: Body) -> Body:
 
 
 def changed(before: Body, after: Body, path: str = "") -> Iterator[tuple[str, Any]]:
-    """The values of ours that are different, and what was given beside them."""
+    """The changed values among ours, and the new outputs and metrics."""
     for name, value in after.items():
         was = before.get(name)
         if name in VOLATILE or value == was:
@@ -107,7 +107,6 @@ def _below(path: str, name: str) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """A value as an event keeps it: as it is, where it is short."""
     text = msgspec.json.encode(value).decode("utf-8", "replace")
     return value if len(text) <= SHOWN else one_line(text, SHOWN)
 
@@ -139,7 +138,7 @@ def _topic(was: Body, now: Body, run: Run) -> Iterator[Draft]:
 
 
 def _step(was: Body, now: Body, run: Run) -> Iterator[Draft]:
-    """Somebody else went on to a step. That another one is completed is not believed: its checkpoint says that."""
+    """A step that another program started. Completion follows from checkpoints only."""
     word = next((now.get(key) for key in ("phase", "current_step") if now.get(key) != was.get(key)), None)
     if isinstance(word, bool) or not isinstance(word, (str, int, float)):
         return
@@ -185,7 +184,7 @@ def _context(before: Body, after: Body, run: Run, whole: bool) -> Iterator[Draft
 
 
 def _action(was: Body, now: Body, more: int, run: Run) -> Iterator[Draft]:
-    """What was done last, where, and how many actions it stands for."""
+    """The last action, its place, and the number of actions that it stands for."""
     text, file, line = text_of(now.get("last_action")), text_of(now.get("current_file")), now.get("current_line")
     is_new = bool(text) and text != was.get("last_action")
     is_elsewhere = bool(file) and (file, line) != (was.get("current_file"), was.get("current_line"))
@@ -195,7 +194,7 @@ def _action(was: Body, now: Body, more: int, run: Run) -> Iterator[Draft]:
     if file:
         body |= {"files": [one_line(file, 500)], "line": line}
     yield Draft("action.taken", body)
-    if run.status is Status.INTERRUPTED:  # an action of the past is no sign of life
+    if run.status is Status.INTERRUPTED:  # a past action is no sign of life
         yield Draft("run.interrupted", {"evidence": run.evidence})
     elif run.status is Status.PAUSED:
         yield Draft("run.paused", {"reason": run.status_reason})
@@ -224,7 +223,7 @@ def _entry(before: Body, after: Body, run: Run, whole: bool) -> Iterator[Draft]:
 def _manifest(before: Body, after: Body, run: Run, whole: bool) -> Iterator[Draft]:
     yield from _topic(before, after, run)
     known = {item["id"]: item for item in before["checkpoints"]}
-    for item in _objects(after.get("checkpoints")):
+    for item in objects_of(after.get("checkpoints")):
         id, valid = item.get("id"), item.get("valid")
         if isinstance(id, str) and id in known and isinstance(valid, bool) and valid != known[id]["valid"]:
             by = one_line(text_of(item.get("invalidated_by")), 100) or "its manifest"
@@ -237,9 +236,9 @@ def _history(before: Body, after: Body, run: Run, whole: bool) -> Iterator[Draft
 
 
 def rollbacks(records: Any, run: Run | None) -> Iterator[Draft]:
-    """The ways back that somebody else's tool has recorded and the run does not know."""
+    """Rollbacks that another program has recorded and the run does not know."""
     known = {found.id for found in run.standing.rollbacks} if run else set()
-    for item in _objects(records)[-team.MOST_KEPT :]:
+    for item in objects_of(records)[-team.MOST_KEPT :]:
         id = item.get("id")
         if not isinstance(id, str) or not id or id in known:
             continue
@@ -258,13 +257,8 @@ def _label(step: Any) -> str | None:
     return f"{place:02d}{suffix}" if place else None
 
 
-def _objects(value: Any) -> list[Body]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
 def of(document: Body, key: str) -> Body:
-    value = document.get(key)
-    return value if isinstance(value, dict) else {}
+    return object_of(document.get(key))
 
 
 PARTS: dict[str, Part] = {

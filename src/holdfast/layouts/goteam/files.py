@@ -1,7 +1,7 @@
-"""The Go Team's files on disk: where they lie, which of them somebody else has changed, and which are damaged.
+"""The Go Team's files on disk: location, external changes, damage.
 
-A file counts as changed when it is not the one that we last read or wrote. One that is damaged is told of and never
-written: torn, no JSON, of other types than its schema, another session's, a link, a pipe, or too large to read.
+A file has changed if it is not the one that we last read or wrote. A damaged file is reported and never written: torn,
+no JSON, not of its schema, another session's, a link, a pipe, or too large.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
-import msgspec
 from msgspec import Struct
 
 from holdfast.core.model import Body, Run
-from holdfast.core.text import one_line, path_text, sound
+from holdfast.core.text import one_line, path_text
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts import memory
@@ -29,9 +28,8 @@ from holdfast.redaction.unmask import put_raw
 from holdfast.system import files, shared_files
 from holdfast.system.safe_paths import real_path
 
-SHARED = 0o644
-MOST = 1_000  # sessions that are taken in, and runs that are shown
-REMEMBERED = 1_000_000  # bytes of what others put into one file
+MOST = 1_000  # sessions that are ingested, and runs that are shown
+REMEMBERED = 1_000_000  # bytes of other programs' members of one file
 POINT = "cp-"
 FACES = (STATE, MANIFEST, ROLLBACKS, RECOVERY)
 SHAPES: dict[str, dict[str, type | tuple[type, ...]]] = {
@@ -47,27 +45,25 @@ Look = tuple[int, int, int, int]
 
 
 class Edited(Exception):
-    """Somebody else wrote a file between our look at it and our writing."""
+    """Another program wrote a file after we read it."""
 
 
 class Written(Struct):
-    """What was written last: after which event of each run; each file as it was then; and what others had in it."""
+    """The record of the last write."""
 
-    runs: dict[str, int] = {}
-    looks: dict[str, Look] = {}
-    beside: dict[str, Body] = {}
+    runs: dict[str, int] = {}  # the last event of each run
+    looks: dict[str, Look] = {}  # of each file
+    beside: dict[str, Body] = {}  # other programs' members of each file
 
 
 class DamagedFile(Struct, frozen=True):
-    """A file that cannot be read as what it should be."""
-
     path: Path
     run: str | None  # null: the registry
     why: str
 
 
 def root_of(workspace: Workspace) -> Path:
-    """Where the files are: inside the project, and not by way of a link."""
+    """Return the directory of the files, inside the project and not through a link."""
     value = str(workspace.settings.values["go_team.root"].value)
     path = Path(os.path.normpath(workspace.root / value))
     inside = path != workspace.root and workspace.root in path.parents
@@ -83,14 +79,14 @@ def list_files(workspace: Workspace) -> list[str]:
 
 
 def team_runs(journal: Journal, worktree: str) -> list[Run]:
-    """The Go Team's runs of a worktree, the oldest first; not those whose files were cleaned up."""
+    """List the Go Team's runs of a worktree whose files were not cleaned up, oldest first."""
     found, _ = journal.list_runs(RunQuery(worktree=worktree, layouts=frozenset({NAME}), limit=MOST))
     ours = [run for run in found if run.archived is None]
     return sorted(ours, key=lambda run: (run.created is not None, run.created, run.id))
 
 
 def look_at(path: Path) -> Look | None:
-    """What is different once something else stands there; None where nothing does."""
+    """Return a signature of the file at a path, or None."""
     try:
         found = os.lstat(path)
     except OSError:
@@ -106,21 +102,12 @@ def is_directory(path: Path) -> bool:
 
 
 def point_files(directory: Path) -> list[Path]:
-    """The files of checkpoints in a session's directory."""
     names = [name for name in sorted(os.listdir(directory)) if name.startswith(POINT) and name.endswith(".json")]
     return [directory / name for name in names[:MOST]]
 
 
-def read_sound(path: Path, run: str | None, root: Path) -> Face:
-    """A file that is what it should be, or Unreadable."""
-    face = read_face(path, root=root)
-    if why := flaw_of(face, run):
-        raise Unreadable(path, "unsound", why)
-    return face
-
-
 def flaw_of(face: Face, run: str | None) -> str | None:
-    """Why a JSON object is not the file that it should be."""
+    """Find out why a JSON object does not fit the schema, or is of another run."""
     if face.flaws:
         return face.flaws[0]
     name = face.path.name
@@ -136,7 +123,7 @@ def flaw_of(face: Face, run: str | None) -> str | None:
 
 
 def find_damages(workspace: Workspace, only: str | None = None) -> Iterator[DamagedFile]:
-    """The files of the Go Team's runs that are damaged, or those of one run; the registry's first. Nothing changes."""
+    """List the damaged files of all runs or of one, the registry first."""
     root = root_of(workspace)
     if not is_directory(root):
         return
@@ -158,21 +145,22 @@ def find_damages(workspace: Workspace, only: str | None = None) -> Iterator[Dama
 
 def _damage(path: Path, run: str | None, root: Path) -> Iterator[DamagedFile]:
     try:
-        read_sound(path, run, root)
+        why = flaw_of(read_face(path, root=root), run)
     except Unreadable as error:
-        if os.path.lexists(path):
-            yield DamagedFile(path, run, error.why)
+        why = error.why
+    if why and os.path.lexists(path):
+        yield DamagedFile(path, run, why)
 
 
 class Shelf:
-    """The files of a worktree, as one command reads and writes them."""
+    """The files of a worktree during one command."""
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self.root = root_of(workspace)
         self.written = memory.recall(place_of(workspace), Written)
         self.broken: set[str] = set()  # files that must not be written
-        self.read_anew: set[str] = set()  # runs of which a file was changed by others
+        self.read_anew: set[str] = set()  # runs with a file that another program changed
 
     def key(self, path: Path) -> str:
         return path_text(path.relative_to(self.root))
@@ -182,7 +170,7 @@ class Shelf:
         return look is not None and look != self.written.looks.get(self.key(path))
 
     def read(self, path: Path, run: str | None, *, tolerant: bool = False) -> Body | None:
-        """What a file says; None where there is none, or it is damaged. Tolerant, any object is heard."""
+        """Read a file; None if it is missing or damaged. If `tolerant`, any object is returned."""
         look = look_at(path)
         if look is None:
             return None
@@ -200,13 +188,14 @@ class Shelf:
         return cast(Body, self.workspace.hide(face.value))  # safeguard: hide-team-file-compared
 
     def put(self, path: Path, ours: Body) -> bool:
-        """Write ours and what others have beside it. False where the file is damaged."""
+        """Write our members and keep those of other programs. False if the file is damaged."""
         key = self.key(path)
         if key in self.broken:
             return False
         before = self._before(path, key)
         theirs = parse_face(path, before).value if before is not None else {}
-        self.remember(key, merge.beside(theirs, ours) if before is not None else None)
+        if before is not None:
+            self.remember(key, merge.beside(theirs, ours))
         whole = merge.put_beside(ours, self.written.beside.get(key, {}))
         # safeguard: keep-team-file-secrets
         self.put_bytes(path, before, as_bytes(put_raw(whole, theirs, self.workspace.hide)))
@@ -227,16 +216,19 @@ class Shelf:
         self.put_bytes(path, before, as_bytes(put_raw(whole, value, self.workspace.hide)))
 
     def put_bytes(self, path: Path, before: bytes | None, data: bytes) -> None:
-        """Replace what was read by this."""
-        if data != before and shared_files.replace_shared(path, before, data, SHARED, self.workspace.root) is not None:
+        """Replace the version that was read."""
+        if (
+            data != before
+            and shared_files.replace_shared(path, before, data, memory.SHARED, self.workspace.root) is not None
+        ):
             raise Edited
         look = look_at(path)
         now = files.read(path, LIMIT, self.workspace.root)
-        if look is not None and now == data:  # else somebody was quick, and is heard next time
+        if look is not None and now == data:  # else another program was quick; the next command ingests its edit
             self.written.looks[self.key(path)] = look
 
     def remove(self, path: Path, ours: Body) -> None:
-        """Take a file away; what others had in it comes back with the next one."""
+        """Remove a file; other programs' members of it are written into the next one."""
         key = self.key(path)
         if key in self.broken or look_at(path) is None:
             return
@@ -248,27 +240,24 @@ class Shelf:
         self.written.looks.pop(key, None)
 
     def discard(self, path: Path) -> None:
-        """Take a file away that is needed no more, unless somebody has changed it since it was last read or written."""
+        """Remove an unneeded file, unless another program has changed it since it was last read or written."""
         if look_at(path) == self.written.looks.get(self.key(path), look_at(path)):
             data = files.read(path, LIMIT, self.workspace.root)
             if data is not None:
                 shared_files.remove_shared(path, data, self.workspace.root)
 
-    def remember(self, key: str, rest: Body | None) -> None:
-        """What others have in a file. Where the file is lost, it is known from the last time."""
+    def remember(self, key: str, rest: Body) -> None:
+        """Record other programs' members of a file, for the case that the file is lost."""
         if rest and len(as_bytes(rest)) <= REMEMBERED:
             self.written.beside[key] = rest
-        elif rest is not None:
+        else:
             self.written.beside.pop(key, None)
 
     def name(self, path: Path) -> str:
-        return one_line(path_text(path.relative_to(self.workspace.root)), 200)
+        return one_line(memory.relative(self.workspace, path), 200)
 
     def save(self) -> None:
-        data = msgspec.json.encode(
-            sound(msgspec.to_builtins(self.written), small=True)
-        )  # others may write what no JSON holds
-        files.put(place_of(self.workspace), data, synced=False)
+        memory.remember(place_of(self.workspace), self.written)
 
     def _before(self, path: Path, key: str) -> bytes | None:
         look = look_at(path)

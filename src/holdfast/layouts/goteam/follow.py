@@ -1,7 +1,6 @@
-"""The Go Team's runs: what a client's doings mean for one.
+"""Events of a Go Team run that follow from a client's calls, beside the actions that every run has.
 
-Writing, editing and commands are actions as in every run. A subagent that begins has the run handed to it; where the
-client waits for somebody, the run is at a breakpoint, until it is answered.
+The run is handed off to a subagent that starts. While the client waits for an answer, the run is at a breakpoint.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Our part of a Go Team file and what somebody else put beside it, in one document: no write loses a word of theirs.
+"""Merge our part of a Go Team file with the rest of it, so that no write loses data of another program.
 
-What stands beside ours are keys that we do not know, at the root and in every object and entry, entries of lists that
-are not ours, and values of a form that no run can hold.
+The rest consists of unknown keys of every object, entries of lists that are not ours, and values that no run can hold.
 """
 
 from __future__ import annotations
@@ -13,19 +12,18 @@ from holdfast.core.model import Body
 from holdfast.core.recovery import DESCRIBED
 
 VERSION = "1.0.0"
-PASSING = ("completed_at", "recovery_type")  # they are there only while they are true
+PASSING = ("completed_at", "recovery_type")  # keys that depend on the status
 NAMED_BY = {"checkpoints": "id", "history": "id", "rollback_history": "id", "recovery_options": "type"}
-TAKEN_IN = ("history", "rollback_history")  # whoever puts one with a name there has told the run of it
+TAKEN_IN = ("history", "rollback_history")  # their named entries are ingested by the run
 GIVEN: dict[str, tuple[type, ...]] = {"outputs": (str,), "metrics": (bool, int, float, str)}
 
 
 def merged(before: Any, ours: Body) -> Body:
-    """Ours, with what stands beside it in the file."""
     return put_beside(ours, beside(before, ours))
 
 
 def beside(before: Any, ours: Body, inside: str = "") -> Body:
-    """What of a file is not ours."""
+    """The rest of a file: the part that is not ours."""
     found: Body = {}
     for name, value in before.items() if isinstance(before, dict) else ():
         mine = ours.get(name)
@@ -41,7 +39,7 @@ def beside(before: Any, ours: Body, inside: str = "") -> Body:
 
 
 def put_beside(ours: Body, rest: Body) -> Body:
-    """Ours and the rest of a file, as `beside` gave it."""
+    """Merge our part with the rest of a file, the result of `beside`."""
     result = dict(ours)
     for name, value in rest.items():
         mine = ours.get(name)
@@ -55,7 +53,7 @@ def put_beside(ours: Body, rest: Body) -> Body:
 
 
 def registry(before: Any, entries: Iterable[Body], active: str | None, gone: Container[str] = ()) -> Body:
-    """The registry: ours where they stand already, then new ones. Strangers' stay, those that are `gone` do not."""
+    """The registry with our entries in their places, new ones at the end, without those that are `gone`."""
     mine = {body["id"]: body for body in entries}
     listed: list[Any] = []
     for item in sessions(before):
@@ -70,7 +68,7 @@ def registry(before: Any, entries: Iterable[Body], active: str | None, gone: Con
 
 
 def registry_beside(before: Any, entries: Iterable[Body]) -> Body:
-    """What of a registry is not ours; a registry can be made of it."""
+    """The rest of a registry, in the form of a registry."""
     mine = {body["id"]: body for body in entries}
     left: list[Any] = []
     for item in sessions(before):
@@ -84,7 +82,7 @@ def registry_beside(before: Any, entries: Iterable[Body]) -> Body:
 
 
 def sessions(registry: Any) -> list[Any]:
-    """What stands in a registry: a list on disk, or an object by id."""
+    """The sessions of a registry, which may be a list or an object by id."""
     found = registry.get("sessions") if isinstance(registry, dict) else None
     if isinstance(found, dict):
         return [{"id": id, **item} if isinstance(item, dict) else item for id, item in found.items()]
@@ -92,7 +90,7 @@ def sessions(registry: Any) -> list[Any]:
 
 
 def _is_strange(name: str, value: Any, ours: Body, inside: str) -> bool:
-    """Whether nobody but its owner can know this value: what is of our own kind and not in ours is gone."""
+    """Whether a value is another program's. One of our own kind that our part lacks was removed by us."""
     if name in PASSING:
         return False
     if forms := GIVEN.get(inside):

@@ -1,6 +1,6 @@
-"""The Go Team's files as others write them: read tolerantly, and turned into events.
+"""Import of a Go Team session that another program began: its files, read tolerantly, as events.
 
-A field may be missing, null or of another type; what it says is believed as far as it can be true.
+A field may be missing, null or of another type.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from holdfast.core.model import Body, Draft, Run, Step
 from holdfast.core.recovery import FILES_SAY, REGISTRY_SAYS
 from holdfast.core.text import LIMIT, one_line
 from holdfast.layouts.goteam import NAME, schema
+from holdfast.layouts.json_file import object_of, objects_of
 from holdfast.layouts.memory import RESERVED
 
 NINE = (
@@ -27,7 +28,7 @@ NINE = (
     "synthesis",
 )  # fmt: skip
 MOST_STEPS = 100
-PLACEHOLDER = re.compile(r"\[[^\]\n]*\]")  # `[from checkpoint 2]`: what it stands for is known from there
+PLACEHOLDER = re.compile(r"\[[^\]\n]*\]")  # `[from checkpoint 2]`: the value is in that file
 UNVERIFIED = "unverified: its checksum is not that of its content"
 MOVES = {
     "active": "run.resumed",
@@ -55,7 +56,7 @@ def is_name(id: str) -> bool:
 
 
 def entries(registry: Body | None) -> Iterator[Body]:
-    """The sessions of a registry that have an id, each once: a list on disk, or an object by id."""
+    """The sessions of a registry that have an id, each once; they may be a list or an object by id."""
     found = (registry or {}).get("sessions")
     items = list(found.values()) if isinstance(found, dict) else found if isinstance(found, list) else []
     seen: set[str] = set()
@@ -67,7 +68,7 @@ def entries(registry: Body | None) -> Iterator[Body]:
 
 
 def drafts(found: Found, worktree: str, directory: str, now: datetime) -> list[Draft]:
-    """All that a session's files say, as events in the order of their times; the future is not believed."""
+    """Convert a session's files to events in the order of their times; times in the future are ignored."""
     created = _time(found.entry.get("created_at") or found.manifest.get("created_at"), now) or now
     topic = text_of(found.entry.get("topic")) or text_of(found.manifest.get("topic")) or _inner(found, "topic")
     start = {"goal": one_line(topic, 500) or "a Go Team session", "layout": NAME, "unasked": True}
@@ -87,7 +88,7 @@ def drafts(found: Found, worktree: str, directory: str, now: datetime) -> list[D
 
 
 def _passed(plan: Run, step: str, told: list[Draft], time: datetime) -> Iterator[Draft]:
-    """The steps before one that was reached are over, also where no file of them is left."""
+    """Complete the steps before the one that was reached, even if they left no files."""
     names, done = [known.name for known in plan.steps], {draft.body.get("name") for draft in told}
     for name in names[: names.index(step)] if step in names else ():
         if name not in done:
@@ -95,12 +96,12 @@ def _passed(plan: Run, step: str, told: list[Draft], time: datetime) -> Iterator
 
 
 def _step(found: Found, plan: Run, told: list[Draft], last: datetime) -> Iterator[Draft]:
-    """The step that the live state names, or else the registry. It is worked on, also where a checkpoint has it.
+    """Start the step that the live state names, or else the registry, even if it has a checkpoint.
 
-    A step that is kept is not begun again in a session that is over.
+    A step with a checkpoint is not started again in a session that is over.
     """
     done = {draft.body.get("name") for draft in told if draft.kind == "step.completed"}
-    state = _object(found.state.get("state"))
+    state = object_of(found.state.get("state"))
     for word in (state.get("current_step"), state.get("phase"), found.entry.get("current_step")):
         is_word = isinstance(word, (str, int, float)) and not isinstance(word, bool)
         step = team.meant(plan, str(word).removesuffix(".0")).step if is_word else ""
@@ -112,7 +113,7 @@ def _step(found: Found, plan: Run, told: list[Draft], last: datetime) -> Iterato
 
 
 def points(found: Found) -> list[Body]:
-    """The checkpoints, in the order of their steps; one that only the manifest names is not there."""
+    """The checkpoints with a file, in the order of their steps."""
     named = {text_of(point.get("id")): point for point in found.points}
     return sorted(
         named.values(),
@@ -128,19 +129,21 @@ def _plan(found: Found) -> list[str]:
 
 
 def kept_point(found: Found, point: Body, time: datetime) -> Iterator[Draft]:
-    """What a checkpoint's file says."""
+    """Convert a checkpoint's file to events."""
     name = text_of(point.get("step_name")) or "step"
     base = name.removesuffix(team.FINAL)
     is_turn = base.startswith(f"{team.LOOP}-")
-    state, git, files = (_object(point.get(key)) for key in ("state", "git", "files"))
+    state, git, files = (object_of(point.get(key)) for key in ("state", "git", "files"))
     step = team.LOOP if is_turn else base
     yield Draft("step.started", {"name": step, "agent": text_of(state.get("current_agent"))}, time=time)
-    yield from _given(_object(point.get("outputs")), time)
+    yield from _given(object_of(point.get("outputs")), time)
     yield from _measured(state, time)
     if not is_turn:
         yield Draft("step.completed", {"name": base}, time=time)
     place, suffix = team.place_of(point.get("step_number"))
-    listed = next((item for item in _list(found.manifest.get("checkpoints")) if item.get("id") == point.get("id")), {})
+    listed = next(
+        (item for item in objects_of(found.manifest.get("checkpoints")) if item.get("id") == point.get("id")), {}
+    )
     is_sound = text_of(point.get("checksum")) == schema.checksum(point)
     is_left = listed.get("valid") is False or point.get("valid") is False
     yield Draft(
@@ -161,20 +164,20 @@ def kept_point(found: Found, point: Body, time: datetime) -> Iterator[Draft]:
 
 
 def _live(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:
-    state, context = _object(found.state.get("state")), _object(found.state.get("context"))
+    state, context = object_of(found.state.get("state")), object_of(found.state.get("context"))
     saved = _time(found.state.get("saved_at"), now) or last
     if agent := one_line(text_of(state.get("current_agent")), 100):
         yield Draft("handoff.made", {"agent": agent}, time=saved)
     if state.get("breakpoint_active") is True:
         yield Draft("breakpoint.set", {"on": True}, time=saved)
     yield from _measured(state, saved)
-    yield from _given(_object(found.state.get("outputs")), saved)
+    yield from _given(object_of(found.state.get("outputs")), saved)
     for text in texts_of(context.get("pending_tasks"))[:100]:
         yield Draft("task.added", {"text": text[:LIMIT]}, time=saved)
     action = text_of(context.get("last_action")) or text_of(_of(found.recovery.get("last_known_state"), "action"))
     if action:
         file, line = text_of(context.get("current_file")), context.get("current_line")
-        point = _object(found.state.get("recovery_point"))
+        point = object_of(found.state.get("recovery_point"))
         is_later = saved >= last
         count = _whole(point.get("actions_since_checkpoint")) if is_later else 0
         body: Body = {"text": one_line(action, 300), "files": [file] if file else [], "line": line, "actions": count}
@@ -182,7 +185,7 @@ def _live(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:
 
 
 def _status(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:
-    """The status that the registry has. Silence does not change it: the program that wrote it may be at work."""
+    """The registry's status. Silence does not change it: the program that wrote it may be at work."""
     word = text_of(found.entry.get("status")) or "interrupted"
     saved = _time(found.state.get("saved_at"), now) or _time(found.entry.get("updated_at"), now) or last
     reason = text_of(found.recovery.get("interrupt_reason"))
@@ -198,7 +201,7 @@ def _status(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:
 
 
 def _saved(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:
-    """When the live state was saved, and when the program that did it was last heard of."""
+    """The time of the last save, and the last sign of life of the program that did it."""
     saved, listed = _time(found.state.get("saved_at"), now), _time(found.entry.get("updated_at"), now)
     body = {"saved": saved or listed or last, "trigger": text_of(found.state.get("save_trigger"))}
     yield Draft("save.told", body, time=max(filter(None, (saved, listed, last))))
@@ -215,27 +218,19 @@ def _given(outputs: Body, time: datetime) -> Iterator[Draft]:
 
 
 def _measured(state: Body, time: datetime) -> Iterator[Draft]:
-    """Metrics, under either of the names that they had."""
-    metrics = {**_object(state.get("quality_metrics")), **_object(state.get("metrics"))}
+    """Metrics, by either of their names."""
+    metrics = {**object_of(state.get("quality_metrics")), **object_of(state.get("metrics"))}
     for key, value in metrics.items():
         if isinstance(value, (bool, int, float, str)):
             yield Draft("metric.given", {"key": str(key)[:60], "value": value}, time=time)
 
 
 def _inner(found: Found, key: str) -> str:
-    return text_of(_object(found.state.get("state")).get(key))
+    return text_of(object_of(found.state.get("state")).get(key))
 
 
 def _of(value: Any, key: str) -> Any:
-    return _object(value).get(key)
-
-
-def _object(value: Any) -> Body:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Body]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    return object_of(value).get(key)
 
 
 def _whole(value: Any) -> int | None:

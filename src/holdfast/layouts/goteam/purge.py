@@ -1,5 +1,6 @@
-"""Purging a Go Team run from its files: those that we write go, and its entry in the registry, or they would bring it
-back. What others put beside them stays, and is named. What the store remembers of the files is forgotten.
+"""Remove the files of Go Team runs: all traces of a purged run, or the files of runs that ended long ago.
+
+The registry's entry goes too, or it would bring the run back. Files of other programs stay, and are named.
 """
 
 from __future__ import annotations
@@ -9,8 +10,6 @@ import os
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
-
-import msgspec
 
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError
@@ -22,15 +21,16 @@ from holdfast.layouts.goteam.files import FACES, Edited, Shelf, Written, as_byte
 from holdfast.layouts.goteam.reconcile import note_cleaned, on_shelf, reconcile
 from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE
 from holdfast.layouts.json_file import LIMIT, Unreadable, parse_face
-from holdfast.layouts.memory import recall, remove_shown
+from holdfast.layouts.memory import each_locked, recall, remember, remove_shown
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
 ATTEMPTS = 5
+OVER = (Status.COMPLETED, Status.ABANDONED, Status.ABORTED)
+FILES = (MANIFEST, STATE, RECOVERY, ROLLBACKS)
 
 
 def own_files(workspace: Workspace, run: Run) -> Iterator[str]:
-    """The files that we write for a run of this worktree, from its root."""
     directory = root_of(workspace) / run.id
     if run.layout != NAME or run.worktree != workspace.worktree or not is_directory(directory):
         return
@@ -41,28 +41,23 @@ def own_files(workspace: Workspace, run: Run) -> Iterator[str]:
 
 
 def foreign_files(workspace: Workspace, run: Run) -> list[str]:
-    """The directory of a run, in which others may have something."""
     return [path_text(Path(run.directory) / root_of(workspace).relative_to(workspace.root) / run.id)]
 
 
 def purge(workspace: Workspace, run: str, shown: Iterable[str]) -> None:
-    """Remove the files that show a run here, its entry in the registry, and what every worktree remembers of them."""
     root = root_of(workspace)
     if is_directory(root):
-        with on_shelf(workspace) as shelf:  # or another process that has just read the journal would write them again
+        with on_shelf(workspace) as shelf:  # else a process that has just read the journal would write them again
             ours = [path for path in shown if (workspace.root / path).parent == root / run]
             remove_shown(workspace, ours, lambda place: True)
             _leave_registry(shelf, run)
-        with contextlib.suppress(OSError):  # it is not there, or others have something in it
+        with contextlib.suppress(OSError):  # it is missing, or has files of other programs
             os.rmdir(root / run)
-    for path in (workspace.here / "worktrees").glob(f"*/{RECORD}"):
-        # safeguard: lock-team-in-purge
-        with files.lock(path.with_name("team.lock"), workspace.settings.number("store.deadline")):
-            files.put(path, msgspec.json.encode(_without(recall(path, Written), run)), synced=False)
+    for record in each_locked(workspace, RECORD):
+        remember(record, _without(recall(record, Written), run))
 
 
 def list_left(workspace: Workspace, run: str) -> list[str]:
-    """What of the Go Team's files still names a run: its directory, the registry, and damaged ones that were kept."""
     root = root_of(workspace)
     if not is_directory(root):
         return []
@@ -80,7 +75,7 @@ def _leave_registry(shelf: Shelf, run: str) -> None:
         was_changed = shelf.is_changed(path)
         with contextlib.suppress(Edited):
             _rewrite(shelf, path, run)
-            if was_changed:  # what somebody else said in it is still to be heard
+            if was_changed:  # the other program's edit is still to be ingested
                 shelf.written.looks.pop(REGISTRY, None)
             return
 
@@ -113,12 +108,7 @@ def _is_of(item: object, run: str) -> bool:
     return isinstance(item, dict) and item.get("id") == run
 
 
-OVER = (Status.COMPLETED, Status.ABANDONED, Status.ABORTED)
-FILES = (MANIFEST, STATE, RECOVERY, ROLLBACKS)
-
-
 def clean_up(workspace: Workspace, days: int, keep: int, *, dry_run: bool) -> tuple[list[Run], int]:
-    """Remove the files of older runs, and of all but the newest few; one with a pinned checkpoint stays as it is."""
     now = workspace.clock.now()
     with workspace.reading() as journal:
         over = [run for run in team_runs(journal, workspace.worktree) if run.status in OVER]
@@ -140,7 +130,7 @@ def _too_many(over: list[Run], now: datetime, days: int, keep: int) -> list[Run]
 
 
 def _is_needed(workspace: Workspace, journal: Journal, run: Run) -> bool:
-    """Whether it is the run that commands here mean, somebody has pinned a checkpoint, or only its files know one."""
+    """Whether a run is current, has a pinned checkpoint, or one that only its files know."""
     if journal.view.pointer(workspace.worktree) == run.id:
         return True
     if any(kept.checkpoint is None for kept in run.standing.kept) and not _is_exported(root_of(workspace) / run.id):
@@ -154,7 +144,7 @@ def _is_exported(directory: Path) -> bool:
 
 
 def _remove(workspace: Workspace, directory: Path, run: Run) -> None:
-    """Our files of a run; what others put beside them, and what was exported, stays."""
+    """Remove our files of a run. Files of other programs and exports stay."""
     if not is_directory(directory):
         return
     shelf = Shelf(workspace)

@@ -1,7 +1,7 @@
-"""The Go Team's files as faces of the journal: what others put there is taken in, then ours are written, whole.
+"""The Go Team's files as projections of the journal: ingest external edits, then write.
 
-The registry can be lost: it is made again from the journal and from the directories of the sessions. The files are
-never committed: a `.gitignore` among them says so.
+A lost registry is rebuilt from the journal and the directories of the sessions. A `.gitignore` keeps the files out of
+commits.
 """
 
 from __future__ import annotations
@@ -27,18 +27,17 @@ from holdfast.layouts.goteam import NAME, diff, parse, schema
 from holdfast.layouts.goteam.files import (
     FACES,
     MOST,
-    SHARED,
     Edited,
     Shelf,
     as_bytes,
     is_directory as is_directory,
-    place_of,
     point_files,
     root_of as root_of,
     team_runs as team_runs,
 )
 from holdfast.layouts.goteam.runs import list_ways
 from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE, Around, stamp
+from holdfast.layouts.memory import SHARED, own_directory, relative
 from holdfast.project.drift import take_bearings
 from holdfast.project.sessions import attended, is_silent, last_heard
 from holdfast.project.workspace import Workspace
@@ -47,27 +46,24 @@ from holdfast.system.git.repository import Head, Repository
 
 ATTEMPTS = 5
 DIRECTORY = 0o755
-PATIENCE = 3.0  # seconds for a look at what is not committed
+PATIENCE = 3.0  # seconds for finding uncommitted changes
 LEFTOVER = re.compile(r"\.[^/]+\.json\.[0-9a-f]{12}")
 ALWAYS = (STATE, MANIFEST, ROLLBACKS)
 
 
 def reconcile(workspace: Workspace, *, saved: str | None = None) -> None:
-    """Make the files and the journal say the same."""
-    show_team(workspace)
+    synchronize(workspace)
 
 
 def autosave(workspace: Workspace) -> None:
-    """The same, and the current run's files are written in any case."""
-    show_team(workspace, trigger="auto")
+    synchronize(workspace, trigger="auto")
 
 
-def show_team(workspace: Workspace, *, trigger: str | None = None) -> None:
-    """Make the files and the journal say the same. With a trigger, the current run's are written in any case."""
+def synchronize(workspace: Workspace, *, trigger: str | None = None) -> None:
+    """Ingest external edits, then write the files. With a trigger, those of the current run are written in any case."""
     root = root_of(workspace)
     if root.is_symlink() or (root.exists() and not root.is_dir()):
-        name = path_text(root.relative_to(workspace.root))
-        workspace.warn(f"{name} is not a directory, so the Go Team's files are not written")
+        workspace.warn(f"{relative(workspace, root)} is not a directory, so the Go Team's files are not written")
         return
     with on_shelf(workspace) as shelf:
         show(shelf, trigger)
@@ -75,11 +71,9 @@ def show_team(workspace: Workspace, *, trigger: str | None = None) -> None:
 
 @contextlib.contextmanager
 def on_shelf(workspace: Workspace) -> Iterator[Shelf]:
-    """The files, for one of us at a time; what was written is remembered at the end."""
-    place = place_of(workspace).parent
-    for directory in (place.parent, place):
-        files.make_private_directory(directory)
-    with files.lock(place / "team.lock", workspace.settings.number("store.deadline")):  # safeguard: lock-team-files
+    """The files, locked; the record of the last write is saved at the end."""
+    place = own_directory(workspace) / "team.lock"
+    with files.lock(place, workspace.settings.number("store.deadline")):  # safeguard: lock-team-files
         shelf = Shelf(workspace)
         try:
             yield shelf
@@ -88,10 +82,10 @@ def on_shelf(workspace: Workspace) -> Iterator[Shelf]:
 
 
 def show(shelf: Shelf, trigger: str | None = None) -> None:
-    """Take in and write, until nobody else has written in between."""
+    """Ingest and write, until no other program has written in between."""
     name = shelf.name(shelf.root)
     for _ in range(ATTEMPTS):
-        take_all(shelf)
+        ingest_all(shelf)
         if shelf.workspace.is_preview:
             return
         try:
@@ -99,7 +93,7 @@ def show(shelf: Shelf, trigger: str | None = None) -> None:
             return
         except Edited:
             continue
-        except (Trouble, Refused, OSError) as error:  # what the user asked for is done; the next command writes them
+        except (Trouble, Refused, OSError) as error:  # the command itself succeeded; the next one writes them
             why = (error.strerror or "the system said no") if isinstance(error, OSError) else error.message
             shelf.workspace.warn(f"the Go Team's files in {name} could not be written: {why}")
             return
@@ -110,7 +104,7 @@ def _write_all(shelf: Shelf, trigger: str | None) -> None:
     workspace, root, written = shelf.workspace, shelf.root, shelf.written
     with workspace.reading() as journal:
         runs, cleaned = team_runs(journal, workspace.worktree), _cleaned(journal, workspace.worktree)
-        if not runs and not cleaned:  # a directory of this name may be anybody's
+        if not runs and not cleaned:  # a directory of this name may be another program's
             return
         pointed = journal.view.pointer(workspace.worktree)
         active = [run for run in runs if run.status is Status.ACTIVE]
@@ -129,14 +123,14 @@ def _write_all(shelf: Shelf, trigger: str | None) -> None:
 
 
 def _is_stale(shelf: Shelf, run: Run) -> bool:
-    """Whether a run's files are not what they should be: it went on, somebody changed one, or one is lost."""
+    """Whether a run's files must be written: the run has new events, or a file was changed or lost."""
     if shelf.written.runs.get(run.id) != run.seq or run.id in shelf.read_anew:
         return True
     return any(not os.path.lexists(shelf.root / run.id / name) for name in ALWAYS)
 
 
 def _last_heard(workspace: Workspace, journal: Journal, run: Run) -> datetime | None:
-    """The last action or auto-save of the processes that work on a run; None where none does."""
+    """The last sign of life of the processes that work on a run."""
     alive = [session for session in attended(journal, run.id) if not is_silent(workspace, session)]
     return max((last_heard(workspace, session) for session in alive), default=None)
 
@@ -147,7 +141,7 @@ def _cleaned(journal: Journal, worktree: str) -> set[str]:
 
 
 def _prepare(workspace: Workspace, root: Path) -> None:
-    """The directory, and in it the word that keeps all of it out of commits and of `git clean`."""
+    """Create the directory, ignored by commits and `git clean`."""
     files.make_directories(root, DIRECTORY, workspace.root)
     if not (root / ".gitignore").exists():
         files.write(root / ".gitignore", b"*\n", SHARED, workspace.root)
@@ -166,14 +160,14 @@ def _around(workspace: Workspace, head: Head, heard: datetime | None, trigger: s
 
 
 def _write_run(shelf: Shelf, run: Run, around: Around) -> None:
-    """The files of one run. Checkpoints come first, so that the live state is never older than they are."""
+    """Write the files of one run, checkpoints first, so that the live state is never older than they are."""
     directory = shelf.root / run.id
     if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
         shelf.workspace.warn(f"{shelf.name(directory)} is not a directory, so the run's files are not written")
         return
     files.make_directories(directory, DIRECTORY, shelf.workspace.root)
     for name in os.listdir(directory):
-        if LEFTOVER.fullmatch(name):  # of one of us who was killed; the lock is ours
+        if LEFTOVER.fullmatch(name):  # of a killed process of ours; we hold the lock
             files.remove(directory / name, shelf.workspace.root)
     _write_points(shelf, directory, run)
     shelf.put(directory / MANIFEST, schema.manifest(run))
@@ -182,7 +176,7 @@ def _write_run(shelf: Shelf, run: Run, around: Around) -> None:
         bearings = take_bearings(shelf.workspace, run, PATIENCE)
         around = msgspec.structs.replace(around, uncommitted=bool(bearings.uncommitted))
         shelf.put(directory / RECOVERY, schema.recovery(run, list_ways(shelf.workspace, run), around))
-    elif run.standing.saved is None:  # else it is another program's file, about a session that is its own
+    elif run.standing.saved is None:  # else it is the file of another program about its own session
         shelf.remove(directory / RECOVERY, schema.recovery(run, options(run), around))
     shelf.put(directory / STATE, schema.live(run, around))
 
@@ -197,12 +191,12 @@ def _write_points(shelf: Shelf, directory: Path, run: Run) -> None:
 
 
 def note_cleaned(journal: Journal, run: Run) -> None:
-    """A run whose files were cleaned up stays in the journal, and is shown in no file any more."""
+    """Record that a run is shown in no file any more."""
     journal.append(run.id, Draft("run.archived", {"path": "the journal"}))
 
 
-def take_all(shelf: Shelf) -> None:
-    """Begin a run for every session that is there and nobody knows, and follow what was changed of ours."""
+def ingest_all(shelf: Shelf) -> None:
+    """Import unknown sessions as runs, and ingest external edits of known ones."""
     if not shelf.root.exists():
         return
     for id, entry in list(_sessions(shelf).items())[:MOST]:
@@ -223,7 +217,7 @@ def take_all(shelf: Shelf) -> None:
 
 
 def _sessions(shelf: Shelf) -> dict[str, Body]:
-    """The sessions of a registry that somebody has changed; where it is lost or damaged, those with a directory."""
+    """The sessions of a changed registry; if it is lost or damaged, those with a directory."""
     path = shelf.root / REGISTRY
     if path.exists() and not shelf.is_changed(path):
         return {}
@@ -254,7 +248,7 @@ def _adopt(shelf: Shelf, id: str, entry: Body) -> None:
 
 
 def _follow_entry(shelf: Shelf, run: Run, entry: Body) -> None:
-    """Somebody else changed the registry: what he said of a run of ours is taken in."""
+    """Ingest an external edit of a run's entry in the registry."""
     if run.layout != NAME or run.id not in shelf.written.runs or run.worktree != shelf.workspace.worktree:
         return
     then = _then(shelf, run, shelf.written.runs[run.id])
@@ -265,14 +259,14 @@ def _follow_entry(shelf: Shelf, run: Run, entry: Body) -> None:
 
 
 def _saved(shelf: Shelf, run: Run, saved: datetime | None, heard: object) -> Iterator[Draft]:
-    """The program that works on a session has saved again, which is a sign of life although nothing else changed."""
+    """Record a save by another program: it is a sign of life even if nothing else changed."""
     time = moment(heard)
     if saved is not None and time and run.updated and run.updated < time <= shelf.workspace.clock.now():
         yield Draft("save.told", {"saved": saved}, time=time)
 
 
 def follow_files(shelf: Shelf, run: Run) -> None:
-    """Take in what somebody else changed in the files of one run."""
+    """Ingest external edits of the files of one run."""
     directory = shelf.root / run.id
     for name in FACES:
         if shelf.is_changed(directory / name):
@@ -288,7 +282,7 @@ def follow_files(shelf: Shelf, run: Run) -> None:
 
 
 def follow_face(shelf: Shelf, run: Run, name: str, value: Body) -> list[Draft]:
-    """The events by which a run follows one of its files."""
+    """Return the events by which a run follows one of its files."""
     value = shelf.workspace.hide(value)  # safeguard: hide-team-file-ingested
     marked = value.get(diff.EVENT) if name == STATE else None
     whole = isinstance(marked, int) and not isinstance(marked, bool) and 0 < marked <= run.seq
@@ -300,7 +294,7 @@ def follow_face(shelf: Shelf, run: Run, name: str, value: Body) -> list[Draft]:
 
 
 def _faces(run: Run, around: Around) -> dict[str, Body]:
-    """The files as they were written after an event, but for what changes without one."""
+    """The files as they were written after an event, except for values that change without one."""
     return {
         STATE: schema.live(run, around),
         MANIFEST: schema.manifest(run),
@@ -310,7 +304,7 @@ def _faces(run: Run, around: Around) -> dict[str, Body]:
 
 
 def _point(shelf: Shelf, run: Run, id: str, value: Body) -> list[Draft]:
-    """A checkpoint's file that is new, or was changed: one of ours never changes."""
+    """Ingest a checkpoint's file that is new or was changed. One of our own never changes."""
     kept = next((found for found in run.standing.kept if found.id == id), None)
     now = shelf.workspace.clock.now()
     if kept is None:
@@ -338,6 +332,6 @@ def _then(shelf: Shelf, run: Run, seq: int) -> Run:
 
 
 def _is_older(told: object, then: Run) -> bool:
-    """Whether a file is a copy from before what we wrote last."""
+    """Whether a file is older than our last write."""
     time, ours = moment(told), moment(stamp(then.updated))
     return bool(time and ours and time < ours)

@@ -1,4 +1,6 @@
-"""Making damaged files of a Go Team run anew, from the journal. What stood there is kept aside, and heard once more."""
+"""Rebuild damaged files of a Go Team run from the journal. The damaged files are renamed, and their readable members
+ingested.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,6 @@ from holdfast.system import files
 
 
 def repair(workspace: Workspace, name: str | None, known: Run | None, *, keep: bool) -> FilesRepaired:
-    """Put the damaged files of a run aside, and rebuild them."""
     if known is None or known.worktree != workspace.worktree:
         facts = [("run", known.id if known else name), ("its worktree", known.directory if known else "unknown")]
         hints = [f"`cd {shlex.quote(known.directory)}` and try again"] if known else []
@@ -35,7 +36,7 @@ def repair(workspace: Workspace, name: str | None, known: Run | None, *, keep: b
 
 
 def remake(workspace: Workspace, run: Run) -> tuple[list[Rebuilt], list[str]]:
-    """Put damaged files aside and write new ones. Answers with them, and with what nobody knows any more."""
+    """Rename damaged files and write new ones. Return these, and the lost facts."""
     made: list[Rebuilt] = []
     lost: list[str] = []
     with on_shelf(workspace) as shelf:
@@ -52,13 +53,13 @@ def remake(workspace: Workspace, run: Run) -> tuple[list[Rebuilt], list[str]]:
 
 
 def _salvaged(damage: DamagedFile, root: Path) -> Body:
-    """The members of a damaged file that can be read."""
+    """Read the undamaged members of a file."""
     name = damage.path.name
     if name not in SHAPES:
         return {}
     try:
         text = (files.read(damage.path, LIMIT, root) or b"").decode("utf-8", "replace")
-    except HoldfastError:  # a link, a pipe, a directory, a giant
+    except HoldfastError:  # a link, a pipe, a directory, too large
         return {}
     shape = {**SHAPES[name], "topic": str}
     found = salvage(text, tuple(shape), frozenset({"state", "topic"}))
@@ -74,7 +75,7 @@ def _put_aside(shelf: Shelf, damage: DamagedFile) -> Path:
 
 
 def _hear(shelf: Shelf, run: Run, damage: DamagedFile, said: Body) -> list[str]:
-    """Take in what could still be read. Answers with what could not."""
+    """Ingest the readable members. Return the lost ones."""
     name = damage.path.name
     if damage.run is None:
         return _registry(shelf, said)
@@ -92,7 +93,7 @@ def _hear(shelf: Shelf, run: Run, damage: DamagedFile, said: Body) -> list[str]:
 
 
 def _registry(shelf: Shelf, said: Body) -> list[str]:
-    """Sessions of others that can be read stay in the registry."""
+    """Write the readable sessions of other programs into a new registry."""
     entries = [item for item in merge.sessions(said) if isinstance(item, dict)]
     if not entries:
         return ["what the registry said of sessions that have no directory"]
@@ -100,12 +101,12 @@ def _registry(shelf: Shelf, said: Body) -> list[str]:
     before = shelf.written.beside.get(REGISTRY, {})
     entries += [item for item in merge.sessions(before) if isinstance(item, dict) and item.get("id") not in known]
     shelf.put_bytes(shelf.root / REGISTRY, None, as_bytes({**before, "sessions": entries}))
-    shelf.written.looks.pop(REGISTRY)  # so that it is heard as somebody else's
+    shelf.written.looks.pop(REGISTRY)  # so that it is ingested as another program's
     return []
 
 
 def _point(shelf: Shelf, run: Run, path: Path) -> list[str]:
-    """A checkpoint's file is made from what the run knew then; only one of ours is the same as before."""
+    """Rebuild a checkpoint's file from the run at that event; only one of our own is the same as before."""
     kept = next((found for found in run.standing.kept if found.id == path.stem), None)
     if kept is None or not ids.is_safe(kept.id):
         return [f"what {path.name} said"]

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Runs of the Go Team: the one that a command is about, those that can be resumed, and the ways to resume one."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ from holdfast.project.workspace import Workspace
 from holdfast.system import process
 from holdfast.worktree.capture import Shadow
 
+WORDS = ("sessions", "resume", "continue", "session-info", "new", "checkpoints", "cp-validate", "cp-export")
+OF_ARGUMENT = ("resume", "session-info")  # their argument names the run
+COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+
 
 def make_id(workspace: Workspace, journal: Journal) -> str:
     return next(id for _ in range(100) if journal.find_run(id := f"session-{ids.make('x')[2:8]}") is None)
@@ -36,7 +40,7 @@ def default_steps(workspace: Workspace) -> tuple[str, ...]:
 
 
 def find_resumable(workspace: Workspace) -> list[Run]:
-    """The open runs of this worktree that no process works on: interrupted ones first, then the last worked on."""
+    """List the open runs of this worktree that no process works on: interrupted ones first, then the latest."""
     if not workspace.exists or workspace.is_off:
         return []
     with workspace.reading() as journal:
@@ -45,12 +49,12 @@ def find_resumable(workspace: Workspace) -> list[Run]:
 
 
 def list_resumable(workspace: Workspace) -> list[Run]:
-    """The same, to be shown: from then on a number means a row of it."""
+    """List them for display: from then on a number means a row of the list."""
     return _shown(workspace, find_resumable(workspace))
 
 
 def list_all(workspace: Workspace) -> tuple[list[Run], list[Run]]:
-    """All sessions of this worktree, to be shown: those that can be resumed, and then the others."""
+    """List all sessions of this worktree for display: the resumable ones, and the others."""
     found = find_resumable(workspace)
     with workspace.reading() as journal:
         known = {run.id for run in found}
@@ -60,7 +64,6 @@ def list_all(workspace: Workspace) -> tuple[list[Run], list[Run]]:
 
 
 def _by_work(runs: list[Run]) -> list[Run]:
-    """The runs, the one that was worked on last first."""
     return sorted(runs, key=lambda run: (run.updated is not None, run.updated, run.created), reverse=True)
 
 
@@ -71,14 +74,14 @@ def _shown(workspace: Workspace, found: list[Run]) -> list[Run]:
 
 
 def find_silent(workspace: Workspace, runs: list[Run]) -> dict[str, datetime]:
-    """The runs that are potentially interrupted, and since when nothing was heard of each."""
+    """The last sign of life of each run that may be interrupted."""
     return {run.id: since for run in runs if (since := silent_since(workspace, run))}
 
 
 def silent_since(workspace: Workspace, run: Run) -> datetime | None:
-    """Since when nothing was heard of an active run that no process here is known to work on.
+    """The last sign of life of an active run without a known process, if it is older than `silent.after`.
 
-    None where that is less than `silent.after`. It may be interrupted, and may be not: its status is not changed.
+    Such a run may or may not be interrupted, so its status does not change.
     """
     if run.status is not Status.ACTIVE or run.updated is None:
         return None
@@ -92,21 +95,17 @@ def silent_since(workspace: Workspace, run: Run) -> datetime | None:
 
 
 def is_resumable(workspace: Workspace, journal: Journal, run: Run) -> bool:
-    """Whether a run is open and no living process works on it; one that is silent elsewhere does not count.
+    """Whether a run is open and no living process works on it; a silent one elsewhere does not count.
 
-    The caller's own client may be on it, unless it is at work there: it waits for the choice how to go on.
+    The caller's own client may be attached to an inactive run: it waits for the choice of a way to resume.
     """
     is_active = run.status is Status.ACTIVE
     found = attended(journal, run.id) if is_active else attended_by_others(workspace, journal, run.id)
     return run.status.is_open and all(is_silent(workspace, session) for session in found)
 
 
-WORDS = ("sessions", "resume", "continue", "session-info", "new", "checkpoints", "cp-validate", "cp-export")
-OF_ARGUMENT = ("resume", "session-info")  # whose argument names the run
-
-
 def is_meant(workspace: Workspace) -> bool:
-    """Whether commands in this worktree mean a run of the Go Team; where it is not clear which, whether it has one."""
+    """Whether the current run is the Go Team's; without a current run, whether the worktree has one of them."""
     if not workspace.exists:
         return False
     with workspace.reading() as journal:
@@ -121,11 +120,10 @@ def _is_meant(workspace: Workspace, journal: Journal) -> bool:
 
 
 def find_chat_run(workspace: Workspace, order: Order) -> Run | None:
-    """The Go Team run that a command is about, if it is about one and means something else there."""
     if order.word not in WORDS or not workspace.exists:
         return None
     with workspace.reading() as journal:
-        if order.word in ("sessions", "new"):  # of all of them: any one will do
+        if order.word in ("sessions", "new"):  # about all runs: any one will do
             runs = team_runs(journal, workspace.worktree) if _is_meant(workspace, journal) else []
             return runs[-1] if runs else None
     run = find_run(workspace, order)
@@ -133,7 +131,7 @@ def find_chat_run(workspace: Workspace, order: Order) -> Run | None:
 
 
 def find_run(workspace: Workspace, order: Order) -> Run | None:
-    """The run that a command is about; for `*resume` alone, the first one that can be resumed."""
+    """The run that a command is about; for `*resume` without an argument, the first resumable one."""
     with workspace.reading() as journal:
         try:
             run = select.get_typed(workspace, journal, order.argument if order.word in OF_ARGUMENT else "")
@@ -145,11 +143,8 @@ def find_run(workspace: Workspace, order: Order) -> Run | None:
     return rows[0] if rows else run
 
 
-COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
-
-
 def list_ways(workspace: Workspace, run: Run) -> list[Option]:
-    """The ways, as files and screens show them. A checkpoint whose code is not in the repository is not recommended."""
+    """The ways to resume a run. A checkpoint whose code is not in the repository is not recommended."""
     found, point = options(run), team.last_kept(run)
     if point is None or has_code(workspace, point):
         return found
@@ -157,13 +152,13 @@ def list_ways(workspace: Workspace, run: Run) -> list[Option]:
 
 
 def has_code(workspace: Workspace, kept: Kept) -> bool:
-    """Whether the code of a point can be brought back: it is a checkpoint of ours, or its commit is here."""
+    """Whether a point can be restored: it is a checkpoint of ours, or its commit is in the repository."""
     if kept.checkpoint is not None or not COMMIT.fullmatch(kept.commit or ""):
         return kept.checkpoint is not None
     try:
         with shadow_of(workspace) as shadow:
             return tree_of(shadow, kept.commit or "") is not None
-    except HoldfastError:  # another process holds the shadow, or git does not answer: the restore itself will tell
+    except HoldfastError:  # the shadow is locked, or git failed: the restore will report that
         return True
 
 

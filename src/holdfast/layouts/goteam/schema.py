@@ -1,7 +1,4 @@
-"""The Go Team's files as values, in the schemas of its document: registry, manifest, live state, recovery, checkpoints.
-
-Each is made from a run. Nothing here touches a disk.
-"""
+"""The schemas of the Go Team's files, rendered from a run: registry, manifest, live state, recovery, checkpoints."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from holdfast.core.text import one_line, sound
 REGISTRY, MANIFEST, STATE, RECOVERY, ROLLBACKS = (
     "sessions.json", "manifest.json", "state.json", "recovery.json", "rollback-history.json",
 )  # fmt: skip
-IN_MANIFEST = 10  # rollbacks that the manifest names too
+IN_MANIFEST = 10  # rollbacks
 NOT_RESUMABLE = ("completed", "failed", "abandoned")
 WORDS = {
     Status.CREATED: "active",
@@ -39,7 +36,7 @@ UNMEASURED = {"build_pass": False, "test_coverage": 0, "lint_clean": False, "rac
 
 
 class Around(Struct, frozen=True):
-    """What is true around a run at the moment of writing."""
+    """The circumstances of a write that are not in the run."""
 
     now: datetime
     branch: str | None = None
@@ -48,7 +45,7 @@ class Around(Struct, frozen=True):
     heard: datetime | None = None  # last sign of life of a process that works on it; null: none does
     interval: float = 30.0
     auto_resume: bool = False
-    trigger: str | None = None  # of this very save, where it is not the last event's
+    trigger: str | None = None  # of this save, if it is not the last event's
 
 
 def stamp(moment: datetime | None) -> str | None:
@@ -56,7 +53,7 @@ def stamp(moment: datetime | None) -> str | None:
 
 
 def checksum(document: Body) -> str:
-    """Of the document without its checksum: keys in order, no white space, UTF-8."""
+    """Hash a document without its checksum: sorted keys, no white space, UTF-8."""
     rest = sound({name: value for name, value in document.items() if name != "checksum"}, small=True)
     return f"sha256:{hexdigest('sha256', msgspec.json.encode(rest, order='sorted'))}"
 
@@ -76,7 +73,7 @@ def progress(run: Run) -> Body:
 
 
 def entry(run: Run, around: Around) -> Body:
-    """A run as it stands in the registry."""
+    """The registry's entry of a run."""
     word, last = word_of(run), team.last_kept(run)
     body: Body = {
         "id": run.id,
@@ -143,7 +140,7 @@ def _record(found: Rollback) -> Body:
 
 
 def state_of(run: Run) -> Body:
-    """The part of a run that both the live state and a checkpoint hold."""
+    """The part that the live state and a checkpoint share."""
     step, standing = team.current(run), run.standing
     return {
         "topic": run.title,
@@ -159,7 +156,7 @@ def state_of(run: Run) -> Body:
 
 
 def outputs_of(run: Run) -> Body:
-    """What was given; files of code and of tests are those that somebody listed, and then those that were touched."""
+    """The outputs; code and test files are those that were listed, then those that were touched."""
     touched = list(run.files)
     tests = [file for file in touched if IS_TEST.search(file)]
     filled: Body = {
@@ -179,7 +176,6 @@ def outputs_of(run: Run) -> Body:
 
 
 def live(run: Run, around: Around) -> Body:
-    """The live state."""
     last, since, standing = team.last_kept(run), team.since_kept(run), run.standing
     doing = [action.text for action in run.doing.values()]
     return {
@@ -263,7 +259,7 @@ def _option(number: int, option: Option) -> Body:
 
 
 def point(kept: Kept, then: Run) -> Body:
-    """A checkpoint's own file: what the run knew when it was made. It never changes."""
+    """A checkpoint's file: the run at the moment of the checkpoint. It never changes."""
     body: Body = {
         "id": kept.id,
         "session_id": then.id,

@@ -1,4 +1,4 @@
-"""The screens of the Go Team's document, in its words: started, resumable, recovery, resumed, completed."""
+"""The screens of the Go Team's document: started, resumable, recovery, resumed, completed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def started_screen(run: Run, interval: float) -> Iterator[str]:
 
 
 def resumable_screen(runs: list[Run], silent: Mapping[str, datetime]) -> Iterator[str]:
-    """The table of sessions that can be resumed, and which are `silent`; nothing where there is none."""
+    """The table of resumable sessions, with a warning for `silent` ones."""
     if not runs:
         return
     yield from _head("RESUMABLE SESSIONS FOUND")
@@ -57,7 +57,7 @@ def resumable_screen(runs: list[Run], silent: Mapping[str, datetime]) -> Iterato
 
 
 def others(runs: list[Run], first: int) -> Iterator[str]:
-    """The table of sessions that cannot be resumed, with numbers that begin after those that can."""
+    """The table of the other sessions, numbered after the resumable ones."""
     if runs:
         yield "Other sessions:"
         yield ""
@@ -65,7 +65,7 @@ def others(runs: list[Run], first: int) -> Iterator[str]:
 
 
 def _example(runs: list[Run]) -> str:
-    """The end of the last session's id, where that means no other session and no row; else the whole id."""
+    """The end of the last session's id if that is unambiguous, else the whole id."""
     ending = runs[-1].id.rpartition("-")[2]
     is_clear = ending and not ending.isdecimal() and sum(run.id.endswith(ending) for run in runs) == 1
     return ending if is_clear else runs[-1].id
@@ -82,7 +82,7 @@ def _table(runs: list[Run], first: int) -> Iterator[str]:
 
 
 def recovery_screen(run: Run, options: list[Option], silent: datetime | None = None) -> Iterator[str]:
-    """The choice, with what each way would lose; for a run that is active and `silent`, that it may go on elsewhere."""
+    """The ways to recover, with the loss of each; an active and `silent` run is only potentially interrupted."""
     step = team.current(run)
     yield from _head("SESSION RECOVERY")
     yield f"Session: {run.id}"
@@ -112,7 +112,7 @@ def _interrupted(run: Run, silent: datetime | None) -> str:
 
 
 def offer_screen(run: Run, options: list[Option]) -> Iterator[str]:
-    """The same choice inside a client, for the user and the agent. No text of another program's files is in it."""
+    """The ways to recover, for a user and an agent inside a client. It has no text of another program's files."""
     yield f"Go Team session {run.id} was interrupted and is not resumed yet. The user chooses by typing one of these:"
     for option in options:
         mark = " (RECOMMENDED)" if option.recommended else ""
@@ -137,7 +137,7 @@ def _about(run: Run, option: Option) -> Iterator[str]:
 
 
 def loss(option: Option) -> str:
-    """What one way would lose, in words."""
+    """The loss of a way to recover, in words."""
     if option.actions is None:
         return option.data_loss
     spent, changed = count(option.seconds or 0, "second"), f"{count(option.files, 'file')} would change"

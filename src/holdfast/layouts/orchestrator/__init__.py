@@ -1,12 +1,28 @@
 """The orchestrator: its session file and history."""
 
+from __future__ import annotations
+
+from holdfast.core.lifecycle import Move, Rules
+from holdfast.core.model import Status
+
 NAME = "orchestrator"
-SIGN = ".claude/orchestrator-session.json"
+SESSION = SIGN = ".claude/orchestrator-session.json"
+HISTORY = ".claude/orchestrator-history"
 RECORD = "session.json"
-# The members of the layout, by the module that defines them; each module is loaded when one of its members is used.
+RULES = Rules(
+    whose="A session of the orchestrator",
+    barred={
+        (Status.CREATED, Move.COMPLETE): "it has not begun: `holdfast resume` begins it",
+        (Status.PAUSED, Move.COMPLETE): "it is paused: `holdfast resume` goes on with it first",
+        (Status.CREATED, Move.PAUSE): "it has not begun: `holdfast resume` begins it",
+    },
+    is_single=True,
+    notes_failure=True,
+    files=(SESSION, HISTORY),
+)
+# The members of the layout by the module that defines them, which is loaded when one of them is used.
 MEMBERS = {
-    "": "NAME RECORD SIGN",
-    "rules": "RULES",
+    "": "NAME RECORD RULES SIGN",
     "files": "has_archive list_files",
     "schema": "MODES",
     "runs": "find_current is_meant make_id prepare_start",

@@ -1,6 +1,7 @@
-"""What follows from a session file that somebody else has changed: the events by which our run changes as it did.
+"""Three-way merge of the session file: events for the edits of another program.
 
-It compares the file with what we last wrote into it. What our run knows and neither of them has came later, and stays.
+The file is compared with the version that we wrote last. Facts of the run that are in neither version are newer, and
+stay.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ MOVES = {
 
 
 def drafts(before: State, after: State, run: Run, now: datetime, *, as_written: bool = False) -> list[Draft]:
-    """The events by which a run follows a file that somebody has changed from one state to another.
+    """Return the events by which a run follows an edit of its file.
 
-    What the run knows and neither state has came later, and stays. With `as_written`, what has no time of its own
-    happened when the file was last updated, and not now: nobody has looked at it before.
+    With `as_written`, an entry without a time gets that of the file's last update, not the current one: the file is
+    read for the first time.
     """
     found: list[Draft] = []
     for part in (_retold, _workers, _tasks, _decided, _erred, _used, _settled):
@@ -38,15 +39,11 @@ def drafts(before: State, after: State, run: Run, now: datetime, *, as_written: 
 
 
 def last_time(state: State) -> datetime | None:
-    """When a file was last updated, as it says itself; None where it does not say."""
     return moment(state.updated) or moment(state.created)
 
 
 def known_part(theirs: State, run: Run) -> State:
-    """What a file says that a run knows already: against this, only the rest of the file is new.
-
-    So an old copy of the file takes nothing away, and turns nothing back.
-    """
+    """The part of a file that a run knows. As a merge base, it lets an old copy add, but not remove or revert."""
     texts = {task.text for task in run.tasks}
     decided = {(made.text, made.because or "") for made in run.decisions}
     return structs.replace(
@@ -59,7 +56,7 @@ def known_part(theirs: State, run: Run) -> State:
 
 
 def _dated(draft: Draft, now: datetime, written: datetime | None) -> Draft:
-    """The time that the file tells, unless it lies in the future."""
+    """Give a draft the time in the file, unless that is in the future."""
     times = (time for time in (draft.time, written) if time and time <= now)
     return structs.replace(draft, time=next(times, None))
 
@@ -95,13 +92,12 @@ def _said(worker: Worker) -> tuple[object, ...]:
 
 
 def _on_its_way(worker: Worker | None) -> Body:
-    """How far an agent has come, as far as it is known."""
     told = {"progress": worker.progress, "tokens": worker.tokens} if worker else {}
     return {name: value for name, value in told.items() if value is not None}
 
 
 def _tasks(before: State, after: State, run: Run) -> Iterator[Draft]:
-    """Tasks by their words: new ones, those that are done now, and those that somebody took out."""
+    """Tasks by their text: added, completed and removed ones."""
     open_tasks = {task.text: task for task in run.open_tasks}
     finished = {done.task for done in before.completed}
     for done in after.completed:

@@ -1,4 +1,4 @@
-"""Events of a session of the orchestrator that follow from a client's calls."""
+"""Record the subagents of a client as agents of the orchestrator's run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ NOT_IN_A_TYPE = re.compile(r"[^a-z0-9_-]+")
 
 
 def follow(run: Run, session: Session | None, reading: Reading) -> list[Draft]:
-    """A subagent of the client is an agent of the run."""
     found: list[Draft] = []
     for draft in reading.drafts:
         if teller := FOLLOWED.get(draft.kind):

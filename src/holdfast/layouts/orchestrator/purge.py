@@ -1,4 +1,4 @@
-"""Purging a run from the orchestrator's files, and from what is remembered of them."""
+"""Purge a run from the orchestrator's files and from the records of them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from pathlib import Path
 
 from holdfast.core.model import Run
 from holdfast.layouts.json_file import read_face
-from holdfast.layouts.memory import is_shown, recall, remove_shown
-from holdfast.layouts.orchestrator import NAME, RECORD
+from holdfast.layouts.memory import each_locked, is_shown, recall, remove_shown
+from holdfast.layouts.orchestrator import HISTORY, NAME, RECORD, SESSION
 from holdfast.layouts.orchestrator.files import Written
-from holdfast.layouts.orchestrator.rules import HISTORY, SESSION
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
@@ -25,13 +24,12 @@ def own_files(workspace: Workspace, run: Run) -> Iterator[str]:
 
 
 def purge(workspace: Workspace, run: str, shown: Iterable[str]) -> None:
-    """Remove the run's files here, and what every worktree remembers of the session file, if that is of this run."""
+    """Remove the run's files here, and the records of every worktree that are about this run."""
     ours = [path for path in shown if path == SESSION or Path(path).parent == Path(HISTORY)]
     remove_shown(workspace, ours, lambda place: _shows(workspace, place, run))
-    for memory in (workspace.here / "worktrees").glob(f"*/{RECORD}"):
-        with files.lock(memory.with_name("session.lock"), workspace.settings.number("store.deadline")):
-            if recall(memory, Written).run == run:
-                files.remove(memory)
+    for record in each_locked(workspace, RECORD):
+        if recall(record, Written).run == run:
+            files.remove(record)
 
 
 def _shows(workspace: Workspace, place: Path, run: str) -> bool:

@@ -1,8 +1,8 @@
-"""The orchestrator's session file as a face of the journal: what somebody else wrote is taken in, then ours is written.
+"""The orchestrator's session file as a projection of the journal: ingest external edits, then write.
 
-One run of a worktree stands in the file, the one that was started there last. It is written after every change, whole
-or not at all. Once the run has ended, or another one is started, it goes to the history: the copy there is verified
-before the file is removed. Whoever is killed on the way leaves it to the next command, which finds the file behind.
+The file shows one run of a worktree, the one that was started last. It is written atomically after every change. When
+the run ends, or another one starts, it is archived: the copy in the history is verified before the file is removed. The
+next command completes an interrupted archiving.
 """
 
 from __future__ import annotations
@@ -18,15 +18,13 @@ from holdfast.core.model import Body, Draft, Run
 from holdfast.core.text import one_line, path_text
 from holdfast.journal.journal import Journal
 from holdfast.layouts.json_file import Face, Unreadable, parse_face, read_face, with_members
-from holdfast.layouts.memory import own_directory
-from holdfast.layouts.orchestrator import NAME
+from holdfast.layouts.memory import SHARED, digest, own_directory, relative
+from holdfast.layouts.orchestrator import HISTORY, NAME, SESSION
 from holdfast.layouts.orchestrator.diff import drafts, known_part, last_time
 from holdfast.layouts.orchestrator.files import (
-    SHARED,
     Written,
     as_bytes,
     check_place,
-    digest,
     is_of,
     name_of,
     place_in_history,
@@ -36,7 +34,6 @@ from holdfast.layouts.orchestrator.files import (
     remove,
     told,
 )
-from holdfast.layouts.orchestrator.rules import HISTORY, SESSION
 from holdfast.layouts.orchestrator.runs import find_current, list_runs, make_id
 from holdfast.layouts.orchestrator.schema import VERSION, Incompatible, State, is_legacy, read_state, render
 from holdfast.project.workspace import Workspace
@@ -49,24 +46,23 @@ MOST_ARCHIVED = 10_000
 
 
 def reconcile(workspace: Workspace, *, saved: str | None = None) -> None:
-    """Make the file and the journal say the same."""
-    project(workspace, saved=saved)
+    synchronize(workspace, saved=saved)
 
 
-def project(workspace: Workspace, *, fresh: bool = False, saved: str | None = None) -> None:
-    """Make the file and the journal say the same. A fresh start sends the run in the file to the history first.
+def synchronize(workspace: Workspace, *, fresh: bool = False, saved: str | None = None) -> None:
+    """Ingest external edits, then write the file. A fresh start archives the current run first.
 
-    The file of the run that is `saved` is written in any case, so that `updated` is the time of the save. What a file
-    refuses makes no command fail, for what was asked for is in the journal: it is told beside the result.
+    The file of the run that is `saved` is written in any case, so that `updated` is the time of the save. A failure is
+    only a warning: the result of the command is in the journal.
     """
     try:
         with files.os_errors(workspace.root / SESSION):
-            _project(workspace, fresh, saved)
+            _synchronize(workspace, fresh, saved)
     except HoldfastError as error:
         workspace.warn(f"{SESSION} is not written: {one_line(error.message, 200)}")
 
 
-def _project(workspace: Workspace, fresh: bool, saved: str | None) -> None:
+def _synchronize(workspace: Workspace, fresh: bool, saved: str | None) -> None:
     check_place(workspace)  # safeguard: linked-session-file
     # safeguard: lock-orchestrator-file
     with files.lock(own_directory(workspace) / "session.lock", workspace.settings.number("store.deadline")):
@@ -82,7 +78,7 @@ def _project(workspace: Workspace, fresh: bool, saved: str | None) -> None:
 
 
 def _round(workspace: Workspace, saved: str | None) -> bool:
-    """Take in and write once; False where somebody else wrote the file in between."""
+    """Ingest and write once; False if another program wrote the file in between."""
     memory = recall(workspace)
     try:
         face = read_session(workspace)
@@ -105,7 +101,7 @@ def _round(workspace: Workspace, saved: str | None) -> bool:
 
 
 def _show(workspace: Workspace, run: Run, face: Face | None, *, always: bool) -> bool:
-    """Let the file, or the history, say what the run is now."""
+    """Write the current run into the file, or into the history if it has ended."""
     memory = recall(workspace)
     if face is None and memory.run == run.id and _was_archived(workspace, run, memory):
         return True
@@ -117,11 +113,11 @@ def _show(workspace: Workspace, run: Run, face: Face | None, *, always: bool) ->
     return _write(workspace, run, face, workspace.clock.now() if always else run.updated)
 
 
-# Taking in
+# Ingesting
 
 
 def _take_in(workspace: Workspace, face: Face, memory: Written) -> bool:
-    """Let the journal follow what somebody else wrote; False for a file that is not this worktree's to follow."""
+    """Append the edits of another program to the journal; False for a file whose run is another worktree's."""
     theirs = read_state(workspace.hide(face.value))  # safeguard: hide-session-file-read
     with workspace.writing(for_session=False) as journal:
         run = journal.find_run(name_of(theirs.session_id)) if theirs.session_id else None
@@ -134,7 +130,7 @@ def _take_in(workspace: Workspace, face: Face, memory: Written) -> bool:
             before = State(run.id, run.goal, run.mode or "default")
         else:
             before = _last_written(workspace, memory, run, theirs)
-        if run.archived and run.status.is_open:  # somebody else took it out of the history
+        if run.archived and run.status.is_open:  # another program moved it back from the history
             journal.append(run.id, Draft("run.archived", {"path": None}))
         journal.append(run.id, *drafts(before, theirs, run, workspace.clock.now(), as_written=is_new))
     remember(workspace, Written(run.id, 0, digest(face.data), face.value))
@@ -142,7 +138,7 @@ def _take_in(workspace: Workspace, face: Face, memory: Written) -> bool:
 
 
 def take_salvaged(workspace: Workspace, members: Body) -> None:
-    """Take in what could be read of a file that was damaged: what it lacks is not missed."""
+    """Ingest the readable members of a damaged file; members that it lacks do not count as removed."""
     theirs = {**members, "schema_version": VERSION}
     with workspace.reading() as journal:
         current = find_current(journal, workspace.worktree)
@@ -152,33 +148,31 @@ def take_salvaged(workspace: Workspace, members: Body) -> None:
 
 
 def ingest_archive(workspace: Workspace) -> None:
-    """Let the journal know the sessions in the history, and say which of its files cannot be read."""
-    for what in adopt_history(workspace):
-        workspace.warn(f"{HISTORY} is not read whole: {one_line(what, 200)}")
-
-
-def adopt_history(workspace: Workspace) -> list[str]:
-    """Let the journal know the sessions in the history that others put there. Answers with those that are damaged."""
+    """Ingest the unknown sessions of the history, and warn of its unreadable files."""
     try:
         check_place(workspace)
     except Refused as error:
-        return [error.message]
-    damaged = []
+        _warn_unread(workspace, error.message)
+        return
     for place in sorted((workspace.root / HISTORY).glob("*.json"))[:MOST_ARCHIVED]:
         try:
             # safeguard: hide-session-history
             theirs = read_state(workspace.hide(read_face(place, root=workspace.root).value))
         except (Unreadable, Incompatible) as error:
-            damaged.append(f"{path_text(place.name)}: {error.why if isinstance(error, Unreadable) else error}")
+            why = error.why if isinstance(error, Unreadable) else error
+            _warn_unread(workspace, f"{path_text(place.name)}: {why}")
             continue
         if not theirs.session_id:
-            damaged.append(f"{path_text(place.name)}: it names no session")
+            _warn_unread(workspace, f"{path_text(place.name)}: it names no session")
             continue
         with workspace.reading() as journal:
             is_known = journal.find_run(name_of(theirs.session_id)) is not None
         if not is_known:
-            _adopt(workspace, theirs, path_text(place.relative_to(workspace.root)))
-    return damaged
+            _adopt(workspace, theirs, relative(workspace, place))
+
+
+def _warn_unread(workspace: Workspace, what: str) -> None:
+    workspace.warn(f"{HISTORY} is not read whole: {one_line(what, 200)}")
 
 
 def _adopt(workspace: Workspace, theirs: State, path: str) -> None:
@@ -191,7 +185,6 @@ def _adopt(workspace: Workspace, theirs: State, path: str) -> None:
 
 
 def _begin(workspace: Workspace, journal: Journal, theirs: State, *, current: bool = True) -> Run:
-    """A run of the journal for a session that somebody else began."""
     id = name_of(theirs.session_id) if theirs.session_id else make_id(workspace)
     body = {"goal": theirs.goal, "layout": NAME, "mode": theirs.mode, "worktree": workspace.worktree}
     draft = Draft("run.started", {**body, "directory": path_text(workspace.root), "unasked": True})
@@ -203,12 +196,14 @@ def _begin(workspace: Workspace, journal: Journal, theirs: State, *, current: bo
 
 
 def _last_written(workspace: Workspace, memory: Written, run: Run, theirs: State) -> State:
-    """The file as we left it. One that is older than that, or that we do not know, takes nothing away from the run."""
+    """The base of the merge: the file as we wrote it. An older or unknown copy removes nothing from the run."""
     if memory.run != run.id or not memory.value:
         return known_part(theirs, run)
     ours = read_state(workspace.hide(memory.value))  # safeguard: hide-session-file-memory
     written, found = moment(ours.updated), moment(theirs.updated)
-    is_older = theirs.updated.endswith("Z") and written and found and found < written  # local times prove nothing
+    is_older = (
+        theirs.updated.endswith("Z") and written and found and found < written
+    )  # times without a zone are not comparable
     return known_part(theirs, run) if is_older else ours
 
 
@@ -228,20 +223,20 @@ def _write(workspace: Workspace, run: Run, face: Face | None, updated: datetime 
         return False
     remember(workspace, Written(run.id, run.seq, digest(data), parse_face(path, data).value))
     place = place_in_history(workspace, run)
-    if place.exists():  # it was gone on with
+    if place.exists():  # the run was resumed
         files.remove(place, workspace.root)
     return True
 
 
 def _members(workspace: Workspace, run: Run, before: Body, updated: datetime | None) -> Body:
-    """What the file says of the run; what the journal hides of it stays as the file has it."""
+    """The members of the file for a run; text that is masked in the journal stays as the file has it."""
     ours = render(run, workspace.hide(before), _where(workspace), updated or workspace.clock.now())
     raw: Body = put_raw(ours, before, workspace.hide)  # safeguard: keep-session-file-secrets
     return raw
 
 
 def _held(workspace: Workspace, run: Run, face: Face | None) -> Body:
-    """What the file holds, or held when it was last seen."""
+    """The content of the file, or its last known content."""
     if face is not None:
         return face.value
     memory = recall(workspace)
@@ -264,7 +259,7 @@ def _where(workspace: Workspace) -> Body:
 
 
 def _archive(workspace: Workspace, run: Run, face: Face | None) -> bool:
-    """Move a run to the history; its file goes once the copy is known to be whole."""
+    """Move a run to the history; its file is removed once the copy is verified."""
     before = _held(workspace, run, face)
     data = as_bytes(before, _members(workspace, run, before, run.updated))
     place = place_in_history(workspace, run)
@@ -277,20 +272,20 @@ def _archive(workspace: Workspace, run: Run, face: Face | None) -> bool:
         remember(workspace, structs.replace(memory, archived=digest(data)))
     if face is not None and not remove(workspace, face):
         return False
-    _note_archived(workspace, run, path_text(place.relative_to(workspace.root)))
+    _note_archived(workspace, run, relative(workspace, place))
     return True
 
 
 def _was_archived(workspace: Workspace, run: Run, memory: Written) -> bool:
-    """Whether somebody else has moved the file to the history: then the run is there, as that says."""
+    """Whether another program has moved the file to the history. If so, ingest it."""
     place = place_in_history(workspace, run)
     if not place.exists():
         return False
     face = read_face(place, root=workspace.root)
-    if digest(face.data) == memory.archived:  # we have moved it there ourselves, and it is open again
+    if digest(face.data) == memory.archived:  # we archived it, and it was reopened since
         return False
     _take_in(workspace, face, memory)
-    _note_archived(workspace, run, path_text(place.relative_to(workspace.root)))
+    _note_archived(workspace, run, relative(workspace, place))
     return True
 
 

@@ -1,4 +1,4 @@
-"""Rebuilding the orchestrator's session file from the journal."""
+"""Damage of the orchestrator's session file: detection, repair from the journal, and the ways out that users choose."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from holdfast.core.formats.json_salvage import salvage
 from holdfast.core.model import Run
 from holdfast.core.text import one_line, path_text
 from holdfast.layouts.json_file import Unreadable, read_face
+from holdfast.layouts.orchestrator import SESSION
 from holdfast.layouts.orchestrator.files import find_incompatible, put_aside, read_session, told
-from holdfast.layouts.orchestrator.reconcile import project, reconcile, take_salvaged
-from holdfast.layouts.orchestrator.rules import SESSION
+from holdfast.layouts.orchestrator.reconcile import reconcile, synchronize, take_salvaged
 from holdfast.layouts.orchestrator.runs import find_current
 from holdfast.layouts.orchestrator.schema import INNER, MEMBERS
 from holdfast.layouts.results import COPY, FRESH, HISTORY, JOURNAL, MANUAL, Damage, FilesRepaired, Recovery
@@ -21,7 +21,7 @@ from holdfast.system import files
 
 
 def repair(workspace: Workspace, name: str | None, known: Run | None, *, keep: bool) -> FilesRepaired:
-    """The file shows one run; if it cannot be read, it goes aside, and the journal writes it anew."""
+    """Rebuild an unreadable session file from the journal; the damaged one is renamed."""
     with workspace.reading() as journal:
         current = find_current(journal, workspace.worktree)
     if known is None or current is None or current.id != known.id:
@@ -44,7 +44,7 @@ def damages(workspace: Workspace) -> Iterator[Damage]:
 
 
 def find_obstacle(workspace: Workspace) -> Refused | None:
-    """A session file of another version is left alone, so it cannot be gone on with."""
+    """Refuse to resume a session file of another version, which is never written."""
     incompatible = find_incompatible(workspace)
     if incompatible is None:
         return None
@@ -55,7 +55,6 @@ def find_obstacle(workspace: Workspace) -> Refused | None:
 
 
 def recover(workspace: Workspace, choose: str | None, establish: Callable[[Workspace], None]) -> Recovery:
-    """Say what can be done about a damaged session file, or do it."""
     path = workspace.root / SESSION
     damage = _damage(path, workspace.root)
     found = Recovery(SESSION, damage.why if damage else None)
@@ -82,9 +81,9 @@ def recover(workspace: Workspace, choose: str | None, establish: Callable[[Works
         found.found = list(members)
         take_salvaged(workspace, members)
     elif choose == FRESH:
-        project(workspace, fresh=True)
+        synchronize(workspace, fresh=True)
     if choose != FRESH:
-        project(workspace)
+        synchronize(workspace)
         with workspace.reading() as journal:
             current = find_current(journal, workspace.worktree)
         found.run = current.id if current else None
@@ -92,7 +91,6 @@ def recover(workspace: Workspace, choose: str | None, establish: Callable[[Works
 
 
 def _by_number(choices: dict[str, str], chosen: str) -> str:
-    """The name of a way out; a number is its row in the list."""
     is_row = chosen.isdecimal() and len(chosen) < 3 and 0 < int(chosen) <= len(choices)
     return list(choices)[int(chosen) - 1] if is_row else chosen
 
@@ -101,12 +99,11 @@ def _damage(path: Path, root: Path) -> Unreadable | None:
     try:
         read_face(path, root=root)
     except Unreadable as error:
-        return None if error.reason == "missing" else error
+        return None if error.is_missing else error
     return None
 
 
 def _choices(workspace: Workspace, path: Path) -> dict[str, str]:
-    """The ways out; the journal's copy first, where it has one."""
     current = None
     if workspace.exists:
         with workspace.reading() as journal:

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Runs of the orchestrator: the current one of a worktree, and the start of the next one."""
 
 from __future__ import annotations
 
@@ -7,28 +7,27 @@ from holdfast.core.errors import HoldfastError
 from holdfast.core.model import Run
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
-from holdfast.layouts.orchestrator import NAME
+from holdfast.layouts.orchestrator import HISTORY, NAME, SESSION
 from holdfast.layouts.orchestrator.files import expect, find_incompatible
-from holdfast.layouts.orchestrator.rules import HISTORY, SESSION
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
-LOOKED_AT = 50  # runs of a worktree among which the one in the file is looked for
+MOST = 50  # runs of a worktree that may be in the file
 
 
 def prepare_start(workspace: Workspace) -> bool:
-    """Expect the file from now on; false where it is another program's, so that nothing is archived."""
+    """Expect the file from now on; false if it is of an incompatible version, so that no run is archived."""
     expect(workspace)
     return find_incompatible(workspace) is None
 
 
 def make_id(workspace: Workspace, journal: Journal | None = None) -> str:
-    """A name as the document has them: the day, and six characters."""
+    """An id in the form of the document: the day, and six characters."""
     return f"{workspace.clock.now():%Y-%m-%d}-{ids.make('x')[2:8]}"
 
 
 def find_current(journal: Journal, worktree: str) -> Run | None:
-    """The run that stands in the session file: the one that was started, or gone on with, last and is not archived."""
+    """The run in the session file: the unarchived one that was started or resumed last."""
     pointed = journal.find_run(journal.view.pointer(worktree) or "")
     if pointed and pointed.layout == NAME and not pointed.archived and pointed.worktree == worktree:
         return pointed
@@ -36,7 +35,7 @@ def find_current(journal: Journal, worktree: str) -> Run | None:
 
 
 def is_meant(workspace: Workspace) -> bool:
-    """Whether commands here mean a session of the orchestrator; where they mean no run, whether it has files here."""
+    """Whether the current run is the orchestrator's; without a current run, whether its files are here."""
     try:
         if workspace.exists:
             with workspace.reading() as journal:
@@ -47,6 +46,6 @@ def is_meant(workspace: Workspace) -> bool:
 
 
 def list_runs(journal: Journal, worktree: str) -> list[Run]:
-    query = RunQuery(worktree=worktree, layouts=frozenset({NAME}), limit=LOOKED_AT)
+    query = RunQuery(worktree=worktree, layouts=frozenset({NAME}), limit=MOST)
     found, _ = journal.list_runs(query)
     return sorted(found, key=lambda run: (run.created is not None, run.created, run.id), reverse=True)

@@ -1,6 +1,6 @@
-"""The orchestrator's session file as values: every form that was ever in use is read, and schema 1.0 is written.
+"""The schema of the orchestrator's session file: every earlier form is read, and schema 1.0 is written.
 
-What a file holds beside that is kept. Nothing here touches a disk.
+Unknown members of a file are kept. Nothing here touches a disk.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from holdfast.core.fold.usage import UNTOLD, number
 from holdfast.core.formats.timestamps import moment, stamp
 from holdfast.core.model import Body, Run, Status, Worker
 from holdfast.core.text import one_line
+from holdfast.layouts.json_file import object_of
 from holdfast.layouts.results import Mode
 
 VERSION = "1.0"
-MODES = {  # agents at once, per cent at which to compress, how much is said
+MODES = {  # agents at once, per cent at which to compress, verbosity
     "default": Mode(2, 70, "normal"),
     "debug": Mode(1, 90, "verbose"),
     "optimize": Mode(4, 60, "minimal"),
@@ -57,47 +58,41 @@ MEMBERS = (
     *("schema_version", "session_id", "created", "created_at", "started", "goal", "mode", "status", "agents"),
     *("completed_work", "pending_tasks", "next_actions", "decisions_made", "context_usage", "errors"),
 )
-INNER = frozenset({"status", "started"})  # members that agents have too
+INNER = frozenset({"status", "started"})  # agents have these members too
 LEGACY = frozenset({"started", "created_at", "updated_at", "next_actions", "progress"})  # at the root
 LEGACY_OF_AGENTS = frozenset({"started_at", "completed_at", "output_summary", "result", "duration_seconds"})
-COMING_AND_GOING = ("progress", "completed", "error")  # of an agent
+COMING_AND_GOING = ("progress", "completed", "error")  # members of an agent that depend on its status
 LEGACY_OF_DECISIONS = frozenset({"chosen", "reasoning"})
 LONGEST, MANY = 4_000, 10_000  # characters of a text, entries of a list
 
 
 class Incompatible(Exception):
-    """A file of another major version: it is reported, and never written or moved."""
+    """A file of another major version, which is reported and never written or moved."""
 
     def __init__(self, version: object) -> None:
         super().__init__(f"schema_version {one_line(str(version), 40)} is not {VERSION}")
 
 
 class Finished(Struct, frozen=True):
-    """A piece of work that is done."""
-
     task: str
     outcome: str = ""
     files: tuple[str, ...] = ()
 
 
 class Choice(Struct, frozen=True):
-    """A decision, with its reason."""
-
     decision: str
     rationale: str = ""
     timestamp: str = ""
 
 
 class Met(Struct, frozen=True):
-    """An error that was met, by an agent or by nobody in particular."""
-
     error: str
     agent: str | None = None
     timestamp: str = ""
 
 
 class State(Struct):
-    """A session file, whatever its generation, in the words of schema 1.0."""
+    """A session file of any version, in the terms of schema 1.0."""
 
     session_id: str
     goal: str = ""
@@ -118,10 +113,9 @@ class State(Struct):
 
 
 def read_state(value: Body) -> State:
-    """What a file says. Raises Incompatible for one of another major version."""
+    """Parse a file, or raise Incompatible for another major version."""
     _check_version(value.get("schema_version"))
-    usage = value.get("context_usage")
-    used: Body = usage if isinstance(usage, dict) else {}
+    used = object_of(value.get("context_usage"))
     mode = _text(value.get("mode"))
     return State(
         session_id=_text(value.get("session_id")),
@@ -149,7 +143,7 @@ def _check_version(version: object) -> None:
 
 
 def is_legacy(value: Body) -> bool:
-    """Whether a file has names that schema 1.0 does not have, so that it is written anew as a whole."""
+    """Whether a file has members of an earlier schema, so that it is written as a whole."""
     return value.get("schema_version") is None or not LEGACY.isdisjoint(value)
 
 
@@ -170,12 +164,12 @@ def _agents(items: object) -> Iterator[Worker]:
             progress=_percent(item.get("progress")),
             result=_first(item, "result_summary", "output_summary") or None,
             tokens=number(item.get("context_tokens")),
-            error=_text(item.get("error")) or _text(_dict(item.get("error")).get("message")) or None,
+            error=_text(item.get("error")) or _text(object_of(item.get("error")).get("message")) or None,
         )
 
 
 def _percent(value: object) -> int | None:
-    """Of 100; a fraction up to 1 is one of 1."""
+    """A percentage; a fraction up to 1 is one of 1."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 100:
         return None
     return round(value * 100) if isinstance(value, float) and value <= 1 else round(value)
@@ -220,15 +214,11 @@ def _list(value: object) -> list[Any]:
     return value[:MANY] if isinstance(value, list) else []
 
 
-def _dict(value: object) -> Body:
-    return value if isinstance(value, dict) else {}
-
-
 # Writing
 
 
 def state_of(run: Run) -> State:
-    """What our run says, as the file would."""
+    """A run in the terms of the file."""
     return State(
         session_id=run.id,
         goal=run.goal,
@@ -246,11 +236,11 @@ def state_of(run: Run) -> State:
 
 
 def render(run: Run, before: Body, project: Body, updated: datetime) -> Body:
-    """The members of schema 1.0 for a run; what entries of the file hold beside them is kept."""
+    """The members of schema 1.0 for a run; unknown members of the file's entries are kept."""
     window = run.context_window or UNTOLD
     tokens = run.context_tokens or 0
     usage = {
-        **_dict(before.get("context_usage")),
+        **object_of(before.get("context_usage")),
         "estimated_tokens": tokens,
         "percentage": round(100 * tokens / window),
         "last_compression": _when(run.compacted) or None,
@@ -261,7 +251,7 @@ def render(run: Run, before: Body, project: Body, updated: datetime) -> Body:
         "session_id": run.id,
         "created": state.created,
         "updated": stamp(updated),
-        "project": {**_dict(before.get("project")), **project},
+        "project": {**object_of(before.get("project")), **project},
         "goal": run.goal,
         "mode": state.mode,
         "status": WORDS[run.status],
@@ -277,20 +267,20 @@ def render(run: Run, before: Body, project: Body, updated: datetime) -> Body:
 
 
 def _kept(before: object, key: str, ours: Iterable[Body], dropped: frozenset[str] = frozenset()) -> list[Body]:
-    """Our entries, each with what the file's entry of the same name holds beside."""
+    """Our entries, each with the unknown members of the file's entry of the same name."""
     theirs = {item[key]: item for item in _list(before) if isinstance(item, dict) and isinstance(item.get(key), str)}
     found = []
     for entry in ours:
         gone = dropped | {name for name in COMING_AND_GOING if name not in entry}
         other = {name: value for name, value in theirs.get(entry[key], {}).items() if name not in gone}
         if isinstance(other.get("error"), dict) and other["error"].get("message") == entry.get("error"):
-            entry = {**entry, "error": other["error"]}  # it says more of it than we know
+            entry = {**entry, "error": other["error"]}  # it has details that the journal lacks
         found.append({**other, **entry})
     return found
 
 
 def _renamed(decisions: object) -> list[Any]:
-    """Decisions under the name that schema 1.0 has for what was decided, so that each is found again."""
+    """Decisions with the key of schema 1.0, by which they are matched."""
     return [
         {**item, "decision": item.get("decision", item.get("chosen"))} if isinstance(item, dict) else item
         for item in _list(decisions)

@@ -1,4 +1,4 @@
-"""The resume banner of the orchestrator's document: where a session stands, for whoever goes on with it."""
+"""The resume banner of the orchestrator's document: the state of a session, for the agent or person that resumes it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.core.fold.usage import UNTOLD
 from holdfast.core.model import Run
 from holdfast.core.text import count, one_line
 from holdfast.layouts.json_file import Unreadable, read_face
-from holdfast.layouts.orchestrator.rules import HISTORY
+from holdfast.layouts.orchestrator import HISTORY
 from holdfast.layouts.orchestrator.schema import WORDS
 from holdfast.project.workspace import Workspace
 
@@ -20,7 +20,7 @@ MOST = 20  # entries of one kind
 
 
 def banner(run: Run, now: datetime) -> Iterator[str]:
-    """The banner in Markdown, as an agent reads it."""
+    """The banner in Markdown, for an agent."""
     yield "## 🔄 RESUMING SESSION"
     yield ""
     yield f"**Session ID**: {run.id}"
@@ -37,7 +37,7 @@ def banner(run: Run, now: datetime) -> Iterator[str]:
 
 
 def banner_rows(run: Run, now: datetime) -> list[list[str]]:
-    """The same as rows of a table, for a person."""
+    """The banner as rows of a table, for a person."""
     found = [
         ["Session ID", run.id],
         ["Goal", _one(run.goal)],
@@ -65,14 +65,12 @@ def decisions(run: Run) -> list[str]:
 
 
 def budget(run: Run, now: datetime) -> list[str]:
-    """How full the context is, of its window where that is known."""
     tokens, window = run.context_tokens or 0, run.context_window or UNTOLD
     last = since(run.compacted, now) if run.compacted else "Never"
     return [f"Tokens used: ~{tokens:,} ({round(100 * tokens / window)}%)", f"Last compression: {last}"]
 
 
 def resuming_from(run: Run) -> str:
-    """The agent at work that came last, or else the next task."""
     workers = crew.at_work(run)
     if workers:
         return _one(workers[-1].id)
@@ -91,7 +89,7 @@ def since(time: datetime | None, now: datetime) -> str:
 
 
 def find_word(workspace: Workspace, run: Run) -> str:
-    """The status of a run in the words of its file in the history; where there is none, as we would write it."""
+    """The status in the word of the run's archived file; without one, in the word that we would write."""
     place = Path(run.archived or "")
     if run.worktree == workspace.worktree and place.parent == Path(HISTORY):
         try:

@@ -11,8 +11,7 @@ from holdfast.layouts.memory import remove_shown
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
-from . import NAME
-from .rules import BOARD
+from . import BOARD, NAME
 
 
 def own_files(workspace: Workspace, run: Run) -> list[str]:

@@ -15,8 +15,7 @@ from holdfast.layouts.memory import own_directory, place_of
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
-from . import NAME
-from .rules import BOARD
+from . import BOARD, NAME
 from .screens import COLUMNS, find_word
 
 MOVES = {Status.ACTIVE: Move.RESUME, Status.PAUSED: Move.PAUSE, Status.COMPLETED: Move.COMPLETE}

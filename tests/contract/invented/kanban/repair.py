@@ -11,8 +11,8 @@ from holdfast.layouts.results import JOURNAL, Damage, FilesRepaired
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
+from . import BOARD
 from .reconcile import reconcile
-from .rules import BOARD
 
 
 def list_files(workspace: Workspace) -> list[str]:
@@ -23,7 +23,7 @@ def damages(workspace: Workspace) -> Iterator[Damage]:
     try:
         read_face(workspace.root / BOARD, root=workspace.root)
     except Unreadable as error:
-        if error.reason != "missing":
+        if not error.is_missing:
             yield Damage(BOARD, error.why, error.remedy("`holdfast repair` makes it anew"))
 
 
