@@ -54,6 +54,6 @@ def test_no_module_outside_compares_the_layout_of_a_run() -> None:
 
 
 def test_such_names_are_known_when_they_are_seen() -> None:
-    inside = modules()["layouts.goteam"]
-    assert (said(inside), bool(members(modules()["layouts.goteam.repair"]))) == ({"go-team"}, True)
+    inside = modules()["layouts.faber"]
+    assert (said(inside), bool(members(modules()["layouts.goteam.repair"]))) == ({"faber"}, True)
     assert COMPARED.search(modules()["layouts.goteam.purge"].text)

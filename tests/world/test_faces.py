@@ -36,7 +36,7 @@ def face_of(path: Path, data: bytes | str) -> Face:
 
 # State reading: every line of what broke in practice
 
-UNREADABLE: dict[str, tuple[bytes, str, str]] = {
+UNREADABLE: dict[str, tuple[bytes, str]] = {
     "empty file": (b"", "The file is empty"),
     "white space": (b"\xef\xbb\xbf \r\n\t", "The file is empty"),
     "null": (b"null", "It holds null where an object belongs"),
