@@ -21,7 +21,7 @@ from holdfast.ingest.executable_files import find_brought
 from holdfast.journal import backup_file
 from holdfast.journal.sqlite import page_checksums
 from holdfast.layouts import memory
-from holdfast.layouts.faber import find_run, reconcile, workflows
+from holdfast.layouts.faber import files as statefile, reconcile, workflows
 from holdfast.layouts.faber.client_hooks import find_client_hooks
 from holdfast.layouts.goteam import files as teamfaces
 from holdfast.layouts.json_file import read_face
@@ -332,7 +332,7 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
             stage.into(record, lambda: install._load(stage.place / "state", stage.root / "x")),
         ),
         "glance at a state": Parser(
-            STATES, stage.into(state, lambda: (find_run._glance(state, stage.root), read_face(state)))
+            STATES, stage.into(state, lambda: (statefile._glance(state, stage.root), read_face(state)))
         ),
         "session file": Parser(
             ORCHESTRATORS, stage.into(stage.root / SESSION, lambda: sessionfile.read_session(workspace))

@@ -10,7 +10,8 @@ from collections.abc import Callable
 import pytest
 
 from holdfast.core.errors import WorkflowError
-from holdfast.layouts.faber.screens import saved_report
+from holdfast.layouts.faber.screens import save_screen
+from holdfast.layouts.results import DRAWN
 from tests.faber_states import ACTIVE, RUN, RUNS, a_record, with_a_session
 from tests.operations.fabers import Faber
 
@@ -130,7 +131,7 @@ def handles_session_already_in_history(faber: Faber) -> None:
 
 def reports_success(faber: Faber) -> None:
     faber.put(with_a_session())
-    said = [line.split(":")[0].strip() for line in saved_report(faber.save())]
+    said = [line.split(":")[0].strip() for line in save_screen(faber.save(), DRAWN)]
     assert said[0] == "✓ Session ended and saved"
     assert said[1:] == ["Session ID", "Reason", "Duration", "Phases completed", "Artifacts loaded"]
 

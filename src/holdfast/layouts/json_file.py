@@ -93,7 +93,6 @@ def read_face(path: Path, limit: int = LIMIT, root: Path | None = None) -> Face:
 
 
 def parse_face(path: Path, data: bytes, root: Path | None = None) -> Face:
-    """Parse the bytes of a file as a JSON object, or raise Unreadable."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -319,8 +318,8 @@ def _back_up(face: Face) -> list[str]:
 
 def best_backup(path: Path, accept: Callable[[dict[str, Any]], bool], root: Path | None = None) -> list[Face]:
     """List the readable and accepted backups of a file, under any of the names in use; newest first."""
-    dated = []
-    for place in [path.with_name(name) for name in _backup_names(path)] + _dated_backups(path):
+    dated, names = [], (f"{path.name}.backup", f"{path.stem}.backup.json", f"{path.name}.bak")
+    for place in [path.with_name(name) for name in names] + _dated_backups(path):
         with contextlib.suppress(OSError):
             dated.append((os.lstat(place).st_mtime_ns, place))
     dated.sort(key=lambda found: -found[0])
@@ -331,10 +330,6 @@ def best_backup(path: Path, accept: Callable[[dict[str, Any]], bool], root: Path
             if accept(face.value):
                 found.append(face)
     return found
-
-
-def _backup_names(path: Path) -> list[str]:
-    return [f"{path.name}.backup", f"{path.stem}.backup.json", f"{path.name}.bak"]
 
 
 def _dated_backups(path: Path) -> list[Path]:

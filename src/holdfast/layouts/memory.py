@@ -93,7 +93,7 @@ def remove_shown(workspace: Workspace, paths: Iterable[str], shows: Callable[[Pa
 
 
 def is_shown(workspace: Workspace, path: str, shows: Callable[[Path], bool]) -> bool:
-    """Whether a file is inside the project and shows the run; an unreadable one does not."""
+    """Return whether a file is inside the project and shows the run; an unreadable one does not."""
     with contextlib.suppress(HoldfastError, safe_paths.Outside):
         safe_paths.resolve(workspace.root, path)
         return shows(workspace.root / path)

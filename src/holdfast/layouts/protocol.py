@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Examined,
         Exported,
         FilesRepaired,
+        LoadRequest,
         Marks,
         Mode,
         Recovery,
@@ -127,7 +128,7 @@ class Layout:
         return None
 
     def has_state(self, workspace: Workspace, name: str) -> bool:
-        """Whether the system has a file of the run of that name."""
+        """Return whether the system has a file of the run of that name."""
         return False
 
     def repair(self, workspace: Workspace, name: str | None, known: Run | None, *, keep: bool) -> FilesRepaired:
@@ -143,7 +144,7 @@ class Layout:
         return None
 
     def find_obstacle(self, workspace: Workspace) -> HoldfastError | None:
-        """Why an undamaged file cannot be followed."""
+        """Return the reason why an undamaged file cannot be followed."""
         return None
 
     # Runs
@@ -153,7 +154,7 @@ class Layout:
         return []
 
     def is_meant(self, workspace: Workspace) -> bool:
-        """Whether commands in this worktree apply to a run of the layout."""
+        """Return whether commands in this worktree apply to a run of the layout."""
         return False
 
     def prepare_start(self, workspace: Workspace) -> bool:
@@ -176,7 +177,7 @@ class Layout:
         return None
 
     def has_archive(self, workspace: Workspace) -> bool:
-        """Whether the system keeps ended runs in files of this worktree."""
+        """Return whether the system keeps ended runs in files of this worktree."""
         return False
 
     def ingest_archive(self, workspace: Workspace) -> None:
@@ -257,21 +258,11 @@ class Layout:
         """Save a session before its conversation is compacted, and when it ends."""
 
     def find_session_run(self, workspace: Workspace, name: str | None) -> tuple[bool, str | None]:
-        """Whether the layout loads and saves this session, and the name of its run."""
+        """Return whether the layout loads and saves this session, and the name of its run."""
         return False, None
 
-    def load_session(
-        self,
-        workspace: Workspace,
-        run: str | None,
-        *,
-        trigger: str,
-        artifacts: tuple[str, ...],
-        force: bool,
-        dry_run: bool,
-        budget: int,
-    ) -> Reloaded:
-        raise WrongUsage("Sessions of this run are not loaded", [("run", run)], ["`holdfast brief`"])
+    def load_session(self, workspace: Workspace, request: LoadRequest) -> Reloaded:
+        raise WrongUsage("Sessions of this run are not loaded", [("run", request.run)], ["`holdfast brief`"])
 
     def save_session(self, workspace: Workspace, run: str | None, reason: str) -> SessionSaved:
         raise WrongUsage("Sessions of this run are not saved", [("run", run)], ["`holdfast save`"])
@@ -328,11 +319,11 @@ class Layout:
         return []
 
     def is_client_hook(self, command: str) -> bool:
-        """Whether a hook's command is one of the system's."""
+        """Return whether a hook's command is one of the system's."""
         return False
 
     def find_plugin_hint(self, workspace: Workspace) -> str | None:
-        """How the system's own commands are installed beside our plugin."""
+        """The hint to install the system's own commands beside our plugin."""
         return None
 
 

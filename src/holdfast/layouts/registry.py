@@ -42,7 +42,7 @@ def present(workspace: Workspace) -> list[Layout]:
 
 
 def is_present(workspace: Workspace, layout: Layout) -> bool:
-    """Whether a worktree has files of a layout, or a record of such files. Every command runs this, so it is quick."""
+    """Return whether a worktree has files of a layout, or a record of them. Every command runs this, so it is quick."""
     if layout.RECORD and os.path.exists(f"{workspace.worktree_place}/{layout.RECORD}"):
         return True
     below = f"{workspace.settings.values[layout.ROOT_SETTING].value}/" if layout.ROOT_SETTING else ""
@@ -50,7 +50,7 @@ def is_present(workspace: Workspace, layout: Layout) -> bool:
 
 
 def has_sessions(root: str) -> bool:
-    """Whether hooks may load and close sessions of a layout in a worktree. It needs no store."""
+    """Return whether hooks may load and close sessions of a layout in a worktree. It needs no store."""
     return any(layout.HAS_SESSIONS and os.path.exists(f"{root}/{layout.SIGN}") for layout in layouts())
 
 

@@ -18,8 +18,6 @@ STORE, JOURNAL = "the store", "the journal"  # sources of a copy
 
 
 class Mode(NamedTuple):
-    """The advice of a mode of runs."""
-
     at_once: int  # agents
     compress_at: int  # per cent of the context window
     about: str
@@ -34,8 +32,6 @@ class Damage(Struct, frozen=True):
 
 
 class Rebuilt(Struct):
-    """A damaged file that was rebuilt."""
-
     path: str
     aside: str  # path of the damaged file now
     why: str
@@ -148,6 +144,17 @@ class SessionReport(Struct):
     closed_because: str | None = None
     host: str = ""
     platform: str = ""
+
+
+class LoadRequest(Struct, frozen=True):
+    run: str | None = None
+    trigger: str = "manual"
+    artifacts: tuple[str, ...] = ()
+    force: bool = False
+    dry_run: bool = False
+    budget: int = 400_000  # bytes of all artifacts
+    each: int = 0  # bytes of each beside its text
+    runs: bool = True  # whether allowed commands are run
 
 
 class Reloaded(Struct):

@@ -13,7 +13,7 @@ from holdfast.core.errors import WrongUsage
 from holdfast.core.text import one_line
 from holdfast.layouts.protocol import Layout
 from holdfast.layouts.registry import layouts
-from holdfast.layouts.results import Reloaded, SessionSaved
+from holdfast.layouts.results import LoadRequest, Reloaded, SessionSaved
 from holdfast.layouts.save import Saved, save_run
 from holdfast.operations.brief import brief
 from holdfast.operations.parameters import Kind, option
@@ -56,9 +56,7 @@ def session_load(
     if layout is None:
         return brief(workspace, run=run, budget=budget)
     most = budget or workspace.settings.whole("load.budget")
-    return layout.load_session(
-        workspace, named, trigger=trigger, artifacts=artifacts, force=force, dry_run=dry_run, budget=most
-    )
+    return layout.load_session(workspace, LoadRequest(named, trigger, artifacts, force, dry_run, most))
 
 
 @verb(

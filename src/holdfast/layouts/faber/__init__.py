@@ -17,7 +17,7 @@ MEMBERS = {
     "schema": "list_files",
     "workflows": "executable_files find_executable",
     "repair": "damages repair",
-    "find_run": "find_active has_state own_id",
+    "files": "find_active has_state own_id",
     "follow": "begin_session end_session",
     "sessions": "find_session_run load_session save_session",
     "screens": "load_screen save_screen",

@@ -15,7 +15,7 @@ from holdfast.core.errors import WorkflowError
 from holdfast.core.text import one_line, path_text
 from holdfast.layouts.faber import schema
 from holdfast.layouts.faber.artifact_rules import Choice, Declared
-from holdfast.layouts.faber.find_run import Target
+from holdfast.layouts.faber.files import Target
 from holdfast.layouts.faber.screens import LEFT_OUT, LOADED, MISSING, NOT_RUN, SKIPPED, ArtifactReport
 from holdfast.layouts.faber.workflows import find_executable, plugin_root
 from holdfast.project.artifacts.command import IN_A_HOOK, permit
@@ -72,16 +72,13 @@ class Loader:
             report.exists, report.size = found.exists, found.size
             report.why = report.why or (found.why or "" if not found.exists else "")
             if found.exists and _is_summarised(choice.artifact):
-                self._measure(report, source, wanted)
+                try:
+                    report.size = len(self._summary(report.kind, source.load(wanted)).encode())
+                except Unloadable as error:
+                    report.exists, report.why = not error.missing, error.why
         if choice.load:
             self._foresee(report, budget, wanted)
         return report
-
-    def _measure(self, report: ArtifactReport, source: Source, wanted: Wanted) -> None:
-        try:
-            report.size = len(self._summary(report.kind, source.load(wanted)).encode())
-        except Unloadable as error:
-            report.exists, report.why = not error.missing, error.why
 
     def _summary(self, kind: str, loaded: Loaded) -> str:
         """Summarize a long text. Secrets are masked first: half of one is not recognized."""
@@ -173,7 +170,6 @@ class Loader:
         return report
 
     def _missing(self, report: ArtifactReport, error: Unloadable) -> ArtifactReport:
-        """Refuse the load for a required artifact, and warn of an optional one."""
         where = report.resolved or report.path or report.path_from_state or report.command or "none"
         is_plugin = (report.path or "").startswith(PLUGIN) and error.missing
         if is_plugin:
@@ -211,13 +207,10 @@ class Loader:
         else:
             wanted.command = filled
         if artifact.kind in COMMANDS:
-            self._judge(wanted, text)
+            verdict = judge(self.workspace, map(find_executable, self.definitions), text, self.values)
+            how = f"`holdfast session-load --artifacts {shlex.quote(wanted.id)}` runs it"
+            permit(wanted, verdict, self.workspace, runs=self.runs, how=how)
         return wanted
-
-    def _judge(self, wanted: Wanted, command: str) -> None:
-        verdict = judge(self.workspace, map(find_executable, self.definitions), command, self.values)
-        how = f"`holdfast session-load --artifacts {shlex.quote(wanted.id)}` runs it"
-        permit(wanted, verdict, self.workspace, runs=self.runs, how=how)
 
     def _at_home(self, path: str) -> tuple[Path, str]:
         """The root and path of an artifact: the run's state may be at an older place, FABER's files in its plugin."""
@@ -329,7 +322,6 @@ def _keys(text: str) -> list[str]:
 
 
 def _members(text: str) -> Iterator[str]:
-    """The names of an object's members, even if it is truncated."""
     depth, known = 0, set[str]()
     for token in TOKEN.finditer(text):
         string, colon = token.groups()

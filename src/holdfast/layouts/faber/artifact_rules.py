@@ -186,7 +186,6 @@ def _holds(artifact: Declared, condition: str, state: State, warnings: list[str]
 
 
 def _is_triggered(artifact: Declared, asked: Asked) -> bool:
-    """Whether the trigger of an automatic load selects an artifact. A manual load takes every one."""
     if asked.trigger == BY_HAND or not artifact.triggers:
         return True
     return any(wanted in artifact.triggers for wanted in _meant(asked))

@@ -1,6 +1,7 @@
-"""Writes of FABER's state file by a load or a save: only our members change, and only if the file is as it was read.
+"""FABER's state file on disk: the run that a load or a save is about, its state, and the writes of it.
 
-Each write is recorded in the journal.
+A load takes the named run, the active one, or the only open one; a save the named run, the active one, or the one of
+this agent session. A write changes only our members, and only if the file is as it was read; the journal records it.
 """
 
 from __future__ import annotations
@@ -8,16 +9,32 @@ from __future__ import annotations
 import os
 import shlex
 from datetime import datetime
+from pathlib import Path
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 
-from holdfast.core.errors import Busy, HoldfastError, Refused, WorkflowError
-from holdfast.core.model import Draft
+from holdfast.core.errors import Ambiguous, Busy, HoldfastError, Refused, WorkflowError
+from holdfast.core.formats.json_limits import sparse
+from holdfast.core.model import Draft, Run, Status
 from holdfast.core.text import one_line, path_text
-from holdfast.layouts.faber.find_run import Target, lost_records, read_target
-from holdfast.layouts.faber.reconcile import claim, keep_copy, remember, take_face
-from holdfast.layouts.faber.session_records import Book, Opening, State
-from holdfast.layouts.json_file import Changed, Version, check_writable, read_face, with_members, write_face
+from holdfast.journal.codec import UNREADABLE
+from holdfast.layouts import json_file
+from holdfast.layouts.faber import NAME, schema
+from holdfast.layouts.faber.reconcile import claim, journal_id, keep_copy, remember, take_face
+from holdfast.layouts.faber.schema import Told
+from holdfast.layouts.faber.session_records import Book, Opening, State, record_ids
+from holdfast.layouts.json_file import (
+    Changed,
+    Face,
+    Unreadable,
+    Version,
+    check_writable,
+    read_face,
+    with_members,
+    write_face,
+)
 from holdfast.layouts.memory import relative
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -129,3 +146,185 @@ def note_written(workspace: Workspace, run: str, ours: Version, done: Draft) -> 
         remember(workspace, face.path)
     except HoldfastError as error:
         workspace.warnings.append(f"the journal does not know of it yet: {error.message}")
+
+
+SEARCHED = ("in_progress", "paused", "awaiting_feedback")
+REQUIRED = ("run_id", "workflow_id", "status")
+ENDED = (Status.COMPLETED, Status.FAILED, Status.ABORTED)
+
+
+class Target(Struct):
+    """A FABER run whose state could be read."""
+
+    run: str
+    face: Face
+    told: Told
+    warnings: list[str] = []
+
+    @property
+    def state(self) -> State:
+        return self.face.value
+
+
+def find_for_load(workspace: Workspace, run: str | None) -> Target:
+    active = schema.find_active(workspace.root) if run is None else schema.Active()
+    chosen = schema.check_run_id(run) if run is not None else active.run or _only_open(workspace)
+    target = read_target(workspace, chosen, "Run not found", "Cannot read state file")
+    missing = [name for name in REQUIRED if not isinstance(target.state.get(name), str) or not target.state[name]]
+    if missing:
+        raise WorkflowError(
+            "State file is incomplete",
+            [("Run ID", chosen), ("Path", relative(workspace, target.face.path)), ("Missing", ", ".join(missing))],
+            [*_backup_steps(workspace, chosen, target.face.path), "Complete the state file, then load again"],
+        )
+    target.warnings += active.warnings
+    if target.told.status in ENDED:
+        target.warnings.append(f"Run {chosen} is {target.told.word} already")
+    return target
+
+
+def find_for_save(workspace: Workspace, run: str | None, client: str | None) -> Target | None:
+    active = schema.find_active(workspace.root) if run is None else schema.Active()
+    chosen = schema.check_run_id(run) if run is not None else active.run or _of_session(workspace, client)
+    if chosen is None:
+        return None
+    target = read_target(workspace, chosen, "Workflow state file not found", "Cannot parse state file")
+    target.warnings += active.warnings
+    return target
+
+
+def read_target(workspace: Workspace, run: str, absent: str, damaged: str) -> Target:
+    path = schema.find_state(workspace.root, run)
+    if path is None:
+        expected = relative(workspace, schema.state_candidates(workspace.root, run)[0])
+        steps = ["Verify run ID is correct", "Check if workflow was started", "List available runs: `holdfast runs`"]
+        if absent == "Run not found":
+            steps = ["List active runs: `holdfast runs`", "Start new run: /fractary-faber:workflow-run <work-id>"]
+            raise WorkflowError(absent, [("Run ID", run), ("Path", expected)], steps)
+        raise WorkflowError(absent, [("Run ID", run), ("Expected", expected)], steps)
+    try:
+        face = read_face(path, root=workspace.root)
+    except Unreadable as error:
+        facts = [("Path", relative(workspace, path)), ("Error", error.why)]
+        if error.is_denied:
+            raise WorkflowError("No permission to read the state file", facts, [error.remedy("")]) from error
+        raise WorkflowError(damaged, facts, _backup_steps(workspace, run, path)) from error
+    named = face.value.get("run_id")
+    if isinstance(named, str) and named and not _leads_to(workspace, named, path):
+        told = one_line(named, 200)
+        raise WorkflowError(
+            "Run ID does not match the state file",
+            [("Run ID", run), ("In the file", told), ("Path", relative(workspace, path))],
+            ["List the runs: `holdfast runs --layout faber`", "Check the active-run file"],
+        )
+    return Target(run, face, schema.tell(face.value, run))
+
+
+def _leads_to(workspace: Workspace, named: str, path: Path) -> bool:
+    """Return whether an id, in any of its spellings, is that of a state file."""
+    try:
+        return schema.find_state(workspace.root, named) == path
+    except WorkflowError:
+        return False
+
+
+def is_of(run: str, state: State) -> bool:
+    """Return whether a state is of this run, in any spelling of its id; one that names no run is."""
+    named = state.get("run_id")
+    if named is None or named == run:
+        return True
+    split = schema.split_run_id(named) if isinstance(named, str) else None
+    return split is not None and split == schema.split_run_id(run)
+
+
+def _backup_steps(workspace: Workspace, run: str, path: Path) -> list[str]:
+    found = json_file.best_backup(path, lambda state: is_of(run, state), workspace.root)
+    repair = f"`holdfast repair {shlex.quote(run)}`"
+    if not found:
+        return ["Check if backup exists: none was found beside it", f"{repair} looks into the store"]
+    return [f"Check if backup exists: {relative(workspace, found[0].path)} is good", f"Restore it: {repair}"]
+
+
+def _only_open(workspace: Workspace) -> str:
+    candidates: list[tuple[str, Told, State]] = []
+    for run, path in schema.list_states(workspace.root):
+        try:
+            face = read_face(path, root=workspace.root)
+        except Unreadable:
+            continue
+        told = schema.tell(face.value, run)
+        if (told.word or "").lower() in SEARCHED:
+            candidates.append((run, told, face.value))
+    if not candidates:
+        raise WorkflowError(
+            "No active workflow found",
+            [("Looked in", ", ".join((schema.RUNS, *schema.OLDER_RUNS)))],
+            ["List all runs: `holdfast runs --layout faber`", "Start new run: /fractary-faber:workflow-run <work-id>"],
+        )
+    if len(candidates) > 1:
+        facts = [(run, _about(told, state)) for run, told, state in candidates]
+        hints = ["`holdfast session-load --run-id ID` loads one of them"]
+        raise Ambiguous("Several workflows are active", facts, hints)
+    return candidates[0][0]
+
+
+def _about(told: Told, state: State) -> str:
+    started = state.get("started_at")
+    since = one_line(started, 40) if isinstance(started, str) else "unknown"
+    return f"{told.word}, phase {told.phase or 'none'}, started {since}"
+
+
+def _of_session(workspace: Workspace, client: str | None) -> str | None:
+    if not workspace.exists:
+        return None
+    with workspace.reading() as journal:
+        own = journal.find_session(workspace.session or "")
+        sessions = [own] if own else journal.sessions_of(client) if client else []
+        run = journal.find_run(sessions[0].run) if sessions else None
+    return own_id(workspace, run) if run is not None and run.layout == NAME else None
+
+
+def own_id(workspace: Workspace, run: Run) -> str:
+    return next((id for id, _ in schema.list_states(workspace.root) if journal_id(id) == run.id), run.id)
+
+
+def lost_records(workspace: Workspace, target: Target) -> list[str]:
+    """List the session records that the state held once and lacks now, because an old version was restored."""
+    now = set(record_ids(target.state))
+    known: list[str] = []
+    if workspace.exists:
+        with workspace.reading() as journal:
+            run = journal.find_run(journal_id(target.run))
+        if run is not None and run.owned is not None and run.worktree == workspace.worktree:
+            known = [*run.owned.lost, *run.owned.sessions]
+    backup = target.face.path.with_name(target.face.path.name + ".backup")
+    before = _glance(backup, workspace.root)
+    known += record_ids(before) if is_of(target.run, before) else []
+    return [id for id in dict.fromkeys(known) if id not in now]
+
+
+class Glance(Struct):
+    """The run and the sessions of a state."""
+
+    run_id: Any = None
+    sessions: Any = None
+
+
+def _glance(path: Path, root: Path) -> State:
+    """Read a copy of a state that will not be written, without the checks for writing."""
+    try:
+        found = msgspec.json.decode(sparse(files.read(path, json_file.LIMIT, root) or b""), type=Glance)
+        return {"run_id": found.run_id, "sessions": found.sessions}
+    except (*UNREADABLE, HoldfastError):  # JSON with flaws too
+        try:
+            return read_face(path, root=root).value
+        except Unreadable:
+            return {}
+
+
+def find_active(workspace: Workspace) -> str | None:
+    return schema.find_active(workspace.root).run
+
+
+def has_state(workspace: Workspace, name: str) -> bool:
+    return schema.find_state(workspace.root, name) is not None

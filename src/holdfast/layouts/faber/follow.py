@@ -14,8 +14,7 @@ from holdfast.core.text import one_line, visible
 from holdfast.core.untrusted_text import enclose
 from holdfast.layouts.faber import schema
 from holdfast.layouts.faber.client_hooks import find_client_hooks, told as told_of_hooks
-from holdfast.layouts.faber.files import Client
-from holdfast.layouts.faber.find_run import ENDED
+from holdfast.layouts.faber.files import ENDED, Client
 from holdfast.layouts.faber.reconcile import journal_id
 from holdfast.layouts.faber.screens import (
     LEFT_OUT,
@@ -28,8 +27,8 @@ from holdfast.layouts.faber.screens import (
     told_error,
     told_warnings,
 )
-from holdfast.layouts.faber.sessions import Request, close_session, load_context
-from holdfast.layouts.results import ClientHooks
+from holdfast.layouts.faber.sessions import close_session, load_context
+from holdfast.layouts.results import ClientHooks, LoadRequest
 from holdfast.project import inbox_writer
 from holdfast.project.inbox import Call
 from holdfast.project.sessions import attended
@@ -54,7 +53,7 @@ def begin_session(workspace: Workspace, call: Call, reading: Reading) -> str | N
         told = f"FABER's run {run} is active here, and {other} works on it: its context was not loaded."
         return enclose(told, workspace.chance)
     try:
-        asked = Request(run, "session_start", budget=ARTIFACTS, each=FENCE, runs=False)
+        asked = LoadRequest(run, "session_start", budget=ARTIFACTS, each=FENCE, runs=False)
         found = load_context(workspace, asked, client)
     except HoldfastError as error:
         _note_failure(workspace, call, "session-load", error)

@@ -17,7 +17,7 @@ from holdfast.core.model import Draft, Run
 from holdfast.core.text import path_text
 from holdfast.layouts import json_file
 from holdfast.layouts.faber import schema
-from holdfast.layouts.faber.find_run import Target, is_of, lost_records, own_id
+from holdfast.layouts.faber.files import Target, is_of, lost_records, own_id
 from holdfast.layouts.faber.reconcile import body_of, copies, journal_id, keep_copy, remember
 from holdfast.layouts.faber.session_records import record_ids
 from holdfast.layouts.json_file import Face, Unreadable, read_face
@@ -136,7 +136,6 @@ def _put_back(workspace: Workspace, run: str, path: Path, best: Copy, known: Run
 
 
 def _missed(known: Run | None, told: schema.Told) -> list[str]:
-    """The facts of the journal that the copy lacks."""
     owned = known.owned if known else None
     if owned is None or known is None:
         return []

@@ -19,6 +19,7 @@ from holdfast.core.errors import Refused, WorkflowError
 from holdfast.core.model import Status
 from holdfast.core.text import one_line, path_text, visible
 from holdfast.layouts.faber import SIGN
+from holdfast.layouts.json_file import object_of
 from holdfast.project.trust.command_line import PLACEHOLDER
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -29,6 +30,7 @@ OLDER_RUNS = (".fractary/runs", ".fractary/plugins/faber/runs")
 ACTIVE_FILES = (".fractary/faber/runs/.active-run-id", ".fractary/faber/.active-run-id")  # the newer place first
 SPLIT = "-run-"  # between a plan and the suffix of a run
 STATE, STATE_OF = "state.json", re.compile(r"state-(.+)\.json\Z")
+STATE_FILE = re.compile(r"state(-.+(?<!\.backup))?\.json\Z")
 MARK = "\ufeff"
 DEPTH, ENTRIES = 5, 10_000  # of a walk through the runs
 ID_BYTES, NAME_BYTES = 1024, 200
@@ -51,9 +53,6 @@ TELLING = (
 )
 PHASE_NAMES = ("phase_name", "name", "phase", "id")
 PARTIAL = re.compile(r"\s*\(partial\)\s*\Z", re.IGNORECASE)
-
-
-# Which run
 
 
 def is_used(workspace: Workspace) -> bool:
@@ -195,12 +194,8 @@ def _walk(directory: Path, depth: int, budget: Iterator[int]) -> Iterator[Path]:
         if entry.is_dir(follow_symlinks=False):
             if depth > 1 and entry.name != "backups":
                 yield from _walk(directory / entry.name, depth - 1, budget)
-        elif entry.is_file(follow_symlinks=False) and _is_state(entry.name):
+        elif entry.is_file(follow_symlinks=False) and STATE_FILE.match(entry.name):
             yield directory / entry.name
-
-
-def _is_state(name: str) -> bool:
-    return name == STATE or (STATE_OF.match(name) is not None and not name.endswith(".backup.json"))
 
 
 def _id_of(root: Path, base: Path, path: Path) -> str | None:
@@ -216,9 +211,6 @@ def _id_of(root: Path, base: Path, path: Path) -> str | None:
         if found := next(filter(_is_file, state_candidates(root, run_id)), None):
             return run_id if found == path else None  # else the run has another state file, which takes precedence
     return None
-
-
-# Content
 
 
 class Told(Struct):
@@ -274,7 +266,6 @@ def _plain(value: object) -> str | None:
 
 
 def _phases(state: dict[str, Any]) -> list[tuple[str, str]]:
-    """The phases with their statuses, from any form that FABER has written."""
     phases = state.get("phases") or state.get("phase_states")
     if isinstance(phases, dict):
         rows = [(name, phase) for name, phase in list(phases.items())[:PHASES]]
@@ -282,7 +273,9 @@ def _phases(state: dict[str, Any]) -> list[tuple[str, str]]:
         rows = [(_phase_name(phase), phase) for phase in phases[:PHASES]]
     else:
         rows = []
-    named = [(PARTIAL.sub("", _text(name) or ""), _phase_status(phase)) for name, phase in rows]
+    named = [
+        (PARTIAL.sub("", _text(name) or ""), _text(object_of(phase).get("status"), 60) or "") for name, phase in rows
+    ]
     return [(name, status) for name, status in named if name]
 
 
@@ -290,11 +283,6 @@ def _phase_name(phase: object) -> object:
     if isinstance(phase, dict):
         return next((phase[key] for key in PHASE_NAMES if _text(phase.get(key))), None)
     return phase
-
-
-def _phase_status(phase: object) -> str:
-    status = phase.get("status") if isinstance(phase, dict) else None
-    return _text(status, 60) or ""
 
 
 def _goal(state: dict[str, Any]) -> str | None:
@@ -323,9 +311,6 @@ def value_at(value: object, steps: Iterable[str]) -> object | None:
         else:
             return None
     return value
-
-
-# Placeholders
 
 
 def placeholders(state: dict[str, Any], run_id: str, root: Path) -> dict[str, str]:

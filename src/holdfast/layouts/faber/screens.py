@@ -40,10 +40,6 @@ def load_screen(found: results.Reloaded, marks: Marks, now: datetime) -> list[st
     return lines
 
 
-def save_screen(found: results.SessionSaved, marks: Marks) -> list[str]:
-    return saved_report(found, marks)
-
-
 def report(found: results.Reloaded, marks: Marks = DRAWN) -> list[str]:
     """The four blocks of a load, and blocks for artifacts that were not loaded."""
     loaded = _of(found, LOADED)
@@ -53,7 +49,7 @@ def report(found: results.Reloaded, marks: Marks = DRAWN) -> list[str]:
         f"  Run status: {found.status}",
         "",
         f"Artifacts loaded ({len(loaded)}):",
-        *(f"  {marks.good}{_titled(artifact)}" for artifact in loaded),
+        *(f"  {marks.good}{' - '.join(filter(None, (made.id, made.description)))}" for made in loaded),
     ]
     for title, outcomes in (("skipped", (SKIPPED,)), ("not loaded", (LEFT_OUT, MISSING)), ("not run", (NOT_RUN,))):
         others = [artifact for outcome in outcomes for artifact in _of(found, outcome)]
@@ -120,7 +116,7 @@ def fenced(artifact: ArtifactReport, now: datetime) -> str:
     return f"{fence} {one_line(title, TITLE)}{age(artifact.changed or now, now)}\n{text.rstrip()}\n{fence}"
 
 
-def saved_report(found: results.SessionSaved, marks: Marks = DRAWN) -> list[str]:
+def save_screen(found: results.SessionSaved, marks: Marks) -> list[str]:
     if not found.why:
         phases = [*found.phases, *(f"{name} (partial)" for name in found.in_progress)]
         number = len(found.artifacts)
@@ -180,10 +176,6 @@ def duration(seconds: float | None) -> str:
         if number:
             parts.append(f"{number:,} {name}{'' if number == 1 else 's'}")
     return " ".join(parts[:2]) or "0 seconds"
-
-
-def _titled(artifact: ArtifactReport) -> str:
-    return f"{artifact.id} - {artifact.description}" if artifact.description else artifact.id
 
 
 def _of(found: results.Reloaded, outcome: str) -> list[ArtifactReport]:

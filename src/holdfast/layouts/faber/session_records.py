@@ -45,8 +45,6 @@ class Opening(Struct, frozen=True):
 
 
 class Entered(Struct):
-    """The record that is open now."""
-
     id: str
     is_new: bool
     closed: str | None = None  # the record that was closed first
@@ -135,7 +133,6 @@ class Book:
         return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < MOST else 0
 
     def _in_context(self) -> Iterable[tuple[str, datetime]]:
-        """The artifacts in the context, from a list of entries or a map from id to time."""
         found = self.context.get("artifacts_in_context")
         if isinstance(found, dict):
             pairs = [(id, value.get("loaded_at") if isinstance(value, dict) else value) for id, value in found.items()]
@@ -290,7 +287,6 @@ class Book:
         self.sessions["total_sessions"] = len(self.history)
 
     def members(self, now: datetime) -> State:
-        """The members to write into the state."""
         context = {"context_metadata": self.context} if self.context else {}
         return {"sessions": self.sessions, **context, "updated_at": stamp(now)}
 
@@ -339,7 +335,7 @@ def _put_aside(owner: State, name: str, *kinds: type) -> None:
 
 
 def is_foreign(environment: object, host: object, worktree: str) -> bool:
-    """Whether a record's environment names another host or worktree; members may be missing."""
+    """Return whether a record's environment names another host or worktree; members may be missing."""
     found = object_of(environment)
     named, ours = text_of(found.get("hostname")), text_of(host)
     if named and ours and _label(named) != _label(ours):
@@ -347,11 +343,12 @@ def is_foreign(environment: object, host: object, worktree: str) -> bool:
     if root := text_of(found.get("worktree")):
         return bool(worktree) and root != worktree
     directory = text_of(found.get("cwd"))
-    return bool(worktree and directory) and not _is_inside(directory, worktree)
+    is_inside = f"{directory.rstrip('/')}/".startswith(f"{worktree.rstrip('/')}/")
+    return bool(worktree and directory) and not is_inside
 
 
 def is_of_another(owner: object, client: str | None, *, by_hook: bool) -> bool:
-    """Whether a record belongs to another conversation. For a hook, one without an owner does too."""
+    """Return whether a record belongs to another conversation. For a hook, one without an owner does too."""
     if named := text_of(owner):
         return named != client and (by_hook or bool(client))
     return by_hook
@@ -367,7 +364,3 @@ def described(environment: object) -> str:
 def _label(host: str) -> str:
     """The first label of a host name: the others change with the network."""
     return host.partition(".")[0].lower()
-
-
-def _is_inside(directory: str, worktree: str) -> bool:
-    return f"{directory.rstrip('/')}/".startswith(f"{worktree.rstrip('/')}/")

@@ -17,14 +17,20 @@ from holdfast.core.text import one_line, path_text
 from holdfast.layouts.faber import NAME, artifact_rules, schema
 from holdfast.layouts.faber.artifact_loader import Loader
 from holdfast.layouts.faber.artifact_rules import Asked, Choice
-from holdfast.layouts.faber.files import ATTEMPTS, Client, make_opening, own_client, put_state, read_again, turned_back
-from holdfast.layouts.faber.find_run import (
+from holdfast.layouts.faber.files import (
+    ATTEMPTS,
     ENDED,
+    Client,
     Target,
     find_active,
     find_for_load,
     find_for_save,
+    make_opening,
+    own_client,
     own_id,
+    put_state,
+    read_again,
+    turned_back,
 )
 from holdfast.layouts.faber.reconcile import journal_id
 from holdfast.layouts.faber.screens import LOADED, ArtifactReport, Reloaded, SessionSaved
@@ -32,7 +38,7 @@ from holdfast.layouts.faber.session_records import Book, Entered, Left, Opening,
 from holdfast.layouts.faber.workflows import find_workflow, plugin_root
 from holdfast.layouts.json_file import Changed
 from holdfast.layouts.memory import relative
-from holdfast.layouts.results import SessionReport
+from holdfast.layouts.results import LoadRequest, SessionReport
 from holdfast.project.briefs import without_secrets
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
@@ -41,24 +47,16 @@ IN_PROGRESS = "in_progress"
 
 
 def find_session_run(workspace: Workspace, name: str | None) -> tuple[bool, str | None]:
-    """Whether a FABER run is meant, or none of our own; and its name, if one is given."""
+    """Return whether a FABER run is meant, or none of our own; and its name, if one is given."""
     found = _find_faber(workspace, name)
-    return found is not None or not _has_own(workspace, name), _named(workspace, found, name)
+    meant = _known(workspace, name) if found is None else None
+    has_own = meant.layout != NAME if meant else name is not None and not schema.is_used(workspace)
+    return found is not None or not has_own, _named(workspace, found, name)
 
 
-def load_session(
-    workspace: Workspace,
-    run: str | None,
-    *,
-    trigger: str,
-    artifacts: tuple[str, ...],
-    force: bool,
-    dry_run: bool,
-    budget: int,
-) -> Reloaded:
-    asked = Request(run, trigger, artifacts, force, dry_run, budget)
+def load_session(workspace: Workspace, request: LoadRequest) -> Reloaded:
     with _usable_hints(workspace):
-        return load_context(workspace, asked, own_client(workspace))
+        return load_context(workspace, request, own_client(workspace))
 
 
 def save_session(workspace: Workspace, run: str | None, reason: str) -> SessionSaved:
@@ -102,7 +100,6 @@ def _is_state(workspace: Workspace, run: str) -> bool:
 
 
 def _gives_way(workspace: Workspace, active: str) -> bool:
-    """Whether the active run has ended while one of our own is open."""
     if not workspace.exists:
         return False
     with workspace.reading() as journal:
@@ -122,25 +119,7 @@ def _known(workspace: Workspace, run: str | None) -> Run | None:
             return None
 
 
-def _has_own(workspace: Workspace, run: str | None) -> bool:
-    meant = _known(workspace, run)
-    if meant is None:
-        return run is not None and not schema.is_used(workspace)
-    return meant.layout != NAME
-
-
-class Request(Struct, frozen=True):
-    run: str | None = None
-    trigger: str = "manual"
-    artifacts: tuple[str, ...] = ()
-    force: bool = False
-    dry_run: bool = False
-    budget: int = 400_000  # bytes of all artifacts
-    each: int = 0  # bytes of each beside its text
-    runs: bool = True  # whether allowed commands are run
-
-
-def load_context(workspace: Workspace, request: Request, client: Client) -> Reloaded:
+def load_context(workspace: Workspace, request: LoadRequest, client: Client) -> Reloaded:
     target = find_for_load(workspace, request.run)
     warnings = list(target.warnings)
     opening = make_opening(workspace, target, request.trigger, client)
@@ -169,7 +148,6 @@ def _fetch_all(
 def _choose(
     workspace: Workspace, target: Target, asked: Asked, opening: Opening, warnings: list[str]
 ) -> tuple[list[Choice], tuple[Path, ...]]:
-    """Choose the artifacts; return the files of the workflow too."""
     plugin = plugin_root(workspace.environ, str(workspace.settings.values["faber.plugin_root"].value))
     workflow = find_workflow(workspace.root, plugin, target.told.workflow or "")
     warnings += workflow.warnings
@@ -237,7 +215,7 @@ def _why_not_written(workspace: Workspace, target: Target) -> str:
 
 def _result(
     target: Target,
-    request: Request,
+    request: LoadRequest,
     opening: Opening,
     reports: list[ArtifactReport],
     written: Written | None,
@@ -286,7 +264,8 @@ def close_session(
         left = book.leave(opening, reason, raw)
         if left.reason is None:
             break
-        _refuse_turned_back(workspace, target)
+        if found := turned_back(workspace, target):
+            raise WorkflowError(found[0], [("Run ID", target.run)], found[1])
         try:
             done = Draft("context.saved", {"record": left.id, "reason": left.reason, "raw": raw})
             warnings += put_state(workspace, target, book, opening, client, done)
@@ -296,11 +275,6 @@ def close_session(
                 raise
             target = read_again(workspace, target, warnings)
     return _closed(target, left, reason, opening, warnings)
-
-
-def _refuse_turned_back(workspace: Workspace, target: Target) -> None:
-    if found := turned_back(workspace, target):
-        raise WorkflowError(found[0], [("Run ID", target.run)], found[1])
 
 
 def _closed(target: Target, left: Left, reason: str, opening: Opening, warnings: list[str]) -> SessionSaved:

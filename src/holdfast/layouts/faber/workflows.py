@@ -169,7 +169,9 @@ class _Search:
         try:
             wanted = check_run_id(workflow_id)
         except WorkflowError as error:
-            self.warnings.append(f"The workflow {one_line(workflow_id, WIDTH)} is not looked for: {_why(error)}")
+            self.warnings.append(
+                f"The workflow {one_line(workflow_id, WIDTH)} is not looked for: {dict(error.facts)['Error']}"
+            )
             return []
         namespace, colon, name = wanted.rpartition(":")
         if colon and namespace == NAMESPACE and name:
@@ -193,7 +195,7 @@ class _Search:
         return face.value
 
     def is_at_home(self, directory: Path, path: Path) -> bool:
-        """Whether a definition is in its directory, and one of the project in the project, all links followed."""
+        """Return whether a definition is in its directory, and a project's in the project, all links followed."""
         real, home = real_path(path), real_path(directory)
         project = real_path(self.root)
         is_ours = self.root in directory.parents
@@ -242,7 +244,3 @@ def _named(place: Place) -> str:
 
 def _shown(text: str) -> str:
     return one_line(text, WIDTH)
-
-
-def _why(error: WorkflowError) -> str:
-    return dict(error.facts)["Error"]

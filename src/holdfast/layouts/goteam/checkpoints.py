@@ -107,7 +107,6 @@ def keep_interrupted(workspace: Workspace, run: Run) -> None:
 
 
 def _changed(shadow: Shadow, before: Checkpoint | None, made: Checkpoint) -> Body:
-    """The files that a step has created, modified and deleted, since the step before it or the last commit."""
     found: dict[str, list[str]] = {"created": [], "modified": [], "deleted": []}
     start = before.tree if before else f"{made.commit}^{{tree}}" if made.commit else None
     if start is None:

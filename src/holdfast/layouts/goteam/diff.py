@@ -35,10 +35,7 @@ Part = Callable[[Body, Body, Run, bool], Iterator[Draft]]
 
 
 def drafts(name: str, before: Body, after: Body, run: Run, *, whole: bool = False) -> list[Draft]:
-    """Return the events by which a run follows an edit of one of its files.
-
-    A `whole` file was made from the version before, so that entries that it lacks were removed.
-    """
+    """Return the events for an edit of a file. Entries that a `whole` file, made from ours, lacks were removed."""
     fields = list(changed(before, after))
     if whole:
         fields += [(f"{path} without", texts) for path, texts in _taken_out(before, after)]
@@ -231,10 +228,6 @@ def _manifest(before: Body, after: Body, run: Run, whole: bool) -> Iterator[Draf
     yield from rollbacks(after.get("rollback_history"), run)
 
 
-def _history(before: Body, after: Body, run: Run, whole: bool) -> Iterator[Draft]:
-    yield from rollbacks(after.get("history"), run)
-
-
 def rollbacks(records: Any, run: Run | None) -> Iterator[Draft]:
     """Rollbacks that another program has recorded and the run does not know."""
     known = {found.id for found in run.standing.rollbacks} if run else set()
@@ -264,6 +257,6 @@ def of(document: Body, key: str) -> Body:
 PARTS: dict[str, Part] = {
     schema.STATE: _state,
     schema.MANIFEST: _manifest,
-    schema.ROLLBACKS: _history,
+    schema.ROLLBACKS: lambda before, after, run, whole: rollbacks(after.get("history"), run),
     ENTRY: _entry,
 }

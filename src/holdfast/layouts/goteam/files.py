@@ -80,9 +80,16 @@ def list_files(workspace: Workspace) -> list[str]:
 
 def team_runs(journal: Journal, worktree: str) -> list[Run]:
     """List the Go Team's runs of a worktree whose files were not cleaned up, oldest first."""
-    found, _ = journal.list_runs(RunQuery(worktree=worktree, layouts=frozenset({NAME}), limit=MOST))
-    ours = [run for run in found if run.archived is None]
+    ours = [run for run in _all_runs(journal, worktree) if run.archived is None]
     return sorted(ours, key=lambda run: (run.created is not None, run.created, run.id))
+
+
+def cleaned_runs(journal: Journal, worktree: str) -> set[str]:
+    return {run.id for run in _all_runs(journal, worktree) if run.archived is not None}
+
+
+def _all_runs(journal: Journal, worktree: str) -> list[Run]:
+    return journal.list_runs(RunQuery(worktree=worktree, layouts=frozenset({NAME}), limit=MOST))[0]
 
 
 def look_at(path: Path) -> Look | None:

@@ -68,7 +68,6 @@ def registry(before: Any, entries: Iterable[Body], active: str | None, gone: Con
 
 
 def registry_beside(before: Any, entries: Iterable[Body]) -> Body:
-    """The rest of a registry, in the form of a registry."""
     mine = {body["id"]: body for body in entries}
     left: list[Any] = []
     for item in sessions(before):
@@ -90,16 +89,13 @@ def sessions(registry: Any) -> list[Any]:
 
 
 def _is_strange(name: str, value: Any, ours: Body, inside: str) -> bool:
-    """Whether a value is another program's. One of our own kind that our part lacks was removed by us."""
+    """Return whether a value is another program's. One of our own kind that our part lacks was removed by us."""
     if name in PASSING:
         return False
     if forms := GIVEN.get(inside):
-        return value is not None and not isinstance(value, forms) and not _is_texts(value)
+        is_texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        return value is not None and not isinstance(value, forms) and not is_texts
     return name not in ours
-
-
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _entries_beside(name: str, value: list[Any], mine: list[Any]) -> list[Any]:

@@ -51,7 +51,7 @@ class Found(Struct):
 
 
 def is_name(id: str) -> bool:
-    """Whether a session's id can be a run's."""
+    """Return whether a session's id can be a run's."""
     return ids.is_safe(id) and not id.startswith((*RESERVED, "."))
 
 
@@ -70,7 +70,11 @@ def entries(registry: Body | None) -> Iterator[Body]:
 def drafts(found: Found, worktree: str, directory: str, now: datetime) -> list[Draft]:
     """Convert a session's files to events in the order of their times; times in the future are ignored."""
     created = _time(found.entry.get("created_at") or found.manifest.get("created_at"), now) or now
-    topic = text_of(found.entry.get("topic")) or text_of(found.manifest.get("topic")) or _inner(found, "topic")
+    topic = (
+        text_of(found.entry.get("topic"))
+        or text_of(found.manifest.get("topic"))
+        or text_of(_of(found.state.get("state"), "topic"))
+    )
     start = {"goal": one_line(topic, 500) or "a Go Team session", "layout": NAME, "unasked": True}
     told = [
         Draft("run.started", {**start, "worktree": worktree, "directory": directory}, time=created),
@@ -201,7 +205,6 @@ def _status(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:
 
 
 def _saved(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:
-    """The time of the last save, and the last sign of life of the program that did it."""
     saved, listed = _time(found.state.get("saved_at"), now), _time(found.entry.get("updated_at"), now)
     body = {"saved": saved or listed or last, "trigger": text_of(found.state.get("save_trigger"))}
     yield Draft("save.told", body, time=max(filter(None, (saved, listed, last))))
@@ -218,15 +221,10 @@ def _given(outputs: Body, time: datetime) -> Iterator[Draft]:
 
 
 def _measured(state: Body, time: datetime) -> Iterator[Draft]:
-    """Metrics, by either of their names."""
     metrics = {**object_of(state.get("quality_metrics")), **object_of(state.get("metrics"))}
     for key, value in metrics.items():
         if isinstance(value, (bool, int, float, str)):
             yield Draft("metric.given", {"key": str(key)[:60], "value": value}, time=time)
-
-
-def _inner(found: Found, key: str) -> str:
-    return text_of(object_of(found.state.get("state")).get(key))
 
 
 def _of(value: Any, key: str) -> Any:

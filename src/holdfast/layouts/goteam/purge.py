@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 from holdfast.core import ids
@@ -112,7 +112,9 @@ def clean_up(workspace: Workspace, days: int, keep: int, *, dry_run: bool) -> tu
     now = workspace.clock.now()
     with workspace.reading() as journal:
         over = [run for run in team_runs(journal, workspace.worktree) if run.status in OVER]
-        gone = [run for run in _too_many(over, now, days, keep) if not _is_needed(workspace, journal, run)]
+        newest, old = sorted(over, key=lambda run: run.status_since or now, reverse=True), now - timedelta(days=days)
+        superfluous = [run for place, run in enumerate(newest) if place >= keep or (run.status_since or now) < old]
+        gone = [run for run in superfluous if not _is_needed(workspace, journal, run)]
     if not dry_run:
         for run in gone:
             _remove(workspace, root_of(workspace) / run.id, run)
@@ -123,24 +125,15 @@ def clean_up(workspace: Workspace, days: int, keep: int, *, dry_run: bool) -> tu
     return gone, len(over) - len(gone)
 
 
-def _too_many(over: list[Run], now: datetime, days: int, keep: int) -> list[Run]:
-    newest = sorted(over, key=lambda run: run.status_since or now, reverse=True)
-    old = now - timedelta(days=days)
-    return [run for place, run in enumerate(newest) if place >= keep or (run.status_since or now) < old]
-
-
 def _is_needed(workspace: Workspace, journal: Journal, run: Run) -> bool:
-    """Whether a run is current, has a pinned checkpoint, or one that only its files know."""
+    """Return whether a run is current, has a pinned checkpoint, or one that only its files know."""
     if journal.view.pointer(workspace.worktree) == run.id:
         return True
-    if any(kept.checkpoint is None for kept in run.standing.kept) and not _is_exported(root_of(workspace) / run.id):
+    is_exported = any((root_of(workspace) / run.id / "exports").glob("*.tar.gz"))
+    if any(kept.checkpoint is None for kept in run.standing.kept) and not is_exported:
         workspace.warn(f"{run.id} stays: only its files know its checkpoints; `*cp-export` puts them into an archive")
         return True
     return any(made.pinned for made in journal.list_checkpoints(run=run.id))
-
-
-def _is_exported(directory: Path) -> bool:
-    return any((directory / "exports").glob("*.tar.gz"))
 
 
 def _remove(workspace: Workspace, directory: Path, run: Run) -> None:

@@ -20,9 +20,9 @@ from holdfast.core.errors import Refused, Trouble
 from holdfast.core.formats.timestamps import moment
 from holdfast.core.model import Body, Draft, Run, Status
 from holdfast.core.recovery import options, reason_of
+from holdfast.core.team_state import Kept
 from holdfast.core.text import one_line, path_text
 from holdfast.journal.journal import Journal
-from holdfast.journal.store import RunQuery
 from holdfast.layouts.goteam import NAME, diff, parse, schema
 from holdfast.layouts.goteam.files import (
     FACES,
@@ -30,10 +30,11 @@ from holdfast.layouts.goteam.files import (
     Edited,
     Shelf,
     as_bytes,
+    cleaned_runs,
     is_directory as is_directory,
     point_files,
     root_of as root_of,
-    team_runs as team_runs,
+    team_runs,
 )
 from holdfast.layouts.goteam.runs import list_ways
 from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE, Around, stamp
@@ -103,13 +104,15 @@ def show(shelf: Shelf, trigger: str | None = None) -> None:
 def _write_all(shelf: Shelf, trigger: str | None) -> None:
     workspace, root, written = shelf.workspace, shelf.root, shelf.written
     with workspace.reading() as journal:
-        runs, cleaned = team_runs(journal, workspace.worktree), _cleaned(journal, workspace.worktree)
+        runs, cleaned = team_runs(journal, workspace.worktree), cleaned_runs(journal, workspace.worktree)
         if not runs and not cleaned:  # a directory of this name may be another program's
             return
         pointed = journal.view.pointer(workspace.worktree)
         active = [run for run in runs if run.status is Status.ACTIVE]
         heard = {run.id: _last_heard(workspace, journal, run) for run in active}
-    _prepare(workspace, root)
+    files.make_directories(root, DIRECTORY, workspace.root)
+    if not (root / ".gitignore").exists():  # keeps the files out of commits and of `git clean`
+        files.write(root / ".gitignore", b"*\n", SHARED, workspace.root)
     last = pointed if any(run.id == pointed for run in runs) else runs[-1].id if runs else None
     entries, head = [], Repository(workspace.root).head()
     for run in runs:
@@ -123,28 +126,15 @@ def _write_all(shelf: Shelf, trigger: str | None) -> None:
 
 
 def _is_stale(shelf: Shelf, run: Run) -> bool:
-    """Whether a run's files must be written: the run has new events, or a file was changed or lost."""
+    """Return whether a run's files must be written: the run has new events, or a file was changed or lost."""
     if shelf.written.runs.get(run.id) != run.seq or run.id in shelf.read_anew:
         return True
     return any(not os.path.lexists(shelf.root / run.id / name) for name in ALWAYS)
 
 
 def _last_heard(workspace: Workspace, journal: Journal, run: Run) -> datetime | None:
-    """The last sign of life of the processes that work on a run."""
     alive = [session for session in attended(journal, run.id) if not is_silent(workspace, session)]
     return max((last_heard(workspace, session) for session in alive), default=None)
-
-
-def _cleaned(journal: Journal, worktree: str) -> set[str]:
-    found, _ = journal.list_runs(RunQuery(worktree=worktree, layouts=frozenset({NAME}), limit=MOST))
-    return {run.id for run in found if run.archived is not None}
-
-
-def _prepare(workspace: Workspace, root: Path) -> None:
-    """Create the directory, ignored by commits and `git clean`."""
-    files.make_directories(root, DIRECTORY, workspace.root)
-    if not (root / ".gitignore").exists():
-        files.write(root / ".gitignore", b"*\n", SHARED, workspace.root)
 
 
 def _around(workspace: Workspace, head: Head, heard: datetime | None, trigger: str | None) -> Around:
@@ -185,9 +175,13 @@ def _write_points(shelf: Shelf, directory: Path, run: Run) -> None:
     for kept in run.standing.kept:
         path = directory / f"{kept.id}.json"
         if kept.checkpoint and ids.is_safe(kept.id) and not os.path.lexists(path):
-            with shelf.workspace.reading() as journal:
-                document = schema.point(kept, journal.run_at(run.id, kept.seq))
-            shelf.put_bytes(path, None, as_bytes(document))
+            put_point(shelf, run, kept, path)
+
+
+def put_point(shelf: Shelf, run: Run, kept: Kept, path: Path) -> None:
+    with shelf.workspace.reading() as journal:
+        document = schema.point(kept, journal.run_at(run.id, kept.seq))
+    shelf.put_bytes(path, None, as_bytes(document))
 
 
 def note_cleaned(journal: Journal, run: Run) -> None:
@@ -248,14 +242,13 @@ def _adopt(shelf: Shelf, id: str, entry: Body) -> None:
 
 
 def _follow_entry(shelf: Shelf, run: Run, entry: Body) -> None:
-    """Ingest an external edit of a run's entry in the registry."""
     if run.layout != NAME or run.id not in shelf.written.runs or run.worktree != shelf.workspace.worktree:
         return
     then = _then(shelf, run, shelf.written.runs[run.id])
     before = schema.entry(then, Around(shelf.workspace.clock.now()))
     if not _is_older(entry.get("updated_at"), then):
         drafts = diff.drafts(diff.ENTRY, before, entry, run)
-        _append(shelf, run, [*drafts, *_saved(shelf, run, run.standing.saved, entry.get("updated_at"))])
+        append(shelf, run, [*drafts, *_saved(shelf, run, run.standing.saved, entry.get("updated_at"))])
 
 
 def _saved(shelf: Shelf, run: Run, saved: datetime | None, heard: object) -> Iterator[Draft]:
@@ -266,7 +259,6 @@ def _saved(shelf: Shelf, run: Run, saved: datetime | None, heard: object) -> Ite
 
 
 def follow_files(shelf: Shelf, run: Run) -> None:
-    """Ingest external edits of the files of one run."""
     directory = shelf.root / run.id
     for name in FACES:
         if shelf.is_changed(directory / name):
@@ -274,15 +266,14 @@ def follow_files(shelf: Shelf, run: Run) -> None:
             if value is not None:
                 drafts = follow_face(shelf, run, name, value)
                 told = value.get("saved_at") if name == STATE and run.standing.saved else None
-                _append(shelf, run, [*drafts, *_saved(shelf, run, moment(told), told)])
+                append(shelf, run, [*drafts, *_saved(shelf, run, moment(told), told)])
     for path in point_files(directory):
         if shelf.is_changed(path):
             value = shelf.read(path, run.id)
-            _append(shelf, run, _point(shelf, run, path.stem, value) if value is not None else [])
+            append(shelf, run, _point(shelf, run, path.stem, value) if value is not None else [])
 
 
 def follow_face(shelf: Shelf, run: Run, name: str, value: Body) -> list[Draft]:
-    """Return the events by which a run follows one of its files."""
     value = shelf.workspace.hide(value)  # safeguard: hide-team-file-ingested
     marked = value.get(diff.EVENT) if name == STATE else None
     whole = isinstance(marked, int) and not isinstance(marked, bool) and 0 < marked <= run.seq
@@ -320,7 +311,7 @@ def _point(shelf: Shelf, run: Run, id: str, value: Body) -> list[Draft]:
     return told
 
 
-def _append(shelf: Shelf, run: Run, drafts: list[Draft]) -> None:
+def append(shelf: Shelf, run: Run, drafts: list[Draft]) -> None:
     if drafts:
         with shelf.workspace.writing(for_session=False) as journal:
             journal.append(run.id, *drafts)
@@ -332,6 +323,5 @@ def _then(shelf: Shelf, run: Run, seq: int) -> Run:
 
 
 def _is_older(told: object, then: Run) -> bool:
-    """Whether a file is older than our last write."""
     time, ours = moment(told), moment(stamp(then.updated))
     return bool(time and ours and time < ours)

@@ -13,12 +13,12 @@ from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.formats.json_salvage import salvage
 from holdfast.core.health import WARNING, Check
 from holdfast.core.model import Body, Run
-from holdfast.core.text import path_text
-from holdfast.layouts.goteam import merge, schema
+from holdfast.layouts.goteam import merge
 from holdfast.layouts.goteam.files import FACES, POINT, SHAPES, DamagedFile, Shelf, as_bytes, find_damages, root_of
-from holdfast.layouts.goteam.reconcile import follow_face, on_shelf, show
+from holdfast.layouts.goteam.reconcile import append, follow_face, on_shelf, put_point, show
 from holdfast.layouts.goteam.schema import REGISTRY
 from holdfast.layouts.json_file import LIMIT
+from holdfast.layouts.memory import relative
 from holdfast.layouts.results import JOURNAL, Damage, FilesRepaired, Rebuilt
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -29,7 +29,7 @@ def repair(workspace: Workspace, name: str | None, known: Run | None, *, keep: b
         facts = [("run", known.id if known else name), ("its worktree", known.directory if known else "unknown")]
         hints = [f"`cd {shlex.quote(known.directory)}` and try again"] if known else []
         raise Refused("This run belongs to another worktree", facts, hints)
-    path = path_text((root_of(workspace) / known.id).relative_to(workspace.root))
+    path = relative(workspace, root_of(workspace) / known.id)
     remade, lost = remake(workspace, known)
     workspace.warnings[:] = [told for told in workspace.warnings if all(made.path not in told for made in remade)]
     return FilesRepaired(known.id, path, bool(remade), JOURNAL if remade else None, None, lost, remade)
@@ -42,7 +42,9 @@ def remake(workspace: Workspace, run: Run) -> tuple[list[Rebuilt], list[str]]:
     with on_shelf(workspace) as shelf:
         for damage in list(find_damages(workspace, run.id)):
             said = _salvaged(damage, workspace.root)
-            aside = _put_aside(shelf, damage)
+            mark = f"damaged-{workspace.clock.now():%Y%m%d-%H%M%S}"
+            aside = files.move_aside(damage.path, mark, workspace.root)
+            shelf.written.looks.pop(shelf.key(damage.path), None)
             made.append(Rebuilt(shelf.name(damage.path), shelf.name(aside), damage.why))
             lost += _hear(shelf, run, damage, said)
         if made:
@@ -53,7 +55,6 @@ def remake(workspace: Workspace, run: Run) -> tuple[list[Rebuilt], list[str]]:
 
 
 def _salvaged(damage: DamagedFile, root: Path) -> Body:
-    """Read the undamaged members of a file."""
     name = damage.path.name
     if name not in SHAPES:
         return {}
@@ -66,14 +67,6 @@ def _salvaged(damage: DamagedFile, root: Path) -> Body:
     return {key: value for key, value in found.items() if isinstance(value, shape[key])}
 
 
-def _put_aside(shelf: Shelf, damage: DamagedFile) -> Path:
-    path = damage.path
-    mark = f"damaged-{shelf.workspace.clock.now():%Y%m%d-%H%M%S}"
-    aside = files.move_aside(path, mark, shelf.workspace.root)
-    shelf.written.looks.pop(shelf.key(path), None)
-    return aside
-
-
 def _hear(shelf: Shelf, run: Run, damage: DamagedFile, said: Body) -> list[str]:
     """Ingest the readable members. Return the lost ones."""
     name = damage.path.name
@@ -82,14 +75,9 @@ def _hear(shelf: Shelf, run: Run, damage: DamagedFile, said: Body) -> list[str]:
     if name.startswith(POINT):
         return _point(shelf, run, damage.path)
     if name in FACES and said:
-        drafts = follow_face(shelf, run, name, said)
-        if drafts:
-            with shelf.workspace.writing(for_session=False) as journal:
-                journal.append(run.id, *drafts)
-    missing = [key for key in SHAPES.get(name, {}) if key not in said]
-    if not missing:
-        return []
-    return [f"what somebody else may have changed in {name}, at {', '.join(missing)}"]
+        append(shelf, run, follow_face(shelf, run, name, said))
+    missing = ", ".join(key for key in SHAPES.get(name, {}) if key not in said)
+    return [f"what somebody else may have changed in {name}, at {missing}"] if missing else []
 
 
 def _registry(shelf: Shelf, said: Body) -> list[str]:
@@ -110,16 +98,14 @@ def _point(shelf: Shelf, run: Run, path: Path) -> list[str]:
     kept = next((found for found in run.standing.kept if found.id == path.stem), None)
     if kept is None or not ids.is_safe(kept.id):
         return [f"what {path.name} said"]
-    with shelf.workspace.reading() as journal:
-        document = schema.point(kept, journal.run_at(run.id, kept.seq))
-    shelf.put_bytes(path, None, as_bytes(document))
+    put_point(shelf, run, kept, path)
     return [] if kept.checkpoint else [f"what {path.name} held beside what the journal knows of it"]
 
 
 def damages(workspace: Workspace) -> Iterator[Damage]:
     for found in find_damages(workspace):
         way = f"holdfast repair {found.run}" if found.run else "holdfast repair"
-        yield Damage(path_text(found.path.relative_to(workspace.root)), found.why, f"`{way}` makes it anew")
+        yield Damage(relative(workspace, found.path), found.why, f"`{way}` makes it anew")
 
 
 def health(workspace: Workspace) -> Iterator[Check]:
@@ -129,5 +115,5 @@ def health(workspace: Workspace) -> Iterator[Check]:
         return
     for damage in found:
         remedy = f"`holdfast repair {shlex.quote(damage.run)}`" if damage.run else "`holdfast repair`"
-        name = path_text(damage.path.relative_to(workspace.root))
-        yield Check("go-team files", WARNING, f"{name} cannot be read: {damage.why}", [remedy])
+        why = f"{relative(workspace, damage.path)} cannot be read: {damage.why}"
+        yield Check("go-team files", WARNING, why, [remedy])

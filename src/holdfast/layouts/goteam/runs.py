@@ -79,10 +79,7 @@ def find_silent(workspace: Workspace, runs: list[Run]) -> dict[str, datetime]:
 
 
 def silent_since(workspace: Workspace, run: Run) -> datetime | None:
-    """The last sign of life of an active run without a known process, if it is older than `silent.after`.
-
-    Such a run may or may not be interrupted, so its status does not change.
-    """
+    """The last sign of life, if older than `silent.after`, of an active run that may or may not be interrupted."""
     if run.status is not Status.ACTIVE or run.updated is None:
         return None
     with workspace.reading() as journal:
@@ -95,17 +92,14 @@ def silent_since(workspace: Workspace, run: Run) -> datetime | None:
 
 
 def is_resumable(workspace: Workspace, journal: Journal, run: Run) -> bool:
-    """Whether a run is open and no living process works on it; a silent one elsewhere does not count.
-
-    The caller's own client may be attached to an inactive run: it waits for the choice of a way to resume.
-    """
-    is_active = run.status is Status.ACTIVE
+    """Return whether a run is open and no living process works on it; a silent one elsewhere does not count."""
+    is_active = run.status is Status.ACTIVE  # else the caller's own client may wait for the choice of a way to resume
     found = attended(journal, run.id) if is_active else attended_by_others(workspace, journal, run.id)
     return run.status.is_open and all(is_silent(workspace, session) for session in found)
 
 
 def is_meant(workspace: Workspace) -> bool:
-    """Whether the current run is the Go Team's; without a current run, whether the worktree has one of them."""
+    """Return whether the current run is the Go Team's; without a current run, whether the worktree has one of them."""
     if not workspace.exists:
         return False
     with workspace.reading() as journal:
@@ -152,7 +146,7 @@ def list_ways(workspace: Workspace, run: Run) -> list[Option]:
 
 
 def has_code(workspace: Workspace, kept: Kept) -> bool:
-    """Whether a point can be restored: it is a checkpoint of ours, or its commit is in the repository."""
+    """Return whether a point can be restored: it is a checkpoint of ours, or its commit is in the repository."""
     if kept.checkpoint is not None or not COMMIT.fullmatch(kept.commit or ""):
         return kept.checkpoint is not None
     try:

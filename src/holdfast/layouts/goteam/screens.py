@@ -137,7 +137,6 @@ def _about(run: Run, option: Option) -> Iterator[str]:
 
 
 def loss(option: Option) -> str:
-    """The loss of a way to recover, in words."""
     if option.actions is None:
         return option.data_loss
     spent, changed = count(option.seconds or 0, "second"), f"{count(option.files, 'file')} would change"

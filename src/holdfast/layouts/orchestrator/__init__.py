@@ -23,9 +23,8 @@ RULES = Rules(
 # The members of the layout by the module that defines them, which is loaded when one of them is used.
 MEMBERS = {
     "": "NAME RECORD RULES SIGN",
-    "files": "has_archive list_files",
+    "files": "find_current has_archive is_meant list_files make_id prepare_start",
     "schema": "MODES",
-    "runs": "find_current is_meant make_id prepare_start",
     "follow": "follow",
     "reconcile": "ingest_archive reconcile",
     "purge": "own_files purge",

@@ -97,7 +97,6 @@ def _on_its_way(worker: Worker | None) -> Body:
 
 
 def _tasks(before: State, after: State, run: Run) -> Iterator[Draft]:
-    """Tasks by their text: added, completed and removed ones."""
     open_tasks = {task.text: task for task in run.open_tasks}
     finished = {done.task for done in before.completed}
     for done in after.completed:

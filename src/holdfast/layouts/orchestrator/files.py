@@ -1,4 +1,4 @@
-"""The orchestrator's session file on disk, the history beside it, and the record of the last write."""
+"""The orchestrator's session file on disk, the history, the record of the last write, and the run in the file."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from pathlib import Path
 from msgspec import Struct
 
 from holdfast.core import ids
-from holdfast.core.errors import Refused
+from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.model import Body, Run
+from holdfast.journal.journal import Journal
+from holdfast.journal.store import RunQuery
 from holdfast.layouts import json_file, memory
 from holdfast.layouts.json_file import Face, Unreadable, read_face
-from holdfast.layouts.orchestrator import HISTORY, RECORD, SESSION
+from holdfast.layouts.orchestrator import HISTORY, NAME, RECORD, SESSION
 from holdfast.layouts.orchestrator.schema import LEGACY, LONGEST, Incompatible, read_state, state_of
+from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, safe_paths, shared_files
 
@@ -78,7 +81,7 @@ def name_of(session_id: str) -> str:
 
 
 def is_of(face: Face | None, run: Run) -> bool:
-    """Whether the file shows the run; one that names no session shows any run."""
+    """Return whether the file shows the run; one that names no session shows any run."""
     if face is None:
         return False
     id = face.value.get("session_id")
@@ -119,7 +122,7 @@ def place_in_history(workspace: Workspace, run: Run) -> Path:
 
 
 def _is_same(workspace: Workspace, place: Path, run: Run) -> bool:
-    """Whether a file of the history is of this run, created at the same time."""
+    """Return whether a file of the history is of this run, created at the same time."""
     try:
         found = read_state(read_face(place, root=workspace.root).value)
     except (Unreadable, Incompatible):
@@ -140,3 +143,42 @@ def expect(workspace: Workspace) -> None:
 
 def remember(workspace: Workspace, written: Written) -> None:
     memory.remember(memory.place_of(workspace) / RECORD, written)
+
+
+MOST = 50  # runs of a worktree that may be in the file
+
+
+def prepare_start(workspace: Workspace) -> bool:
+    """Expect the file from now on; false if it is of an incompatible version, so that no run is archived."""
+    expect(workspace)
+    return find_incompatible(workspace) is None
+
+
+def make_id(workspace: Workspace, journal: Journal | None = None) -> str:
+    """An id in the form of the document: the day, and six characters."""
+    return f"{workspace.clock.now():%Y-%m-%d}-{ids.make('x')[2:8]}"
+
+
+def find_current(journal: Journal, worktree: str) -> Run | None:
+    """The run in the session file: the unarchived one that was started or resumed last."""
+    pointed = journal.find_run(journal.view.pointer(worktree) or "")
+    if pointed and pointed.layout == NAME and not pointed.archived and pointed.worktree == worktree:
+        return pointed
+    return next((run for run in list_runs(journal, worktree) if not run.archived), None)
+
+
+def is_meant(workspace: Workspace) -> bool:
+    """Return whether the current run is the orchestrator's; without a current run, whether its files are here."""
+    try:
+        if workspace.exists:
+            with workspace.reading() as journal:
+                return select.get_run(workspace, journal, None, ended_too=True).layout == NAME
+    except HoldfastError:
+        pass
+    return any((workspace.root / name).exists() for name in (SESSION, HISTORY))
+
+
+def list_runs(journal: Journal, worktree: str) -> list[Run]:
+    query = RunQuery(worktree=worktree, layouts=frozenset({NAME}), limit=MOST)
+    found, _ = journal.list_runs(query)
+    return sorted(found, key=lambda run: (run.created is not None, run.created, run.id), reverse=True)

@@ -25,7 +25,10 @@ from holdfast.layouts.orchestrator.files import (
     Written,
     as_bytes,
     check_place,
+    find_current,
     is_of,
+    list_runs,
+    make_id,
     name_of,
     place_in_history,
     read_session,
@@ -34,7 +37,6 @@ from holdfast.layouts.orchestrator.files import (
     remove,
     told,
 )
-from holdfast.layouts.orchestrator.runs import find_current, list_runs, make_id
 from holdfast.layouts.orchestrator.schema import VERSION, Incompatible, State, is_legacy, read_state, render
 from holdfast.project.workspace import Workspace
 from holdfast.redaction.unmask import put_raw
@@ -101,7 +103,6 @@ def _round(workspace: Workspace, saved: str | None) -> bool:
 
 
 def _show(workspace: Workspace, run: Run, face: Face | None, *, always: bool) -> bool:
-    """Write the current run into the file, or into the history if it has ended."""
     memory = recall(workspace)
     if face is None and memory.run == run.id and _was_archived(workspace, run, memory):
         return True
@@ -111,9 +112,6 @@ def _show(workspace: Workspace, run: Run, face: Face | None, *, always: bool) ->
     if is_written and not always and (memory.run, memory.seq) == (run.id, run.seq):
         return True
     return _write(workspace, run, face, workspace.clock.now() if always else run.updated)
-
-
-# Ingesting
 
 
 def _take_in(workspace: Workspace, face: Face, memory: Written) -> bool:
@@ -207,9 +205,6 @@ def _last_written(workspace: Workspace, memory: Written, run: Run, theirs: State
     return known_part(theirs, run) if is_older else ours
 
 
-# Writing
-
-
 def _write(workspace: Workspace, run: Run, face: Face | None, updated: datetime | None) -> bool:
     path = workspace.root / SESSION
     before = _held(workspace, run, face)
@@ -236,7 +231,6 @@ def _members(workspace: Workspace, run: Run, before: Body, updated: datetime | N
 
 
 def _held(workspace: Workspace, run: Run, face: Face | None) -> Body:
-    """The content of the file, or its last known content."""
     if face is not None:
         return face.value
     memory = recall(workspace)
@@ -253,9 +247,6 @@ def _where(workspace: Workspace) -> Body:
         "path": path_text(workspace.root),
         "git_branch": path_text(branch) if branch else None,
     }
-
-
-# The history
 
 
 def _archive(workspace: Workspace, run: Run, face: Face | None) -> bool:
@@ -277,7 +268,7 @@ def _archive(workspace: Workspace, run: Run, face: Face | None) -> bool:
 
 
 def _was_archived(workspace: Workspace, run: Run, memory: Written) -> bool:
-    """Whether another program has moved the file to the history. If so, ingest it."""
+    """Return whether another program has moved the file to the history. If so, ingest it."""
     place = place_in_history(workspace, run)
     if not place.exists():
         return False

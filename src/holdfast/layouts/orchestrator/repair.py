@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from holdfast.core.errors import Refused, WrongUsage
 from holdfast.core.formats.json_salvage import salvage
 from holdfast.core.model import Run
-from holdfast.core.text import one_line, path_text
-from holdfast.layouts.json_file import Unreadable, read_face
+from holdfast.core.text import one_line
+from holdfast.layouts.json_file import Unreadable
+from holdfast.layouts.memory import relative
 from holdfast.layouts.orchestrator import SESSION
-from holdfast.layouts.orchestrator.files import find_incompatible, put_aside, read_session, told
+from holdfast.layouts.orchestrator.files import find_current, find_incompatible, put_aside, read_session, told
 from holdfast.layouts.orchestrator.reconcile import reconcile, synchronize, take_salvaged
-from holdfast.layouts.orchestrator.runs import find_current
 from holdfast.layouts.orchestrator.schema import INNER, MEMBERS
 from holdfast.layouts.results import COPY, FRESH, HISTORY, JOURNAL, MANUAL, Damage, FilesRepaired, Recovery
 from holdfast.project.workspace import Workspace
@@ -32,7 +31,7 @@ def repair(workspace: Workspace, name: str | None, known: Run | None, *, keep: b
     except Unreadable:
         aside = put_aside(workspace)
     reconcile(workspace)
-    return FilesRepaired(known.id, SESSION, True, JOURNAL, path_text(aside.relative_to(workspace.root)))
+    return FilesRepaired(known.id, SESSION, True, JOURNAL, relative(workspace, aside))
 
 
 def damages(workspace: Workspace) -> Iterator[Damage]:
@@ -55,16 +54,18 @@ def find_obstacle(workspace: Workspace) -> Refused | None:
 
 
 def recover(workspace: Workspace, choose: str | None, establish: Callable[[Workspace], None]) -> Recovery:
-    path = workspace.root / SESSION
-    damage = _damage(path, workspace.root)
-    found = Recovery(SESSION, damage.why if damage else None)
-    if damage is None:
-        return found
+    try:
+        read_session(workspace)
+        return Recovery(SESSION, None)
+    except Unreadable as error:
+        damage = error
     workspace.retract(told(damage))
-    found.choices = _choices(workspace, path)
+    text = (files.read(workspace.root / SESSION, root=workspace.root) or b"").decode("utf-8", "replace")
+    found = Recovery(SESSION, damage.why, _choices(workspace, text))
     if choose is None:
         return found
-    choose = _by_number(found.choices, choose)
+    if choose.isdecimal() and len(choose) < 3 and 0 < int(choose) <= len(found.choices):  # a row of the list
+        choose = list(found.choices)[int(choose) - 1]
     if choose not in found.choices:
         hints = [f"`--choose {name}`: {about}" for name, about in found.choices.items()]
         raise WrongUsage(f'There is no way out called "{one_line(choose, 40)}"', [("file", SESSION)], hints)
@@ -74,8 +75,7 @@ def recover(workspace: Workspace, choose: str | None, establish: Callable[[Works
         workspace.retract(told(damage))
     if choose == HISTORY:
         return found
-    text = _text(workspace, path)
-    found.aside = path_text(put_aside(workspace).relative_to(workspace.root))
+    found.aside = relative(workspace, put_aside(workspace))
     if choose == MANUAL:
         members = salvage(text, MEMBERS, INNER)
         found.found = list(members)
@@ -90,32 +90,15 @@ def recover(workspace: Workspace, choose: str | None, establish: Callable[[Works
     return found
 
 
-def _by_number(choices: dict[str, str], chosen: str) -> str:
-    is_row = chosen.isdecimal() and len(chosen) < 3 and 0 < int(chosen) <= len(choices)
-    return list(choices)[int(chosen) - 1] if is_row else chosen
-
-
-def _damage(path: Path, root: Path) -> Unreadable | None:
-    try:
-        read_face(path, root=root)
-    except Unreadable as error:
-        return None if error.is_missing else error
-    return None
-
-
-def _choices(workspace: Workspace, path: Path) -> dict[str, str]:
+def _choices(workspace: Workspace, text: str) -> dict[str, str]:
     current = None
     if workspace.exists:
         with workspace.reading() as journal:
             current = find_current(journal, workspace.worktree)
     copy = {COPY: f"put back what the journal knows of {current.id}: nothing is lost"} if current else {}
-    left = salvage(_text(workspace, path), MEMBERS, INNER)
+    left = salvage(text, MEMBERS, INNER)
     return copy | {
         FRESH: "begin a new session; the damaged file is kept aside",
         HISTORY: "check archived sessions",
         MANUAL: f"extract what can still be read: {', '.join(left) or 'nothing'}",
     }
-
-
-def _text(workspace: Workspace, path: Path) -> str:
-    return (files.read(path, root=workspace.root) or b"").decode("utf-8", "replace")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from holdfast.core.fold import workers
 from holdfast.core.fold.usage import UNTOLD, number
@@ -109,9 +109,6 @@ class State(Struct):
     compressed: str | None = None
 
 
-# Reading
-
-
 def read_state(value: Body) -> State:
     """Parse a file, or raise Incompatible for another major version."""
     _check_version(value.get("schema_version"))
@@ -143,7 +140,7 @@ def _check_version(version: object) -> None:
 
 
 def is_legacy(value: Body) -> bool:
-    """Whether a file has members of an earlier schema, so that it is written as a whole."""
+    """Return whether a file has members of an earlier schema, so that it is written as a whole."""
     return value.get("schema_version") is None or not LEGACY.isdisjoint(value)
 
 
@@ -214,11 +211,7 @@ def _list(value: object) -> list[Any]:
     return value[:MANY] if isinstance(value, list) else []
 
 
-# Writing
-
-
 def state_of(run: Run) -> State:
-    """A run in the terms of the file."""
     return State(
         session_id=run.id,
         goal=run.goal,
@@ -259,7 +252,10 @@ def render(run: Run, before: Body, project: Body, updated: datetime) -> Body:
         "completed_work": _kept(before.get("completed_work"), "task", map(_work, state.completed)),
         "pending_tasks": state.pending,
         "decisions_made": _kept(
-            _renamed(before.get("decisions_made")), "decision", map(_decision, state.decisions), LEGACY_OF_DECISIONS
+            _renamed(before.get("decisions_made")),
+            "decision",
+            map(structs.asdict, state.decisions),
+            LEGACY_OF_DECISIONS,
         ),
         "context_usage": usage,
         "errors": [{"timestamp": met.timestamp, "agent": met.agent, "error": met.error} for met in state.errors],
@@ -303,10 +299,6 @@ def _agent(worker: Worker) -> Body:
 
 def _work(done: Finished) -> Body:
     return {"task": done.task, "outcome": done.outcome, "files": list(done.files)}
-
-
-def _decision(made: Choice) -> Body:
-    return {"decision": made.decision, "rationale": made.rationale, "timestamp": made.timestamp}
 
 
 def _when(time: datetime | None) -> str:

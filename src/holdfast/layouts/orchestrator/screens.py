@@ -20,13 +20,9 @@ MOST = 20  # entries of one kind
 
 
 def banner(run: Run, now: datetime) -> Iterator[str]:
-    """The banner in Markdown, for an agent."""
     yield "## 🔄 RESUMING SESSION"
     yield ""
-    yield f"**Session ID**: {run.id}"
-    yield f"**Goal**: {_one(run.goal)}"
-    yield f"**Started**: {since(run.created, now)}"
-    yield f"**Progress**: {crew.told_progress(run)}"
+    yield from (f"**{name}**: {value}" for name, value in _head(run, now))
     yield from _section("Completed Work", [f"- ✅ {line}" for line in completed(run)])
     yield from _section("In Progress", [f"- 🔄 {crew.told_at_work(worker)}" for worker in crew.at_work(run)])
     yield from _section("Pending", [f"{number}. {_one(task.text)}" for number, task in enumerate(run.open_tasks, 1)])
@@ -38,12 +34,7 @@ def banner(run: Run, now: datetime) -> Iterator[str]:
 
 def banner_rows(run: Run, now: datetime) -> list[list[str]]:
     """The banner as rows of a table, for a person."""
-    found = [
-        ["Session ID", run.id],
-        ["Goal", _one(run.goal)],
-        ["Started", since(run.created, now)],
-        ["Progress", crew.told_progress(run)],
-    ]
+    found = _head(run, now)
     for name, lines in (
         ("Completed", completed(run)),
         ("In progress", [crew.told_at_work(worker) for worker in crew.at_work(run)]),
@@ -53,6 +44,11 @@ def banner_rows(run: Run, now: datetime) -> list[list[str]]:
     ):
         found += [[name if number == 0 else "", line] for number, line in enumerate(lines[:MOST])]
     return [*found, ["Resuming from", resuming_from(run)]]
+
+
+def _head(run: Run, now: datetime) -> list[list[str]]:
+    started, progress = since(run.created, now), crew.told_progress(run)
+    return [["Session ID", run.id], ["Goal", _one(run.goal)], ["Started", started], ["Progress", progress]]
 
 
 def completed(run: Run) -> list[str]:
