@@ -26,10 +26,10 @@ WRITE = f"""
 import sys
 from pathlib import Path
 from holdfast.core.errors import HoldfastError
-from holdfast.layouts.json_file import read_face, with_members, write_face
-face = read_face(Path("state.json"))
+from holdfast.layouts.json_file import read_json, with_members, write_json
+face = read_json(Path("state.json"))
 try:
-    for warning in write_face(face, with_members(face, {NEW!r})):
+    for warning in write_json(face, with_members(face, {NEW!r})):
         print(warning)
 except HoldfastError as error:
     sys.exit(f"holdfast: {{error.message}}")

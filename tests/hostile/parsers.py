@@ -33,7 +33,7 @@ from holdfast.layouts.faber import (
     workflows,
 )
 from holdfast.layouts.goteam import diff, merge, parse
-from holdfast.layouts.json_file import LIMIT, Face, parse_face, with_members
+from holdfast.layouts.json_file import LIMIT, JsonFile, parse_json, with_members
 from holdfast.layouts.orchestrator import schema as orchestra
 from holdfast.project import inbox
 from holdfast.project.artifacts import git_info
@@ -72,11 +72,11 @@ def as_text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def as_face(data: bytes) -> Face:
-    """As `read_face` reads a file: a larger one is refused before it is read."""
+def as_face(data: bytes) -> JsonFile:
+    """As `read_json` reads a file: a larger one is refused before it is read."""
     if len(data) > LIMIT:
         raise Refused("This file is too large to read")
-    return parse_face(HERE, data)
+    return parse_json(HERE, data)
 
 
 def storable(value: object) -> None:
@@ -264,7 +264,7 @@ def read_face_again(data: bytes) -> None:
     """A face without flaws is the same after it was written again."""
     face = as_face(data)
     if not face.flaws:
-        again = parse_face(HERE, with_members(face, {"ours": [1, {"a": "b"}], "status": "x"}))
+        again = parse_json(HERE, with_members(face, {"ours": [1, {"a": "b"}], "status": "x"}))
         assert {**face.value, "ours": [1, {"a": "b"}], "status": "x"} == again.value
 
 

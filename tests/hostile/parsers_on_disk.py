@@ -24,7 +24,7 @@ from holdfast.layouts import memory
 from holdfast.layouts.faber import files as statefile, reconcile, workflows
 from holdfast.layouts.faber.client_hooks import find_client_hooks
 from holdfast.layouts.goteam import files as teamfaces
-from holdfast.layouts.json_file import read_face
+from holdfast.layouts.json_file import read_json
 from holdfast.layouts.orchestrator import SESSION, files as sessionfile
 from holdfast.maintenance.purge import purge as purging
 from holdfast.project import context_windows, inbox, known_projects, quota, settings
@@ -332,7 +332,7 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
             stage.into(record, lambda: install._load(stage.place / "state", stage.root / "x")),
         ),
         "glance at a state": Parser(
-            STATES, stage.into(state, lambda: (statefile._glance(state, stage.root), read_face(state)))
+            STATES, stage.into(state, lambda: (statefile._glance(state, stage.root), read_json(state)))
         ),
         "session file": Parser(
             ORCHESTRATORS, stage.into(stage.root / SESSION, lambda: sessionfile.read_session(workspace))

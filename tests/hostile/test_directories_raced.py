@@ -50,9 +50,9 @@ def outside(tmp_path: Path) -> Path:
 
 
 def write_a_face(root: Path) -> None:
-    face = json_file.read_face(root / DEEP, root=root)
+    face = json_file.read_json(root / DEEP, root=root)
     assert b"somebody else" not in face.data
-    json_file.write_face(face, json_file.with_members(face, {"ours": os.urandom(4).hex()}))
+    json_file.write_json(face, json_file.with_members(face, {"ours": os.urandom(4).hex()}))
 
 
 def replace(root: Path) -> None:

@@ -22,7 +22,7 @@ from holdfast.journal import backup_file, codec
 from holdfast.layouts import memory
 from holdfast.layouts.faber import reconcile
 from holdfast.layouts.goteam import files as teamfaces
-from holdfast.layouts.json_file import Unreadable, read_face
+from holdfast.layouts.json_file import Unreadable, read_json
 from holdfast.layouts.orchestrator import SESSION, files as sessionfile
 from holdfast.project import inbox
 from holdfast.project.workspace import Workspace
@@ -158,7 +158,7 @@ def test_a_file_of_more_values_than_anybody_uses_is_named_and_left_alone(kind: s
     path.write_text(path.read_text().replace("{", f'{{"odd": {many()}, ', 1))
     before = path.read_bytes()
     with pytest.raises(Unreadable, match="more than 500,000 values"):
-        read_face(path)
+        read_json(path)
     for line in ("status", "runs --json", "brief"):
         assert call(*line.split(), directory=project.root).code in (0, 10), line
     assert path.read_bytes() == before

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 import holdfast
-from holdfast.layouts.json_file import Unreadable, read_face
+from holdfast.layouts.json_file import Unreadable, read_json
 from tests.hostile.conftest import RUN
 from tests.promises import Figure
 from tests.surfaces.inside import call
@@ -137,7 +137,7 @@ def test_a_face_that_is_no_file_is_unreadable_at_once(kind: str, tmp_path: Path,
     KINDS[kind](tmp_path / "state.json")
     begin()
     with pytest.raises(Unreadable):
-        read_face(tmp_path / "state.json", root=tmp_path)
+        read_json(tmp_path / "state.json", root=tmp_path)
 
 
 @pytest.mark.parametrize(

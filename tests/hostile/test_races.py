@@ -53,7 +53,7 @@ def raced(path: Path, leads_to: Path, tries: int, act: Callable[[], bytes | None
 
 READERS: dict[str, Callable[[Path], bytes | None]] = {
     "file": lambda path: files.read(path),
-    "face": lambda path: json_file.read_face(path).data,
+    "face": lambda path: json_file.read_json(path).data,
     "transcript": lambda path: b"".join(jsonl.copied(path, lambda line: line)),
     "artifact": lambda path: safe_paths.read(safe_paths.resolve(path.parent, path.name).full, 1000)[0],
 }

@@ -420,7 +420,7 @@ SECRETS = [
      of("operations/test_secrets", "files_of_the_go_team_keep_their_secrets_through_our_changes_and_are_at_rest_then")),
     ("hide-faber-state", "told = schema.tell(schema.telling(face.value), run_id)",
      of("operations/test_secrets", "a_state_of_fabers_keeps_its_secret_and_the_store_has_it_in_copies_of_the_file_alone")),
-    ("hide-session-history", "theirs = read_state(read_face(place, root=workspace.root).value)",
+    ("hide-session-history", "theirs = read_state(read_json(place, root=workspace.root).value)",
      of("operations/test_secrets", "a_session_of_the_history_is_hidden_before_it_is_cut_to_its_length")),
     ("hide-repair-compared", "shown_now = schema.tell(schema.telling(face.value), run)",
      of("operations/test_secrets", "a_repair_misses_nothing_that_is_only_hidden_and_says_no_secret")),

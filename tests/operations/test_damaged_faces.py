@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import holdfast
-from holdfast.layouts.json_file import Unreadable, read_face
+from holdfast.layouts.json_file import Unreadable, read_json
 from holdfast.layouts.orchestrator import SESSION
 from holdfast.project.workspace import Workspace
 from tests.faber_states import RUN
@@ -94,7 +94,7 @@ class Shown:
 
     def is_readable(self) -> bool:
         try:
-            read_face(self.path)
+            read_json(self.path)
         except Unreadable:
             return False
         return True

@@ -15,7 +15,7 @@ import pytest
 import holdfast
 from holdfast.core.model import Event, Status
 from holdfast.layouts.goteam.files import Edited
-from holdfast.layouts.goteam.reconcile import on_shelf, synchronize
+from holdfast.layouts.goteam.reconcile import open_files, synchronize
 from holdfast.project.workspace import Workspace
 from tests.operations.people import run_of, saving_in_between
 from tests.operations.teams import Team, demonstration, put
@@ -571,7 +571,7 @@ def test_what_was_changed_after_it_was_read_is_never_overwritten_unread(team: Te
     team.begin()
     holdfast.fail_step(team.project, "init", error="red")
     state, recovery = team.directory() / "state.json", team.directory() / "recovery.json"
-    with on_shelf(team.project) as shelf:
+    with open_files(team.project) as shelf:
         for path in (state, recovery, team.root / "sessions.json"):
             put(path, {**json.loads(path.read_text("utf-8")), "theirs": 1})
         before = [path.read_bytes() for path in (state, recovery, team.root / "sessions.json")]

@@ -57,7 +57,7 @@ def of_worktree(workspace: Workspace) -> Path:
         return shadow.directory / "lock"
 
 
-def on_shelf(workspace: Workspace) -> set[int]:
+def open_files(workspace: Workspace) -> set[int]:
     with shadow_of(workspace) as shadow:
         return set(shadow.vault.numbers())
 
@@ -148,11 +148,11 @@ def test_the_shelf_of_a_worktree_is_mended_and_put_back_by_one_alone(
 def test_a_purge_takes_nothing_off_a_shelf_that_somebody_uses(impatient: Workspace) -> None:
     with impatient.reading() as journal:
         (made,) = journal.list_checkpoints()
-    shelved = on_shelf(impatient)
+    shelved = open_files(impatient)
     checkpoints._drop(impatient, [made])
     with files.lock(of_worktree(impatient), 1.0), pytest.raises(Busy):
         purging._clear_worktrees(impatient, Purge("run", checkpoints={made.id: (made.worktree, made.number)}))
-    assert on_shelf(impatient) == shelved != set()
+    assert open_files(impatient) == shelved != set()
 
 
 def test_a_purge_forgets_nothing_of_a_worktree_that_somebody_looks_at(impatient: Workspace, hold: Hold) -> None:

@@ -18,7 +18,7 @@ from hypothesis import given, settings, strategies as st
 
 from holdfast.core.errors import Busy, HoldfastError, Refused
 from holdfast.layouts import json_file
-from holdfast.layouts.json_file import Changed, Face, Unreadable, best_backup, read_face, with_members, write_face
+from holdfast.layouts.json_file import Changed, JsonFile, Unreadable, best_backup, read_json, with_members, write_json
 from holdfast.system import shared_files
 from tests.faber_states import a_state, with_a_session
 from tests.world.test_jsonedit import OBJECTS, TEXTS, VALUES
@@ -29,9 +29,9 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "state.json"
 
 
-def face_of(path: Path, data: bytes | str) -> Face:
+def face_of(path: Path, data: bytes | str) -> JsonFile:
     path.write_bytes(data.encode() if isinstance(data, str) else data)
-    return read_face(path)
+    return read_json(path)
 
 
 # State reading: every line of what broke in practice
@@ -104,7 +104,7 @@ def be_too_large(path: Path) -> None:
 def test_what_is_no_file_of_a_sane_size_is_unreadable(path: Path, become: Callable[[Path], None], why: str) -> None:
     become(path)
     with pytest.raises(Unreadable) as caught:
-        read_face(path)
+        read_json(path)
     assert why in caught.value.why
     assert caught.value.is_missing is (become is be_missing)
 
@@ -124,7 +124,7 @@ def test_permission_denied_is_told(path: Path) -> None:
     path.write_text("{}")
     path.chmod(0)
     with as_somebody_else(), pytest.raises(Unreadable) as caught:
-        read_face(path)
+        read_json(path)
     assert (caught.value.is_denied, caught.value.why) == (True, "Permission is denied")
 
 
@@ -163,7 +163,7 @@ def test_s36_duplicate_keys_and_numbers_that_are_none_are_reported_and_not_writt
     face = face_of(path, text)
     assert (face.value, face.flaws) == FLAWED[text]
     with pytest.raises(Refused, match="cannot be written without losing"):
-        write_face(face, with_members(face, {"new": 1}))
+        write_json(face, with_members(face, {"new": 1}))
     assert path.read_text() == text
     assert os.listdir(path.parent) == ["state.json"]
 
@@ -301,8 +301,8 @@ def test_a_state_of_10_mb_is_read_and_changed_like_a_small_one(path: Path) -> No
     rows = [{"step_id": f"step-{number}", "message": "m" * 80} for number in range(75_000)]
     face = face_of(path, json.dumps({"steps": rows, "sessions": {}}, indent=2))
     assert len(face.data) > 10_000_000
-    assert write_face(face, with_members(face, {"sessions": {"total_sessions": 1}})) == []
-    assert read_face(path).value == {"steps": rows, "sessions": {"total_sessions": 1}}
+    assert write_json(face, with_members(face, {"sessions": {"total_sessions": 1}})) == []
+    assert read_json(path).value == {"steps": rows, "sessions": {"total_sessions": 1}}
 
 
 @pytest.mark.promise(19)
@@ -310,7 +310,7 @@ def test_a_file_that_takes_four_times_its_bytes_in_memory_is_changed_within_boun
     path.write_text('{"log": "\U0001f600' + "x" * (json_file.LIMIT - 100) + '", "status": "a"}', encoding="utf-8")
     tracemalloc.start()
     try:
-        face = read_face(path)
+        face = read_json(path)
         data = with_members(face, {"status": "b", "new": 1})
         peak = tracemalloc.get_traced_memory()[1]
     finally:
@@ -325,7 +325,7 @@ def test_a_file_that_takes_four_times_its_bytes_in_memory_is_changed_within_boun
 def test_p4_p5_the_version_before_is_kept_beside_with_the_mode_of_the_state(path: Path) -> None:
     face = face_of(path, "{}")
     path.chmod(0o640)
-    assert write_face(face, b'{"a": 1}') == []
+    assert write_json(face, b'{"a": 1}') == []
     backup = path.with_name("state.json.backup")
     assert (path.read_bytes(), backup.read_bytes()) == (b'{"a": 1}', b"{}")
     assert {file.stat().st_mode & 0o777 for file in (path, backup)} == {0o640}
@@ -335,7 +335,7 @@ def test_p4_p5_the_version_before_is_kept_beside_with_the_mode_of_the_state(path
 def test_s33_the_backup_is_one_generation(path: Path) -> None:
     for number in range(3):
         face = face_of(path, path.read_bytes()) if number else face_of(path, "{}")
-        write_face(face, b'{"n": %d}' % number)
+        write_json(face, b'{"n": %d}' % number)
     assert path.with_name("state.json.backup").read_bytes() == b'{"n": 1}'
 
 
@@ -343,7 +343,7 @@ def test_s33_the_backup_is_one_generation(path: Path) -> None:
 def test_a_backup_that_fails_is_a_warning(path: Path, become: Callable[[Path], None]) -> None:
     face = face_of(path, "{}")
     become(path.with_name("state.json.backup"))
-    (warning,) = write_face(face, b'{"a": 1}')
+    (warning,) = write_json(face, b'{"a": 1}')
     assert warning.startswith("Could not create backup state.json.backup: ")
     assert path.read_bytes() == b'{"a": 1}'
 
@@ -352,7 +352,7 @@ def test_a_backup_never_follows_a_link(path: Path, tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("theirs")
     path.with_name("state.json.backup").symlink_to(victim)
-    assert write_face(face_of(path, "{}"), b'{"a": 1}') == []
+    assert write_json(face_of(path, "{}"), b'{"a": 1}') == []
     assert victim.read_text() == "theirs"
 
 
@@ -361,7 +361,7 @@ def test_a_concurrent_writer_between_read_and_write_is_told_and_nothing_is_writt
     path.with_name("state.json.backup").write_text('{"good": true}')
     path.write_text('{"theirs": 1}')
     with pytest.raises(Changed) as caught:
-        write_face(face, b'{"ours": 1}')
+        write_json(face, b'{"ours": 1}')
     assert caught.value.theirs == b'{"theirs": 1}'
     assert path.read_text() == '{"theirs": 1}'
     assert path.with_name("state.json.backup").read_text() == '{"good": true}'
@@ -377,7 +377,7 @@ def test_a_writer_in_the_very_moment_of_the_exchange_wins(path: Path, monkeypatc
 
     monkeypatch.setattr(shared_files, "_exchange", be_disturbed)
     with pytest.raises(Changed) as caught:
-        write_face(face, b'{"ours": 1}')
+        write_json(face, b'{"ours": 1}')
     assert (caught.value.theirs, path.read_bytes()) == (b'{"theirs": 1}', b'{"theirs": 1}')
     assert path.with_name("state.json.backup").read_bytes() == b"{}"
 
@@ -392,14 +392,14 @@ def test_a_writer_right_after_us_is_told(path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(shared_files, "replace_shared", be_followed)
     with pytest.raises(Changed):
-        write_face(face, b'{"ours": 1}')
+        write_json(face, b'{"ours": 1}')
 
 
 def test_a_state_that_is_gone_is_not_made_again(path: Path) -> None:
     face = face_of(path, "{}")
     path.unlink()
     with pytest.raises(Changed) as caught:
-        write_face(face, b'{"ours": 1}')
+        write_json(face, b'{"ours": 1}')
     assert caught.value.theirs is None
     assert not path.exists()
 
@@ -409,7 +409,7 @@ def test_a_state_that_became_a_link_is_refused(path: Path) -> None:
     path.unlink()
     be_a_link(path)
     with pytest.raises(Refused):
-        write_face(face, b'{"ours": 1}')
+        write_json(face, b'{"ours": 1}')
     assert path.with_name("elsewhere").read_text() == "{}"
 
 
@@ -418,7 +418,7 @@ def test_a_lock_that_is_no_file_is_told_and_nothing_is_written(path: Path, becom
     face = face_of(path, "{}")
     become(path.with_name("state.json.lock"))
     with pytest.raises(HoldfastError):
-        write_face(face, b'{"ours": 1}')
+        write_json(face, b'{"ours": 1}')
     assert path.read_text() == "{}"
 
 
@@ -427,21 +427,21 @@ def test_s22_whoever_holds_the_lock_is_waited_for_and_named(path: Path) -> None:
     with open(path.with_name("state.json.lock"), "w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(Busy, match=r"Another process is writing to state\.json and does not finish"):
-            write_face(face, b'{"ours": 1}', lock_deadline=0.05)
+            write_json(face, b'{"ours": 1}', lock_deadline=0.05)
     assert path.read_text() == "{}"
-    assert write_face(face, b'{"ours": 1}') == []
+    assert write_json(face, b'{"ours": 1}') == []
 
 
 ADD = """
 import sys
 from pathlib import Path
-from holdfast.layouts.json_file import Changed, read_face, with_members, write_face
+from holdfast.layouts.json_file import Changed, read_json, with_members, write_json
 path, who = Path(sys.argv[1]), sys.argv[2]
 for number in range(20):
     while True:
-        face = read_face(path)
+        face = read_json(path)
         try:
-            write_face(face, with_members(face, {f"{who}-{number}": number}))
+            write_json(face, with_members(face, {f"{who}-{number}": number}))
             break
         except Changed:
             pass
@@ -452,7 +452,7 @@ def test_many_writers_lose_nothing_of_each_other(path: Path) -> None:
     path.write_text("{}")
     writers = [subprocess.Popen([sys.executable, "-c", ADD, str(path), str(who)]) for who in range(4)]
     assert [writer.wait(120) for writer in writers] == [0] * 4
-    assert len(read_face(path).value) == 80
+    assert len(read_json(path).value) == 80
 
 
 # Backups

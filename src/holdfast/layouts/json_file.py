@@ -50,7 +50,7 @@ class Version(Struct):
     value: dict[str, Any]  # with None for values that JSON does not have, such as NaN
 
 
-class Face(Version):
+class JsonFile(Version):
     """A version that was read, with the offsets that the next one is spliced at."""
 
     text: str
@@ -87,12 +87,12 @@ class Changed(Busy):
         self.theirs = theirs
 
 
-def read_face(path: Path, limit: int = LIMIT, root: Path | None = None) -> Face:
+def read_json(path: Path, limit: int = LIMIT, root: Path | None = None) -> JsonFile:
     """Read the JSON object in a file, or raise Unreadable. No link may lead out of the root."""
-    return parse_face(path, _bytes_of(path, limit, root), root)
+    return parse_json(path, _bytes_of(path, limit, root), root)
 
 
-def parse_face(path: Path, data: bytes, root: Path | None = None) -> Face:
+def parse_json(path: Path, data: bytes, root: Path | None = None) -> JsonFile:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -113,7 +113,7 @@ def parse_face(path: Path, data: bytes, root: Path | None = None) -> Face:
         raise Unreadable(path, f"It holds {_kind_of(value)} where an object belongs")
     if json_edit.is_deeper(value):
         raise _too_deep(path)
-    return Face(path, data, value, text, scan.members, scan.opening, scan.closing, scan.flaws, root)
+    return JsonFile(path, data, value, text, scan.members, scan.opening, scan.closing, scan.flaws, root)
 
 
 def _bytes_of(path: Path, limit: int, root: Path | None) -> bytes:
@@ -234,11 +234,11 @@ class _Scan:
         self.flaws.append(f"{what}, {where}")
 
 
-def with_members(face: Face, changes: dict[str, object]) -> bytes:
+def with_members(file: JsonFile, changes: dict[str, object]) -> bytes:
     """Return the file's bytes with members of its root replaced, and new ones added at the end."""
-    form, inner, outer = _form(face)
+    form, inner, outer = _form(file)
     colon = ": " if form.airy else ":"
-    there = {member.name: member for member in face.members}
+    there = {member.name: member for member in file.members}
     new = [
         json.dumps(name) + colon + json_edit.rendered(value, inner, form)
         for name, value in changes.items()
@@ -249,7 +249,7 @@ def with_members(face: Face, changes: dict[str, object]) -> bytes:
         for name, member in there.items()
         if name in changes
     ]
-    return json_edit.with_splices(face.text, spliced + ([_addition(face, new, form, inner, outer)] if new else []))
+    return json_edit.with_splices(file.text, spliced + ([_addition(file, new, form, inner, outer)] if new else []))
 
 
 def as_bytes(value: dict[str, Any]) -> bytes:
@@ -257,38 +257,38 @@ def as_bytes(value: dict[str, Any]) -> bytes:
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
-def _form(face: Face) -> tuple[json_edit.Form, str | None, str]:
+def _form(file: JsonFile) -> tuple[json_edit.Form, str | None, str]:
     """The root's format, its members' indentation (None if they are on one line), and its own indentation."""
-    outer = json_edit.margin(face.text, face.opening)
-    first = face.members[0].start if face.members else None
-    is_spread = first is None or "\n" in face.text[face.opening : first]
-    inner = json_edit.margin(face.text, first) if is_spread and first is not None else outer + "  "
+    outer = json_edit.margin(file.text, file.opening)
+    first = file.members[0].start if file.members else None
+    is_spread = first is None or "\n" in file.text[file.opening : first]
+    inner = json_edit.margin(file.text, first) if is_spread and first is not None else outer + "  "
     unit = inner.removeprefix(outer) or "  "
-    return json_edit.form_of(face.text, unit), inner if is_spread else None, outer
+    return json_edit.form_of(file.text, unit), inner if is_spread else None, outer
 
 
-def _addition(face: Face, new: list[str], form: json_edit.Form, inner: str | None, outer: str) -> json_edit.Splice:
+def _addition(file: JsonFile, new: list[str], form: json_edit.Form, inner: str | None, outer: str) -> json_edit.Splice:
     gap = form.line + inner if inner is not None else " " if form.airy else ""
     written = f",{gap}".join(new)
-    if face.members:
-        at = face.members[-1].end
+    if file.members:
+        at = file.members[-1].end
         return json_edit.Splice(at, at, f",{gap}{written}")
-    return json_edit.Splice(face.opening + 1, face.closing, f"{gap}{written}{form.line}{outer}")
+    return json_edit.Splice(file.opening + 1, file.closing, f"{gap}{written}{form.line}{outer}")
 
 
-def write_face(face: Face, data: bytes, *, lock_deadline: float = 30.0) -> list[str]:
+def write_json(file: JsonFile, data: bytes, *, lock_deadline: float = 30.0) -> list[str]:
     """Replace a file by its next version, unless it has changed since it was read. Return warnings.
 
     A backup of the version that was read is written first. Every failure leaves one whole version in place.
     """
-    check_writable(face)
-    path, root = face.path, face.root
+    check_writable(file)
+    path, root = file.path, file.root
     # safeguard: lock-json-file
     with files.os_errors(path), files.lock(path.with_name(path.name + ".lock"), lock_deadline, path.name, root):
-        if (found := files.read(path, root=root)) != face.data:
+        if (found := files.read(path, root=root)) != file.data:
             raise Changed(path, found)
-        warnings = _back_up(face)
-        theirs = shared_files.replace_shared(path, face.data, data, root=root)
+        warnings = _back_up(file)
+        theirs = shared_files.replace_shared(path, file.data, data, root=root)
         if theirs is None and (found := files.read(path, root=root)) != data:
             raise Changed(path, found)
     if theirs is not None:
@@ -296,27 +296,27 @@ def write_face(face: Face, data: bytes, *, lock_deadline: float = 30.0) -> list[
     return warnings
 
 
-def check_writable(face: Face) -> None:
+def check_writable(file: JsonFile) -> None:
     """Refuse a file that would lose something when it is written."""
-    if face.flaws:
+    if file.flaws:
         raise Refused(
             "This file cannot be written without losing a part of it",
-            [("path", path_text(face.path)), *(("flaw", flaw) for flaw in face.flaws)],
+            [("path", path_text(file.path)), *(("flaw", flaw) for flaw in file.flaws)],
             ["mend it in an editor, then run the command again"],
         )
 
 
-def _back_up(face: Face) -> list[str]:
-    path = face.path.with_name(face.path.name + ".backup")
+def _back_up(file: JsonFile) -> list[str]:
+    path = file.path.with_name(file.path.name + ".backup")
     try:
         with files.os_errors(path):
-            files.write(path, face.data, stat.S_IMODE(os.lstat(face.path).st_mode), face.root)
+            files.write(path, file.data, stat.S_IMODE(os.lstat(file.path).st_mode), file.root)
     except Refused as error:
         return [f"Could not create backup {path_text(path.name)}: {error.message}"]
     return []
 
 
-def best_backup(path: Path, accept: Callable[[dict[str, Any]], bool], root: Path | None = None) -> list[Face]:
+def best_backup(path: Path, accept: Callable[[dict[str, Any]], bool], root: Path | None = None) -> list[JsonFile]:
     """List the readable and accepted backups of a file, under any of the names in use; newest first."""
     dated, names = [], (f"{path.name}.backup", f"{path.stem}.backup.json", f"{path.name}.bak")
     for place in [path.with_name(name) for name in names] + _dated_backups(path):
@@ -326,9 +326,9 @@ def best_backup(path: Path, accept: Callable[[dict[str, Any]], bool], root: Path
     found = []
     for _, place in dated[:BACKUPS]:
         with contextlib.suppress(Unreadable):
-            face = read_face(place, root=root)
-            if accept(face.value):
-                found.append(face)
+            file = read_json(place, root=root)
+            if accept(file.value):
+                found.append(file)
     return found
 
 

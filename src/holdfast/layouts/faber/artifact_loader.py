@@ -218,7 +218,7 @@ class Loader:
         if os.path.lexists(root / path):
             return root, path
         if (root / path) in schema.state_candidates(root, self.target.run):
-            return root, str(self.target.face.path)
+            return root, str(self.target.file.path)
         if path.startswith(PLUGIN) and self.plugin is not None:
             return self.plugin, path.removeprefix(PLUGIN)
         return root, path

@@ -22,18 +22,18 @@ from holdfast.core.text import one_line, path_text
 from holdfast.journal.codec import UNREADABLE
 from holdfast.layouts import json_file
 from holdfast.layouts.faber import NAME, schema
-from holdfast.layouts.faber.reconcile import claim, journal_id, keep_copy, remember, take_face
+from holdfast.layouts.faber.reconcile import claim, journal_id, keep_copy, record_state, remember
 from holdfast.layouts.faber.schema import Told
 from holdfast.layouts.faber.session_records import Book, Opening, State, record_ids
 from holdfast.layouts.json_file import (
     Changed,
-    Face,
+    JsonFile,
     Unreadable,
     Version,
     check_writable,
-    read_face,
+    read_json,
     with_members,
-    write_face,
+    write_json,
 )
 from holdfast.layouts.memory import relative
 from holdfast.project.workspace import Workspace
@@ -114,20 +114,20 @@ def put_state(
     workspace: Workspace, target: Target, book: Book, opening: Opening, client: Client, done: Draft
 ) -> list[str]:
     """Write our members of the state, and record it in the journal. Return warnings."""
-    face, changes = target.face, book.members(opening.now)
+    file, changes = target.file, book.members(opening.now)
     try:
-        check_writable(face)
-        data = with_members(face, changes)
-        warnings = write_face(face, data, lock_deadline=client.patience)
+        check_writable(file)
+        data = with_members(file, changes)
+        warnings = write_json(file, data, lock_deadline=client.patience)
     except Changed:
         raise
     except (Refused, Busy) as error:
         raise WorkflowError(
             "Failed to save state file",
-            [("Path", relative(workspace, face.path)), ("Error", error.message), *error.facts],
+            [("Path", relative(workspace, file.path)), ("Error", error.message), *error.facts],
             ["Check file permissions", "Ensure .fractary/ is writable", "Check disk space", *error.hints],
         ) from error
-    note_written(workspace, target.run, Version(face.path, data, {**face.value, **changes}), done)
+    note_written(workspace, target.run, Version(file.path, data, {**file.value, **changes}), done)
     return warnings
 
 
@@ -137,13 +137,13 @@ def note_written(workspace: Workspace, run: str, ours: Version, done: Draft) -> 
         return
     try:
         is_ours = files.read(ours.path, root=workspace.root) == ours.data
-        face = ours if is_ours else read_face(ours.path, root=workspace.root)
+        file = ours if is_ours else read_json(ours.path, root=workspace.root)
         with workspace.writing(for_session=False) as journal:
             claim(workspace, journal, run)
-            if known := take_face(workspace, journal, run, face):
+            if known := record_state(workspace, journal, run, file):
                 journal.append(known.id, done)
-        keep_copy(workspace, face)
-        remember(workspace, face.path)
+        keep_copy(workspace, file)
+        remember(workspace, file.path)
     except HoldfastError as error:
         workspace.warnings.append(f"the journal does not know of it yet: {error.message}")
 
@@ -157,13 +157,13 @@ class Target(Struct):
     """A FABER run whose state could be read."""
 
     run: str
-    face: Face
+    file: JsonFile
     told: Told
     warnings: list[str] = []
 
     @property
     def state(self) -> State:
-        return self.face.value
+        return self.file.value
 
 
 def find_for_load(workspace: Workspace, run: str | None) -> Target:
@@ -174,8 +174,8 @@ def find_for_load(workspace: Workspace, run: str | None) -> Target:
     if missing:
         raise WorkflowError(
             "State file is incomplete",
-            [("Run ID", chosen), ("Path", relative(workspace, target.face.path)), ("Missing", ", ".join(missing))],
-            [*_backup_steps(workspace, chosen, target.face.path), "Complete the state file, then load again"],
+            [("Run ID", chosen), ("Path", relative(workspace, target.file.path)), ("Missing", ", ".join(missing))],
+            [*_backup_steps(workspace, chosen, target.file.path), "Complete the state file, then load again"],
         )
     target.warnings += active.warnings
     if target.told.status in ENDED:
@@ -203,13 +203,13 @@ def read_target(workspace: Workspace, run: str, absent: str, damaged: str) -> Ta
             raise WorkflowError(absent, [("Run ID", run), ("Path", expected)], steps)
         raise WorkflowError(absent, [("Run ID", run), ("Expected", expected)], steps)
     try:
-        face = read_face(path, root=workspace.root)
+        file = read_json(path, root=workspace.root)
     except Unreadable as error:
         facts = [("Path", relative(workspace, path)), ("Error", error.why)]
         if error.is_denied:
             raise WorkflowError("No permission to read the state file", facts, [error.remedy("")]) from error
         raise WorkflowError(damaged, facts, _backup_steps(workspace, run, path)) from error
-    named = face.value.get("run_id")
+    named = file.value.get("run_id")
     if isinstance(named, str) and named and not _leads_to(workspace, named, path):
         told = one_line(named, 200)
         raise WorkflowError(
@@ -217,7 +217,7 @@ def read_target(workspace: Workspace, run: str, absent: str, damaged: str) -> Ta
             [("Run ID", run), ("In the file", told), ("Path", relative(workspace, path))],
             ["List the runs: `holdfast runs --layout faber`", "Check the active-run file"],
         )
-    return Target(run, face, schema.tell(face.value, run))
+    return Target(run, file, schema.tell(file.value, run))
 
 
 def _leads_to(workspace: Workspace, named: str, path: Path) -> bool:
@@ -249,12 +249,12 @@ def _only_open(workspace: Workspace) -> str:
     candidates: list[tuple[str, Told, State]] = []
     for run, path in schema.list_states(workspace.root):
         try:
-            face = read_face(path, root=workspace.root)
+            file = read_json(path, root=workspace.root)
         except Unreadable:
             continue
-        told = schema.tell(face.value, run)
+        told = schema.tell(file.value, run)
         if (told.word or "").lower() in SEARCHED:
-            candidates.append((run, told, face.value))
+            candidates.append((run, told, file.value))
     if not candidates:
         raise WorkflowError(
             "No active workflow found",
@@ -297,7 +297,7 @@ def lost_records(workspace: Workspace, target: Target) -> list[str]:
             run = journal.find_run(journal_id(target.run))
         if run is not None and run.owned is not None and run.worktree == workspace.worktree:
             known = [*run.owned.lost, *run.owned.sessions]
-    backup = target.face.path.with_name(target.face.path.name + ".backup")
+    backup = target.file.path.with_name(target.file.path.name + ".backup")
     before = _glance(backup, workspace.root)
     known += record_ids(before) if is_of(target.run, before) else []
     return [id for id in dict.fromkeys(known) if id not in now]
@@ -317,7 +317,7 @@ def _glance(path: Path, root: Path) -> State:
         return {"run_id": found.run_id, "sessions": found.sessions}
     except (*UNREADABLE, HoldfastError):  # JSON with flaws too
         try:
-            return read_face(path, root=root).value
+            return read_json(path, root=root).value
         except Unreadable:
             return {}
 

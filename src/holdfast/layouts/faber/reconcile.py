@@ -21,7 +21,7 @@ from holdfast.journal.journal import Journal
 from holdfast.layouts import memory
 from holdfast.layouts.faber import NAME, schema
 from holdfast.layouts.faber.session_records import record_ids
-from holdfast.layouts.json_file import Face, Unreadable, Version, read_face
+from holdfast.layouts.json_file import JsonFile, Unreadable, Version, read_json
 from holdfast.layouts.memory import digest, relative
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -50,26 +50,26 @@ def ingest(workspace: Workspace) -> None:
     active = schema.find_active(workspace.root).run
     if not changed and active == seen.active and seen.files.keys() <= now.keys():
         return
-    faces = {run: face for run, path in changed if (face := _read(workspace, run, path, active)) is not None}
+    faces = {run: file for run, path in changed if (file := _read(workspace, run, path, active)) is not None}
     broken = {relative(workspace, path) for run, path in changed if run not in faces}
     with workspace.writing(for_session=False) as journal:
-        taken = {run: take_face(workspace, journal, run, face) for run, face in faces.items()}
+        taken = {run: record_state(workspace, journal, run, file) for run, file in faces.items()}
         if active and active != seen.active and not _point(workspace, journal, active):
             active = None  # its state does not exist yet; a later ingestion finds it
-    for run, face in faces.items():
+    for run, file in faces.items():
         known = taken[run]
         if known is not None and known.status.is_open and known.owned is not None and not known.owned.lost:
-            keep_copy(workspace, face)
+            keep_copy(workspace, file)
     _save(workspace, Seen(active, {name: look for name, look in now.items() if name not in broken}))
 
 
-def take_face(workspace: Workspace, journal: Journal, run_id: str, face: Version) -> Run | None:
+def record_state(workspace: Workspace, journal: Journal, run_id: str, file: Version) -> Run | None:
     """Record the content of a state file; None if the run is another worktree's, or no FABER run."""
     id = journal_id(run_id)
     run = journal.find_run(id)
-    body = body_of(workspace, run_id, face)
+    body = body_of(workspace, run_id, file)
     if run is None:
-        time = _told_at(workspace, face)
+        time = _told_at(workspace, file)
         start = {"goal": body["goal"], "layout": NAME, "worktree": workspace.worktree, "unasked": True}
         run = journal.start(id, Draft("run.started", {**start, "directory": path_text(workspace.root)}, time=time))
         journal.append(id, Draft(TOLD, body, time=time))
@@ -80,13 +80,13 @@ def take_face(workspace: Workspace, journal: Journal, run_id: str, face: Version
     return journal.find_run(id)
 
 
-def body_of(workspace: Workspace, run_id: str, face: Version) -> Body:
+def body_of(workspace: Workspace, run_id: str, file: Version) -> Body:
     """The content of a state file as the body of an event."""
     # safeguard: hide-faber-state
-    told = schema.tell(workspace.hide(schema.telling(face.value)), run_id)  # before it is truncated
+    told = schema.tell(workspace.hide(schema.telling(file.value)), run_id)  # before it is truncated
     return {
-        "path": relative(workspace, face.path),
-        "digest": digest(face.data),
+        "path": relative(workspace, file.path),
+        "digest": digest(file.data),
         "status": told.status,
         "word": told.word,
         "phase": told.phase,
@@ -94,7 +94,7 @@ def body_of(workspace: Workspace, run_id: str, face: Version) -> Body:
         "phases": [list(pair) for pair in told.phases],
         "goal": told.goal,
         "workflow": told.workflow,
-        "sessions": record_ids(face.value),
+        "sessions": record_ids(file.value),
     }
 
 
@@ -106,9 +106,9 @@ def remember(workspace: Workspace, path: Path) -> None:
         _save(workspace, seen)
 
 
-def keep_copy(workspace: Workspace, face: Version) -> None:
+def keep_copy(workspace: Workspace, file: Version) -> None:
     """Keep a copy of this version in the store, where only the user can read it."""
-    copies(workspace).keep(face.path, face.data)
+    copies(workspace).keep(file.path, file.data)
 
 
 def copies(workspace: Workspace) -> Generations:
@@ -134,9 +134,9 @@ def _point(workspace: Workspace, journal: Journal, active: str) -> bool:
     return True
 
 
-def _read(workspace: Workspace, run: str, path: Path, active: str | None) -> Face | None:
+def _read(workspace: Workspace, run: str, path: Path, active: str | None) -> JsonFile | None:
     try:
-        return read_face(path, root=workspace.root)
+        return read_json(path, root=workspace.root)
     except Unreadable as error:
         with workspace.reading() as journal:
             known = journal.find_run(journal_id(run))
@@ -147,10 +147,10 @@ def _read(workspace: Workspace, run: str, path: Path, active: str | None) -> Fac
         return None
 
 
-def _told_at(workspace: Workspace, face: Version) -> datetime:
+def _told_at(workspace: Workspace, file: Version) -> datetime:
     """The last update according to the file, unless that is in the future."""
     now = workspace.clock.now()
-    found = moment(face.value.get("updated_at"))
+    found = moment(file.value.get("updated_at"))
     return found if found and found < now else now
 
 

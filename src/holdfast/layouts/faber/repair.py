@@ -20,7 +20,7 @@ from holdfast.layouts.faber import schema
 from holdfast.layouts.faber.files import Target, is_of, lost_records, own_id
 from holdfast.layouts.faber.reconcile import body_of, copies, journal_id, keep_copy, remember
 from holdfast.layouts.faber.session_records import record_ids
-from holdfast.layouts.json_file import Face, Unreadable, read_face
+from holdfast.layouts.json_file import JsonFile, Unreadable, read_json
 from holdfast.layouts.memory import relative
 from holdfast.layouts.results import STORE, Damage, FilesRepaired
 from holdfast.project.workspace import Workspace
@@ -28,13 +28,13 @@ from holdfast.system import files, shared_files
 
 
 class Copy(Struct):
-    face: Face
+    file: JsonFile
     source: str
 
     @property
     def rank(self) -> tuple[int, datetime]:
-        written = moment(self.face.value.get("updated_at"))
-        return len(record_ids(self.face.value)), written or datetime.min.replace(tzinfo=UTC)
+        written = moment(self.file.value.get("updated_at"))
+        return len(record_ids(self.file.value)), written or datetime.min.replace(tzinfo=UTC)
 
 
 def repair(workspace: Workspace, name: str | None, known: Run | None, *, keep: bool) -> FilesRepaired:
@@ -77,9 +77,9 @@ def _path(workspace: Workspace, name: str, known: Run | None) -> Path:
     return path
 
 
-def _current(path: Path, root: Path) -> tuple[Face | None, str]:
+def _current(path: Path, root: Path) -> tuple[JsonFile | None, str]:
     try:
-        return read_face(path, root=root), ""
+        return read_json(path, root=root), ""
     except Unreadable as error:
         if error.is_denied:
             raise Refused(
@@ -90,8 +90,8 @@ def _current(path: Path, root: Path) -> tuple[Face | None, str]:
         return None, error.why
 
 
-def _lacks(workspace: Workspace, run: str, face: Face) -> list[str]:
-    return lost_records(workspace, Target(run, face, schema.tell(face.value, run)))
+def _lacks(workspace: Workspace, run: str, file: JsonFile) -> list[str]:
+    return lost_records(workspace, Target(run, file, schema.tell(file.value, run)))
 
 
 def _copies(workspace: Workspace, run: str, path: Path) -> list[Copy]:
@@ -99,23 +99,23 @@ def _copies(workspace: Workspace, run: str, path: Path) -> list[Copy]:
     found = []
     for data in copies(workspace).find(path) if workspace.exists else []:
         try:
-            face = json_file.parse_face(path, data)
+            file = json_file.parse_json(path, data)
         except Unreadable:
             continue
-        if is_of(run, face.value):
-            found.append(Copy(face, STORE))
+        if is_of(run, file.value):
+            found.append(Copy(file, STORE))
     beside = json_file.best_backup(path, lambda state: is_of(run, state), workspace.root)
-    return found + [Copy(face, relative(workspace, face.path)) for face in beside]
+    return found + [Copy(file, relative(workspace, file.path)) for file in beside]
 
 
-def _accept(workspace: Workspace, run: str, face: Face, *, changed: bool) -> FilesRepaired:
+def _accept(workspace: Workspace, run: str, file: JsonFile, *, changed: bool) -> FilesRepaired:
     """Accept a state as it is, without the records that it lacks."""
     if changed:
-        backup = face.path.with_name(face.path.name + ".backup")
+        backup = file.path.with_name(file.path.name + ".backup")
         if backup.exists():
-            files.write(backup, face.data, root=workspace.root)
-        _note(workspace, run, face)
-    return FilesRepaired(run, relative(workspace, face.path), changed)
+            files.write(backup, file.data, root=workspace.root)
+        _note(workspace, run, file)
+    return FilesRepaired(run, relative(workspace, file.path), changed)
 
 
 def _put_back(workspace: Workspace, run: str, path: Path, best: Copy, known: Run | None) -> FilesRepaired:
@@ -124,12 +124,12 @@ def _put_back(workspace: Workspace, run: str, path: Path, best: Copy, known: Run
     if before is not None:
         aside = path.with_name(f"{path.name}.damaged-{workspace.clock.now():%Y%m%d-%H%M%S}")
         files.write(aside, before, root=workspace.root)
-    if shared_files.replace_shared(path, before, best.face.data, root=workspace.root) is not None:
+    if shared_files.replace_shared(path, before, best.file.data, root=workspace.root) is not None:
         raise Refused("Somebody else changed the file at the same moment", [("path", path)], ["run the command again"])
-    face = read_face(path, root=workspace.root)
-    shown_now = schema.tell(workspace.hide(schema.telling(face.value)), run)  # safeguard: hide-repair-compared
-    lost = [f"session record {id}" for id in _lacks(workspace, run, face)] + _missed(known, shown_now)
-    _note(workspace, run, face)
+    file = read_json(path, root=workspace.root)
+    shown_now = schema.tell(workspace.hide(schema.telling(file.value)), run)  # safeguard: hide-repair-compared
+    lost = [f"session record {id}" for id in _lacks(workspace, run, file)] + _missed(known, shown_now)
+    _note(workspace, run, file)
     return FilesRepaired(
         run, relative(workspace, path), True, best.source, relative(workspace, aside) if aside else None, lost
     )
@@ -150,15 +150,15 @@ def _missed(known: Run | None, told: schema.Told) -> list[str]:
     return lost
 
 
-def _note(workspace: Workspace, run: str, face: Face) -> None:
+def _note(workspace: Workspace, run: str, file: JsonFile) -> None:
     if not workspace.exists:
         return
     with workspace.writing() as journal:
         if known := journal.find_run(journal_id(run)):
-            body = {**body_of(workspace, run, face), "accepted": True}
+            body = {**body_of(workspace, run, file), "accepted": True}
             journal.append(known.id, Draft(TOLD, msgspec.to_builtins(body)))
-    keep_copy(workspace, face)
-    remember(workspace, face.path)
+    keep_copy(workspace, file)
+    remember(workspace, file.path)
 
 
 def damages(workspace: Workspace) -> Iterator[Damage]:
@@ -168,7 +168,7 @@ def damages(workspace: Workspace) -> Iterator[Damage]:
             with workspace.reading() as journal:
                 is_known = journal.find_run(journal_id(name)) is not None
             if is_known:
-                read_face(path, root=workspace.root)
+                read_json(path, root=workspace.root)
         except Unreadable as error:
             remedy = error.remedy(f"`holdfast repair {shlex.quote(name)}` puts the best copy back")
             yield Damage(relative(workspace, path), error.why, remedy)

@@ -208,8 +208,8 @@ def _write(
 def _why_not_written(workspace: Workspace, target: Target) -> str:
     if found := turned_back(workspace, target):
         return f"{found[0]}\n{'; '.join(found[1])}"
-    if target.face.flaws:
-        return f"{relative(workspace, target.face.path)} is not written: {'; '.join(target.face.flaws)}"
+    if target.file.flaws:
+        return f"{relative(workspace, target.file.path)} is not written: {'; '.join(target.file.flaws)}"
     return ""
 
 
@@ -238,7 +238,7 @@ def _result(
         run=target.run,
         workflow=target.told.workflow or "",
         status=target.told.word or "",
-        path=str(target.face.path),
+        path=str(target.file.path),
         dry_run=request.dry_run,
         trigger=request.trigger,
         artifacts=reports,
@@ -290,6 +290,6 @@ def _closed(target: Target, left: Left, reason: str, opening: Opening, warnings:
         phases=left.phases,
         in_progress=[name for name, status in target.told.phases if status == IN_PROGRESS] if not left.why else [],
         artifacts=left.artifacts,
-        path=str(target.face.path),
+        path=str(target.file.path),
         warnings=warnings,
     )

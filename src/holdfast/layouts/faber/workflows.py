@@ -17,7 +17,7 @@ from holdfast.agents.claude.setup import config_directory
 from holdfast.core.errors import WorkflowError
 from holdfast.core.text import one_line, path_text, sound_text
 from holdfast.layouts.faber.schema import check_run_id
-from holdfast.layouts.json_file import Unreadable, parse_face, read_face
+from holdfast.layouts.json_file import Unreadable, parse_json, read_json
 from holdfast.project.trust.check import FILE_LIMIT, Executable
 from holdfast.project.workspace import Workspace
 from holdfast.system.safe_paths import real_path
@@ -96,7 +96,7 @@ def find_definitions(root: Path, plugin_root: Path | None) -> list[Path]:
 def read_commands(path: Path, data: bytes) -> list[tuple[str, str]]:
     """List the commands of a definition with the ids of their artifacts; none if it cannot be read."""
     try:
-        definition = parse_face(path, data).value
+        definition = parse_json(path, data).value
     except Unreadable:
         return []
     entries = _Search(path.parent, None).block(path, definition) or []
@@ -184,7 +184,7 @@ class _Search:
 
     def _read(self, directory: Path, path: Path) -> dict[str, Any] | None:
         try:
-            face = read_face(path, FILE_LIMIT)
+            file = read_json(path, FILE_LIMIT)
         except Unreadable as error:
             if not error.is_missing:
                 self._warn(path, error.why)
@@ -192,7 +192,7 @@ class _Search:
         if not self.is_at_home(directory, path):  # safeguard: linked-workflow
             self._warn(path, "it lies outside the directory of workflows")
             return None
-        return face.value
+        return file.value
 
     def is_at_home(self, directory: Path, path: Path) -> bool:
         """Return whether a definition is in its directory, and a project's in the project, all links followed."""

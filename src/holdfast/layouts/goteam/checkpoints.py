@@ -23,7 +23,7 @@ from holdfast.journal.journal import Journal
 from holdfast.layouts.goteam import schema
 from holdfast.layouts.goteam.files import is_directory, root_of
 from holdfast.layouts.goteam.runs import COMMIT, tree_of
-from holdfast.layouts.json_file import Unreadable, read_face
+from holdfast.layouts.json_file import Unreadable, read_json
 from holdfast.layouts.results import Examined, Exported
 from holdfast.project.checkpoints.create import make_checkpoint, shadow_of
 from holdfast.project.checkpoints.interrupted import find_unfinished, refuse_unfinished
@@ -216,7 +216,7 @@ def _examine(workspace: Workspace, run: Run, place: int, broken: Mapping[str, li
     kept = run.standing.kept[place]
     problems = [kept.flaw] if kept.flaw else []
     try:
-        document = read_face(root_of(workspace) / run.id / f"{kept.id}.json", root=workspace.root).value
+        document = read_json(root_of(workspace) / run.id / f"{kept.id}.json", root=workspace.root).value
     except Unreadable as error:
         problems.append(error.why)
     else:

@@ -21,7 +21,7 @@ from holdfast.journal.store import RunQuery
 from holdfast.layouts import memory
 from holdfast.layouts.goteam import NAME, RECORD, merge
 from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE
-from holdfast.layouts.json_file import LIMIT, Face, Unreadable, as_bytes as as_bytes, parse_face, read_face
+from holdfast.layouts.json_file import LIMIT, JsonFile, Unreadable, as_bytes as as_bytes, parse_json, read_json
 from holdfast.layouts.registry import find_layout, is_present
 from holdfast.project.workspace import Workspace
 from holdfast.redaction.unmask import put_raw
@@ -113,17 +113,17 @@ def point_files(directory: Path) -> list[Path]:
     return [directory / name for name in names[:MOST]]
 
 
-def flaw_of(face: Face, run: str | None) -> str | None:
+def flaw_of(file: JsonFile, run: str | None) -> str | None:
     """Find out why a JSON object does not fit the schema, or is of another run."""
-    if face.flaws:
-        return face.flaws[0]
-    name = face.path.name
+    if file.flaws:
+        return file.flaws[0]
+    name = file.path.name
     for key, form in SHAPES[POINT if name.startswith(POINT) else name].items():
-        value = face.value.get(key)
+        value = file.value.get(key)
         if value is not None and not isinstance(value, form):
             return f"Its {key} is of another type than it should be"
-    for key, wanted in (("session_id", run), ("id", face.path.stem if name.startswith(POINT) else None)):
-        told = face.value.get(key)
+    for key, wanted in (("session_id", run), ("id", file.path.stem if name.startswith(POINT) else None)):
+        told = file.value.get(key)
         if wanted is not None and told is not None and told != wanted:
             return f"It says that its {key} is {one_line(str(told), 60)}"
     return None
@@ -152,14 +152,14 @@ def find_damages(workspace: Workspace, only: str | None = None) -> Iterator[Dama
 
 def _damage(path: Path, run: str | None, root: Path) -> Iterator[DamagedFile]:
     try:
-        why = flaw_of(read_face(path, root=root), run)
+        why = flaw_of(read_json(path, root=root), run)
     except Unreadable as error:
         why = error.why
     if why and os.path.lexists(path):
         yield DamagedFile(path, run, why)
 
 
-class Shelf:
+class SessionFiles:
     """The files of a worktree during one command."""
 
     def __init__(self, workspace: Workspace) -> None:
@@ -184,15 +184,15 @@ class Shelf:
         if run is not None:
             self.read_anew.add(run)
         try:
-            face = read_face(path, root=self.workspace.root)
+            file = read_json(path, root=self.workspace.root)
         except Unreadable as error:
             self._report(path, run, error.why)
             return None
-        if why := flaw_of(face, run):
+        if why := flaw_of(file, run):
             self._report(path, run, why)
-            return self.workspace.hide(face.value) if tolerant else None
+            return self.workspace.hide(file.value) if tolerant else None
         self.written.looks[self.key(path)] = look
-        return cast(Body, self.workspace.hide(face.value))  # safeguard: hide-team-file-compared
+        return cast(Body, self.workspace.hide(file.value))  # safeguard: hide-team-file-compared
 
     def put(self, path: Path, ours: Body) -> bool:
         """Write our members and keep those of other programs. False if the file is damaged."""
@@ -200,7 +200,7 @@ class Shelf:
         if key in self.broken:
             return False
         before = self._before(path, key)
-        theirs = parse_face(path, before).value if before is not None else {}
+        theirs = parse_json(path, before).value if before is not None else {}
         if before is not None:
             self.remember(key, merge.beside(theirs, ours))
         whole = merge.put_beside(ours, self.written.beside.get(key, {}))
@@ -214,7 +214,7 @@ class Shelf:
             return
         before = self._before(path, REGISTRY)
         if before is not None:
-            value = parse_face(path, before).value
+            value = parse_json(path, before).value
             self.remember(REGISTRY, merge.registry_beside(value, entries))
         else:
             value = self.written.beside.get(REGISTRY, {})
@@ -241,7 +241,7 @@ class Shelf:
             return
         before = self._before(path, key)
         if before is not None:
-            self.remember(key, merge.beside(parse_face(path, before).value, ours))
+            self.remember(key, merge.beside(parse_json(path, before).value, ours))
             if shared_files.remove_shared(path, before, self.workspace.root) is not None:
                 raise Edited
         self.written.looks.pop(key, None)

@@ -17,10 +17,19 @@ from holdfast.core.model import Run, Status
 from holdfast.core.text import path_text
 from holdfast.journal.journal import Journal
 from holdfast.layouts.goteam import NAME, RECORD, merge
-from holdfast.layouts.goteam.files import FACES, Edited, Shelf, Written, as_bytes, is_directory, root_of, team_runs
-from holdfast.layouts.goteam.reconcile import note_cleaned, on_shelf, reconcile
+from holdfast.layouts.goteam.files import (
+    FACES,
+    Edited,
+    SessionFiles,
+    Written,
+    as_bytes,
+    is_directory,
+    root_of,
+    team_runs,
+)
+from holdfast.layouts.goteam.reconcile import note_cleaned, open_files, reconcile
 from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE
-from holdfast.layouts.json_file import LIMIT, Unreadable, parse_face
+from holdfast.layouts.json_file import LIMIT, Unreadable, parse_json
 from holdfast.layouts.memory import each_locked, recall, remember, remove_shown
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -47,7 +56,7 @@ def foreign_files(workspace: Workspace, run: Run) -> list[str]:
 def purge(workspace: Workspace, run: str, shown: Iterable[str]) -> None:
     root = root_of(workspace)
     if is_directory(root):
-        with on_shelf(workspace) as shelf:  # else a process that has just read the journal would write them again
+        with open_files(workspace) as shelf:  # else a process that has just read the journal would write them again
             ours = [path for path in shown if (workspace.root / path).parent == root / run]
             remove_shown(workspace, ours, lambda place: True)
             _leave_registry(shelf, run)
@@ -69,7 +78,7 @@ def list_left(workspace: Workspace, run: str) -> list[str]:
     return [path_text(path) for path in found]
 
 
-def _leave_registry(shelf: Shelf, run: str) -> None:
+def _leave_registry(shelf: SessionFiles, run: str) -> None:
     path = shelf.root / REGISTRY
     for _ in range(ATTEMPTS):
         was_changed = shelf.is_changed(path)
@@ -80,10 +89,10 @@ def _leave_registry(shelf: Shelf, run: str) -> None:
             return
 
 
-def _rewrite(shelf: Shelf, path: Path, run: str) -> None:
+def _rewrite(shelf: SessionFiles, path: Path, run: str) -> None:
     try:
         before = files.read(path, LIMIT, shelf.workspace.root)
-        value = parse_face(path, before).value if before else {}
+        value = parse_json(path, before).value if before else {}
     except (Unreadable, HoldfastError):
         return
     if before and any(_is_of(item, run) for item in merge.sessions(value)):
@@ -140,7 +149,7 @@ def _remove(workspace: Workspace, directory: Path, run: Run) -> None:
     """Remove our files of a run. Files of other programs and exports stay."""
     if not is_directory(directory):
         return
-    shelf = Shelf(workspace)
+    shelf = SessionFiles(workspace)
     for name in (*FILES, *(f"{kept.id}.json" for kept in run.standing.kept)):
         if os.sep not in name and not (directory / name).is_symlink():
             shelf.discard(directory / name)

@@ -28,7 +28,7 @@ from holdfast.layouts.goteam.files import (
     FACES,
     MOST,
     Edited,
-    Shelf,
+    SessionFiles,
     as_bytes,
     cleaned_runs,
     is_directory as is_directory,
@@ -66,23 +66,23 @@ def synchronize(workspace: Workspace, *, trigger: str | None = None) -> None:
     if root.is_symlink() or (root.exists() and not root.is_dir()):
         workspace.warn(f"{relative(workspace, root)} is not a directory, so the Go Team's files are not written")
         return
-    with on_shelf(workspace) as shelf:
+    with open_files(workspace) as shelf:
         show(shelf, trigger)
 
 
 @contextlib.contextmanager
-def on_shelf(workspace: Workspace) -> Iterator[Shelf]:
+def open_files(workspace: Workspace) -> Iterator[SessionFiles]:
     """The files, locked; the record of the last write is saved at the end."""
     place = own_directory(workspace) / "team.lock"
     with files.lock(place, workspace.settings.number("store.deadline")):  # safeguard: lock-team-files
-        shelf = Shelf(workspace)
+        shelf = SessionFiles(workspace)
         try:
             yield shelf
         finally:
             shelf.save()
 
 
-def show(shelf: Shelf, trigger: str | None = None) -> None:
+def show(shelf: SessionFiles, trigger: str | None = None) -> None:
     """Ingest and write, until no other program has written in between."""
     name = shelf.name(shelf.root)
     for _ in range(ATTEMPTS):
@@ -101,7 +101,7 @@ def show(shelf: Shelf, trigger: str | None = None) -> None:
     shelf.workspace.warn(f"the files in {name} are written by somebody else all the time; ours will be written later")
 
 
-def _write_all(shelf: Shelf, trigger: str | None) -> None:
+def _write_all(shelf: SessionFiles, trigger: str | None) -> None:
     workspace, root, written = shelf.workspace, shelf.root, shelf.written
     with workspace.reading() as journal:
         runs, cleaned = team_runs(journal, workspace.worktree), cleaned_runs(journal, workspace.worktree)
@@ -125,7 +125,7 @@ def _write_all(shelf: Shelf, trigger: str | None) -> None:
     shelf.put_registry(entries, last, cleaned)
 
 
-def _is_stale(shelf: Shelf, run: Run) -> bool:
+def _is_stale(shelf: SessionFiles, run: Run) -> bool:
     """Return whether a run's files must be written: the run has new events, or a file was changed or lost."""
     if shelf.written.runs.get(run.id) != run.seq or run.id in shelf.read_anew:
         return True
@@ -149,7 +149,7 @@ def _around(workspace: Workspace, head: Head, heard: datetime | None, trigger: s
     )
 
 
-def _write_run(shelf: Shelf, run: Run, around: Around) -> None:
+def _write_run(shelf: SessionFiles, run: Run, around: Around) -> None:
     """Write the files of one run, checkpoints first, so that the live state is never older than they are."""
     directory = shelf.root / run.id
     if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
@@ -171,14 +171,14 @@ def _write_run(shelf: Shelf, run: Run, around: Around) -> None:
     shelf.put(directory / STATE, schema.live(run, around))
 
 
-def _write_points(shelf: Shelf, directory: Path, run: Run) -> None:
+def _write_points(shelf: SessionFiles, directory: Path, run: Run) -> None:
     for kept in run.standing.kept:
         path = directory / f"{kept.id}.json"
         if kept.checkpoint and ids.is_safe(kept.id) and not os.path.lexists(path):
             put_point(shelf, run, kept, path)
 
 
-def put_point(shelf: Shelf, run: Run, kept: Kept, path: Path) -> None:
+def put_point(shelf: SessionFiles, run: Run, kept: Kept, path: Path) -> None:
     with shelf.workspace.reading() as journal:
         document = schema.point(kept, journal.run_at(run.id, kept.seq))
     shelf.put_bytes(path, None, as_bytes(document))
@@ -189,7 +189,7 @@ def note_cleaned(journal: Journal, run: Run) -> None:
     journal.append(run.id, Draft("run.archived", {"path": "the journal"}))
 
 
-def ingest_all(shelf: Shelf) -> None:
+def ingest_all(shelf: SessionFiles) -> None:
     """Import unknown sessions as runs, and ingest external edits of known ones."""
     if not shelf.root.exists():
         return
@@ -210,7 +210,7 @@ def ingest_all(shelf: Shelf) -> None:
             follow_files(shelf, run)
 
 
-def _sessions(shelf: Shelf) -> dict[str, Body]:
+def _sessions(shelf: SessionFiles) -> dict[str, Body]:
     """The sessions of a changed registry; if it is lost or damaged, those with a directory."""
     path = shelf.root / REGISTRY
     if path.exists() and not shelf.is_changed(path):
@@ -222,7 +222,7 @@ def _sessions(shelf: Shelf) -> dict[str, Body]:
     return found
 
 
-def _adopt(shelf: Shelf, id: str, entry: Body) -> None:
+def _adopt(shelf: SessionFiles, id: str, entry: Body) -> None:
     workspace, directory = shelf.workspace, shelf.root / id
     if not is_directory(directory):
         name = shelf.name(directory)
@@ -241,7 +241,7 @@ def _adopt(shelf: Shelf, id: str, entry: Body) -> None:
         journal.append(id, *diff.rollbacks(told, None), *rest)
 
 
-def _follow_entry(shelf: Shelf, run: Run, entry: Body) -> None:
+def _follow_entry(shelf: SessionFiles, run: Run, entry: Body) -> None:
     if run.layout != NAME or run.id not in shelf.written.runs or run.worktree != shelf.workspace.worktree:
         return
     then = _then(shelf, run, shelf.written.runs[run.id])
@@ -251,20 +251,20 @@ def _follow_entry(shelf: Shelf, run: Run, entry: Body) -> None:
         append(shelf, run, [*drafts, *_saved(shelf, run, run.standing.saved, entry.get("updated_at"))])
 
 
-def _saved(shelf: Shelf, run: Run, saved: datetime | None, heard: object) -> Iterator[Draft]:
+def _saved(shelf: SessionFiles, run: Run, saved: datetime | None, heard: object) -> Iterator[Draft]:
     """Record a save by another program: it is a sign of life even if nothing else changed."""
     time = moment(heard)
     if saved is not None and time and run.updated and run.updated < time <= shelf.workspace.clock.now():
         yield Draft("save.told", {"saved": saved}, time=time)
 
 
-def follow_files(shelf: Shelf, run: Run) -> None:
+def follow_files(shelf: SessionFiles, run: Run) -> None:
     directory = shelf.root / run.id
     for name in FACES:
         if shelf.is_changed(directory / name):
             value = shelf.read(directory / name, run.id)
             if value is not None:
-                drafts = follow_face(shelf, run, name, value)
+                drafts = follow_file(shelf, run, name, value)
                 told = value.get("saved_at") if name == STATE and run.standing.saved else None
                 append(shelf, run, [*drafts, *_saved(shelf, run, moment(told), told)])
     for path in point_files(directory):
@@ -273,7 +273,7 @@ def follow_files(shelf: Shelf, run: Run) -> None:
             append(shelf, run, _point(shelf, run, path.stem, value) if value is not None else [])
 
 
-def follow_face(shelf: Shelf, run: Run, name: str, value: Body) -> list[Draft]:
+def follow_file(shelf: SessionFiles, run: Run, name: str, value: Body) -> list[Draft]:
     value = shelf.workspace.hide(value)  # safeguard: hide-team-file-ingested
     marked = value.get(diff.EVENT) if name == STATE else None
     whole = isinstance(marked, int) and not isinstance(marked, bool) and 0 < marked <= run.seq
@@ -294,7 +294,7 @@ def _faces(run: Run, around: Around) -> dict[str, Body]:
     }
 
 
-def _point(shelf: Shelf, run: Run, id: str, value: Body) -> list[Draft]:
+def _point(shelf: SessionFiles, run: Run, id: str, value: Body) -> list[Draft]:
     """Ingest a checkpoint's file that is new or was changed. One of our own never changes."""
     kept = next((found for found in run.standing.kept if found.id == id), None)
     now = shelf.workspace.clock.now()
@@ -311,13 +311,13 @@ def _point(shelf: Shelf, run: Run, id: str, value: Body) -> list[Draft]:
     return told
 
 
-def append(shelf: Shelf, run: Run, drafts: list[Draft]) -> None:
+def append(shelf: SessionFiles, run: Run, drafts: list[Draft]) -> None:
     if drafts:
         with shelf.workspace.writing(for_session=False) as journal:
             journal.append(run.id, *drafts)
 
 
-def _then(shelf: Shelf, run: Run, seq: int) -> Run:
+def _then(shelf: SessionFiles, run: Run, seq: int) -> Run:
     with shelf.workspace.reading() as journal:
         return journal.run_at(run.id, min(seq, run.seq))
 

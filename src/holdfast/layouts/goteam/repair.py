@@ -14,8 +14,17 @@ from holdfast.core.formats.json_salvage import salvage
 from holdfast.core.health import WARNING, Check
 from holdfast.core.model import Body, Run
 from holdfast.layouts.goteam import merge
-from holdfast.layouts.goteam.files import FACES, POINT, SHAPES, DamagedFile, Shelf, as_bytes, find_damages, root_of
-from holdfast.layouts.goteam.reconcile import append, follow_face, on_shelf, put_point, show
+from holdfast.layouts.goteam.files import (
+    FACES,
+    POINT,
+    SHAPES,
+    DamagedFile,
+    SessionFiles,
+    as_bytes,
+    find_damages,
+    root_of,
+)
+from holdfast.layouts.goteam.reconcile import append, follow_file, open_files, put_point, show
 from holdfast.layouts.goteam.schema import REGISTRY
 from holdfast.layouts.json_file import LIMIT
 from holdfast.layouts.memory import relative
@@ -39,7 +48,7 @@ def remake(workspace: Workspace, run: Run) -> tuple[list[Rebuilt], list[str]]:
     """Rename damaged files and write new ones. Return these, and the lost facts."""
     made: list[Rebuilt] = []
     lost: list[str] = []
-    with on_shelf(workspace) as shelf:
+    with open_files(workspace) as shelf:
         for damage in list(find_damages(workspace, run.id)):
             said = _salvaged(damage, workspace.root)
             mark = f"damaged-{workspace.clock.now():%Y%m%d-%H%M%S}"
@@ -67,7 +76,7 @@ def _salvaged(damage: DamagedFile, root: Path) -> Body:
     return {key: value for key, value in found.items() if isinstance(value, shape[key])}
 
 
-def _hear(shelf: Shelf, run: Run, damage: DamagedFile, said: Body) -> list[str]:
+def _hear(shelf: SessionFiles, run: Run, damage: DamagedFile, said: Body) -> list[str]:
     """Ingest the readable members. Return the lost ones."""
     name = damage.path.name
     if damage.run is None:
@@ -75,12 +84,12 @@ def _hear(shelf: Shelf, run: Run, damage: DamagedFile, said: Body) -> list[str]:
     if name.startswith(POINT):
         return _point(shelf, run, damage.path)
     if name in FACES and said:
-        append(shelf, run, follow_face(shelf, run, name, said))
+        append(shelf, run, follow_file(shelf, run, name, said))
     missing = ", ".join(key for key in SHAPES.get(name, {}) if key not in said)
     return [f"what somebody else may have changed in {name}, at {missing}"] if missing else []
 
 
-def _registry(shelf: Shelf, said: Body) -> list[str]:
+def _registry(shelf: SessionFiles, said: Body) -> list[str]:
     """Write the readable sessions of other programs into a new registry."""
     entries = [item for item in merge.sessions(said) if isinstance(item, dict)]
     if not entries:
@@ -93,7 +102,7 @@ def _registry(shelf: Shelf, said: Body) -> list[str]:
     return []
 
 
-def _point(shelf: Shelf, run: Run, path: Path) -> list[str]:
+def _point(shelf: SessionFiles, run: Run, path: Path) -> list[str]:
     """Rebuild a checkpoint's file from the run at that event; only one of our own is the same as before."""
     kept = next((found for found in run.standing.kept if found.id == path.stem), None)
     if kept is None or not ids.is_safe(kept.id):

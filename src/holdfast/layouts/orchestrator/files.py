@@ -13,7 +13,7 @@ from holdfast.core.model import Body, Run
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts import json_file, memory
-from holdfast.layouts.json_file import Face, Unreadable, read_face
+from holdfast.layouts.json_file import JsonFile, Unreadable, read_json
 from holdfast.layouts.orchestrator import HISTORY, NAME, RECORD, SESSION
 from holdfast.layouts.orchestrator.schema import LEGACY, LONGEST, Incompatible, read_state, state_of
 from holdfast.project.runs import select
@@ -48,9 +48,9 @@ def has_archive(workspace: Workspace) -> bool:
     return (workspace.root / HISTORY).is_dir()
 
 
-def read_session(workspace: Workspace) -> Face | None:
+def read_session(workspace: Workspace) -> JsonFile | None:
     try:
-        return read_face(workspace.root / SESSION, root=workspace.root)
+        return read_json(workspace.root / SESSION, root=workspace.root)
     except Unreadable as error:
         if error.is_missing:
             return None
@@ -60,8 +60,8 @@ def read_session(workspace: Workspace) -> Face | None:
 def find_incompatible(workspace: Workspace) -> Incompatible | None:
     """Find out whether the file is undamaged, but of another major version."""
     try:
-        if face := read_session(workspace):
-            read_state(face.value)
+        if file := read_session(workspace):
+            read_state(file.value)
     except Incompatible as error:
         return error
     except Unreadable:
@@ -80,11 +80,11 @@ def name_of(session_id: str) -> str:
     return memory.journal_id(session_id, "session", is_safe=ids.is_safe(session_id))
 
 
-def is_of(face: Face | None, run: Run) -> bool:
+def is_of(file: JsonFile | None, run: Run) -> bool:
     """Return whether the file shows the run; one that names no session shows any run."""
-    if face is None:
+    if file is None:
         return False
-    id = face.value.get("session_id")
+    id = file.value.get("session_id")
     return not isinstance(id, str) or not id.strip() or name_of(id.strip()[:LONGEST]) == run.id
 
 
@@ -100,11 +100,11 @@ def put_aside(workspace: Workspace) -> Path:
     return files.move_aside(workspace.root / SESSION, mark, workspace.root)
 
 
-def remove(workspace: Workspace, face: Face) -> bool:
+def remove(workspace: Workspace, file: JsonFile) -> bool:
     """Remove the file that was read; False if another program has written it since."""
-    if not face.flaws:
-        return shared_files.remove_shared(face.path, face.data, workspace.root) is None
-    if files.read(face.path, root=workspace.root) != face.data:
+    if not file.flaws:
+        return shared_files.remove_shared(file.path, file.data, workspace.root) is None
+    if files.read(file.path, root=workspace.root) != file.data:
         return False
     put_aside(workspace)  # no other file has its flawed members
     return True
@@ -124,7 +124,7 @@ def place_in_history(workspace: Workspace, run: Run) -> Path:
 def _is_same(workspace: Workspace, place: Path, run: Run) -> bool:
     """Return whether a file of the history is of this run, created at the same time."""
     try:
-        found = read_state(read_face(place, root=workspace.root).value)
+        found = read_state(read_json(place, root=workspace.root).value)
     except (Unreadable, Incompatible):
         return False
     mine = state_of(run)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from holdfast.core.model import Run
-from holdfast.layouts.json_file import read_face
+from holdfast.layouts.json_file import read_json
 from holdfast.layouts.memory import each_locked, is_shown, recall, remove_shown
 from holdfast.layouts.orchestrator import HISTORY, NAME, RECORD, SESSION
 from holdfast.layouts.orchestrator.files import Written
@@ -33,4 +33,4 @@ def purge(workspace: Workspace, run: str, shown: Iterable[str]) -> None:
 
 
 def _shows(workspace: Workspace, place: Path, run: str) -> bool:
-    return bool(read_face(place, root=workspace.root).value.get("session_id") == run)
+    return bool(read_json(place, root=workspace.root).value.get("session_id") == run)

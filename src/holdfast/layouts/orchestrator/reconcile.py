@@ -17,7 +17,7 @@ from holdfast.core.formats.timestamps import moment
 from holdfast.core.model import Body, Draft, Run
 from holdfast.core.text import one_line, path_text
 from holdfast.journal.journal import Journal
-from holdfast.layouts.json_file import Face, Unreadable, parse_face, read_face, with_members
+from holdfast.layouts.json_file import JsonFile, Unreadable, parse_json, read_json, with_members
 from holdfast.layouts.memory import SHARED, digest, own_directory, relative
 from holdfast.layouts.orchestrator import HISTORY, NAME, SESSION
 from holdfast.layouts.orchestrator.diff import drafts, known_part, last_time
@@ -83,8 +83,8 @@ def _round(workspace: Workspace, saved: str | None) -> bool:
     """Ingest and write once; False if another program wrote the file in between."""
     memory = recall(workspace)
     try:
-        face = read_session(workspace)
-        if face is not None and digest(face.data) != memory.digest and not _take_in(workspace, face, memory):
+        file = read_session(workspace)
+        if file is not None and digest(file.data) != memory.digest and not _take_in(workspace, file, memory):
             return True
     except (Unreadable, Incompatible) as error:
         workspace.warn(told(error))
@@ -96,27 +96,27 @@ def _round(workspace: Workspace, saved: str | None) -> bool:
         unarchived = [run for run in list_runs(journal, workspace.worktree) if not run.archived]
         left = [run for run in unarchived if current is None or run.id != current.id]
     for run in left:
-        if not _archive(workspace, run, face if is_of(face, run) else None):
+        if not _archive(workspace, run, file if is_of(file, run) else None):
             return False
-        face = None if is_of(face, run) else face
-    return current is None or _show(workspace, current, face, always=current.id == saved)
+        file = None if is_of(file, run) else file
+    return current is None or _show(workspace, current, file, always=current.id == saved)
 
 
-def _show(workspace: Workspace, run: Run, face: Face | None, *, always: bool) -> bool:
+def _show(workspace: Workspace, run: Run, file: JsonFile | None, *, always: bool) -> bool:
     memory = recall(workspace)
-    if face is None and memory.run == run.id and _was_archived(workspace, run, memory):
+    if file is None and memory.run == run.id and _was_archived(workspace, run, memory):
         return True
     if not run.status.is_open:
-        return _archive(workspace, run, face if is_of(face, run) else None)
-    is_written = face is not None and digest(face.data) == memory.digest
+        return _archive(workspace, run, file if is_of(file, run) else None)
+    is_written = file is not None and digest(file.data) == memory.digest
     if is_written and not always and (memory.run, memory.seq) == (run.id, run.seq):
         return True
-    return _write(workspace, run, face, workspace.clock.now() if always else run.updated)
+    return _write(workspace, run, file, workspace.clock.now() if always else run.updated)
 
 
-def _take_in(workspace: Workspace, face: Face, memory: Written) -> bool:
+def _take_in(workspace: Workspace, file: JsonFile, memory: Written) -> bool:
     """Append the edits of another program to the journal; False for a file whose run is another worktree's."""
-    theirs = read_state(workspace.hide(face.value))  # safeguard: hide-session-file-read
+    theirs = read_state(workspace.hide(file.value))  # safeguard: hide-session-file-read
     with workspace.writing(for_session=False) as journal:
         run = journal.find_run(name_of(theirs.session_id)) if theirs.session_id else None
         if run is not None and (run.layout != NAME or run.worktree != workspace.worktree):
@@ -131,7 +131,7 @@ def _take_in(workspace: Workspace, face: Face, memory: Written) -> bool:
         if run.archived and run.status.is_open:  # another program moved it back from the history
             journal.append(run.id, Draft("run.archived", {"path": None}))
         journal.append(run.id, *drafts(before, theirs, run, workspace.clock.now(), as_written=is_new))
-    remember(workspace, Written(run.id, 0, digest(face.data), face.value))
+    remember(workspace, Written(run.id, 0, digest(file.data), file.value))
     return True
 
 
@@ -142,7 +142,7 @@ def take_salvaged(workspace: Workspace, members: Body) -> None:
         current = find_current(journal, workspace.worktree)
     if not isinstance(theirs.get("session_id"), str) and current is not None:
         theirs["session_id"] = current.id
-    _take_in(workspace, parse_face(workspace.root / SESSION, json.dumps(theirs).encode()), Written())
+    _take_in(workspace, parse_json(workspace.root / SESSION, json.dumps(theirs).encode()), Written())
 
 
 def ingest_archive(workspace: Workspace) -> None:
@@ -155,7 +155,7 @@ def ingest_archive(workspace: Workspace) -> None:
     for place in sorted((workspace.root / HISTORY).glob("*.json"))[:MOST_ARCHIVED]:
         try:
             # safeguard: hide-session-history
-            theirs = read_state(workspace.hide(read_face(place, root=workspace.root).value))
+            theirs = read_state(workspace.hide(read_json(place, root=workspace.root).value))
         except (Unreadable, Incompatible) as error:
             why = error.why if isinstance(error, Unreadable) else error
             _warn_unread(workspace, f"{path_text(place.name)}: {why}")
@@ -205,18 +205,18 @@ def _last_written(workspace: Workspace, memory: Written, run: Run, theirs: State
     return known_part(theirs, run) if is_older else ours
 
 
-def _write(workspace: Workspace, run: Run, face: Face | None, updated: datetime | None) -> bool:
+def _write(workspace: Workspace, run: Run, file: JsonFile | None, updated: datetime | None) -> bool:
     path = workspace.root / SESSION
-    before = _held(workspace, run, face)
+    before = _held(workspace, run, file)
     members = _members(workspace, run, before, updated)
-    if face is not None and (face.flaws or not is_of(face, run)):
-        workspace.warn(f"{SESSION} is not written: {'; '.join(face.flaws) or 'it is of another session'}")
+    if file is not None and (file.flaws or not is_of(file, run)):
+        workspace.warn(f"{SESSION} is not written: {'; '.join(file.flaws) or 'it is of another session'}")
         return True
-    data = as_bytes(before, members) if face is None or is_legacy(before) else with_members(face, members)
+    data = as_bytes(before, members) if file is None or is_legacy(before) else with_members(file, members)
     files.make_directories(path.parent, root=workspace.root)
-    if shared_files.replace_shared(path, face.data if face else None, data, SHARED, workspace.root) is not None:
+    if shared_files.replace_shared(path, file.data if file else None, data, SHARED, workspace.root) is not None:
         return False
-    remember(workspace, Written(run.id, run.seq, digest(data), parse_face(path, data).value))
+    remember(workspace, Written(run.id, run.seq, digest(data), parse_json(path, data).value))
     place = place_in_history(workspace, run)
     if place.exists():  # the run was resumed
         files.remove(place, workspace.root)
@@ -230,14 +230,14 @@ def _members(workspace: Workspace, run: Run, before: Body, updated: datetime | N
     return raw
 
 
-def _held(workspace: Workspace, run: Run, face: Face | None) -> Body:
-    if face is not None:
-        return face.value
+def _held(workspace: Workspace, run: Run, file: JsonFile | None) -> Body:
+    if file is not None:
+        return file.value
     memory = recall(workspace)
     if memory.run == run.id:
         return memory.value
     place = place_in_history(workspace, run)
-    return read_face(place, root=workspace.root).value if place.exists() else {}
+    return read_json(place, root=workspace.root).value if place.exists() else {}
 
 
 def _where(workspace: Workspace) -> Body:
@@ -249,19 +249,19 @@ def _where(workspace: Workspace) -> Body:
     }
 
 
-def _archive(workspace: Workspace, run: Run, face: Face | None) -> bool:
+def _archive(workspace: Workspace, run: Run, file: JsonFile | None) -> bool:
     """Move a run to the history; its file is removed once the copy is verified."""
-    before = _held(workspace, run, face)
+    before = _held(workspace, run, file)
     data = as_bytes(before, _members(workspace, run, before, run.updated))
     place = place_in_history(workspace, run)
     files.make_directories(place.parent, root=workspace.root)
     files.write(place, data, SHARED, workspace.root)
-    if read_state(read_face(place, root=workspace.root).value).session_id != run.id:
+    if read_state(read_json(place, root=workspace.root).value).session_id != run.id:
         raise Refused("The archived session does not read back", [("path", place)], ["run the command again"])
     memory = recall(workspace)
     if memory.run == run.id:
         remember(workspace, structs.replace(memory, archived=digest(data)))
-    if face is not None and not remove(workspace, face):
+    if file is not None and not remove(workspace, file):
         return False
     _note_archived(workspace, run, relative(workspace, place))
     return True
@@ -272,10 +272,10 @@ def _was_archived(workspace: Workspace, run: Run, memory: Written) -> bool:
     place = place_in_history(workspace, run)
     if not place.exists():
         return False
-    face = read_face(place, root=workspace.root)
-    if digest(face.data) == memory.archived:  # we archived it, and it was reopened since
+    file = read_json(place, root=workspace.root)
+    if digest(file.data) == memory.archived:  # we archived it, and it was reopened since
         return False
-    _take_in(workspace, face, memory)
+    _take_in(workspace, file, memory)
     _note_archived(workspace, run, relative(workspace, place))
     return True
 

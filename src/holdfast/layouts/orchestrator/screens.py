@@ -10,7 +10,7 @@ from holdfast.core.fold import workers as crew
 from holdfast.core.fold.usage import UNTOLD
 from holdfast.core.model import Run
 from holdfast.core.text import count, one_line
-from holdfast.layouts.json_file import Unreadable, read_face
+from holdfast.layouts.json_file import Unreadable, read_json
 from holdfast.layouts.orchestrator import HISTORY
 from holdfast.layouts.orchestrator.schema import WORDS
 from holdfast.project.workspace import Workspace
@@ -89,7 +89,7 @@ def find_word(workspace: Workspace, run: Run) -> str:
     place = Path(run.archived or "")
     if run.worktree == workspace.worktree and place.parent == Path(HISTORY):
         try:
-            word = read_face(workspace.root / place, root=workspace.root).value.get("status")
+            word = read_json(workspace.root / place, root=workspace.root).value.get("status")
         except Unreadable:
             word = None
         if isinstance(word, str) and word.strip():

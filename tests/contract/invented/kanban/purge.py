@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from holdfast.core.model import Run
-from holdfast.layouts.json_file import read_face
+from holdfast.layouts.json_file import read_json
 from holdfast.layouts.memory import remove_shown
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -26,4 +26,4 @@ def purge(workspace: Workspace, run: str, shown: Iterable[str]) -> None:
 
 
 def _card(place: Path) -> object:
-    return read_face(place).value.get("card")
+    return read_json(place).value.get("card")

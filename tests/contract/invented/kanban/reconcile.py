@@ -10,7 +10,7 @@ from holdfast.core.lifecycle import Move
 from holdfast.core.model import Run, Status
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
-from holdfast.layouts.json_file import Unreadable, read_face
+from holdfast.layouts.json_file import Unreadable, read_json
 from holdfast.layouts.memory import own_directory, place_of
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -24,7 +24,7 @@ MOVES = {Status.ACTIVE: Move.RESUME, Status.PAUSED: Move.PAUSE, Status.COMPLETED
 def reconcile(workspace: Workspace, *, saved: str | None = None) -> None:
     path = workspace.root / BOARD
     try:
-        found = read_face(path, root=workspace.root).value if path.exists() else {}
+        found = read_json(path, root=workspace.root).value if path.exists() else {}
     except Unreadable as error:
         workspace.warn(f"{BOARD} cannot be read: {error.why}; `holdfast repair` makes it anew")
         return

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from holdfast.core.model import Run
 from holdfast.core.text import path_text
-from holdfast.layouts.json_file import Unreadable, read_face
+from holdfast.layouts.json_file import Unreadable, read_json
 from holdfast.layouts.results import JOURNAL, Damage, FilesRepaired
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -21,7 +21,7 @@ def list_files(workspace: Workspace) -> list[str]:
 
 def damages(workspace: Workspace) -> Iterator[Damage]:
     try:
-        read_face(workspace.root / BOARD, root=workspace.root)
+        read_json(workspace.root / BOARD, root=workspace.root)
     except Unreadable as error:
         if not error.is_missing:
             yield Damage(BOARD, error.why, error.remedy("`holdfast repair` makes it anew"))
