@@ -26,6 +26,7 @@ from holdfast.project.workspace import Workspace
 
 KILOBYTE = 1024
 PLUGIN = "plugins/faber/"
+COPIED = ("id", "kind", "required", "path", "path_from_state", "command", "condition")
 HEADINGS, KEYS, LINES, WIDTH = 20, 30, 5, 160
 HEADING = re.compile(r"^#{1,4} .+$", re.MULTILINE)
 TOKEN = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*+:)?|[{}\[\]]|"', re.DOTALL)  # of JSON; a lone quote is never closed
@@ -225,19 +226,9 @@ class Loader:
 
 
 def _reported(choice: Choice) -> ArtifactReport:
-    artifact = choice.artifact
-    return ArtifactReport(
-        artifact.id,
-        artifact.kind,
-        artifact.about,
-        artifact.required,
-        SKIPPED if not choice.load else "",
-        choice.why,
-        artifact.path,
-        artifact.path_from_state,
-        artifact.command,
-        artifact.condition,
-    )
+    declared, outcome = choice.artifact, "" if choice.load else SKIPPED
+    same = {name: getattr(declared, name) for name in COPIED}
+    return ArtifactReport(**same, description=declared.about, outcome=outcome, why=choice.why)
 
 
 def _source(choice: Choice) -> Source:

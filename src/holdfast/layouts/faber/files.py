@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +44,6 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
 class Client(Struct, frozen=True):
-    """The agent session that loads or saves, as far as it is known."""
-
     id: str | None = None
     source: str | None = None
     directory: str | None = None
@@ -60,10 +57,10 @@ def own_client(workspace: Workspace) -> Client:
 
 
 def make_opening(workspace: Workspace, target: Target, trigger: str, client: Client) -> Opening:
-    now = workspace.clock.now()
+    now, letters = workspace.clock.now(), "".join(LETTERS[byte % len(LETTERS)] for byte in os.urandom(6))
     return Opening(
         now=now,
-        id=session_id(now),
+        id=f"claude-session-{now:%Y%m%d-%H%M%S}-{letters}",
         trigger=trigger,
         client=client.id,
         source=client.source,
@@ -74,11 +71,6 @@ def make_opening(workspace: Workspace, target: Target, trigger: str, client: Cli
         step=target.told.step,
         completed=tuple(name for name, status in target.told.phases if status == "completed"),
     )
-
-
-def session_id(now: datetime) -> str:
-    letters = "".join(LETTERS[byte % len(LETTERS)] for byte in os.urandom(6))
-    return f"claude-session-{now:%Y%m%d-%H%M%S}-{letters}"
 
 
 def environment(workspace: Workspace, client: Client) -> State:
@@ -304,8 +296,6 @@ def lost_records(workspace: Workspace, target: Target) -> list[str]:
 
 
 class Glance(Struct):
-    """The run and the sessions of a state."""
-
     run_id: Any = None
     sessions: Any = None
 

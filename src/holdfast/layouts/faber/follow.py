@@ -1,7 +1,8 @@
 """Session hooks for FABER: load when a conversation begins, save before it is compacted and when it ends.
 
 They apply to the run of the active-run file while it is open: a state that was committed long ago must not be loaded
-into every conversation. No failure reaches the agent.
+into every conversation. Beside FABER's own hooks they do nothing: two writers would close each other's records. No
+failure reaches the agent.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from holdfast.layouts.faber.screens import (
     told_warnings,
 )
 from holdfast.layouts.faber.sessions import close_session, load_context
-from holdfast.layouts.results import ClientHooks, LoadRequest
+from holdfast.layouts.results import LoadRequest
 from holdfast.project import inbox_writer
 from holdfast.project.inbox import Call
 from holdfast.project.sessions import attended
@@ -45,7 +46,7 @@ def begin_session(workspace: Workspace, call: Call, reading: Reading) -> str | N
     run = _active(workspace)
     if run is None:
         return None
-    if others := _fabers_hooks(workspace):
+    if others := find_client_hooks(setup_of(workspace)):
         by_hand = "`holdfast session-load` loads the run's context by hand"
         return enclose(workspace.hide(f"{told_of_hooks(others)}. {by_hand}."), workspace.chance)
     client = _client(call, reading)
@@ -64,7 +65,7 @@ def begin_session(workspace: Workspace, call: Call, reading: Reading) -> str | N
 def end_session(workspace: Workspace, call: Call, reading: Reading) -> None:
     """Save the session before its conversation is compacted, and when it ends."""
     run = schema.find_active(workspace.root).run
-    if run is None or schema.find_state(workspace.root, run) is None or _fabers_hooks(workspace):
+    if run is None or schema.find_state(workspace.root, run) is None or find_client_hooks(setup_of(workspace)):
         return
     raw = one_line(reading.ends, 60) if reading.ends else None
     reason = "normal" if reading.moment is Moment.END else "compaction"
@@ -79,11 +80,6 @@ def _note_failure(workspace: Workspace, call: Call, verb: str, error: HoldfastEr
     thing = f": {one_line(str(error.facts[0][1]), 60)}" if error.facts else ""
     why = WorkflowError(workspace.hide(error.message + thing))
     inbox_writer.note_trouble(str(workspace.place), call.agent, verb, why)
-
-
-def _fabers_hooks(workspace: Workspace) -> list[ClientHooks]:
-    """FABER's own hooks. If there are any, ours do nothing: two writers would close each other's records."""
-    return find_client_hooks(setup_of(workspace))
 
 
 def _active(workspace: Workspace) -> str | None:

@@ -32,8 +32,6 @@ Signature = tuple[int, int, int]
 
 
 class Seen(Struct):
-    """The record of the last ingestion: the signatures of the files, and the active run."""
-
     active: str | None = None
     files: dict[str, Signature] = {}
 

@@ -29,8 +29,6 @@ State = dict[str, Any]
 
 
 class Opening(Struct, frozen=True):
-    """The circumstances in which a session is opened or closed."""
-
     now: datetime
     id: str  # of the record, if a new one is needed
     trigger: str = "manual"

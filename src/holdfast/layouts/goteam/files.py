@@ -49,8 +49,6 @@ class Edited(Exception):
 
 
 class Written(Struct):
-    """The record of the last write."""
-
     runs: dict[str, int] = {}  # the last event of each run
     looks: dict[str, Look] = {}  # of each file
     beside: dict[str, Body] = {}  # other programs' members of each file

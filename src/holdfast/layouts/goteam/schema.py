@@ -36,8 +36,6 @@ UNMEASURED = {"build_pass": False, "test_coverage": 0, "lint_clean": False, "rac
 
 
 class Around(Struct, frozen=True):
-    """The circumstances of a write that are not in the run."""
-
     now: datetime
     branch: str | None = None
     commit: str | None = None

@@ -22,8 +22,6 @@ from holdfast.system import files, safe_paths, shared_files
 
 
 class Written(Struct):
-    """The session file as it was last written, with the run and its event at that moment."""
-
     run: str | None = None
     seq: int = 0
     digest: str = ""
