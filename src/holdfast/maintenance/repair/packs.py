@@ -31,7 +31,7 @@ from holdfast.worktree.capture import Shadow
 from holdfast.worktree.packs.prune import hold_packs
 from holdfast.worktree.packs.reachability import kinds, lacked_by_commits, missing, promised
 from holdfast.worktree.packs.salvage import Remains
-from holdfast.worktree.scan_directories import Watching
+from holdfast.worktree.scan_directories import DirectoryScan
 
 WEIGHT = 16_000_000  # bytes of objects that are in memory at once
 LIMIT = 50_000_000  # bytes of a file of the worktree that may be what is missing
@@ -221,7 +221,7 @@ def _in_worktrees(workspace: Workspace, shadow: Shadow, lacking: set[str]) -> It
 
 def _in_worktree(shadow: Shadow, lacking: set[str]) -> Iterator[Found]:
     tracked = zsplit(shadow.git.run("ls-files", "-z", "--cached"))
-    for name in (*tracked, *Watching(shadow.git, shadow.borders).look_everywhere()):
+    for name in (*tracked, *DirectoryScan(shadow.git, shadow.borders).search_all()):
         path = Path(shadow.root, os.fsdecode(name))
         try:
             data = files.read(path, LIMIT)

@@ -19,7 +19,7 @@ from holdfast.system import files
 from holdfast.system.git.objects import DIRECTORY, Entry
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.metadata import Beside
-from holdfast.worktree.packs.object_store import MERGED
+from holdfast.worktree.packs.object_store import MERGED, differing
 from holdfast.worktree.scan import Limits, Scan
 
 NAMED_CHANGES = 200  # changed paths that a checkpoint's record names
@@ -113,8 +113,6 @@ def _changed_since(shadow: Shadow, before: Checkpoint | None, scan: Scan) -> lis
     """What differs from the checkpoint before. The last look may have been another one, as the one after a restore."""
     if before is None or before.tree == scan.base:
         return scan.changed
-    from holdfast.worktree.restore.plan import differing  # takes its time to load, and few need it
-
     with contextlib.suppress(HoldfastError):  # some of the one before may be lost
         return sorted(found.path for found in differing(shadow.reader, before.tree, scan.tree, []))
     return scan.changed

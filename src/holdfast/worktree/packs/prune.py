@@ -23,7 +23,7 @@ from holdfast.system import files
 from holdfast.system.files import sync_objects
 from holdfast.system.git.objects import KEEP, MARKED, TREE, PackIndex, parse_tree
 from holdfast.worktree.capture import Shadow
-from holdfast.worktree.packs.object_store import MERGED, Vault
+from holdfast.worktree.packs.object_store import MERGED, ObjectStore
 from holdfast.worktree.packs.reachability import kinds, needed_by_user, reached, tips
 
 LATELY = 3600.0  # seconds in which what git has just relied on may not be reachable yet
@@ -44,7 +44,7 @@ class Pruned(Struct):
     waiting: int
 
 
-def stored_bytes(vault: Vault) -> int:
+def stored_bytes(vault: ObjectStore) -> int:
     """How much our packs take, told by their sizes alone."""
     return sum(_size(path.with_suffix(suffix)) for path in vault.packs() for suffix in (".pack", ".idx"))
 
@@ -250,7 +250,7 @@ def _lock_worktrees(place: Path, held: contextlib.ExitStack, locked: set[Path]) 
     return locked
 
 
-def _ours_alone(vault: Vault) -> list[Path]:
+def _ours_alone(vault: ObjectStore) -> list[Path]:
     """Our packs, but for those that git's index over several packs names: without them, that one would be wrong."""
     packs = vault.packs()
     named = b""
