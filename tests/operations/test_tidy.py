@@ -271,7 +271,7 @@ def test_tidying_says_how_far_it_has_come(project: Workspace) -> None:
     said: list[str] = []
     project.progress = lambda what, done, total: said.append(what)
     holdfast.tidy(project, most=1)
-    assert list(dict.fromkeys(said)) == ["looking at checkpoints", "looking at commits", "rewriting packs"]
+    assert list(dict.fromkeys(said)) == ["reading checkpoints", "reading commits", "rewriting packs"]
 
 
 # What git's own commands do to checkpoints, and what they show of them.

@@ -30,7 +30,7 @@ from holdfast.system.git.objects import BLOB, DIRECTORY, KEEP, TREE, Entry, writ
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.packs.prune import hold_packs
 from holdfast.worktree.packs.reachability import kinds, lacked_by_commits, missing, promised
-from holdfast.worktree.packs.salvage import Remains
+from holdfast.worktree.packs.salvage import DamagedPack
 from holdfast.worktree.scan_directories import DirectoryScan
 
 WEIGHT = 16_000_000  # bytes of objects that are in memory at once
@@ -105,7 +105,7 @@ def _replace(workspace: Workspace, shadow: Shadow, index: Path, directory: Path)
     without its index, which git does not see.
     """
     _put_aside(workspace, index)
-    remains = Remains(index, shadow.git.form)
+    remains = DamagedPack(index, shadow.git.form)
     read = set[str]()
     made = _write(shadow, _noted(remains.objects(), read))
     is_known = remains.is_whole

@@ -1,9 +1,9 @@
-"""Keeping our packs few and small: merging them, and leaving out what nobody needs any more.
+"""Merging and pruning our packs.
 
-Git does not write an object again that one of our packs holds; it only renews the date of that pack. So what no
-checkpoint needs may still be what a commit or the user's index rests on. An object goes only if no checkpoint reaches
-it, nothing that the repository holds reaches it, and git has not renewed its pack's date lately. Our packs carry a
-date of our own, `MARKED`, so that any other date is git's.
+Git does not write an object again that one of our packs holds; it only renews the date of that pack. So an object that
+no checkpoint needs may still be the only copy for a commit or the user's index. An object is deleted only if no
+checkpoint reaches it, nothing in the repository reaches it, and git has not renewed its pack's date lately. Our packs
+carry the date `MARKED`, so that any other date is git's.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from holdfast.worktree.capture import Shadow
 from holdfast.worktree.packs.object_store import MERGED, ObjectStore
 from holdfast.worktree.packs.reachability import kinds, needed_by_user, reached, tips
 
-LATELY = 3600.0  # seconds in which what git has just relied on may not be reachable yet
-LARGEST = 16 << 20  # bytes of a loose object that is compared; a larger one is kept twice
+LATELY = 3600.0  # seconds within which an object that git has just relied on may not be reachable yet
+LARGEST = 16 << 20  # bytes of a loose object that is checked; a larger one is kept twice
 PATIENCE = 120.0  # seconds to wait for a checkpoint of another worktree
-LEFTOVER = re.compile(r"(?:\..+\.|tmp_holdfast_)[0-9a-f]{12}\Z")  # what a kill left of a file that was being written
-AWAY = ".away"  # git takes whatever ends with .idx for a pack, so that must not be the end
+LEFTOVER = re.compile(r"(?:\..+\.|tmp_holdfast_)[0-9a-f]{12}\Z")  # temporary file of a killed writer
+AWAY = ".away"  # suffix; git would treat any name that ends with .idx as a pack
 
 Say = Callable[[str, int, int], None]
 
 
 class Pruned(Struct):
-    """What pruning did: bytes of our packs before and after, packs that went, packs that git has just relied on."""
+    """Result of pruning: bytes of our packs before and after, deleted packs, packs that git has just relied on."""
 
     before: int
     after: int
@@ -45,14 +45,14 @@ class Pruned(Struct):
 
 
 def stored_bytes(vault: ObjectStore) -> int:
-    """How much our packs take, told by their sizes alone."""
+    """Return the size of our packs."""
     return sum(_size(path.with_suffix(suffix)) for path in vault.packs() for suffix in (".pack", ".idx"))
 
 
 def merge(shadow: Shadow) -> int:
-    """Make one pack of the small ones, once there are many. A large one waits until others are as large.
+    """Merge the small packs once there are many. A large one waits until the others together are as large.
 
-    Whoever calls this holds a worktree's lock, for which who holds the packs may wait: so nobody is waited for here.
+    The caller holds a worktree's lock, for which the holder of the packs' lock may wait: so this one does not wait.
     """
     if len(shadow.vault.packs()) < MERGED:
         return 0
@@ -67,14 +67,14 @@ def merge(shadow: Shadow) -> int:
 
 
 def hold_packs(place: Path, patience: float) -> contextlib.AbstractContextManager[None]:
-    """Let no pack of ours go for a while but by our own hand. It comes before the locks of worktrees."""
+    """Lock our packs against deletion by others. This lock comes before those of worktrees."""
     return files.lock(place / "packs-lock", patience)
 
 
 def prune(shadow: Shadow, place: Path, say: Say, named: Iterable[str] = ()) -> Pruned:
-    """Give the space of dropped checkpoints back. It takes the locks of all worktrees, so the caller must hold none.
+    """Reclaim the space of dropped checkpoints. It locks all worktrees, so the caller must hold no lock.
 
-    What checkpoints need that are `named` stays also where our refs were lost, or point elsewhere.
+    Objects of checkpoints in `named` are kept even if our refs were lost, or point elsewhere.
     """
     with contextlib.ExitStack() as held, files.os_errors():
         held.enter_context(hold_packs(place, PATIENCE))  # safeguard: lock-packs-in-prune
@@ -97,7 +97,7 @@ def prune(shadow: Shadow, place: Path, say: Say, named: Iterable[str] = ()) -> P
         _discard(left)
         if tips(shadow) == pointed:
             result.rewritten = _unlink(gone)
-        else:  # a worktree that is new has made a checkpoint meanwhile, and may rest on what was to go
+        else:  # a new worktree has made a checkpoint meanwhile, which may need these
             _put_back(gone)
         result.after = stored_bytes(shadow.vault)
         say("rewriting packs", len(chosen), len(chosen))
@@ -113,23 +113,23 @@ def _needed(
     named: set[str],
     say: Say,
 ) -> set[str]:
-    """What of our packs must stay. The user's history is looked at only if checkpoints do not need all."""
+    """Return the objects that must stay. The user's history is read only if checkpoints do not need all of ours."""
     ours = set().union(*packs.values())
     there = kinds(shadow, pointed | named).keys()
     if missing := pointed - there:
-        raise Damaged("The list of checkpoints is not there", [("tree", sorted(missing)[0])], ["`holdfast verify`"])
-    say("looking at checkpoints", 0, 2)
+        raise Damaged("The list of checkpoints is missing", [("tree", sorted(missing)[0])], ["`holdfast verify`"])
+    say("reading checkpoints", 0, 2)
     needed = ours.intersection(reached(shadow, there))
-    say("looking at commits", 1, 2)
+    say("reading commits", 1, 2)
     if needed != ours:
         used = {id for path in lately for id in packs[path]}
         needed |= used | _only_in_ours(shadow, ours.intersection(needed_by_user(shadow, place, used)))
-    say("looking at commits", 2, 2)
+    say("reading commits", 2, 2)
     return needed
 
 
 def _only_in_ours(shadow: Shadow, names: set[str]) -> set[str]:
-    """Objects of the user's history without a sound loose copy of git's own; the loose copies are synced."""
+    """Return objects of the user's history without an intact loose copy; the loose copies are synced."""
     loose = {id: f"{shadow.git.objects}/{id[:2]}/{id[2:]}" for id in names}
     sound = {id: path for id, path in loose.items() if _is_sound(shadow, id, path)}
     sync_objects(sound.values())
@@ -137,7 +137,7 @@ def _only_in_ours(shadow: Shadow, names: set[str]) -> set[str]:
 
 
 def _is_sound(shadow: Shadow, id: str, path: str) -> bool:
-    """Whether a loose object is complete: a power cut may have left it empty."""
+    """Check a loose object, which a power cut may have left empty."""
     try:
         packed = files.read(Path(path), LARGEST) or b""
         head, _, data = zlib.decompressobj().decompress(packed, LARGEST).partition(b"\0")
@@ -147,13 +147,13 @@ def _is_sound(shadow: Shadow, id: str, path: str) -> bool:
 
 
 def _worth_rewriting(shadow: Shadow, packs: list[Path], names: dict[Path, set[str]], needed: set[str]) -> list[Path]:
-    """Packs that hold something to leave out, and the small ones, where there are several."""
+    """Return packs with something to leave out, and the small ones if there are several."""
     small = _small(packs, shadow)
     return sorted({path for path in packs if not names[path] <= needed} | (set(small) if len(small) > 1 else set()))
 
 
 def _write(shadow: Shadow, names: Iterable[str], date: float) -> str:
-    """Write one pack of these objects, and answer with its name. It is ours before git can see it."""
+    """Write these objects as one pack, which is marked as ours before git can see it. Returns its name."""
     listed = name_objects(shadow, set(names))
     if not listed:
         return ""
@@ -175,9 +175,9 @@ def _write(shadow: Shadow, names: Iterable[str], date: float) -> str:
 
 
 def _move_away(dates: dict[Path, float], made: str) -> list[Path]:
-    """Take packs out of git's sight, but for the one just made. One that git relied on meanwhile stays.
+    """Rename packs so that git does not find them, except the one just made. One that git relied on meanwhile stays.
 
-    Git renews a pack's date by its name. Once that is gone, it writes the object itself; before, the date tells.
+    Git renews a pack's date by its name: once it is gone, git writes the object itself; before, the date shows it.
     """
     gone = []
     for path, date in dates.items():
@@ -212,7 +212,7 @@ def _unlink(gone: list[Path]) -> int:
 
 
 def _clear_leftovers(directory: Path) -> None:
-    """What a kill left behind: a pack that was moved away comes back, and is judged anew; half a pack goes."""
+    """Clean up after a kill: a pack that was moved away comes back, and a partial pack is deleted."""
     for index in directory.glob(f".pack-*.idx{AWAY}"):
         path = index.with_name(index.name[1:].removesuffix(AWAY))
         with contextlib.suppress(FileNotFoundError):
@@ -222,7 +222,7 @@ def _clear_leftovers(directory: Path) -> None:
         pack.unlink()
     for keep in directory.glob("pack-*.keep"):
         half = (files.read(keep, 64) or b"") == KEEP and not keep.with_suffix(".idx").exists()
-        if half and time.time() - keep.stat().st_mtime > LATELY:  # else somebody may be writing it
+        if half and time.time() - keep.stat().st_mtime > LATELY:  # else it may be in progress
             for path in (keep.with_suffix(".rev"), keep.with_suffix(".pack"), keep):
                 path.unlink(missing_ok=True)
 
@@ -232,9 +232,9 @@ def _begun(directory: Path) -> list[Path]:
 
 
 def _discard(begun: list[Path]) -> None:
-    """Remove files that somebody began to write before we had every lock: whoever he was, he is done or dead by now.
+    """Delete temporary files that were begun before we had every lock: their writers have ended.
 
-    He held the lock of his worktree, which was there before his file was. Files that came later are not among these.
+    A writer holds the lock of its worktree, which exists before its file. Later files are not in the list.
     """
     for path in begun:
         path.unlink(missing_ok=True)
@@ -243,7 +243,7 @@ def _discard(begun: list[Path]) -> None:
 
 
 def _lock_worktrees(place: Path, held: contextlib.ExitStack, locked: set[Path]) -> set[Path]:
-    """Hold the lock of every worktree that has one. Always in the same order, so that no two wait for each other."""
+    """Lock every worktree, always in the same order, against deadlocks."""
     for path in sorted(set((place / "worktrees").glob("*/lock")) - locked):
         held.enter_context(files.lock(path, PATIENCE))  # safeguard: lock-worktrees-in-prune
         locked = locked | {path}
@@ -251,7 +251,7 @@ def _lock_worktrees(place: Path, held: contextlib.ExitStack, locked: set[Path]) 
 
 
 def _ours_alone(vault: ObjectStore) -> list[Path]:
-    """Our packs, but for those that git's index over several packs names: without them, that one would be wrong."""
+    """Return our packs, except those that git's multi-pack index refers to: without them, it would be corrupt."""
     packs = vault.packs()
     named = b""
     with contextlib.suppress(FileNotFoundError), open(vault.git.objects / "pack" / "multi-pack-index", "rb") as file:
@@ -260,7 +260,7 @@ def _ours_alone(vault: ObjectStore) -> list[Path]:
 
 
 def _small(packs: list[Path], shadow: Shadow) -> list[Path]:
-    """The packs that are worth merging: each at most as large as all smaller ones together, or so."""
+    """Return the packs that are worth merging: none much larger than all smaller ones together."""
     sized = sorted((len(PackIndex(path, shadow.git.form)), path) for path in packs)
     chosen: list[Path] = []
     total = 0
@@ -281,7 +281,7 @@ def _away(path: Path) -> Path:
 
 
 def _date(path: Path) -> float:
-    """When git last relied on a pack; `MARKED`, if it never did."""
+    """Return when git last relied on a pack; `MARKED` if it never did."""
     return path.with_suffix(".pack").stat().st_mtime
 
 
@@ -296,7 +296,7 @@ def _size(path: Path) -> int:
 
 
 def name_objects(shadow: Shadow, ids: set[str]) -> bytes:
-    """A line for each object, as `git pack-objects` reads it: its id, and the end of a path at which it stands."""
+    """Return the input of `git pack-objects`: a line per object, its id and a path hint for delta compression."""
     trees = [id for id, kind in kinds(shadow, ids).items() if kind == TREE]
     above: dict[str, tuple[str, bytes]] = {}
     for tree, data in zip(trees, shadow.reader.read_many(trees), strict=True):
@@ -307,6 +307,6 @@ def name_objects(shadow: Shadow, ids: set[str]) -> bytes:
 
 
 def _path(id: str, above: dict[str, tuple[str, bytes]]) -> bytes:
-    """The last two names of the way to an object: enough to tell files of one name apart."""
+    """Return the last two names of an object's path, which are enough to tell files of one name apart."""
     parent, name = above.get(id, ("", b""))
     return (above.get(parent, ("", b""))[1] + b"/" + name).replace(b"\n", b"?")
