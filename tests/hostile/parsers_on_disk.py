@@ -27,7 +27,7 @@ from holdfast.layouts.goteam import files as teamfaces
 from holdfast.layouts.json_file import read_face
 from holdfast.layouts.orchestrator import files as sessionfile
 from holdfast.layouts.orchestrator.rules import SESSION
-from holdfast.maintenance.purge import purge as purging
+from holdfast.maintenance import purge as purging
 from holdfast.project import context_windows, inbox, known_projects, quota, settings
 from holdfast.project.runs import select, tombstones
 from holdfast.project.transfer import bundle, import_plan

@@ -15,10 +15,9 @@ from holdfast.core.errors import Busy
 from holdfast.journal.sqlite.connection import new_of
 from holdfast.layouts.goteam import purge as teampurging
 from holdfast.layouts.goteam.files import SEEN
-from holdfast.maintenance import background, backup
+from holdfast.maintenance import background, backup, purge as purging
 from holdfast.maintenance.prune import checkpoints
-from holdfast.maintenance.purge import purge as purging
-from holdfast.maintenance.purge.purge import Purge
+from holdfast.maintenance.purge import Purge
 from holdfast.maintenance.repair import packs, repair
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.workspace import Workspace
@@ -139,7 +138,7 @@ def test_the_shelf_of_a_worktree_is_mended_and_put_back_by_one_alone(
     other.mkdir(mode=0o700)
     hold(other / "lock")
     with pytest.raises(Busy):
-        packs.reshelve(impatient, found)
+        packs.repair_packs(impatient, found)
     hold(of_worktree(impatient))
     (tmp_path / "room").mkdir()
     with pytest.raises(Busy):
@@ -231,10 +230,10 @@ def test_a_worktree_that_is_gone_is_tidied_by_one_alone(
 
 
 def test_what_nobody_waits_for_is_done_by_one_alone(impatient: Workspace, hold: Hold) -> None:
-    background.go_on(impatient)
+    background.run_pending(impatient)
     (place,) = (impatient.place / "worktrees").glob("*/later")
     hold(place)
-    assert background.go_on(impatient) == 0
+    assert background.run_pending(impatient) == 0
     assert os.listdir(place.with_name("turns")) == ["-"]
 
 
@@ -246,7 +245,7 @@ def test_no_pack_goes_while_somebody_needs_them_all(
         found = list(journal.list_checkpoints())
     works: dict[str, Callable[[], object]] = {
         "backup": lambda: a_backup(impatient, tmp_path),
-        "repair": lambda: packs.reshelve(impatient, found),
+        "repair": lambda: packs.repair_packs(impatient, found),
         "prune": lambda: pruned(impatient),
     }
     hold(impatient.place / "packs-lock")

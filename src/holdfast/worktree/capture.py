@@ -13,7 +13,7 @@ import functools
 import os
 import time
 import zlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -69,6 +69,14 @@ class Shadow:
         if "reader" in self.__dict__:
             self.reader.close()
             del self.reader
+
+    @contextlib.contextmanager
+    def locked(self, patience: float) -> Iterator[Shadow]:
+        """Hold the worktree's lock, prepared for an operation."""
+        for directory in (self.directory.parent, self.directory):
+            files.make_private_directory(directory)
+        with files.lock(self.directory / "lock", patience), self:
+            yield self
 
     def __enter__(self) -> Shadow:
         self.prepare()

@@ -1,4 +1,4 @@
-"""Thinning out old checkpoints, and giving their space back. What is named, pinned or still needed stays."""
+"""Thin out old checkpoints, and reclaim their space. Named, pinned and needed ones stay."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from holdfast.journal.journal import Journal
 from holdfast.project.checkpoints.create import PATIENCE, never_kept_any, shadow_of
 from holdfast.project.quota import Room
 from holdfast.project.workspace import Workspace
-from holdfast.system import files
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.packs.prune import prune, stored_bytes
 from holdfast.worktree.packs.reachability import weigh
@@ -26,24 +25,26 @@ class Tidied(Struct):
     dry_run: bool
     stored: int  # bytes of our packs afterwards
     freed: int = 0
-    waiting: int = 0  # packs that git has relied on within the last hour
-    unknown: int = 0  # states that are kept though the journal does not know them
-    backups: list[str] = []  # of state files, whose runs ended long ago
-    because: dict[str, int] = {}  # why some stay whatever the numbers say -> how many
-    copies: list[str] = []  # backups that upgrades made
-    aside: list[str] = []  # damaged originals and replaced stores, where they lay in the store
-    thinned: list[str] = []  # runs of whose tool output only the sizes are left
-    removed: list[str] = []  # runs that were exported and are too old, too many or too large
-    given_back: int = 0  # bytes of the store, all together
-    cap: int = 0  # bytes that the store may take
-    room: Room = field(default_factory=Room)  # what it takes afterwards
+    waiting: int = 0  # packs that git has relied on in the last hour
+    unknown: int = 0  # stored checkpoints that the journal does not know
+    backups: list[str] = []  # of state files of runs that ended long ago
+    because: dict[str, int] = {}  # why checkpoints stay despite the rules -> how many
+    copies: list[str] = []  # backups of upgrades
+    aside: list[str] = []  # damaged originals and replaced stores, by their paths in the store
+    thinned: list[str] = []  # runs whose tool output was thinned out
+    removed: list[str] = []  # exported runs that were too old, too many or too large
+    given_back: int = 0  # bytes of the store in total
+    cap: int = 0  # quota in bytes
+    room: Room = field(default_factory=Room)  # sizes afterwards
 
 
 def tidy_checkpoints(workspace: Workspace, rules: Rules, *, dry_run: bool, thorough: bool, spares_open: bool) -> Tidied:
-    """Drop checkpoints of this worktree, and of those that were removed, that are too old, too many, too large
-    together, or too close together. Space that earlier ones left is looked for only by who is `thorough`; who
-    `spares_open` leaves all of an open run, and not just its last."""
-    workspace.store  # noqa: B018 - there must be one: looking for checkpoints would begin to make it
+    """Drop checkpoints of this worktree, and of removed ones, that the retention rules exclude.
+
+    If `thorough`, space that earlier drops left is searched for; with `spares_open`, all checkpoints of an open run
+    stay, and not only its last.
+    """
+    workspace.store  # noqa: B018 - raises without a store, which the search for checkpoints would create
     if never_kept_any(workspace):
         return Tidied([], 0, dry_run, 0)
     with shadow_of(workspace) as shadow:
@@ -63,14 +64,13 @@ def tidy_checkpoints(workspace: Workspace, rules: Rules, *, dry_run: bool, thoro
         result.unknown = _take_off(workspace, shadow, found, gone)
     for worktree in sorted({made.worktree for made in going} & ended):
         other = Shadow(workspace.place, workspace.root, worktree)
-        files.make_private_directory(other.directory)
-        with files.lock(other.directory / "lock", PATIENCE), other:  # safeguard: lock-gone-worktree
+        with other.locked(PATIENCE):  # safeguard: lock-gone-worktree
             result.unknown += _take_off(workspace, other, found, gone)
     return _give_back(workspace, result)
 
 
 def _ended(workspace: Workspace, shadow: Shadow, journal: Journal) -> set[str]:
-    """Worktrees that have checkpoints and were removed since."""
+    """Return the removed worktrees that have checkpoints."""
     common = shadow.repository.common
     if common is None:
         return set()
@@ -79,7 +79,7 @@ def _ended(workspace: Workspace, shadow: Shadow, journal: Journal) -> set[str]:
 
 
 def _weights(shadow: Shadow, found: list[Checkpoint], rules: Rules) -> dict[str, int]:
-    """What each costs, newest first; asked only where all together are too large."""
+    """Return the size of each checkpoint, newest first; only if all together are too large."""
     if rules.bytes is None or stored_bytes(shadow.vault) <= rules.bytes:
         return {}
     ordered = sorted(found, key=lambda made: (made.time, made.number), reverse=True)
@@ -87,13 +87,13 @@ def _weights(shadow: Shadow, found: list[Checkpoint], rules: Rules) -> dict[str,
 
 
 def _because(staying: list[Checkpoint], needed: dict[str, str]) -> dict[str, int]:
-    """Why checkpoints stay whatever the numbers say: the first reason of each counts."""
+    """Count why checkpoints stay despite the rules: the first reason of each counts."""
     reasons = ("pinned" if made.pinned else "named" if made.name else needed.get(made.id) for made in staying)
     return dict(Counter(filter(None, reasons)))
 
 
 def _needed(journal: Journal, found: list[Checkpoint], spares_open: bool) -> dict[str, str]:
-    """Checkpoints that an undo, an unfinished restore or an open run still needs, and which of these it is."""
+    """Return the checkpoints that an undo, an unfinished restore or an open run needs, with the reason."""
     needed: dict[str, str] = {}
     for worktree in {made.worktree for made in found}:
         needed |= dict.fromkeys(still_needed(journal.ledger_of(worktree)), "needed by undo or redo")
@@ -115,8 +115,9 @@ def _drop(workspace: Workspace, going: list[Checkpoint]) -> None:
 
 
 def _take_off(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], gone: set[str]) -> int:
-    """Take dropped checkpoints off their shelves, those of a tidying that was killed too. What the journal has never
-    heard of stays, and is counted."""
+    """Remove dropped checkpoints from the ref, including those of a killed run. Returns how many the journal does not
+    know: these stay.
+    """
     known = {made.number for made in found if made.worktree == shadow.worktree and made.id not in gone}
     surplus = shadow.vault.numbers() - known
     if not surplus:
@@ -129,7 +130,7 @@ def _take_off(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], gon
 
 
 def _dropped(journal: Journal, worktree: str) -> set[int]:
-    """The numbers of all checkpoints of a worktree that its ledger says were dropped."""
+    """Return the numbers of all checkpoints that a worktree's ledger lists as dropped."""
     ledger = journal.ledger_of(worktree)
     made: dict[str, int] = {}
     dropped: set[str] = set()
@@ -142,7 +143,7 @@ def _dropped(journal: Journal, worktree: str) -> set[int]:
 
 
 def named_objects(workspace: Workspace) -> set[str]:
-    """The objects by which the journal knows its checkpoints, whatever has become of our refs."""
+    """Return the objects of the journal's checkpoints, whatever has become of our refs."""
     with workspace.reading() as journal:
         return {id for made in journal.list_checkpoints() for id in (made.tree, made.beside, made.staged) if id}
 
@@ -153,7 +154,7 @@ def _give_back(workspace: Workspace, result: Tidied) -> Tidied:
         pruned = prune(shadow, workspace.place, workspace.progress, named_objects(workspace))
     except HoldfastError as error:
         raise Trouble(
-            "The space of dropped checkpoints could not be given back",
+            "The space of dropped checkpoints could not be reclaimed",
             [("because", error.message), *error.facts],
             [*error.hints, "`git fsck`", "`holdfast tidy` tries again"],
         ) from error

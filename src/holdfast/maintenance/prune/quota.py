@@ -1,9 +1,8 @@
-"""Limits that hold by themselves: what the store may take, and what goes first when it takes more.
+"""Enforce the quota of the store, and evict what is over it.
 
-At the cap, second copies of the store go first, then what the tools of ended runs gave, the oldest before all; then
-runs that were exported; then originals that have lain aside long enough; then checkpoints. What is open, pinned,
-named, in use or unknown stays, and recording goes on, with a warning. It happens where nobody waits: after a turn,
-when a look at the sizes of files says so, and once in a while anyway.
+Above the quota, second copies of the store go first, then tool output of ended runs, oldest first; then exported runs;
+then quarantined originals; then checkpoints. Whatever is open, pinned, named, in use or unknown stays, and recording
+goes on, with a warning. This runs in the background after a turn, if the sizes of files call for it or at an interval.
 """
 
 from __future__ import annotations
@@ -12,32 +11,40 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import msgspec
+from msgspec import Struct
 
 from holdfast.core.model import Run
-from holdfast.core.retention import Rules, why_run_stays
+from holdfast.core.retention import RAW, Rules, why_output_stays, why_run_stays
 from holdfast.core.text import path_text
+from holdfast.journal import codec
 from holdfast.journal.journal import Journal, is_ledger
+from holdfast.journal.store import EventRow
 from holdfast.layouts.registry import present
 from holdfast.maintenance.prune.checkpoints import Tidied, tidy_checkpoints
-from holdfast.maintenance.prune.output import thin_out
-from holdfast.maintenance.repair.quarantine import Original, list_originals, name_of, remove_original, remove_originals
+from holdfast.maintenance.repair.quarantine import (
+    Original,
+    list_originals,
+    path_in_store,
+    remove_original,
+    remove_originals,
+)
 from holdfast.project.quota import Last, cap_of, has_outgrown, last_tidied, look_at_room, note_tidied
 from holdfast.project.runs import tombstones
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
 FRESH = timedelta(days=7)
-AIM = 0.9  # of the cap, so that not every turn has something to do
+AIM = 0.9  # of the quota, so that not every turn evicts something
 
 
-def hold(workspace: Workspace) -> Tidied | None:
-    """Tidy where that is due, or where the store has outgrown its cap; nobody waits for this."""
+def enforce_quota(workspace: Workspace) -> Tidied | None:
+    """Tidy if that is due, or if the store is over its quota."""
     last, now, room = last_tidied(workspace), workspace.clock.now(), look_at_room(workspace)
     every = workspace.settings.number("tidy.every")
     is_due = bool(every) and (last.time is None or now - last.time > timedelta(hours=every))
     if not is_due and not has_outgrown(workspace, room.total):
         return None
-    note_tidied(workspace, Last(now, room.total))  # so that what fails is not tried after every turn
+    note_tidied(workspace, Last(now, room.total))  # so that a failing eviction is not retried after every turn
     thorough = room.total > cap_of(workspace)
     result = tidy_up(workspace, checkpoint_rules(workspace), thorough=thorough, spares_open=True)
     note_tidied(workspace, Last(now, result.room.total))
@@ -45,7 +52,7 @@ def hold(workspace: Workspace) -> Tidied | None:
 
 
 def checkpoint_rules(workspace: Workspace) -> Rules:
-    """What the settings say."""
+    """Return the retention rules of the settings."""
     settings = workspace.settings
     days, most = settings.whole("checkpoint.keep_days"), settings.whole("checkpoint.most")
     return Rules(oldest=timedelta(days=days) if days else None, most=most or None)
@@ -54,9 +61,9 @@ def checkpoint_rules(workspace: Workspace) -> Rules:
 def tidy_up(
     workspace: Workspace, rules: Rules, *, dry_run: bool = False, thorough: bool = True, spares_open: bool = False
 ) -> Tidied:
-    """Everything that can go: tool output, runs, checkpoints, in this order; then the space is given back.
+    """Evict tool output, runs and checkpoints, in this order; then reclaim the space.
 
-    Checkpoints of open runs are thinned out only where somebody asks for it.
+    Checkpoints of open runs are thinned out only on explicit request.
     """
     before, cap = look_at_room(workspace), cap_of(workspace)
     aim = int(AIM * cap) if before.total > cap else cap
@@ -83,8 +90,9 @@ def tidy_up(
 
 
 def _remove_copies(workspace: Workspace, needed: int, dry_run: bool) -> tuple[list[str], list[str], int]:
-    """Remove second copies of the store, oldest first, as room is needed: backups that upgrades made, and databases of
-    which a repair lost nothing. The newest stays for a week."""
+    """Remove second copies of the store, oldest first, as space is needed: backups of upgrades, and databases that were
+    repaired without loss. The newest stays for a week.
+    """
     backups, aside, freed = list[str](), list[str](), 0
     found = sorted(_second_copies(workspace), key=lambda copy: (copy.since, copy.path))
     for copy in found:
@@ -94,7 +102,7 @@ def _remove_copies(workspace: Workspace, needed: int, dry_run: bool) -> tuple[li
         if copy.path.parent.name == "backups":
             backups.append(path_text(copy.path.name))
         else:
-            aside.append(name_of(workspace, copy))
+            aside.append(path_in_store(workspace, copy))
         freed += copy.size
         if not dry_run:
             remove_original(copy)
@@ -109,7 +117,7 @@ def _second_copies(workspace: Workspace) -> Iterator[Original]:
 
 
 def _remove_runs(workspace: Workspace, needed: int, dry_run: bool) -> tuple[list[str], int]:
-    """Remove runs that were exported, oldest first: those too old, then those too many, then as room is needed."""
+    """Remove exported runs, oldest first: those too old, then those too many, then as space is needed."""
     removed: list[str] = []
     freed = 0
     oldest, most = _ago(workspace, "run.keep_days"), workspace.settings.whole("run.most")
@@ -128,7 +136,7 @@ def _remove_runs(workspace: Workspace, needed: int, dry_run: bool) -> tuple[list
 
 
 def _remove(workspace: Workspace, run: str, dry_run: bool) -> int:
-    """Remove a run, if it still may go; answers with the bytes of its events and values."""
+    """Remove a run, if it still may go. Returns the bytes of its events and values."""
     if dry_run:
         with workspace.reading() as journal:
             return _size(journal, run)
@@ -157,7 +165,7 @@ def _removable(workspace: Workspace, journal: Journal, name: str) -> Run | None:
 
 
 def _exported(workspace: Workspace, journal: Journal, run: str) -> int:
-    """The last event of a run that a file holds, if the run still has that very event; 0 where none does."""
+    """Return the last exported event of a run, if the run still has that very event; 0 otherwise."""
     told = tombstones.find_exported(workspace.here, run)
     rows = journal.view.events(run, after=told.seq - 1, until=told.seq) if told else ()
     return next((row.seq for row in rows if told and row.id.hex() == told.event), 0)
@@ -166,3 +174,83 @@ def _exported(workspace: Workspace, journal: Journal, run: str) -> int:
 def _ago(workspace: Workspace, key: str) -> datetime | None:
     days = workspace.settings.whole(key)
     return workspace.clock.now() - timedelta(days=days) if days else None
+
+
+# Tool output: events stay, and of their long texts only the sizes
+
+
+class Thinned(Struct):
+    """Result of thinning out tool output."""
+
+    runs: list[str] = []
+    events: int = 0
+    freed: int = 0  # bytes of the journal, before it is shrunk
+
+
+def thin_out(
+    workspace: Workspace, *, older_than: datetime | None = None, until_freed: int = 0, dry_run: bool = False
+) -> Thinned:
+    """Thin out tool output of runs without an event since `older_than`, then of more, until so many bytes are freed.
+
+    Each run is one transaction, in which it is checked once more.
+    """
+    result = Thinned()
+    with workspace.reading() as journal:
+        names = journal.view.runs_with_output()
+    for number, name in enumerate(names):
+        with workspace.reading() as journal:
+            run = journal.find_run(name)
+            is_old = run is not None and older_than is not None and run.updated is not None and run.updated < older_than
+        if not is_old and result.freed >= until_freed:
+            break
+        if dry_run:
+            with workspace.reading() as journal:
+                _add(result, name, _plan(journal, name))
+        else:
+            with workspace.writing(for_session=False) as journal:
+                _add(result, name, _thin(journal, name))
+        workspace.progress("thinning out tool output", number + 1, len(names))
+    return result
+
+
+def _add(result: Thinned, run: str, gone: tuple[int, int]) -> None:
+    if gone[0]:
+        result.runs.append(run)
+        result.events += gone[0]
+        result.freed += gone[1]
+
+
+def _plan(journal: Journal, name: str) -> tuple[int, int]:
+    """Count the events of a run that would be thinned out, and the bytes that would free."""
+    changed = list(_changes(journal, journal.find_run(name)))
+    return len(changed), _freed(journal, name, changed)
+
+
+def _thin(journal: Journal, name: str) -> tuple[int, int]:
+    run = journal.find_run(name)
+    if run is None or why_output_stays(run, journal.rules_of(run)):
+        return 0, 0
+    changed = list(_changes(journal, run))
+    freed = _freed(journal, name, changed)
+    journal.replace_bodies(name, {row.seq: small for row, small in changed})
+    return len(changed), freed
+
+
+def _changes(journal: Journal, run: Run | None) -> Iterator[tuple[EventRow, bytes]]:
+    """Yield the events of a run with long tool output, and their smaller bodies."""
+    if run is None or why_output_stays(run, journal.rules_of(run)):
+        return
+    for row in journal.view.events(run.id):
+        if places := RAW.get(row.kind):
+            small = codec.thin(row.body, places, journal.view.blob)
+            if small is not None:
+                yield row, small
+
+
+def _freed(journal: Journal, run: str, changed: list[tuple[EventRow, bytes]]) -> int:
+    """Return the bytes that smaller bodies save, and those of values that only these events refer to."""
+    small = {row.seq: body for row, body in changed}
+    going = {digest for row, _ in changed for digest in codec.blobs_in(row.body)}
+    for row in journal.view.events(run) if going else ():
+        going -= codec.blobs_in(small.get(row.seq, row.body))
+    return sum(len(row.body) - len(body) for row, body in changed) + journal.view.stored_bytes(run, going)

@@ -1,6 +1,6 @@
-"""Mending what checkpoints rest on: packs of ours that are damaged, objects that are missing, refs that lost them.
+"""Repair of checkpoints: damaged packs, missing objects, and refs that lost their checkpoints.
 
-Objects are looked for in the damaged pack itself, in backups, and among the files of all worktrees.
+Objects are searched for in the damaged pack itself, in backups, and among the files of all worktrees.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from holdfast.worktree.packs.reachability import kinds, lacked_by_commits, missi
 from holdfast.worktree.packs.salvage import DamagedPack
 from holdfast.worktree.scan_directories import DirectoryScan
 
-WEIGHT = 16_000_000  # bytes of objects that are in memory at once
-LIMIT = 50_000_000  # bytes of a file of the worktree that may be what is missing
+WEIGHT = 16_000_000  # bytes of objects in memory at once
+LIMIT = 50_000_000  # bytes of a file in the worktree that may be a missing object
 FAILED = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.EACCES)
 SAID = ("failed to write object", "unable to write", "unable to create", "fsync error", "error when closing")
-UNWRITTEN = re.compile("|".join((*SAID, *map(os.strerror, FAILED))).encode())  # by git, and not: it cannot be read
+UNWRITTEN = re.compile("|".join((*SAID, *map(os.strerror, FAILED))).encode())  # messages about failed writes, not reads
 ROOM = ["free some space, then run the command again"]
 
-Found = tuple[str, tuple[str, bytes]]  # an object: its name, and its kind and content
+Found = tuple[str, tuple[str, bytes]]  # id, and kind and content of an object
 
 
-class Reshelved(Struct):
-    """What was mended, and what is lost."""
+class RepairedPacks(Struct):
+    """Repairs made, and objects lost."""
 
     mended: list[str] = []
     lost: list[str] = []
 
 
-def reshelve(workspace: Workspace, found: list[Checkpoint]) -> Reshelved:
-    """Bring back what checkpoints need, as far as it is to be had, and let the refs name them all."""
-    result = Reshelved([], [])
+def repair_packs(workspace: Workspace, found: list[Checkpoint]) -> RepairedPacks:
+    """Recover the objects that checkpoints need as far as possible, and let the refs name all checkpoints."""
+    result = RepairedPacks([], [])
     mark = workspace.place / "git" / "keep"
     if mark.exists() and files.read(mark, 64) != KEEP:
         files.write(mark, KEEP)
@@ -60,19 +60,17 @@ def reshelve(workspace: Workspace, found: list[Checkpoint]) -> Reshelved:
     # safeguard: lock-packs-in-repair
     with hold_packs(workspace.place, PATIENCE), shadow_of(workspace, PATIENCE) as shadow:
         _mend_packs(workspace, shadow, found, result)
-        shadow.close()  # git may still have open what went aside
+        shadow.close()  # git may still have the removed packs open
     for worktree in sorted({made.worktree for made in found}):
         shadow = Shadow(workspace.place, workspace.root, worktree)
-        for directory in (shadow.directory.parent, shadow.directory):
-            files.make_private_directory(directory)
-        with files.lock(shadow.directory / "lock", PATIENCE), shadow:  # safeguard: lock-packs-repaired
+        with shadow.locked(PATIENCE):  # safeguard: lock-packs-repaired
             _mend_ref(workspace, shadow, [made for made in found if made.worktree == worktree], result)
             if result.lost:
-                shadow.forget()  # it may name what is lost, and no checkpoint could be made any more
+                shadow.forget()  # its cache may name lost objects, and prevent any new checkpoint
     return result
 
 
-def _mend_packs(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], result: Reshelved) -> None:
+def _mend_packs(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], result: RepairedPacks) -> None:
     directory = workspace.place / "rebuilding"
     shutil.rmtree(directory, ignore_errors=True)
     files.make_private_directory(directory)
@@ -80,7 +78,7 @@ def _mend_packs(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], r
     for index in [index for index in shadow.vault.packs() if not _is_sound(shadow, index)]:
         lost = _replace(workspace, shadow, index, directory)
         unread = None if unread is None or lost is None else unread | lost
-        result.mended.append(f"a damaged pack went aside: {index.stem}")
+        result.mended.append(f"a damaged pack was quarantined: {index.stem}")
     shadow.known.refresh()
     lacking = _lacking(shadow, found, unread)
     if lacking:
@@ -99,9 +97,9 @@ def _mend_packs(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], r
 
 
 def _replace(workspace: Workspace, shadow: Shadow, index: Path, directory: Path) -> set[str] | None:
-    """Write what a damaged pack holds anew, then let it go; answers with what could not be read, None if nobody knows.
+    """Rewrite the readable objects of a damaged pack and delete it. Returns the unreadable ids, or None if unknown.
 
-    All of it, as commits may rest on what no checkpoint needs. A kill in the middle leaves the damaged pack, or one
+    All objects are kept, as commits may need those that no checkpoint needs. A kill leaves the damaged pack, or one
     without its index, which git does not see.
     """
     _put_aside(workspace, index)
@@ -135,7 +133,7 @@ def _is_sound(shadow: Shadow, index: Path) -> bool:
 
 
 def _put_aside(workspace: Workspace, index: Path) -> None:
-    """Copy a pack; on disk when this returns, as what could not be read of it is then nowhere else."""
+    """Copy a pack to quarantine, durably, as its unreadable objects may exist nowhere else."""
     place = workspace.place / "aside" / "packs"
     for directory in (place.parent, place):
         files.make_private_directory(directory)
@@ -149,9 +147,9 @@ def _put_aside(workspace: Workspace, index: Path) -> None:
 
 
 def _lacking(shadow: Shadow, found: list[Checkpoint], unread: set[str] | None) -> set[str]:
-    """What checkpoints need and is not there; and what commits need, of that which a damaged pack no longer tells.
+    """Return missing objects of checkpoints, and of commits if a damaged pack contained them.
 
-    In a partial clone commits lack much that can be fetched: it counts only where it is known that a pack held it.
+    In a partial clone, commits lack many objects that can be fetched: only those known to have been in a pack count.
     """
     roots = {id for made in found for id in (made.tree, made.beside, made.staged) if id}
     there = kinds(shadow, roots)
@@ -179,10 +177,10 @@ def _pack_in(room: Path, name: str) -> Path | None:
 
 
 def _unpack(shadow: Shadow, pack: Path, room: Path) -> bool:
-    """Take out what can be read of a pack; answers whether that is all of it. Git goes on behind a damaged object.
+    """Extract the readable objects of a pack; git continues after a damaged one. Returns whether all were readable.
 
-    It knows of no other objects meanwhile: it would pass over those that a damaged pack still names. What it cannot
-    write for want of room is not damaged, and must not count as lost.
+    Git sees no other objects meanwhile: it would skip those that a damaged pack still lists. A failed write raises, so
+    that the object does not count as lost.
     """
     data = files.read(pack, 1 << 32)
     if data is None:
@@ -197,7 +195,7 @@ def _unpack(shadow: Shadow, pack: Path, room: Path) -> bool:
 
 
 def _loose(shadow: Shadow, room: Path) -> Iterator[Found]:
-    """The objects that lie in a directory, if they are what their names say."""
+    """Yield the loose objects of a directory whose content matches their id."""
     import zlib
 
     for path in sorted(room.glob("[0-9a-f][0-9a-f]/*")):
@@ -212,10 +210,10 @@ def _loose(shadow: Shadow, room: Path) -> Iterator[Found]:
 
 
 def _in_worktrees(workspace: Workspace, shadow: Shadow, lacking: set[str]) -> Iterator[Found]:
-    """Files of all worktrees that are what is missing."""
+    """Yield missing objects that are the content of a file in any worktree."""
     for root in shadow.repository.roots():
         name = workspace.worktree if root == workspace.root else path_text(locate.worktree_name(str(root)))
-        with contextlib.suppress(HoldfastError):  # one that cannot be looked at, or whose index is damaged
+        with contextlib.suppress(HoldfastError):  # inaccessible, or with a damaged index
             yield from _in_worktree(Shadow(workspace.place, root, name), lacking)
 
 
@@ -232,7 +230,7 @@ def _in_worktree(shadow: Shadow, lacking: set[str]) -> Iterator[Found]:
 
 
 def _write(shadow: Shadow, objects: Iterator[Found]) -> set[Path]:
-    """Write objects into packs of ours, so many at a time as may be in memory; answers with the stems of those."""
+    """Write objects in batches that fit into memory. Returns the stems of the packs."""
     made, batch, weight = set[Path](), dict[str, tuple[str, bytes]](), 0
     for id, (kind, data) in objects:
         batch[id] = (kind, data)
@@ -248,8 +246,8 @@ def _write_batch(shadow: Shadow, batch: dict[str, tuple[str, bytes]]) -> set[Pat
     return {stem} if stem else set()
 
 
-def _write_found(shadow: Shadow, objects: Iterator[Found], result: Reshelved) -> None:
-    """Write those that the repository lacks."""
+def _write_found(shadow: Shadow, objects: Iterator[Found], result: RepairedPacks) -> None:
+    """Write the objects that the repository lacks."""
     read = set[str]()
     _write(shadow, _noted((found for found in objects if not shadow.known.has(found[0])), read))
     if read:
@@ -257,11 +255,11 @@ def _write_found(shadow: Shadow, objects: Iterator[Found], result: Reshelved) ->
         result.mended.append(f"{count(len(read), 'object')} of checkpoints found again")
 
 
-def _mend_ref(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], result: Reshelved) -> None:
+def _mend_ref(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], result: RepairedPacks) -> None:
     vault = shadow.vault
     named = _named_by_ref(shadow)
     if named is None:
-        result.mended.append(f"{vault.ref} was made anew")
+        result.mended.append(f"{vault.ref} was rebuilt")
     there = kinds(shadow, {id for made in found for id in (made.tree, made.beside, made.staged) if id})
     shelved: dict[int, dict[bytes, Entry]] = {}
     for made in found:
@@ -280,7 +278,7 @@ def _mend_ref(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], res
 
 
 def _named_by_ref(shadow: Shadow) -> set[int] | None:
-    """Which checkpoints the ref of a worktree names; None where it, or any shelf that it leads to, cannot be read."""
+    """Return the checkpoints that the ref of a worktree names; None if any part of it cannot be read."""
     vault = shadow.vault
     written = files.read(vault.home / vault.ref)
     if written is not None and TIP.fullmatch(written) is None:
