@@ -78,7 +78,7 @@ class Purge(Struct):
 
 
 class Purged(Struct):
-    checkpoints: int
+    checkpoints: int  # deleted with it
     freed: int  # bytes of our packs
     copies: list[str]  # deleted backups and damaged originals that may have contained it
     waiting: int  # packs that git has just relied on: their objects can be deleted in an hour
@@ -129,10 +129,8 @@ def _home_of(workspace: Workspace, worktree: str | None, directory: str) -> Work
 def begin(workspace: Workspace, journal: Journal, run: Run) -> Purge:
     """Write the plan down, and delete the run from the journal."""
     purge = plan_purge(workspace, journal, run)
-    _refuse_unfinished(workspace, journal, purge)
-    files.write(workspace.here / tombstones.PURGING, msgspec.json.encode(purge))
+    begin_again(workspace, journal, purge)
     tombstones.note_deleted(workspace.here, run.id, {name for name in purge.names if not name.startswith("ses-")})
-    _forget(journal, purge)
     return purge
 
 
@@ -147,7 +145,7 @@ def _refuse_unfinished(workspace: Workspace, journal: Journal, purge: Purge) -> 
         if before and _is_there(workspace, before.worktree):
             there = "" if before.worktree == workspace.worktree else f"cd {shlex.quote(before.directory)} && "
             raise Refused(
-                f"An interrupted restore needs run {purge.run}",
+                f"A restore was interrupted that needs run {purge.run}",
                 [("to", restore.get("target")), ("from", before.id), ("in", before.directory)],
                 [
                     f"`{there}holdfast restore --continue` finishes it",

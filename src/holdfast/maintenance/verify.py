@@ -200,18 +200,14 @@ def _compare(journal: Journal, run: Run, uses: set[bytes]) -> Iterator[Problem]:
     if uses != journal.view.blob_uses(run.id):
         yield Problem(run.id, "the list of large values does not match the events")
     if is_ledger(run.id):
-        made = {found.id: row_of_checkpoint(found) for found in journal.fold_checkpoints(run.id).values()}
-        kept = {row.id: row for row in journal.view.list_checkpoints(run.worktree)}
-        for id in made.keys() | kept.keys():
-            if made.get(id) != kept.get(id):
-                yield Problem(id, "the stored checkpoint does not match the events")
+        made = {row_of_checkpoint(found) for found in journal.fold_checkpoints(run.id).values()}
+        for id in {row.id for row in made.symmetric_difference(journal.view.list_checkpoints(run.worktree))}:
+            yield Problem(id, "the stored checkpoint does not match the events")
     if stored and stored.fold != fold.VERSION:  # its sessions are refolded with it
         return
-    folded = {session.id: row_of_session(session) for session in journal.fold_sessions(run.id).values()}
-    rows = {row.id: row for row in journal.view.list_sessions(run.id)}
-    for id in folded.keys() | rows.keys():
-        if folded.get(id) != rows.get(id):
-            yield Problem(id, "the stored session does not match the events")
+    folded = {row_of_session(session) for session in journal.fold_sessions(run.id).values()}
+    for id in {row.id for row in folded.symmetric_difference(journal.view.list_sessions(run.id))}:
+        yield Problem(id, "the stored session does not match the events")
 
 
 def _sound_blob(journal: Journal, digest: bytes) -> bytes | None:

@@ -163,12 +163,12 @@ class DirectoryScan:
         if RULES in names and _below(path, RULES) not in self.watch.rules:
             raise FullScanNeeded
         files = known(path) if names else set()
-        new = {
-            _below(path, name): is_directory
+        return [
+            below
             for name, is_directory in names.items()
-            if is_directory or name not in files
-        }
-        return [below for below, is_directory in new.items() if not (is_directory and self._is_known_directory(below))]
+            if (below := _below(path, name))
+            and not (self._is_known_directory(below) if is_directory else name in files)
+        ]
 
     def _is_known_directory(self, path: bytes) -> bool:
         return path in self.watch.directories or path in self.watch.ignored

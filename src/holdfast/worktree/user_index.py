@@ -15,7 +15,6 @@ from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.text import path_text
 from holdfast.system import files, shared_files
 from holdfast.system.git.command import Git, Reader, zsplit
-from holdfast.system.git.objects import Entry
 from holdfast.system.git.repository import Repository
 from holdfast.worktree.metadata import zjoin
 from holdfast.worktree.packs.object_store import as_file, walk_differences
@@ -41,13 +40,6 @@ class Differences(NamedTuple):
     ids: set[str]
     came: list[bytes]
     gone: set[bytes]
-
-    def note(self, path: bytes, was: Entry | None, now: Entry | None) -> None:
-        """Record a file before and after; None where there is none, or a directory."""
-        if was is None and now is not None:
-            self.came.append(path)
-        if was is not None and now is None:
-            self.gone.add(path)
 
 
 class Staging:
@@ -308,7 +300,11 @@ def compare(reader: Reader, before: str, tree: str) -> Differences | None:
         if directories > MOST_DIRECTORIES:
             return None
         found.ids.update([now.id] if now else [])
-        found.note(path, as_file(was), as_file(now))
+        had, has = as_file(was), as_file(now)
+        if had and not has:
+            found.gone.add(path)
+        elif has and not had:
+            found.came.append(path)
     return found
 
 

@@ -34,7 +34,7 @@ class Tidied(Struct):
     thinned: list[str] = []  # runs whose tool output was thinned out
     removed: list[str] = []  # exported runs that were too old, too many or too large
     given_back: int = 0  # bytes of the store in total
-    cap: int = 0  # quota in bytes
+    cap: int = 0  # quota in bytes (`store.cap`)
     room: Room = field(default_factory=Room)  # sizes afterwards
 
 

@@ -137,21 +137,16 @@ def _remove_runs(workspace: Workspace, needed: int, dry_run: bool) -> tuple[list
 
 def _remove(workspace: Workspace, run: str, dry_run: bool) -> int:
     """Remove a run, if it still may go. Returns the bytes of its events and values."""
-    if dry_run:
-        with workspace.reading() as journal:
-            return _size(journal, run)
-    with workspace.writing(for_session=False) as journal:
+    with workspace.reading() if dry_run else workspace.writing(for_session=False) as journal:
+        size = sum(found.total for found in journal.view.run_sizes(run))
+        if dry_run:
+            return size
         if _removable(workspace, journal, run) is None:
             return 0
-        size = _size(journal, run)
         conversations = {found.agent_session for found in journal.list_sessions(run) if found.agent_session}
         journal.delete(run)
     tombstones.note_deleted(workspace.here, run, conversations, msgspec.json.encode({"run": run}))
     return size
-
-
-def _size(journal: Journal, run: str) -> int:
-    return sum(found.total for found in journal.view.run_sizes(run))
 
 
 def _removable(workspace: Workspace, journal: Journal, name: str) -> Run | None:
@@ -183,7 +178,6 @@ class Thinned(Struct):
     """Result of thinning out tool output."""
 
     runs: list[str] = []
-    events: int = 0
     freed: int = 0  # bytes of the journal, before it is shrunk
 
 
@@ -203,41 +197,20 @@ def thin_out(
             is_old = run is not None and older_than is not None and run.updated is not None and run.updated < older_than
         if not is_old and result.freed >= until_freed:
             break
-        if dry_run:
-            with workspace.reading() as journal:
-                _add(result, name, _plan(journal, name))
-        else:
-            with workspace.writing(for_session=False) as journal:
-                _add(result, name, _thin(journal, name))
+        with workspace.reading() if dry_run else workspace.writing(for_session=False) as journal:
+            changed = list(_changes(journal, name))
+            if changed:
+                result.runs.append(name)
+                result.freed += _freed(journal, name, changed)
+            if changed and not dry_run:
+                journal.replace_bodies(name, {row.seq: small for row, small in changed})
         workspace.progress("thinning out tool output", number + 1, len(names))
     return result
 
 
-def _add(result: Thinned, run: str, gone: tuple[int, int]) -> None:
-    if gone[0]:
-        result.runs.append(run)
-        result.events += gone[0]
-        result.freed += gone[1]
-
-
-def _plan(journal: Journal, name: str) -> tuple[int, int]:
-    """Count the events of a run that would be thinned out, and the bytes that would free."""
-    changed = list(_changes(journal, journal.find_run(name)))
-    return len(changed), _freed(journal, name, changed)
-
-
-def _thin(journal: Journal, name: str) -> tuple[int, int]:
-    run = journal.find_run(name)
-    if run is None or why_output_stays(run, journal.rules_of(run)):
-        return 0, 0
-    changed = list(_changes(journal, run))
-    freed = _freed(journal, name, changed)
-    journal.replace_bodies(name, {row.seq: small for row, small in changed})
-    return len(changed), freed
-
-
-def _changes(journal: Journal, run: Run | None) -> Iterator[tuple[EventRow, bytes]]:
+def _changes(journal: Journal, name: str) -> Iterator[tuple[EventRow, bytes]]:
     """Yield the events of a run with long tool output, and their smaller bodies."""
+    run = journal.find_run(name)
     if run is None or why_output_stays(run, journal.rules_of(run)):
         return
     for row in journal.view.events(run.id):

@@ -7,6 +7,7 @@ and a tree may contain only what a checkpoint of ours can hold.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
@@ -31,16 +32,10 @@ class Object(NamedTuple):
 def format_pack(objects: Iterable[tuple[str, bytes]], number: int, form: Format) -> Iterator[bytes]:
     """Yield the bytes of a pack of `number` objects, each a kind and its content."""
     state = hashlib.new(form.name)
-    for chunk in _pieces(objects, number):
+    for chunk in itertools.chain([struct.pack(">4sII", b"PACK", 2, number)], itertools.starmap(packed, objects)):
         state.update(chunk)
         yield chunk
     yield state.digest()
-
-
-def _pieces(objects: Iterable[tuple[str, bytes]], number: int) -> Iterator[bytes]:
-    yield struct.pack(">4sII", b"PACK", 2, number)
-    for kind, data in objects:
-        yield packed(kind, data)
 
 
 def parse_pack(chunks: Iterable[bytes], form: Format, most: int) -> Iterator[Object]:

@@ -28,16 +28,14 @@ NAME = re.compile(rb"^[0-9a-f]{40,64}$")
 
 def reached(shadow: Shadow, roots: Iterable[str]) -> Iterator[str]:
     """Yield every object below these, themselves included. Missing ones are skipped."""
-    listed = "".join(f"{id}\n" for id in roots).encode()
-    if listed:
+    if listed := _lines(roots):
         out = shadow.git.run(*LISTED, "--no-walk=unsorted", "--stdin", input=listed)
         yield from (line.decode().strip() for line in io.BytesIO(out))
 
 
 def missing(shadow: Shadow, roots: Iterable[str]) -> set[str]:
     """Return the objects below these that the repository lacks."""
-    listed = "".join(f"{id}\n" for id in roots).encode()
-    if not listed:
+    if not (listed := _lines(roots)):
         return set()
     out = shadow.git.run(*LISTED[:-1], "--missing=print", "--no-walk=unsorted", "--stdin", input=listed)
     return {line[1:].decode() for line in out.split(b"\n") if line.startswith(b"?")}
@@ -57,8 +55,7 @@ def lacked_by_commits(shadow: Shadow) -> set[str]:
 
 def kinds(shadow: Shadow, names: Iterable[str]) -> dict[str, str]:
     """Return the kinds of the objects that exist: id -> kind. `ID^{}` asks for the target of a tag."""
-    listed = "".join(f"{name}\n" for name in names).encode()
-    if not listed:
+    if not (listed := _lines(names)):
         return {}
     check = "--batch-check=%(objectname) %(objecttype)"
     out = shadow.git.run("cat-file", check, "--buffer", input=listed).decode("utf-8", "replace")
@@ -83,11 +80,14 @@ def weigh(shadow: Shadow, roots: dict[str, list[str]]) -> dict[str, int]:
 
 def _sizes(shadow: Shadow) -> dict[str, int]:
     """Return the size on disk of each object in our packs."""
-    names = {id for path in shadow.vault.packs() for id in PackIndex(path, shadow.git.form).names()}
-    listed = "".join(f"{id}\n" for id in names).encode()
+    listed = _lines({id for path in shadow.vault.packs() for id in PackIndex(path, shadow.git.form).names()})
     check = "--batch-check=%(objectname) %(objectsize:disk)"
     lines = shadow.git.run("cat-file", check, "--buffer", input=listed).decode().splitlines()
     return {id: int(size) for id, _, size in (line.partition(" ") for line in lines) if size.isdecimal()}
+
+
+def _lines(ids: Iterable[str]) -> bytes:
+    return "".join(f"{id}\n" for id in ids).encode()
 
 
 def tips(shadow: Shadow) -> dict[str, str]:
@@ -162,10 +162,9 @@ def _refs(shadow: Shadow) -> Iterator[tuple[str, str]]:
 
 
 def _unpacked(objects: Path) -> Iterator[str]:
-    for directory in objects.glob("[0-9a-f][0-9a-f]"):
-        yield from (
-            directory.name + name for name in os.listdir(directory) if NAME.match((directory.name + name).encode())
-        )
+    for path in objects.glob("[0-9a-f][0-9a-f]/*"):
+        if NAME.match(os.fsencode(path.parent.name + path.name)):
+            yield path.parent.name + path.name
 
 
 def _set_aside(shadow: Shadow) -> Iterator[str]:
