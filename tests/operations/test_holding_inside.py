@@ -138,7 +138,7 @@ def test_the_shelf_of_a_worktree_is_mended_and_put_back_by_one_alone(
     other.mkdir(mode=0o700)
     hold(other / "lock")
     with pytest.raises(Busy):
-        packs.repair_packs(impatient, found)
+        packs.repair_packs(impatient, found, packs.Mended())
     hold(of_worktree(impatient))
     (tmp_path / "room").mkdir()
     with pytest.raises(Busy):
@@ -245,7 +245,7 @@ def test_no_pack_goes_while_somebody_needs_them_all(
         found = list(journal.list_checkpoints())
     works: dict[str, Callable[[], object]] = {
         "backup": lambda: a_backup(impatient, tmp_path),
-        "repair": lambda: packs.repair_packs(impatient, found),
+        "repair": lambda: packs.repair_packs(impatient, found, packs.Mended()),
         "prune": lambda: pruned(impatient),
     }
     hold(impatient.place / "packs-lock")

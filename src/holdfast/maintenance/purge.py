@@ -16,7 +16,7 @@ import time
 import zlib
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import IO, cast
+from typing import cast
 
 import msgspec
 from msgspec import Struct
@@ -384,21 +384,13 @@ def mentions(path: Path, word: bytes) -> bool:
 
 def _is_in(path: Path, word: bytes) -> bool:
     with path.open("rb") as file:
-        is_compressed = file.read(len(COMPRESSED)) == COMPRESSED
-        file.seek(0)
-        if not is_compressed:
-            return _holds(file, word)
+        source = gzip.open(file) if file.peek(2).startswith(COMPRESSED) else file  # noqa: SIM115 - `file` is closed
+        end = b""
         try:
-            with gzip.open(file) as unpacked:
-                return _holds(unpacked, word)
+            while data := source.read(CHUNK):
+                if word in end + data:
+                    return True
+                end = data[-len(word) :]
         except (EOFError, zlib.error, gzip.BadGzipFile):
             return True
-
-
-def _holds(source: IO[bytes] | gzip.GzipFile, word: bytes) -> bool:
-    end = b""
-    while data := source.read(CHUNK):
-        if word in end + data:
-            return True
-        end = data[-len(word) :]
     return False

@@ -228,11 +228,7 @@ def _check_pointers(journal: Journal, known: set[str]) -> Iterator[Problem]:
 
 def files_of(workspace: Workspace) -> Iterator[Problem]:
     """Check the files of a store: database pages and log, copies of layout files, backups, the mark of our packs."""
-
-    def told(done: int, total: int) -> None:
-        workspace.progress("reading the database", done, total)
-
-    for text in workspace.store.verify(told):
+    for text in workspace.store.verify(lambda done, total: workspace.progress("reading the database", done, total)):
         yield Problem("database", text)
     for path in damaged_files(workspace.place):
         yield Problem(path_text(path.relative_to(workspace.place)), "this copy is corrupt")

@@ -43,16 +43,17 @@ ROOM = ["free some space, then run the command again"]
 Found = tuple[str, tuple[str, bytes]]  # id, and kind and content of an object
 
 
-class RepairedPacks(Struct):
-    """Repairs made, and objects lost."""
+class Mended(Struct):
+    """Result of a repair: `lost` is gone for good, `aside` is the damaged original."""
 
+    changed: bool = False
     mended: list[str] = []
     lost: list[str] = []
+    aside: str | None = None
 
 
-def repair_packs(workspace: Workspace, found: list[Checkpoint]) -> RepairedPacks:
+def repair_packs(workspace: Workspace, found: list[Checkpoint], result: Mended) -> None:
     """Recover the objects that checkpoints need as far as possible, and let the refs name all checkpoints."""
-    result = RepairedPacks([], [])
     mark = workspace.place / "git" / "keep"
     if mark.exists() and files.read(mark, 64) != KEEP:
         files.write(mark, KEEP)
@@ -67,10 +68,9 @@ def repair_packs(workspace: Workspace, found: list[Checkpoint]) -> RepairedPacks
             _mend_ref(workspace, shadow, [made for made in found if made.worktree == worktree], result)
             if result.lost:
                 shadow.forget()  # its cache may name lost objects, and prevent any new checkpoint
-    return result
 
 
-def _mend_packs(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], result: RepairedPacks) -> None:
+def _mend_packs(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], result: Mended) -> None:
     directory = workspace.place / "rebuilding"
     shutil.rmtree(directory, ignore_errors=True)
     files.make_private_directory(directory)
@@ -105,23 +105,16 @@ def _replace(workspace: Workspace, shadow: Shadow, index: Path, directory: Path)
     _put_aside(workspace, index)
     remains = DamagedPack(index, shadow.git.form)
     read = set[str]()
-    made = _write(shadow, _noted(remains.objects(), read))
+    made = _write(shadow, remains.objects(), read)
     is_known = remains.is_whole
     if not is_known:
         room = directory / index.stem
         files.make_private_directory(room)
         is_known = _unpack(shadow, index.with_suffix(".pack"), room)
-        made |= _write(shadow, _noted(_loose(shadow, room), read))
+        made |= _write(shadow, _loose(shadow, room), read)
     for suffix in (".rev", *(() if index.with_suffix("") in made else (".idx", ".pack", ".keep"))):
         files.remove(index.with_suffix(suffix))
     return remains.names - read if is_known else None
-
-
-def _noted(objects: Iterator[Found], read: set[str]) -> Iterator[Found]:
-    for id, found in objects:
-        if id not in read:
-            read.add(id)
-            yield id, found
 
 
 def _is_sound(shadow: Shadow, index: Path) -> bool:
@@ -229,10 +222,13 @@ def _in_worktree(shadow: Shadow, lacking: set[str]) -> Iterator[Found]:
             yield id, (BLOB, data)
 
 
-def _write(shadow: Shadow, objects: Iterator[Found]) -> set[Path]:
-    """Write objects in batches that fit into memory. Returns the stems of the packs."""
+def _write(shadow: Shadow, objects: Iterator[Found], read: set[str]) -> set[Path]:
+    """Write objects that are not in `read` yet, in batches that fit into memory. Returns the stems of the packs."""
     made, batch, weight = set[Path](), dict[str, tuple[str, bytes]](), 0
     for id, (kind, data) in objects:
+        if id in read:
+            continue
+        read.add(id)
         batch[id] = (kind, data)
         weight += len(data)
         if weight > WEIGHT:
@@ -246,16 +242,16 @@ def _write_batch(shadow: Shadow, batch: dict[str, tuple[str, bytes]]) -> set[Pat
     return {stem} if stem else set()
 
 
-def _write_found(shadow: Shadow, objects: Iterator[Found], result: RepairedPacks) -> None:
+def _write_found(shadow: Shadow, objects: Iterator[Found], result: Mended) -> None:
     """Write the objects that the repository lacks."""
     read = set[str]()
-    _write(shadow, _noted((found for found in objects if not shadow.known.has(found[0])), read))
+    _write(shadow, (found for found in objects if not shadow.known.has(found[0])), read)
     if read:
         shadow.known.refresh()
         result.mended.append(f"{count(len(read), 'object')} of checkpoints found again")
 
 
-def _mend_ref(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], result: RepairedPacks) -> None:
+def _mend_ref(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], result: Mended) -> None:
     vault = shadow.vault
     named = _named_by_ref(shadow)
     if named is None:

@@ -6,28 +6,17 @@ import os
 import shutil
 from pathlib import Path
 
-from msgspec import Struct
-
 from holdfast.core.errors import Damaged
-from holdfast.core.model import Checkpoint, Event
+from holdfast.core.model import Event
 from holdfast.core.text import path_text
 from holdfast.journal.backup_file import list_backups
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import Reader, Writer
-from holdfast.maintenance.repair.packs import repair_packs
+from holdfast.maintenance.repair.packs import Mended as Mended, repair_packs
 from holdfast.maintenance.repair.quarantine import mark_second_copy
-from holdfast.maintenance.verify import Problem, check_runs, damaged_files, mark_problems, prove, rows_of
+from holdfast.maintenance.verify import check_runs, damaged_files, mark_problems, prove, rows_of
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
-
-
-class Mended(Struct):
-    """Result of a repair: `lost` is gone for good, `aside` is the damaged original."""
-
-    changed: bool = False
-    mended: list[str] = []
-    lost: list[str] = []
-    aside: str | None = None
 
 
 def repair_store(workspace: Workspace) -> Mended:
@@ -132,12 +121,5 @@ def _free(path: Path) -> Path:
 def _mend_checkpoints(workspace: Workspace, result: Mended) -> None:
     with workspace.reading() as journal:
         found = list(journal.list_checkpoints())
-    if not _checkpoint_problems(workspace, found):
-        return
-    done = repair_packs(workspace, found)
-    result.mended += done.mended
-    result.lost += done.lost
-
-
-def _checkpoint_problems(workspace: Workspace, found: list[Checkpoint]) -> list[Problem]:
-    return prove(workspace, found, deep=True).problems + list(mark_problems(workspace.place))
+    if prove(workspace, found, deep=True).problems or any(mark_problems(workspace.place)):
+        repair_packs(workspace, found, result)

@@ -86,13 +86,17 @@ def prune(shadow: Shadow, place: Path, say: Say, named: Iterable[str] = ()) -> P
         lately = {path for path, date in dates.items() if date != MARKED and time.time() - date < LATELY}
         result = Pruned(stored_bytes(shadow.vault), 0, 0, len(lately))
         pointed = tips(shadow)
-        needed = _needed(shadow, place, packs, lately, {*pointed.values()}, {*named}, say)
+        ours, used = set().union(*packs.values()), {id for path in lately for id in packs[path]}
+        roots = kinds(shadow, {*pointed.values(), *named}).keys()
+        if missing := {*pointed.values()} - roots:
+            raise Damaged("The list of checkpoints is missing", [("tree", sorted(missing)[0])], ["`holdfast verify`"])
+        needed = _needed(shadow, place, ours, used, roots, say)
         chosen = _worth_rewriting(shadow, [path for path in packs if path not in lately], packs, needed)
         say("rewriting packs", 0, len(chosen))
         standing = {id for path in packs if path not in chosen for id in packs[path]}
         kept = {id for path in chosen for id in packs[path] if id in needed} - standing
         gone = _move_away({path: dates[path] for path in chosen}, _write(shadow, kept, MARKED))
-        left = _begun(shadow.git.objects / "pack")
+        left = [path for path in (shadow.git.objects / "pack").glob("*") if LEFTOVER.match(path.name)]
         _lock_worktrees(place, held, locked)  # safeguard: lock-new-worktrees
         _discard(left)
         if tips(shadow) == pointed:
@@ -104,25 +108,12 @@ def prune(shadow: Shadow, place: Path, say: Say, named: Iterable[str] = ()) -> P
         return result
 
 
-def _needed(
-    shadow: Shadow,
-    place: Path,
-    packs: dict[Path, set[str]],
-    lately: set[Path],
-    pointed: set[str],
-    named: set[str],
-    say: Say,
-) -> set[str]:
+def _needed(shadow: Shadow, place: Path, ours: set[str], used: set[str], roots: Iterable[str], say: Say) -> set[str]:
     """Return the objects that must stay. The user's history is read only if checkpoints do not need all of ours."""
-    ours = set().union(*packs.values())
-    there = kinds(shadow, pointed | named).keys()
-    if missing := pointed - there:
-        raise Damaged("The list of checkpoints is missing", [("tree", sorted(missing)[0])], ["`holdfast verify`"])
     say("reading checkpoints", 0, 2)
-    needed = ours.intersection(reached(shadow, there))
+    needed = ours.intersection(reached(shadow, roots))
     say("reading commits", 1, 2)
     if needed != ours:
-        used = {id for path in lately for id in packs[path]}
         needed |= used | _only_in_ours(shadow, ours.intersection(needed_by_user(shadow, place, used)))
     say("reading commits", 2, 2)
     return needed
@@ -225,10 +216,6 @@ def _clear_leftovers(directory: Path) -> None:
         if half and time.time() - keep.stat().st_mtime > LATELY:  # else it may be in progress
             for path in (keep.with_suffix(".rev"), keep.with_suffix(".pack"), keep):
                 path.unlink(missing_ok=True)
-
-
-def _begun(directory: Path) -> list[Path]:
-    return [path for path in directory.glob("*") if LEFTOVER.match(path.name)]
 
 
 def _discard(begun: list[Path]) -> None:

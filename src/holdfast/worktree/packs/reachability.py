@@ -116,8 +116,13 @@ def _pointers(shadow: Shadow) -> list[tuple[bytes, bytes]]:
 def _indexed(shadow: Shadow, place: Path) -> Iterator[str]:
     """Yield the objects in the indexes of all worktrees, conflicts and cached trees included, and in ours."""
     for index in _indexes(shadow):
-        with _copied(shadow, index) as copy:
+        copy = shadow.directory / "looked-at"
+        try:
+            bring_shared(index.parent, shadow.git)
+            shutil.copyfile(index, copy)
             yield from shadow.git.run(*LISTED, "--indexed-objects", index=copy).decode().split()
+        finally:
+            copy.unlink(missing_ok=True)
     for index in (place / "worktrees").glob("*/index"):
         with contextlib.suppress(HoldfastError):  # the next checkpoint rebuilds a damaged one
             yield from shadow.git.run(*LISTED, "--indexed-objects", index=index).decode().split()
@@ -128,18 +133,6 @@ def _indexes(shadow: Shadow) -> list[Path]:
     if common is None:
         return []
     return [path for path in (common / "index", *common.glob("worktrees/*/index")) if path.is_file()]
-
-
-@contextlib.contextmanager
-def _copied(shadow: Shadow, index: Path) -> Iterator[Path]:
-    """Copy an index, with the shared part of a split one where git looks for it."""
-    copy = shadow.directory / "looked-at"
-    try:
-        bring_shared(index.parent, shadow.git)
-        shutil.copyfile(index, copy)
-        yield copy
-    finally:
-        copy.unlink(missing_ok=True)
 
 
 def _refs(shadow: Shadow) -> Iterator[tuple[str, str]]:
