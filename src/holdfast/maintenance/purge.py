@@ -181,7 +181,7 @@ def find_gone(workspace: Workspace, name: str) -> Purge | None:
 
 
 def begin_again(workspace: Workspace, journal: Journal, purge: Purge) -> None:
-    """Begin to purge a run that the journal has deleted before; its checkpoints may have stayed."""
+    """Begin a purge by its plan. Checkpoints of a run that was deleted before may have stayed."""
     made = journal.list_checkpoints(run=purge.run)
     purge.checkpoints |= {one.id: (one.worktree, one.number) for one in made}
     _refuse_unfinished(workspace, journal, purge)

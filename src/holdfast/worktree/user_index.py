@@ -48,7 +48,7 @@ class Staging:
     def __init__(self, git: Git, repository: Repository, directory: Path) -> None:
         self.git = git
         self.directory = directory
-        self.relied: set[str] = set()  # the user's objects that trees made here name, and that may not be synced
+        self.relied: set[str] = set()  # the user's objects in trees made here, which git may not have synced
         self.is_damaged = False  # as of the last copy
         self.entries = b""  # of that copy: output of `ls-files -s -z`
         self._recorded: tuple[tuple[int, int, int] | None, str | None] = None, None  # signature, tree

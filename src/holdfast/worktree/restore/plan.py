@@ -242,7 +242,7 @@ def _unequal(one: dict[bytes, int], other: dict[bytes, int]) -> set[bytes]:
 
 
 def keep_ignored(shadow: Shadow, plan: Plan, tree: str) -> set[bytes]:
-    """Take removals out of a plan that the target's ignore rules forbid, if the plan changes those rules."""
+    """Drop removals of files that the target's ignore rules match, if the plan changes those rules. Returns these."""
     if not any(os.path.basename(change.path) == RULES for change in plan.changes):
         return set()
     going = {change.path for change in plan.changes if change.entry is None}
