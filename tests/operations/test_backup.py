@@ -300,7 +300,7 @@ def test_packs_that_were_put_back_are_put_back_again_where_a_tidying_took_them_a
         put_packs(other, tmp_path / "room")
         with shadow_of(other) as shadow:
             assert names
-            assert {path.name for path in shadow.vault.packs()} == names
+            assert {path.name for path in shadow.object_store.packs()} == names
 
 
 def test_a_new_project_can_begin_from_a_backup(

@@ -59,7 +59,7 @@ def of_worktree(workspace: Workspace) -> Path:
 
 def on_shelf(workspace: Workspace) -> set[int]:
     with shadow_of(workspace) as shadow:
-        return set(shadow.vault.numbers())
+        return set(shadow.object_store.numbers())
 
 
 def a_backup(workspace: Workspace, tmp_path: Path) -> Path:

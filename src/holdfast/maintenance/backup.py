@@ -95,7 +95,7 @@ def _gather_packs(workspace: Workspace, room: Path) -> Iterator[Part]:
         shadow_of(workspace) as shadow,
     ):  # packs may be added meanwhile, but not deleted
         refs = tips(shadow)
-        for index in shadow.vault.packs():
+        for index in shadow.object_store.packs():
             for path in (index.with_suffix(".pack"), index):
                 _link(path, room / "packs" / path.name)
     files.write(room / REFS, msgspec.json.encode(refs))
@@ -267,9 +267,9 @@ def _put_refs(workspace: Workspace, room: Path) -> None:
     for worktree in sorted(worktrees):
         shadow = Shadow(workspace.place, workspace.root, worktree)
         with shadow.locked(PATIENCE):  # safeguard: lock-packs-restored
-            tip = refs.get(shadow.vault.ref, "")
+            tip = refs.get(shadow.object_store.ref, "")
             if TIP.fullmatch(f"{tip}\n".encode()):
-                shadow.vault.point(tip)
+                shadow.object_store.point(tip)
 
 
 def _put_the_rest(workspace: Workspace, room: Path) -> None:

@@ -247,7 +247,7 @@ def _clear_worktrees(workspace: Workspace, purge: Purge) -> None:
         # safeguard: lock-packs-purged
         with shadow.locked(PATIENCE), workspace.reading() as journal:
             taken = {made.number for made in journal.list_checkpoints(worktree)}  # a number may be reused
-            shadow.vault.drop((shadow.vault.numbers() & numbers) - taken)
+            shadow.object_store.drop((shadow.object_store.numbers() & numbers) - taken)
     for directory in (workspace.place / "worktrees").glob("*"):
         with files.lock(directory / "lock", PATIENCE):  # safeguard: lock-worktree-purged
             for name in CACHES:

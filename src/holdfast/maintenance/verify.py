@@ -82,17 +82,17 @@ def _shelves(workspace: Workspace, worktree: str, found: list[Checkpoint]) -> It
     """Check that the ref that protects checkpoints from garbage collection names them all."""
     shadow = Shadow(workspace.place, workspace.root, worktree)
     try:
-        vault = shadow.vault
-        written = files.read(vault.home / vault.ref)
+        object_store = shadow.object_store
+        written = files.read(object_store.home / object_store.ref)
         if written is not None and not TIP.fullmatch(written):
-            yield Problem(vault.ref, "this ref of ours was altered")
-        shelves = vault.shelves()
+            yield Problem(object_store.ref, "this ref of ours was altered")
+        shelves = object_store.shelves()
         there = kinds(shadow, shelves.values())
     finally:
         shadow.close()
     for made in found:
         if there.get(shelves.get(made.number, "")) != TREE:
-            yield Problem(made.id, f"{vault.ref} does not name it, so `git gc` may remove what it needs")
+            yield Problem(made.id, f"{object_store.ref} does not name it, so `git gc` may remove what it needs")
 
 
 def _read_everything(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], proof: Proof) -> None:
@@ -104,7 +104,7 @@ def _read_everything(workspace: Workspace, shadow: Shadow, found: list[Checkpoin
     if lacking - user_lacks:
         proof.problems += _who_lacks(shadow, found, lacking - user_lacks)
     packed: set[str] = set()
-    for path in shadow.vault.packs():
+    for path in shadow.object_store.packs():
         try:
             shadow.git.run("verify-pack", str(path))
             packed.update(PackIndex(path, shadow.git.form).names())

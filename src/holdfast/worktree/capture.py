@@ -26,7 +26,7 @@ from holdfast.system.git.command import Git, Reader, zsplit
 from holdfast.system.git.objects import TREE, Known
 from holdfast.system.git.repository import Head, Repository
 from holdfast.worktree import prefetch
-from holdfast.worktree.metadata import Beside, Seen, find_borders, is_within, zjoin
+from holdfast.worktree.metadata import Seen, TreeMetadata, find_borders, is_within, zjoin
 from holdfast.worktree.packs.object_store import ObjectStore
 from holdfast.worktree.scan import FORM, SECOND, Limits, Memory, Scan, Scanner, Tracked, find_converted, parse_tracked
 from holdfast.worktree.scan_directories import MANY, DirectoryScan, FullScanNeeded, find_ignored
@@ -58,12 +58,12 @@ class Shadow:
         return Known(self.git.objects, self.git.form)
 
     @property
-    def vault(self) -> ObjectStore:
+    def object_store(self) -> ObjectStore:
         return ObjectStore(self.git, self.repository, self.worktree, self.reader, self.known)
 
     def never_kept_any(self) -> bool:
         """Check whether no checkpoint was ever made here, because a link stands in for a directory of the store."""
-        return not self.git.directory.exists() and self.vault.find_link() is not None
+        return not self.git.directory.exists() and self.object_store.find_link() is not None
 
     def close(self) -> None:
         if "reader" in self.__dict__:
@@ -104,7 +104,7 @@ class Shadow:
         return scanner.result()
 
     def _scanner(self, memory: Memory, limits: Limits) -> Scanner:
-        return Scanner(self.vault, self.directory, self.borders, memory, limits)
+        return Scanner(self.object_store, self.directory, self.borders, memory, limits)
 
     def remember(self, scan: Scan) -> None:
         """Save the result of a scan, once its objects are on disk. The next small one folds a large change in."""
@@ -150,7 +150,7 @@ class Shadow:
 
     def prepare(self) -> None:
         """Prepare for an operation. The caller holds the worktree's lock."""
-        self.vault.refuse_links()  # safeguard: linked-place-of-checkpoints
+        self.object_store.refuse_links()  # safeguard: linked-place-of-checkpoints
         self.reader.pending.clear()
         self.known.refresh()
         for directory in (self.directory.parent, self.directory):
@@ -198,7 +198,7 @@ class Shadow:
             entry = self.reader.find(memory.tree, path) if path else None
             if path and (entry is None or not entry.is_tree):  # the directory may have been a file or link then
                 return set()
-            below = scanner.store.tree(entry.id if entry else memory.tree)
+            below = scanner.object_store.tree(entry.id if entry else memory.tree)
             return {found.name for found in below if not found.is_tree}
 
         directories = DirectoryScan(self.git, self.borders)
@@ -269,7 +269,7 @@ class Shadow:
 
     def ignores(self, path: bytes) -> bool:
         """Check whether a path matches an ignore rule of the repository or the user."""
-        self._find_excludes(self._load() or Memory("", Beside()))
+        self._find_excludes(self._load() or Memory("", TreeMetadata()))
         return bool(find_ignored(self.git, [path]))
 
     def _seed(self, limits: Limits, include: Iterable[bytes]) -> Scan:
@@ -282,9 +282,9 @@ class Shadow:
             tree, objects = self.staging.tree_of(self.git.index)
             self.reader.pending |= objects
         else:
-            tree = self.vault.add(TREE, b"")
+            tree = self.object_store.add(TREE, b"")
             self.git.run("read-tree", "--empty")
-        memory = Memory(tree, Beside(), form=FORM)
+        memory = Memory(tree, TreeMetadata(), form=FORM)
         scanner = self._scanner(memory, limits)
         own = self.repository.common / "info" / "attributes" if self.repository.common else None
         converted = find_converted(self.git, self.directory, [found.path for found in tracked], own)

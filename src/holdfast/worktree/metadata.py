@@ -62,7 +62,7 @@ def is_temporary(path: bytes) -> bool:
 # Metadata of a tree
 
 
-class Beside(Struct):
+class TreeMetadata(Struct):
     """Metadata that a git tree cannot hold, encoded as NUL-terminated lines, as a path may hold a newline."""
 
     modes: dict[bytes, int] = {}  # permission bits that differ from git's 644 and 755
@@ -88,7 +88,7 @@ class Beside(Struct):
         return zjoin(lines)
 
     @classmethod
-    def decode(cls, data: bytes) -> Beside:
+    def decode(cls, data: bytes) -> TreeMetadata:
         found = cls({}, [], {}, {})
         for line in _lines(data):
             kind, _, rest = line.partition(b" ")
@@ -150,7 +150,7 @@ class Kept(NamedTuple):
 
 
 def kept_at(
-    path: bytes, entry: Entry | None, beside: Beside, seen: Mapping[bytes, Seen | None], form: Format
+    path: bytes, entry: Entry | None, beside: TreeMetadata, seen: Mapping[bytes, Seen | None], form: Format
 ) -> Kept | None:
     if entry is None or entry.is_tree:
         return None

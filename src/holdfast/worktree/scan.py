@@ -28,8 +28,8 @@ from holdfast.worktree.metadata import (
     FILE,
     LINK,
     READING,
-    Beside,
     Seen,
+    TreeMetadata,
     is_temporary,
     is_within,
     look_of,
@@ -74,7 +74,7 @@ class Memory(Struct):
     """Result of the last scan: a cache beside the private index, which holds the older part of it."""
 
     tree: str
-    beside: Beside
+    beside: TreeMetadata
     seen: dict[bytes, Seen | None] = {}  # changed since the private index was written; None: removed
     user_index: tuple[int, int, int] | None = None  # signature when `forced` was computed
     staged_index: tuple[int, int, int] | None = None  # signature when `staged` was computed
@@ -98,7 +98,7 @@ class Scan(Struct):
     """State of a worktree at one moment. Objects that the repository lacks are pending in the reader."""
 
     tree: str
-    beside: Beside
+    beside: TreeMetadata
     changed: list[bytes]
     memory: Memory
     base: str = ""  # the tree that `changed` is relative to
@@ -108,11 +108,11 @@ class Scanner:
     """One scan of a worktree."""
 
     def __init__(
-        self, store: ObjectStore, directory: Path, borders: tuple[bytes, ...], memory: Memory, limits: Limits
+        self, object_store: ObjectStore, directory: Path, borders: tuple[bytes, ...], memory: Memory, limits: Limits
     ) -> None:
-        self.store = store
-        self.root = os.fsencode(store.git.root)
-        self.reader = store.reader
+        self.object_store = object_store
+        self.root = os.fsencode(object_store.git.root)
+        self.reader = object_store.reader
         self.memory = memory
         self.limits = limits
         self.budget = limits.total
@@ -130,7 +130,7 @@ class Scanner:
         # safeguard: nested-git-in-scan
         ours = (path for path in dict.fromkeys(paths) if not is_within(path, self._borders))
         found = {path: status for path in ours if (status := self._look(path))}
-        withheld = set() if self.limits.filtered else find_filtered(self.store.git, self._directory, found)
+        withheld = set() if self.limits.filtered else find_filtered(self.object_store.git, self._directory, found)
         for path, status in found.items():
             if path in withheld or status.st_size > min(self.limits.file, self.budget):
                 self._skip(path, status.st_size)
@@ -150,7 +150,7 @@ class Scanner:
             self._note_repository(path)
 
     def result(self) -> Scan:
-        tree = self.store.edit(self.memory.tree, self.changes)
+        tree = self.object_store.edit(self.memory.tree, self.changes)
         memory = msgspec.structs.replace(self.memory, tree=tree, beside=self.beside, seen=self.seen)
         return Scan(tree, self.beside, sorted(self.changes), memory, self.memory.tree)
 
@@ -233,7 +233,7 @@ class Scanner:
             self._skip(path, status.st_size)
             return
         self.budget -= len(data)
-        id = self.store.add(BLOB, data)
+        id = self.object_store.add(BLOB, data)
         mode = LINK if stat.S_ISLNK(status.st_mode) else EXECUTABLE if status.st_mode & 0o100 else FILE
         settled = is_settled(status.st_mtime_ns, status.st_ctime_ns, time.time_ns())
         before = self._before(path)

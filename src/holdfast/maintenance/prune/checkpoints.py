@@ -56,7 +56,9 @@ def tidy_checkpoints(workspace: Workspace, rules: Rules, *, dry_run: bool, thoro
             found, needed.keys(), workspace.clock.now(), rules, weights=_weights(shadow, found, rules), ended=ended
         )
         gone = {made.id for made in going}
-        result = Tidied([made.id for made in going], len(found) - len(going), dry_run, stored_bytes(shadow.vault))
+        result = Tidied(
+            [made.id for made in going], len(found) - len(going), dry_run, stored_bytes(shadow.object_store)
+        )
         result.because = _because([made for made in found if made.id not in gone], needed)
         if dry_run or not (going or thorough):
             return result
@@ -80,7 +82,7 @@ def _ended(workspace: Workspace, shadow: Shadow, journal: Journal) -> set[str]:
 
 def _weights(shadow: Shadow, found: list[Checkpoint], rules: Rules) -> dict[str, int]:
     """Return the size of each checkpoint, newest first; only if all together are too large."""
-    if rules.bytes is None or stored_bytes(shadow.vault) <= rules.bytes:
+    if rules.bytes is None or stored_bytes(shadow.object_store) <= rules.bytes:
         return {}
     ordered = sorted(found, key=lambda made: (made.time, made.number), reverse=True)
     return weigh(shadow, {made.id: [made.tree, *filter(None, [made.staged]), made.beside] for made in ordered})
@@ -119,13 +121,13 @@ def _take_off(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], gon
     know: these stay.
     """
     known = {made.number for made in found if made.worktree == shadow.worktree and made.id not in gone}
-    surplus = shadow.vault.numbers() - known
+    surplus = shadow.object_store.numbers() - known
     if not surplus:
         return 0
     with workspace.reading() as journal:
         dropped = surplus & _dropped(journal, shadow.worktree)
     if dropped:
-        shadow.vault.drop(dropped)
+        shadow.object_store.drop(dropped)
     return len(surplus - dropped)
 
 

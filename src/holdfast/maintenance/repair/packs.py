@@ -75,7 +75,7 @@ def _mend_packs(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], r
     shutil.rmtree(directory, ignore_errors=True)
     files.make_private_directory(directory)
     unread: set[str] | None = set()
-    for index in [index for index in shadow.vault.packs() if not _is_sound(shadow, index)]:
+    for index in [index for index in shadow.object_store.packs() if not _is_sound(shadow, index)]:
         lost = _replace(workspace, shadow, index, directory)
         unread = None if unread is None or lost is None else unread | lost
         result.mended.append(f"a damaged pack was quarantined: {index.stem}")
@@ -252,10 +252,10 @@ def _write_found(shadow: Shadow, objects: Iterator[Found], result: Mended) -> No
 
 
 def _mend_ref(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], result: Mended) -> None:
-    vault = shadow.vault
+    object_store = shadow.object_store
     named = _named_by_ref(shadow)
     if named is None:
-        result.mended.append(f"{vault.ref} was rebuilt")
+        result.mended.append(f"{object_store.ref} was rebuilt")
     there = kinds(shadow, {id for made in found for id in (made.tree, made.beside, made.staged) if id})
     shelved: dict[int, dict[bytes, Entry]] = {}
     for made in found:
@@ -266,21 +266,21 @@ def _mend_ref(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], res
             parts[b"staged"] = Entry(DIRECTORY, b"", made.staged)
         if made.tree in there and made.beside in there:
             shelved[made.number] = parts
-            result.mended.append(f"{vault.ref} names {made.id} again")
+            result.mended.append(f"{object_store.ref} names {made.id} again")
         else:
             result.lost.append(f"the files of checkpoint {made.id} in {path_text(workspace.root)}")
     if shelved or named is None:
-        vault.keep_many(shelved, anew=named is None)
+        object_store.keep_many(shelved, anew=named is None)
 
 
 def _named_by_ref(shadow: Shadow) -> set[int] | None:
     """Return the checkpoints that the ref of a worktree names; None if any part of it cannot be read."""
-    vault = shadow.vault
-    written = files.read(vault.home / vault.ref)
+    object_store = shadow.object_store
+    written = files.read(object_store.home / object_store.ref)
     if written is not None and TIP.fullmatch(written) is None:
         return None
     try:
-        shelves = vault.shelves()
+        shelves = object_store.shelves()
     except (HoldfastError, ValueError):
         return None
     there = kinds(shadow, shelves.values())

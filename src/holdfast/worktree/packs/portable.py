@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from holdfast.core.errors import Damaged
 from holdfast.system.git.objects import BLOB, DIRECTORY, TREE, TYPE_NUMBER, Format, packed, parse_tree
-from holdfast.worktree.metadata import Beside
+from holdfast.worktree.metadata import TreeMetadata
 
 KINDS = {TYPE_NUMBER[TREE]: TREE, TYPE_NUMBER[BLOB]: BLOB}
 MODES = (DIRECTORY, 0o100644, 0o100755, 0o120000)
@@ -92,7 +92,7 @@ class Shapes:
 def check_beside(data: bytes) -> None:
     """Check that the metadata names only worktree paths and no setuid, setgid or sticky bits."""
     try:
-        found = Beside.decode(data)
+        found = TreeMetadata.decode(data)
     except ValueError as error:
         raise _wrong("the metadata cannot be read") from error
     for path in (*found.modes, *found.empty, *found.links, *found.skipped):

@@ -44,9 +44,9 @@ class Pruned(Struct):
     waiting: int
 
 
-def stored_bytes(vault: ObjectStore) -> int:
+def stored_bytes(object_store: ObjectStore) -> int:
     """Return the size of our packs."""
-    return sum(_size(path.with_suffix(suffix)) for path in vault.packs() for suffix in (".pack", ".idx"))
+    return sum(_size(path.with_suffix(suffix)) for path in object_store.packs() for suffix in (".pack", ".idx"))
 
 
 def merge(shadow: Shadow) -> int:
@@ -54,11 +54,11 @@ def merge(shadow: Shadow) -> int:
 
     The caller holds a worktree's lock, for which the holder of the packs' lock may wait: so this one does not wait.
     """
-    if len(shadow.vault.packs()) < MERGED:
+    if len(shadow.object_store.packs()) < MERGED:
         return 0
     # safeguard: lock-packs-in-merge
     with contextlib.suppress(Busy), files.os_errors(), hold_packs(shadow.git.directory.parent, 0.0):
-        if len(packs := _ours_alone(shadow.vault)) < MERGED:
+        if len(packs := _ours_alone(shadow.object_store)) < MERGED:
             return 0
         dates = {path: _date(path) for path in _small(packs, shadow)}
         made = _write(shadow, {id for path in dates for id in _names(path, shadow)}, max(dates.values()))
@@ -81,10 +81,10 @@ def prune(shadow: Shadow, place: Path, say: Say, named: Iterable[str] = ()) -> P
         locked = _lock_worktrees(place, held, set())
         held.enter_context(shadow)
         _clear_leftovers(shadow.git.objects / "pack")
-        packs = {path: set(_names(path, shadow)) for path in _ours_alone(shadow.vault)}
+        packs = {path: set(_names(path, shadow)) for path in _ours_alone(shadow.object_store)}
         dates = {path: _date(path) for path in packs}
         lately = {path for path, date in dates.items() if date != MARKED and time.time() - date < LATELY}
-        result = Pruned(stored_bytes(shadow.vault), 0, 0, len(lately))
+        result = Pruned(stored_bytes(shadow.object_store), 0, 0, len(lately))
         pointed = tips(shadow)
         ours, used = set().union(*packs.values()), {id for path in lately for id in packs[path]}
         roots = kinds(shadow, {*pointed.values(), *named}).keys()
@@ -103,7 +103,7 @@ def prune(shadow: Shadow, place: Path, say: Say, named: Iterable[str] = ()) -> P
             result.rewritten = _unlink(gone)
         else:  # a new worktree has made a checkpoint meanwhile, which may need these
             _put_back(gone)
-        result.after = stored_bytes(shadow.vault)
+        result.after = stored_bytes(shadow.object_store)
         say("rewriting packs", len(chosen), len(chosen))
         return result
 
@@ -237,11 +237,14 @@ def _lock_worktrees(place: Path, held: contextlib.ExitStack, locked: set[Path]) 
     return locked
 
 
-def _ours_alone(vault: ObjectStore) -> list[Path]:
+def _ours_alone(object_store: ObjectStore) -> list[Path]:
     """Return our packs, except those that git's multi-pack index refers to: without them, it would be corrupt."""
-    packs = vault.packs()
+    packs = object_store.packs()
     named = b""
-    with contextlib.suppress(FileNotFoundError), open(vault.git.objects / "pack" / "multi-pack-index", "rb") as file:
+    with (
+        contextlib.suppress(FileNotFoundError),
+        open(object_store.git.objects / "pack" / "multi-pack-index", "rb") as file,
+    ):
         named = file.read(1 << 20)
     return [path for path in packs if path.name.encode() not in named]
 

@@ -80,7 +80,7 @@ def weigh(shadow: Shadow, roots: dict[str, list[str]]) -> dict[str, int]:
 
 def _sizes(shadow: Shadow) -> dict[str, int]:
     """Return the size on disk of each object in our packs."""
-    listed = _lines({id for path in shadow.vault.packs() for id in PackIndex(path, shadow.git.form).names()})
+    listed = _lines({id for path in shadow.object_store.packs() for id in PackIndex(path, shadow.git.form).names()})
     check = "--batch-check=%(objectname) %(objectsize:disk)"
     lines = shadow.git.run("cat-file", check, "--buffer", input=listed).decode().splitlines()
     return {id: int(size) for id, _, size in (line.partition(" ") for line in lines) if size.isdecimal()}
@@ -137,7 +137,7 @@ def _indexes(shadow: Shadow) -> list[Path]:
 
 def _refs(shadow: Shadow) -> Iterator[tuple[str, str]]:
     """Yield every ref of the repository with its object; of a name that comes twice, the last one counts."""
-    home = shadow.vault.home
+    home = shadow.object_store.home
     if shadow.repository.uses_reftable():
         out = shadow.git.run("for-each-ref", "--format=%(objectname) %(refname)", home=home)
         yield from ((name, id) for id, _, name in (line.partition(" ") for line in out.decode().splitlines()))

@@ -17,12 +17,12 @@ from holdfast.core.errors import Damaged, Refused
 from holdfast.system.git.command import Git, Reader
 from holdfast.system.git.objects import Entry
 from holdfast.worktree.capture import Shadow
-from holdfast.worktree.metadata import LINK, MODULE, Beside, Kept, Seen, is_within, kept_at, parents
+from holdfast.worktree.metadata import LINK, MODULE, Kept, Seen, TreeMetadata, is_within, kept_at, parents
 from holdfast.worktree.packs.object_store import differing, is_wanted
 from holdfast.worktree.restore.writer import FEW, WorktreeWriter, Written
 from holdfast.worktree.scan_directories import find_ignored
 
-State = tuple[str, Beside]
+State = tuple[str, TreeMetadata]
 RULES = b".gitignore"
 
 
@@ -152,7 +152,7 @@ def holds(reader: Reader, state: State, path: bytes) -> bool:
 
 
 def left_alone(
-    here: Beside, there: Beside, stands: Callable[[bytes], bool], paths: list[bytes], limit: int
+    here: TreeMetadata, there: TreeMetadata, stands: Callable[[bytes], bool], paths: list[bytes], limit: int
 ) -> dict[bytes, str]:
     """Return paths that a restore does not bring back, and why. `stands` tells whether a path exists now."""
     found = {path: _moved(here.links.get(path), was, stands(path)) for path, was in there.links.items()}
@@ -219,7 +219,7 @@ def _in_the_way(reader: Reader, now: str, plan: Plan, wanted: list[bytes]) -> di
     return found
 
 
-def _refuse_repositories(plan: Plan, here: Beside) -> None:
+def _refuse_repositories(plan: Plan, here: TreeMetadata) -> None:
     """Refuse to write below a nested repository that was made since: no scan would find those files again."""
     for change in plan.changes if here.links else ():
         if change.entry is not None and (above := _is_below(change.path, here.links)):
