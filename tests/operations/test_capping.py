@@ -18,7 +18,7 @@ import holdfast
 from holdfast.core.model import Draft, Event
 from holdfast.journal import codec
 from holdfast.maintenance.background import run_pending
-from holdfast.maintenance.prune import quota
+from holdfast.maintenance.prune import enforce_quota
 from holdfast.project.quota import STAMP, Room, look_at_room, room_of, warning_of
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
@@ -308,21 +308,21 @@ def test_by_itself_nothing_thins_out_the_checkpoints_of_an_open_run_not_even_at_
         take(project)
         clock.time += timedelta(days=9)
     with capped(project, 1, clock) as full:
-        done = quota.enforce_quota(full)
+        done = enforce_quota(full)
         assert done is not None
         assert (done.dropped, done.because) == ([], {"of an open run": 4})
         assert len(holdfast.checkpoints(full).checkpoints) == 4
         assert len(holdfast.tidy(full, dry_run=True).dropped) == 3, "whoever asks for it means it"
         holdfast.complete(full)
         clock.time += timedelta(days=9)
-        assert len((quota.enforce_quota(full) or done).dropped) == 3
+        assert len((enforce_quota(full) or done).dropped) == 3
 
 
 def test_a_stamp_that_is_damaged_costs_one_tidying_and_nothing_else(project: Workspace) -> None:
     for data in (b"{", b"[]", b'{"time": 7}', b"\xff" * 5_000):
         (project.place / STAMP).write_bytes(data)
-        assert quota.enforce_quota(project) is not None
-        assert quota.enforce_quota(project) is None
+        assert enforce_quota(project) is not None
+        assert enforce_quota(project) is None
 
 
 LOOK = """

@@ -15,8 +15,7 @@ from holdfast.core.errors import Busy
 from holdfast.journal.sqlite.connection import new_of
 from holdfast.layouts.goteam import purge as teampurging
 from holdfast.layouts.goteam.files import SEEN
-from holdfast.maintenance import background, backup, purge as purging
-from holdfast.maintenance.prune import checkpoints
+from holdfast.maintenance import background, backup, prune as eviction, purge as purging
 from holdfast.maintenance.purge import Purge
 from holdfast.maintenance.repair import packs, repair
 from holdfast.project.checkpoints.create import shadow_of
@@ -36,7 +35,7 @@ Hold = Callable[[Path], None]
 @pytest.fixture
 def impatient(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
     """A project with a checkpoint, in which nobody waits longer than a moment."""
-    for module in (packs, purging, backup, checkpoints, prune):
+    for module in (packs, purging, backup, eviction, prune):
         monkeypatch.setattr(module, "PATIENCE", 0.1)
     holdfast.start(project, "goal")
     put(project.root, {"one": "then"})
@@ -149,7 +148,7 @@ def test_a_purge_takes_nothing_off_a_shelf_that_somebody_uses(impatient: Workspa
     with impatient.reading() as journal:
         (made,) = journal.list_checkpoints()
     shelved = on_shelf(impatient)
-    checkpoints._drop(impatient, [made])
+    eviction._drop(impatient, [made])
     with files.lock(of_worktree(impatient), 1.0), pytest.raises(Busy):
         purging._clear_worktrees(impatient, Purge("run", checkpoints={made.id: (made.worktree, made.number)}))
     assert on_shelf(impatient) == shelved != set()

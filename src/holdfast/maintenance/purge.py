@@ -34,7 +34,7 @@ from holdfast.journal.codec import UNREADABLE
 from holdfast.journal.journal import LEDGER_PREFIX, Journal
 from holdfast.journal.store import Snapshot, Writer
 from holdfast.layouts.registry import find_layout, layouts
-from holdfast.maintenance.prune.checkpoints import named_objects
+from holdfast.maintenance.prune import named_objects
 from holdfast.project import context_windows, inbox as intake
 from holdfast.project.runs import select, tombstones
 from holdfast.project.workspace import Workspace

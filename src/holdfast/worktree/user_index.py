@@ -111,7 +111,9 @@ class Staging:
         """Replace the index by this tree. Skip-worktree bits stay, or a sparse checkout would show deleted files."""
         if self._theirs is None:
             return
-        left_out = self._left_out()
+        with self.copied() as copy:
+            lines = zsplit(self.git.run("ls-files", "-v", "-z", index=copy)) if copy else []
+        left_out = [line[2:] for line in lines if line[:1] in b"Ss"]
         made = self.directory / "theirs"
         files.remove(made)
         self.git.run("read-tree", tree, index=made)
@@ -122,12 +124,6 @@ class Staging:
         self.git.start("update-index", "-q", "--refresh", index=made).finish(also_fine=(1,))
         self.put(made.read_bytes())
         files.remove(made)
-
-    def _left_out(self) -> list[bytes]:
-        """Return the paths with a skip-worktree bit."""
-        with self.copied() as copy:
-            lines = zsplit(self.git.run("ls-files", "-v", "-z", index=copy)) if copy else []
-        return [line[2:] for line in lines if line[:1] in b"Ss"]
 
     def put(self, data: bytes) -> None:
         """Replace the content of the index: locked as git locks it, by a rename."""

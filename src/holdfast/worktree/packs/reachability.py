@@ -115,7 +115,9 @@ def _pointers(shadow: Shadow) -> list[tuple[bytes, bytes]]:
 
 def _indexed(shadow: Shadow, place: Path) -> Iterator[str]:
     """Yield the objects in the indexes of all worktrees, conflicts and cached trees included, and in ours."""
-    for index in _indexes(shadow):
+    common = shadow.repository.common
+    theirs = [common / "index", *common.glob("worktrees/*/index")] if common else []
+    for index in filter(Path.is_file, theirs):
         copy = shadow.directory / "looked-at"
         try:
             bring_shared(index.parent, shadow.git)
@@ -126,13 +128,6 @@ def _indexed(shadow: Shadow, place: Path) -> Iterator[str]:
     for index in (place / "worktrees").glob("*/index"):
         with contextlib.suppress(HoldfastError):  # the next checkpoint rebuilds a damaged one
             yield from shadow.git.run(*LISTED, "--indexed-objects", index=index).decode().split()
-
-
-def _indexes(shadow: Shadow) -> list[Path]:
-    common = shadow.repository.common
-    if common is None:
-        return []
-    return [path for path in (common / "index", *common.glob("worktrees/*/index")) if path.is_file()]
 
 
 def _refs(shadow: Shadow) -> Iterator[tuple[str, str]]:

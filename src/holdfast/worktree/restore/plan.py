@@ -189,7 +189,7 @@ def _changes(reader: Reader, now: State, then: State, wanted: list[bytes]) -> It
             continue
         same = one is not None and one.id == other.id and LINK not in (one.mode, other.mode)
         yield Change(path, other, there.mode_of(path, other.mode == 0o100755), same, one)
-    for path in _unequal(here.modes, there.modes):
+    for path in {path for path, _ in here.modes.items() ^ there.modes.items()}:
         if path not in found and is_wanted(path, wanted):
             entry = reader.find(then[0], path)
             if entry is not None and not entry.is_tree:
@@ -232,10 +232,6 @@ def _refuse_repositories(plan: Plan, here: TreeMetadata) -> None:
 
 def _is_below(path: bytes, directories: Iterable[bytes]) -> bytes | None:
     return next((parent for parent in parents(path) if parent in directories), None)
-
-
-def _unequal(one: dict[bytes, int], other: dict[bytes, int]) -> set[bytes]:
-    return set() if one == other else {path for path, _ in one.items() ^ other.items()}
 
 
 # Ignored files

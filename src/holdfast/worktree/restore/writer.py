@@ -237,7 +237,8 @@ class WorktreeWriter:
 
     def _move_aside(self, path: bytes) -> None:
         """Move to the store, under the same path."""
-        target = self._room_aside(path)
+        while (target := find_room(self._attempt, path)) is None:
+            self._attempt = next_attempt(self._held)
         move(self._place(path), target)
         self._touched.add(os.path.dirname(self._full(path)))
         at = os.path.dirname(target)
@@ -245,11 +246,6 @@ class WorktreeWriter:
             self._touched.add(at)
             at = os.path.dirname(at)
         self.done.moved_aside[path_text(os.fsdecode(path))] = path_text(os.fsdecode(target))
-
-    def _room_aside(self, path: bytes) -> bytes:
-        while (target := find_room(self._attempt, path)) is None:
-            self._attempt = next_attempt(self._held)
-        return target
 
     def _bring_back(self, held: bytes, inside: bytes, is_kept: IsKept) -> None:
         for name in sorted(os.listdir(held)):
