@@ -74,7 +74,6 @@ FUZZED = {
     "core.formats.json_edit": "settings of the client",
     "maintenance.background": OURS,
     "layouts.faber.schema": "FABER state",
-    "core.fold.worktree_log": OURS,
     "core.chat_commands": "typed command",
     "layouts.orchestrator.schema": "orchestrator session",
     "layouts.orchestrator.files": "session file",
@@ -89,7 +88,7 @@ FUZZED = {
     "core.formats.json_salvage": "broken face",
     "core.search_terms": "search",
     "project.artifacts.git_info": "git command of a workflow",
-    "core.formats.timestamps": "FABER state",
+    "core.text": "FABER state",
     "journal.sqlite.page_checksums": "log of the database",
     "journal.sqlite.rebuild": "it reads a plan that the same repair has just written",
     "journal.sqlite.salvage": "page of the database",
@@ -98,7 +97,7 @@ FUZZED = {
     "worktree.metadata": "list beside a tree",
     "worktree.packs.prune": "it compares an object with its id",
     "worktree.scan": "it reads files of the worktree as bytes",
-    "system.git.objects": "pack index",
+    "system.git.repository": "pack index",
     "worktree.packs.portable": "pack",
     "worktree.packs.reachability": GIT,
     "worktree.packs.salvage": "damaged pack",
@@ -132,4 +131,4 @@ def test_every_name_in_the_table_is_a_parser_that_is_fuzzed() -> None:
 
 def test_a_module_that_parses_is_known_when_it_is_seen() -> None:
     assert parses(modules()["core.formats.json_edit"])
-    assert not parses(modules()["core.text"])
+    assert not parses(modules()["core.model"])

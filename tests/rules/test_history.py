@@ -11,8 +11,21 @@ import pytest
 from holdfast.core import event_text
 from holdfast.core.fold import activity, run as fold
 from holdfast.core.lifecycle import Move
-from holdfast.core.model import Environment, Event, Mishap, Process, Run, Session, Status, Step, Underway, Worker
-from holdfast.core.team_state import Kept, Rollback, Standing
+from holdfast.core.model import (
+    Environment,
+    Event,
+    Kept,
+    Mishap,
+    Process,
+    Rollback,
+    Run,
+    Session,
+    Standing,
+    Status,
+    Step,
+    Underway,
+    Worker,
+)
 from tests.tools import NOON, a_session, an_event
 
 from .strategies import numbered

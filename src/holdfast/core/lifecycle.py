@@ -6,13 +6,13 @@ the table does not have is refused with the reason and the way out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
 
 from holdfast.core.errors import Refused
-from holdfast.core.model import OPEN, Status
+from holdfast.core.model import OPEN, Run, Status
 
 
 class Move(StrEnum):
@@ -121,17 +121,55 @@ def transition(status: Status, move: Move, rules: Rules = NATIVE) -> Transition:
     raise Refused(refusal, [("status", status), ("asked for", move)], ways)
 
 
-def drawing(rules: Rules = NATIVE) -> str:
-    """The lifecycle as a Mermaid state diagram, made by asking `transition` for every pair."""
-    arrows: dict[tuple[Status, Status], list[str]] = {}
-    for status in Status:
-        for move in Move:
-            try:
-                after = transition(status, move, rules).status
-            except Refused:
-                continue
-            if after is not status:
-                arrows.setdefault((status, after), []).append(move)
-    lines = [f"    {before} --> {after}: {', '.join(moves)}" for (before, after), moves in arrows.items()]
-    ends = [f"    {status} --> [*]" for status in Status if not status.is_open]
-    return "\n".join(["stateDiagram-v2", f"    [*] --> {Status.CREATED}: start", *lines, *ends]) + "\n"
+# Which run a new conversation joins
+
+
+class Claim(StrEnum):
+    """How a worktree means a run."""
+
+    CHOSEN = "chosen by `start`, `switch`, `resume`, `join` or `run`"
+    CURRENT = "begun or taken in last here, without a command"
+    ONLY = "the only open run"
+    SEVERAL = "several open runs, none of them current"
+    NONE = "no open run"
+
+
+class Rule(Struct, frozen=True):
+    """A row of the table; None stands for either."""
+
+    claim: Claim
+    living: bool | None
+    recent: bool | None
+    joins: bool
+
+
+RULES = (
+    Rule(Claim.CHOSEN, living=False, recent=None, joins=True),
+    Rule(Claim.CHOSEN, living=True, recent=None, joins=False),
+    Rule(Claim.CURRENT, living=False, recent=True, joins=True),
+    Rule(Claim.CURRENT, living=False, recent=False, joins=False),
+    Rule(Claim.CURRENT, living=True, recent=None, joins=False),
+    Rule(Claim.ONLY, living=False, recent=True, joins=True),
+    Rule(Claim.ONLY, living=False, recent=False, joins=False),
+    Rule(Claim.ONLY, living=True, recent=None, joins=False),
+    Rule(Claim.SEVERAL, living=None, recent=None, joins=False),
+    Rule(Claim.NONE, living=None, recent=None, joins=False),
+)
+
+
+def claim(pointed: Run | None, open_here: Sequence[Run]) -> tuple[Claim, Run | None]:
+    """The run that a worktree means to a new conversation: the open one it points at, or else its only open one."""
+    if pointed is not None:
+        return (Claim.CURRENT if pointed.unasked else Claim.CHOSEN), pointed
+    if len(open_here) == 1:
+        return Claim.ONLY, open_here[0]
+    return (Claim.SEVERAL if open_here else Claim.NONE), None
+
+
+def joins(claim: Claim, *, living: bool, recent: bool) -> bool:
+    """Whether a new conversation joins the run of that claim. The run's status does not matter."""
+    return next(rule.joins for rule in RULES if _fits(rule, claim, living, recent))
+
+
+def _fits(rule: Rule, claim: Claim, living: bool, recent: bool) -> bool:
+    return rule.claim is claim and rule.living in (None, living) and rule.recent in (None, recent)

@@ -10,10 +10,8 @@ from datetime import datetime
 from msgspec import Struct
 
 from holdfast.core.fold.team import last_kept, since_kept
-from holdfast.core.formats.timestamps import stamp
-from holdfast.core.model import Run, Status
-from holdfast.core.team_state import Kept
-from holdfast.core.text import count
+from holdfast.core.model import Kept, Run, Status
+from holdfast.core.text import count, stamp
 
 CHECKPOINT, LIVE, FRESH = "checkpoint", "live_state", "fresh_start"
 NAMES = {CHECKPOINT: "checkpoint", LIVE: "live", FRESH: "fresh"}  # as `--from` takes them

@@ -8,8 +8,8 @@ from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from holdfast.core.formats import timestamps
-from holdfast.core.formats.timestamps import Zone
+from holdfast.core import text
+from holdfast.core.text import Zone
 from holdfast.system.boot import moment
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -39,12 +39,12 @@ def printed_in(zone: Zone) -> Iterator[None]:
 
 def shown(time: datetime, *, seconds: bool = False) -> str:
     """A time as the command that runs prints it."""
-    return timestamps.shown(time, _zone.get(), seconds=seconds)
+    return text.format_time(time, _zone.get(), seconds=seconds)
 
 
 def ago(time: datetime, now: datetime | None = None) -> str:
     """How long ago a time was."""
-    return timestamps.ago(time, now or datetime.now(UTC))
+    return text.ago(time, now or datetime.now(UTC))
 
 
 def boot() -> str:

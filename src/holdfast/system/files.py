@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from holdfast.core.errors import KNOWN_AS, Busy, Facts, Refused, Trouble, from_os_error, known
-from holdfast.core.formats.hashing import hexdigest
+from holdfast.core.ids import hexdigest
 from holdfast.system import safe_paths
 
 # safeguard: linked-file-read

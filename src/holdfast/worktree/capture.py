@@ -23,8 +23,7 @@ from holdfast.core.errors import HoldfastError, Refused, Trouble
 from holdfast.core.text import path_text
 from holdfast.system import files
 from holdfast.system.git.command import Git, Reader, Running, zsplit
-from holdfast.system.git.objects import DIRECTORY, TREE, Entry, Known
-from holdfast.system.git.repository import Head, Repository
+from holdfast.system.git.repository import DIRECTORY, TREE, Entry, Head, Known, Repository
 from holdfast.worktree import git_filters, prefetch
 from holdfast.worktree.metadata import Beside
 from holdfast.worktree.packs.object_store import Vault

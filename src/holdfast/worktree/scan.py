@@ -20,8 +20,7 @@ from msgspec import Struct
 from holdfast.core.errors import HoldfastError
 from holdfast.system import safe_paths
 from holdfast.system.git.command import Git, Reader
-from holdfast.system.git.objects import BLOB, DIRECTORY, TREE, Entry, Known, format_tree
-from holdfast.system.git.repository import Repository
+from holdfast.system.git.repository import BLOB, DIRECTORY, TREE, Entry, Known, Repository, format_tree
 from holdfast.worktree.git_filters import filtered
 from holdfast.worktree.metadata import Beside, is_temporary
 from holdfast.worktree.paths import is_within, parents

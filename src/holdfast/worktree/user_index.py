@@ -15,8 +15,7 @@ from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.text import path_text
 from holdfast.system import files, shared_files
 from holdfast.system.git.command import Git, Reader, zsplit
-from holdfast.system.git.objects import Entry
-from holdfast.system.git.repository import Repository
+from holdfast.system.git.repository import Entry, Repository
 from holdfast.worktree.scan import Memory
 
 VERSIONS = (2, 3, 4)  # of git's index

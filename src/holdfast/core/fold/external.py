@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from holdfast.core.errors import Refused
 from holdfast.core.fold.activity import text_of, texts_of
-from holdfast.core.fold.steps import ACTIVE, COMPLETED, FAILED, MOST, PENDING
+from holdfast.core.fold.steps import ACTIVE, COMPLETED, FAILED, MOST_STEPS, PENDING
 from holdfast.core.lifecycle import Move
 from holdfast.core.model import Body, Event, Owned, Run, Status, Step
 from holdfast.core.text import one_line
@@ -94,6 +94,6 @@ def _steps(phases: object) -> list[Step]:
     pairs = [pair for pair in phases if isinstance(pair, list) and len(pair) == 2] if isinstance(phases, list) else []
     return [
         Step(name, STEP_STATUSES.get(text_of(status), PENDING), planned=True)
-        for name, status in pairs[:MOST]
+        for name, status in pairs[:MOST_STEPS]
         if isinstance(name, str) and name
     ]

@@ -11,17 +11,18 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import structs
 
 from holdfast.core.errors import Refused
 from holdfast.core.event_text import headline
-from holdfast.core.fold import activity, external, steps, team, usage, workers
+from holdfast.core.fold import activity, external, steps, team
 from holdfast.core.fold.activity import text_of, texts_of
-from holdfast.core.fold.worktree_log import checkpoint_dropped, restore_began, restore_ended
 from holdfast.core.lifecycle import Move, Rules, RulesOf, native_rules, transition
 from holdfast.core.model import (
     OPEN,
     Beginning,
     Body,
+    Checkpoint,
     Decision,
     Draft,
     Ending,
@@ -29,6 +30,7 @@ from holdfast.core.model import (
     Event,
     Note,
     Process,
+    Restore,
     Run,
     Session,
     Status,
@@ -61,6 +63,10 @@ MOVES = {
 }
 KIND_OF_MOVE = {move: kind for kind, move in MOVES.items()}
 LETTERS = {"note.added": "n", "decision.made": "d", "task.added": "t"}
+KEPT_RESTORES = 100
+VISITING = "bisect"  # goes to many checkpoints and then back: nothing of it is left to be undone
+
+CONVERSATION = "conversation"  # the key of the conversation that an event without a run comes from
 
 
 def fold(run: str, events: Iterable[Event], forgotten: Iterable[int] = (), rules_of: RulesOf = native_rules) -> Run:
@@ -80,7 +86,7 @@ def without(events: Iterable[Event], forgotten: Container[int]) -> Iterator[Even
     """The events, with nothing in those that were forgotten but what kind they were."""
     for event in events:
         known = event.seq not in forgotten
-        yield event if known else msgspec.structs.replace(event, kind=BLANK, body={"kind": event.kind})
+        yield event if known else structs.replace(event, kind=BLANK, body={"kind": event.kind})
 
 
 def apply(run: Run, event: Event, rules_of: RulesOf = native_rules) -> None:
@@ -103,8 +109,8 @@ def apply_session(session: Session | None, event: Event) -> Session | None:
         return _opened_session(event)
     if session is None:
         return None
-    usage.measure(session, event)
-    if event.kind in usage.SILENT:
+    activity.measure_session(session, event)
+    if event.kind in activity.SILENT:
         return session
     if event.kind == BRIEFED:
         session.brief = text_of(event.body.get("digest")) or None
@@ -147,7 +153,7 @@ def _blanked(run: Run, event: Event, body: Body) -> None:
 
 def _gone_back(now: Run, then: Run, event: Event) -> Run:
     """What a run knew then, with who works on it now. Names that were given since are not given again."""
-    return msgspec.structs.replace(
+    return structs.replace(
         then,
         seq=now.seq,
         updated=now.updated,
@@ -201,7 +207,7 @@ def _settled(run: Run, event: Event, body: Body) -> Move:
 
 def _opened(run: Run, event: Event, body: Body) -> Move:
     session = event.session or ""
-    usage.opened(run, body)
+    activity.reset_context(run, body)
     activity.pass_on(run, session)
     run.sessions += 1
     run.last_session = session
@@ -350,7 +356,66 @@ def _archived(run: Run, event: Event, body: Body) -> None:
     run.archived = text_of(body.get("path")) or None
 
 
-TOLD = {**workers.HANDLERS, **activity.HANDLERS, **steps.HANDLERS, **team.HANDLERS}
+def record_of(checkpoint: Checkpoint) -> Body:
+    """A checkpoint as it is stored: what is empty is left out, since there are many."""
+    return {name: value for name, value in structs.asdict(checkpoint).items() if value not in (None, "", [], False)}
+
+
+def apply_checkpoint(checkpoint: Checkpoint | None, event: Event) -> Checkpoint | None:
+    """Add one event of a worktree's ledger to a checkpoint's record."""
+    if event.kind == "checkpoint.made":
+        return _convert({**event.body, "time": event.time}, Checkpoint)
+    if checkpoint is not None and event.kind in ("checkpoint.pinned", "checkpoint.unpinned"):
+        return structs.replace(checkpoint, pinned=event.kind == "checkpoint.pinned")
+    return checkpoint
+
+
+def restore_began(run: Run, event: Event, body: Body) -> None:
+    run.unfinished = _convert(body.get("restore"), Restore)
+
+
+def restore_ended(run: Run, event: Event, body: Body) -> None:
+    """A restore can be undone, an undo redone; anything new ends what could be redone."""
+    restore = _convert(body.get("restore"), Restore)
+    run.unfinished = None
+    if restore is None or body.get("given_up") or restore.verb == VISITING:
+        return
+    if restore.verb == "undo":
+        run.undoable, run.redoable = run.undoable[:-1], [*run.redoable, restore]
+    else:
+        run.redoable = run.redoable[:-1] if restore.verb == "redo" else []
+        run.undoable = [*run.undoable, restore][-KEPT_RESTORES:]
+
+
+def checkpoint_dropped(run: Run, event: Event, body: Body) -> None:
+    """A way back whose checkpoint is gone cannot be taken, nor can those that lie behind it."""
+    run.undoable, run.redoable = (_reachable(ways, body.get("id")) for ways in (run.undoable, run.redoable))
+
+
+def needs(way: Restore, checkpoint: object) -> bool:
+    """Whether a way back goes to a checkpoint, or comes from it."""
+    return checkpoint in (way.before, way.target)
+
+
+def _reachable(ways: list[Restore], dropped: object) -> list[Restore]:
+    last = max((place for place, way in enumerate(ways) if needs(way, dropped)), default=-1)
+    return ways[last + 1 :]
+
+
+def interrupted(restore: Restore) -> str:
+    """What is said where somebody looks while a restore is unfinished."""
+    if restore.verb == VISITING:
+        return (
+            "A bisect was interrupted, so the worktree may be a mixture: `holdfast restore --continue` and "
+            "`holdfast restore --undo` both lead back to where it began"
+        )
+    return (
+        f"A restore to {restore.target} was interrupted, so the worktree may be a mixture: "
+        "`holdfast restore --continue` finishes it, `holdfast restore --undo` takes it back"
+    )
+
+
+TOLD = {**activity.HANDLERS, **steps.HANDLERS, **team.HANDLERS}
 TELLING = {"step.planned", "error.met", *team.HANDLERS}
 # Each answers with the move of the lifecycle that its event is, if it is one.
 HANDLERS: dict[str, Callable[[Run, Event, Body], Move | None]] = {
@@ -379,7 +444,7 @@ HANDLERS: dict[str, Callable[[Run, Event, Body], Move | None]] = {
     "call.kept": _called,
     "save.told": team.saved,
     external.TOLD: external.told,
-    usage.MEASURED: usage.measured,
+    activity.MEASURED: activity.measured,
     "restore.began": restore_began,
     "restore.ended": restore_ended,
     "checkpoint.dropped": checkpoint_dropped,

@@ -13,10 +13,8 @@ from typing import Any
 import msgspec
 
 from holdfast.core.fold.activity import text_of, texts_of
-from holdfast.core.formats.timestamps import moment
-from holdfast.core.model import Body, Event, Run, Step
-from holdfast.core.team_state import Kept, Rollback, Standing
-from holdfast.core.text import one_line
+from holdfast.core.model import Body, Event, Kept, Rollback, Run, Standing, Step
+from holdfast.core.text import one_line, parse_time
 
 BETWEEN = {"1b": "codebase-analysis", "5b": "security", "8b": "documentation"}  # they do not count among the nine
 FINAL = "-final"
@@ -257,7 +255,7 @@ def _went_back(run: Run, event: Event, body: Body) -> None:
 
 def saved(run: Run, event: Event, body: Body) -> None:
     """Another program saved its live state, and nothing was done here since."""
-    run.standing.saved = moment(body.get("saved"))
+    run.standing.saved = parse_time(body.get("saved"))
     if body.get("trigger") in TRIGGERS:
         run.standing.trigger = text_of(body.get("trigger"))
 

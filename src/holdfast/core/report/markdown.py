@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
-from holdfast.core.fold.usage import has_told, in_words, spent
-from holdfast.core.formats.timestamps import day, shown
+from holdfast.core.fold.activity import format_usage, has_usage, total_usage
 from holdfast.core.model import Checkpoint, Run, Session, Step, Task
-from holdfast.core.text import as_code, as_markdown, count
+from holdfast.core.text import as_code, as_markdown, count, format_date, format_time
 
 MOST = 50  # rows of each list
 WIDTH = 300  # characters of each entry
@@ -44,7 +43,7 @@ def _head(run: Run, sessions: list[Session], checkpoints: list[Checkpoint]) -> s
         count(len(sessions), "session"),
         count(len(checkpoints), "checkpoint"),
     ]
-    if cost := in_words(spent(sessions)):
+    if cost := format_usage(total_usage(sessions)):
         facts.append(cost)
     lines = [f"# {as_markdown(run.title, 200)}", "", " · ".join(facts)]
     if run.name and run.goal:
@@ -88,19 +87,19 @@ def _decisions(run: Run) -> Iterator[str]:
 
 
 def _sessions(sessions: list[Session]) -> str:
-    has_cost = any(map(has_told, sessions))
+    has_cost = any(map(has_usage, sessions))
     columns = ["session", "agent", "opened", "lasted", "how it ended", *(["tokens read", "written", "cost"] * has_cost)]
     return _table("Sessions", columns, [_session(session, has_cost) for session in sessions])
 
 
 def _session(session: Session, has_cost: bool) -> list[str]:
-    used = [f"{session.tokens_read:,}", f"{session.tokens_written:,}"] if has_told(session) else ["", ""]
+    used = [f"{session.tokens_read:,}", f"{session.tokens_written:,}"] if has_usage(session) else ["", ""]
     cost = f"{session.cost:,.2f} USD" if session.cost is not None else ""
     who = ", ".join(filter(None, (session.agent, session.model)))
     return [
         as_code(session.id),
         as_markdown(who, 80),
-        _minute(session.opened),
+        format_time(session.opened),
         _lasted(session),
         as_markdown(session.how or "open", 40),
         *([*used, cost] if has_cost else []),
@@ -111,7 +110,7 @@ def _checkpoints(checkpoints: list[Checkpoint]) -> str:
     named = [made for made in checkpoints if made.name or made.message] or checkpoints
     what = [as_markdown(made.name or made.message or made.kind, 120) for made in named]
     rows = [
-        [as_code(made.id), _minute(made.time), f"{made.changes:,}", about]
+        [as_code(made.id), format_time(made.time), f"{made.changes:,}", about]
         for made, about in zip(named, what, strict=True)
     ]
     return _table("Checkpoints", ["checkpoint", "made", "files", "what"], rows)
@@ -126,11 +125,7 @@ def _table(title: str, columns: list[str], rows: list[list[str]]) -> str:
 
 
 def _day(time: datetime | None) -> str:
-    return day(time) if time else "?"
-
-
-def _minute(time: datetime) -> str:
-    return shown(time)
+    return format_date(time) if time else "?"
 
 
 def _lasted(session: Session) -> str:

@@ -10,12 +10,10 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from holdfast.core.event_text import headline
-from holdfast.core.fold.usage import in_words, spent
-from holdfast.core.formats import timestamps
-from holdfast.core.formats.timestamps import Zone, day
+from holdfast.core.fold.activity import format_usage, total_usage
 from holdfast.core.model import Checkpoint, Ending, Event, Run, Session
 from holdfast.core.report.markdown import lasting
-from holdfast.core.text import as_xml
+from holdfast.core.text import Zone, as_xml, format_date, format_time
 
 WIDTH, LEFT, RIGHT, TOP, ROW = 960, 150, 24, 84, 26
 GAP = 46  # the width of a time in which nothing happened
@@ -176,8 +174,8 @@ def _head(run: Run, sessions: list[Session], shown: int) -> Iterator[str]:
     facts = [
         run.id,
         run.status.value,
-        day(run.created) if run.created else "",
-        in_words(spent(sessions)) or "",
+        format_date(run.created) if run.created else "",
+        format_usage(total_usage(sessions)) or "",
     ]
     if shown < len(sessions):
         facts.append(f"the last {shown} of {len(sessions)} sessions")
@@ -191,9 +189,9 @@ def _bar(session: Session, run: Run, scale: Scale, y: int) -> Iterator[str]:
     colour = "open" if session.is_open else "bar" if session.how in (Ending.ENDED, Ending.STOPPED) else "died"
     about = [
         f"{session.id} {session.agent or ''}".strip(),
-        f"{timestamps.shown(session.opened)}, {lasting(_end(session, run) - session.opened)}",
+        f"{format_time(session.opened)}, {lasting(_end(session, run) - session.opened)}",
         ": ".join(filter(None, (session.how or "open", session.reason))),
-        in_words(spent([session])) or "",
+        format_usage(total_usage([session])) or "",
     ]
     name, told = as_xml(session.agent or session.id, 18), as_xml(" | ".join(filter(None, about)), 600)
     yield f'<text class="ink" x="24" y="{y + 15}">{name}</text>'
@@ -208,7 +206,7 @@ def _lane(sort: str, marks: list[Mark], scale: Scale, y: int) -> Iterator[str]:
     yield f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y + 12}" y2="{y + 12}"/>'
     for mark in marks:
         if mark.sort == sort:
-            told = as_xml(f"{timestamps.shown(mark.time)}  {mark.text}", 400)
+            told = as_xml(f"{format_time(mark.time)}  {mark.text}", 400)
             place = f"translate({scale.x(mark.time):.1f},{y + 12})"
             yield f'<path d="{SHAPES[sort]}" transform="{place}" class="{sort}"><title>{told}</title></path>'
 
@@ -227,6 +225,6 @@ def _axis(scale: Scale, y: int) -> Iterator[str]:
     free = 0.0
     for found in scale.stretches:
         if found.left >= free:
-            begin = timestamps.shown(found.begin, Zone.LOCAL)[5:]
+            begin = format_time(found.begin, Zone.LOCAL)[5:]
             yield f'<text class="faint" x="{found.left:.1f}" y="{y + 22}">{begin}</text>'
             free = found.left + 84

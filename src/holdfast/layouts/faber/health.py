@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from holdfast.agents.protocol import Setup, setup_of
 from holdfast.core.errors import Damaged
-from holdfast.core.health import WARNING, Check
+from holdfast.core.model import WARNING, Check
 from holdfast.core.text import path_text
 from holdfast.layouts.faber import schema
 from holdfast.layouts.faber.client_hooks import find_client_hooks, told, ways_to_replace

@@ -15,10 +15,9 @@ from msgspec import Struct
 
 from holdfast.core.errors import HoldfastError
 from holdfast.core.fold.external import TOLD
-from holdfast.core.formats.hashing import hexdigest
-from holdfast.core.formats.timestamps import moment
+from holdfast.core.ids import hexdigest
 from holdfast.core.model import Body, Draft, Run
-from holdfast.core.text import path_text
+from holdfast.core.text import parse_time, path_text
 from holdfast.journal.journal import Journal
 from holdfast.layouts.faber import NAME, schema
 from holdfast.layouts.faber.session_records import record_ids
@@ -158,7 +157,7 @@ def _read(workspace: Workspace, run: str, path: Path, active: str | None) -> Fac
 def _told_at(workspace: Workspace, face: Version) -> datetime:
     """When the file says that it was last changed; the future is not believed."""
     now = workspace.clock.now()
-    found = moment(face.value.get("updated_at"))
+    found = parse_time(face.value.get("updated_at"))
     return found if found and found < now else now
 
 

@@ -11,9 +11,8 @@ from msgspec import Struct
 
 from holdfast.core.errors import NotFound, Refused
 from holdfast.core.fold.external import TOLD
-from holdfast.core.formats.timestamps import moment
 from holdfast.core.model import Draft, Run
-from holdfast.core.text import path_text
+from holdfast.core.text import parse_time, path_text
 from holdfast.layouts import json_file
 from holdfast.layouts.faber import schema
 from holdfast.layouts.faber.find_run import Target, is_of, lost_records, own_id, shown
@@ -32,7 +31,7 @@ class Copy(Struct):
     @property
     def rank(self) -> tuple[int, datetime]:
         """The more session records the better; then the later."""
-        written = moment(self.face.value.get("updated_at"))
+        written = parse_time(self.face.value.get("updated_at"))
         return len(record_ids(self.face.value)), written or datetime.min.replace(tzinfo=UTC)
 
 

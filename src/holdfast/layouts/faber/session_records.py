@@ -13,8 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.core.formats.timestamps import moment, stamp
-from holdfast.core.text import one_line
+from holdfast.core.text import one_line, parse_time, stamp
 from holdfast.layouts.faber.origin import described, is_foreign, is_of_another
 
 FRESH = timedelta(minutes=5)
@@ -119,7 +118,7 @@ class Book:
         if record is None or artifact not in _texts(record.get("artifacts_loaded")):
             return None
         loaded = max((time for id, time in self._in_context() if id == artifact), default=None)
-        started, cut = moment(record.get("started_at")), self.last_compaction
+        started, cut = parse_time(record.get("started_at")), self.last_compaction
         if loaded is None or (started and loaded < started) or (cut and loaded <= cut):
             return None
         return loaded if timedelta(0) <= now - loaded < FRESH else None
@@ -128,7 +127,7 @@ class Book:
     def last_compaction(self) -> datetime | None:
         events = self.context.get("compaction_events")
         found = [event.get("detected_at") for event in _dicts(events)] + [self.context.get("last_compaction")]
-        return max((time for text in found if (time := moment(text))), default=None)
+        return max((time for text in found if (time := parse_time(text))), default=None)
 
     @property
     def reloads(self) -> int:
@@ -142,7 +141,7 @@ class Book:
             pairs = [(id, value.get("loaded_at") if isinstance(value, dict) else value) for id, value in found.items()]
         else:
             pairs = [(entry.get("artifact_id"), entry.get("loaded_at")) for entry in _dicts(found)]
-        return [(id, time) for id, text in pairs if isinstance(id, str) and id and (time := moment(text))]
+        return [(id, time) for id, text in pairs if isinstance(id, str) and id and (time := parse_time(text))]
 
     # writing
 
@@ -181,7 +180,7 @@ class Book:
 
     def _last_sign(self, record: State, now: datetime) -> datetime:
         mine = set(_texts(record.get("artifacts_loaded")))
-        signs = [moment(record.get("started_at")), moment(self.context.get("last_artifact_reload"))]
+        signs = [parse_time(record.get("started_at")), parse_time(self.context.get("last_artifact_reload"))]
         signs += [time for id, time in self._in_context() if id in mine]
         return max((sign for sign in signs if sign and sign <= now), default=now)
 
@@ -245,7 +244,7 @@ class Book:
         return Left(
             _shown(id),
             reason=reason,
-            started=moment(record["started_at"]),
+            started=parse_time(record["started_at"]),
             ended=opening.now,
             ended_text=record["ended_at"],
             phases=record["phases_completed"],
@@ -274,7 +273,7 @@ class Book:
     def _loaded_in(self, record: State) -> list[str]:
         if mine := _texts(record.get("artifacts_loaded")):
             return mine
-        started = moment(record.get("started_at"))
+        started = parse_time(record.get("started_at"))
         return list(dict.fromkeys(id for id, time in self._in_context() if started is None or time >= started))
 
     def _compacted(self, opening: Opening) -> None:

@@ -6,10 +6,9 @@ import os
 from collections.abc import Iterator
 from datetime import datetime
 
-from holdfast.core.formats.timestamps import moment
 from holdfast.core.model import Body, Draft, Run
 from holdfast.core.recovery import options
-from holdfast.core.text import one_line, path_text
+from holdfast.core.text import one_line, parse_time, path_text
 from holdfast.layouts.goteam import NAME, diff, parse, schema
 from holdfast.layouts.goteam.files import FACES, MOST, Shelf, is_directory, point_files, team_runs
 from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE, Around, stamp
@@ -80,7 +79,7 @@ def _follow_entry(shelf: Shelf, run: Run, entry: Body) -> None:
 
 def _saved(shelf: Shelf, run: Run, saved: datetime | None, heard: object) -> Iterator[Draft]:
     """The program that works on a session has saved again, which is a sign of life although nothing else changed."""
-    time = moment(heard)
+    time = parse_time(heard)
     if saved is not None and time and run.updated and run.updated < time <= shelf.workspace.clock.now():
         yield Draft("save.told", {"saved": saved}, time=time)
 
@@ -94,7 +93,7 @@ def follow_files(shelf: Shelf, run: Run) -> None:
             if value is not None:
                 drafts = follow_face(shelf, run, name, value)
                 told = value.get("saved_at") if name == STATE and run.standing.saved else None
-                _append(shelf, run, [*drafts, *_saved(shelf, run, moment(told), told)])
+                _append(shelf, run, [*drafts, *_saved(shelf, run, parse_time(told), told)])
     for path in point_files(directory):
         if shelf.is_changed(path):
             value = shelf.read(path, run.id)
@@ -128,7 +127,7 @@ def _point(shelf: Shelf, run: Run, id: str, value: Body) -> list[Draft]:
     kept = next((found for found in run.standing.kept if found.id == id), None)
     now = shelf.workspace.clock.now()
     if kept is None:
-        time = moment(value.get("created_at"))
+        time = parse_time(value.get("created_at"))
         manifest = shelf.read(shelf.root / run.id / MANIFEST, run.id) or {}
         found = parse.Found(manifest=manifest)
         return list(parse.kept_point(found, {**value, "id": id}, time if time and time <= now else now))
@@ -153,5 +152,5 @@ def _then(shelf: Shelf, run: Run, seq: int) -> Run:
 
 def _is_older(told: object, then: Run) -> bool:
     """Whether a file is a copy from before what we wrote last."""
-    time, ours = moment(told), moment(stamp(then.updated))
+    time, ours = parse_time(told), parse_time(stamp(then.updated))
     return bool(time and ours and time < ours)

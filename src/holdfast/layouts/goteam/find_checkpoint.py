@@ -5,9 +5,8 @@ from __future__ import annotations
 from holdfast.core import ids
 from holdfast.core.errors import NotFound, Refused
 from holdfast.core.fold import team
-from holdfast.core.fold.worktree_log import record_of
-from holdfast.core.model import Checkpoint, Draft, Reason, Run
-from holdfast.core.team_state import Kept
+from holdfast.core.fold.run import record_of
+from holdfast.core.model import Checkpoint, Draft, Kept, Reason, Run
 from holdfast.core.text import one_line, path_text
 from holdfast.journal.journal import Journal
 from holdfast.layouts.goteam.recovery_options import COMMIT, tree_of
@@ -15,7 +14,7 @@ from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.checkpoints.restore import Restored
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
-from holdfast.system.git.objects import DIRECTORY, Entry
+from holdfast.system.git.repository import DIRECTORY, Entry
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.metadata import Beside
 from holdfast.worktree.user_index import names_in

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 
 from holdfast.core.errors import HoldfastError
-from holdfast.core.health import WARNING, Check
+from holdfast.core.model import WARNING, Check
 from holdfast.core.text import path_text
 from holdfast.layouts.goteam import files
 from holdfast.layouts.protocol import Damage

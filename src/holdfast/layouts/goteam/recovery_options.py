@@ -8,9 +8,8 @@ from msgspec import structs
 
 from holdfast.core.errors import HoldfastError
 from holdfast.core.fold import team
-from holdfast.core.model import Run
+from holdfast.core.model import Kept, Run
 from holdfast.core.recovery import CHECKPOINT, LIVE, Option, options
-from holdfast.core.team_state import Kept
 from holdfast.core.text import one_line
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.workspace import Workspace

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from holdfast.core import ids
 from holdfast.core.errors import Refused
-from holdfast.core.formats.hashing import hexdigest
+from holdfast.core.ids import hexdigest
 from holdfast.core.model import Body, Run
 from holdfast.core.text import sound
 from holdfast.layouts import json_file, memory

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from holdfast.core.fold import workers as crew
-from holdfast.core.fold.usage import UNTOLD
+from holdfast.core.fold import steps
+from holdfast.core.fold.activity import UNTOLD
 from holdfast.core.model import Run
 from holdfast.core.text import count, one_line
 from holdfast.layouts.json_file import Unreadable, read_face
@@ -26,9 +26,9 @@ def banner(run: Run, now: datetime) -> Iterator[str]:
     yield f"**Session ID**: {run.id}"
     yield f"**Goal**: {_one(run.goal)}"
     yield f"**Started**: {since(run.created, now)}"
-    yield f"**Progress**: {crew.told_progress(run)}"
+    yield f"**Progress**: {steps.progress_text(run)}"
     yield from _section("Completed Work", [f"- ✅ {line}" for line in completed(run)])
-    yield from _section("In Progress", [f"- 🔄 {crew.told_at_work(worker)}" for worker in crew.at_work(run)])
+    yield from _section("In Progress", [f"- 🔄 {steps.worker_at_work(worker)}" for worker in steps.at_work(run)])
     yield from _section("Pending", [f"{number}. {_one(task.text)}" for number, task in enumerate(run.open_tasks, 1)])
     yield from _section("Decisions", [f"- {line}" for line in decisions(run)])
     yield from _section("Context Budget", [f"- {line}" for line in budget(run, now)])
@@ -42,11 +42,11 @@ def banner_rows(run: Run, now: datetime) -> list[list[str]]:
         ["Session ID", run.id],
         ["Goal", _one(run.goal)],
         ["Started", since(run.created, now)],
-        ["Progress", crew.told_progress(run)],
+        ["Progress", steps.progress_text(run)],
     ]
     for name, lines in (
         ("Completed", completed(run)),
-        ("In progress", [crew.told_at_work(worker) for worker in crew.at_work(run)]),
+        ("In progress", [steps.worker_at_work(worker) for worker in steps.at_work(run)]),
         ("Pending", [_one(task.text) for task in run.open_tasks]),
         ("Decided", decisions(run)),
         ("Context", budget(run, now)),
@@ -73,7 +73,7 @@ def budget(run: Run, now: datetime) -> list[str]:
 
 def resuming_from(run: Run) -> str:
     """The agent at work that came last, or else the next task."""
-    workers = crew.at_work(run)
+    workers = steps.at_work(run)
     if workers:
         return _one(workers[-1].id)
     return _one(run.open_tasks[0].text) if run.open_tasks else "the goal"

@@ -10,7 +10,7 @@ from typing import cast
 
 from holdfast.agents.registry import find_agent
 from holdfast.core.fold import run as fold
-from holdfast.core.fold.worktree_log import CONVERSATION
+from holdfast.core.fold.run import CONVERSATION
 from holdfast.core.model import Body, Event, Run
 from holdfast.journal import codec, rows
 from holdfast.journal.journal import LEDGER_PREFIX, Journal

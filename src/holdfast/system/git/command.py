@@ -21,7 +21,7 @@ from typing import NoReturn
 from holdfast.core.errors import Damaged, NotFound, Trouble
 from holdfast.core.text import one_line
 from holdfast.system import files
-from holdfast.system.git.objects import DIRECTORY, KEEP, Entry, Format, parse_tree, sorted_tree
+from holdfast.system.git.repository import DIRECTORY, KEEP, Entry, Format, parse_tree, sorted_tree
 from holdfast.system.safe_paths import real_path
 
 DEADLINE = 300.0

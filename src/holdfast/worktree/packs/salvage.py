@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from holdfast.system.git.objects import TYPE_NUMBER, Format, PackIndex
+from holdfast.system.git.repository import TYPE_NUMBER, Format, PackIndex
 
 KINDS = {number: kind for kind, number in TYPE_NUMBER.items()}
 DIFFERENCE = 6  # to an object that stands so many bytes before it, as `git pack-objects --delta-base-offset` writes it

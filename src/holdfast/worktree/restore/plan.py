@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from holdfast.core.errors import Damaged, Refused
 from holdfast.system.git.command import Git, Reader, zsplit
-from holdfast.system.git.objects import Entry
+from holdfast.system.git.repository import Entry
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.metadata import Beside
 from holdfast.worktree.paths import is_within, parents

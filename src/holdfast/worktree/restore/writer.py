@@ -23,7 +23,7 @@ from holdfast.core.errors import Refused
 from holdfast.core.text import path_text
 from holdfast.system import files, safe_paths
 from holdfast.system.files import sync, sync_file_system
-from holdfast.system.git.objects import BLOB, Entry, Format
+from holdfast.system.git.repository import BLOB, Entry, Format
 from holdfast.worktree.metadata import Beside, is_temporary
 from holdfast.worktree.paths import ALWAYS, is_within
 from holdfast.worktree.restore import displaced
