@@ -1,11 +1,11 @@
-"""Events in words: one line for a log or a hand-over, and the words by which a run is found."""
+"""Events as text: a one-line headline, and the words indexed for search."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
+from holdfast.core.fold.activity import text_of as _text, texts_of as _texts
 from holdfast.core.model import Body, Event
 from holdfast.core.text import one_line
 
@@ -13,20 +13,18 @@ WIDTH = 160
 
 
 def headline(event: Event) -> str:
-    """An event in one line, for a log or a hand-over."""
-    body, kind = event.body, event.kind
-    if teller := HEADLINES.get(kind):
-        return one_line(teller(body), WIDTH)
-    return one_line(kind, WIDTH)
+    """Return an event as one line, for a log or a hand-over."""
+    headline_of = HEADLINES.get(event.kind)
+    return one_line(headline_of(event.body) if headline_of else event.kind, WIDTH)
 
 
 def searchable(event: Event) -> str:
-    """The words by which a run can be found through this event; empty for most."""
+    """Return the words of an event that are indexed; empty for most."""
     return "\n".join(_searched(event))
 
 
 def passage(event: Event) -> str:
-    """The same words for a reader, who sees where one text ends and the next begins."""
+    """Return the indexed words for a reader, with visible separators."""
     words = _searched(event)
     if event.kind == "decision.made" and len(words) == 2:
         return "{} (because {})".format(*words)
@@ -51,14 +49,6 @@ def _progress(body: Body) -> str:
     return ", ".join(f"{number} {unit}" for number, unit in told if number is not None)
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _texts(value: Any) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
-
-
 SETTLED = ("resumed", "paused", "interrupted", "completed", "failed", "aborted", "abandoned", "reopened")
 HEADLINES: dict[str, Callable[[Body], str]] = {
     "run.started": lambda body: f"started: {_text(body.get('goal'))}",
@@ -78,13 +68,13 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
         filter(None, [f"session {_text(body.get('how'))}", _text(body.get("reason"))])
     ),
     "session.told": lambda body: f"the session's conversation is {_text(body.get('agent_session'))}",
-    "brief.given": lambda body: f"was told a brief of {body.get('characters')} characters",
+    "brief.given": lambda body: f"was given a brief of {body.get('characters')} characters",
     "note.added": lambda body: f"note: {_text(body.get('text'))}",
     "decision.made": lambda body: f"decided: {_text(body.get('decision'))}",
     "decision.revoked": lambda body: f"revoked {_text(body.get('entry'))}",
     "task.added": lambda body: f"task {_text(body.get('entry'))}: {_text(body.get('text'))}",
     "task.done": lambda body: f"done {_text(body.get('entry'))}: {_text(body.get('outcome'))}".rstrip(": "),
-    "task.dropped": lambda body: f"took task {_text(body.get('entry'))} out",
+    "task.dropped": lambda body: f"dropped task {_text(body.get('entry'))}",
     "goal.changed": lambda body: f"the goal is now: {_text(body.get('goal'))}",
     "mode.chosen": lambda body: f"mode {_text(body.get('mode'))}",
     "run.archived": lambda body: (
@@ -97,8 +87,8 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "entry.pinned": lambda body: f"pinned {_text(body.get('entry'))}",
     "entry.unpinned": lambda body: f"unpinned {_text(body.get('entry'))}",
     "event.blank": lambda body: "forgotten",
-    "event.lost": lambda body: "lost, and not found again by a repair",
-    "run.returned": lambda body: f"went back to what it knew after event {body.get('to')}",
+    "event.lost": lambda body: "lost, and not recovered by a repair",
+    "run.returned": lambda body: f"went back to its state after event {body.get('to')}",
     "checkpoint.made": lambda body: f"checkpoint {_text(body.get('id'))}: {_text(body.get('name'))}".rstrip(": "),
     "checkpoint.dropped": lambda body: f"dropped checkpoint {_text(body.get('id'))}",
     "checkpoint.pinned": lambda body: f"pinned checkpoint {_text(body.get('id'))}",
@@ -123,10 +113,10 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "step.failed": lambda body: f"step {_text(body.get('name'))} failed: {_text(body.get('error'))}".rstrip(": "),
     "step.kept": lambda body: f"kept as {_text(body.get('id'))}",
     "step.judged": lambda body: (
-        f"{_text(body.get('id'))} {'counts again' if body.get('valid') is True else 'counts no more'}"
+        f"{_text(body.get('id'))} {'counts again' if body.get('valid') is True else 'no longer counts'}"
     ),
-    "rollback.told": lambda body: f"somebody else went back to {_text(body.get('to_checkpoint')) or 'a checkpoint'}",
-    "face.edited": lambda body: f"somebody else edited {_text(body.get('file'))}",
+    "rollback.told": lambda body: f"another program went back to {_text(body.get('to_checkpoint')) or 'a checkpoint'}",
+    "face.edited": lambda body: f"another program edited {_text(body.get('file'))}",
     "save.told": lambda body: f"another program saved its live state at {_text(body.get('saved'))}",
     "handoff.made": lambda body: f"handed to {_text(body.get('agent'))}",
     "breakpoint.set": lambda body: "waits at a breakpoint" if body.get("on") is True else "goes on after a breakpoint",
@@ -149,7 +139,7 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "call.kept": lambda body: f"{_text(body.get('agent'))} {_text(body.get('event'))}",
     "call.late": lambda body: f"late: {_text(body.get('agent'))} {_text(body.get('event'))}",
 }
-# What people call an event that they search for, and how much more its words count than those of others.
+# Names of searchable sorts of events, and how much their words weigh.
 SORTS: dict[str, tuple[str, ...]] = {
     "goal": ("run.started", "goal.changed", "owner.told", "run.renamed", "run.tagged"),
     "decision": ("decision.made",),

@@ -1,7 +1,7 @@
-"""The lifecycle of a run: one table, decided purely, drawn by calling it.
+"""The lifecycle of a run, and which run a new conversation joins: two tables, decided purely.
 
-`transition` answers with the new status and with what has to be done because of it; whoever asked does it. A move that
-the table does not have is refused with the reason and the way out.
+`transition` returns the new status and its effects; the caller carries them out. A move that the table lacks is refused
+with the reason and an alternative.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from holdfast.core.model import OPEN, Run, Status
 
 
 class Move(StrEnum):
-    TELL = "tell"  # somebody wrote something down
+    TELL = "tell"  # a note, decision or task was added
     ATTEND = "attend"  # a session was opened, or its client reports an action, a turn, a compaction
     ACT = "act"  # an agent was given a prompt, or a program recorded work
     RESUME = "resume"
@@ -26,7 +26,7 @@ class Move(StrEnum):
     FAIL = "fail"
     ABORT = "abort"
     ABANDON = "abandon"
-    REOPEN = "reopen"  # its end was a mistake
+    REOPEN = "reopen"  # undo its end
 
 
 class Effect(StrEnum):
@@ -66,7 +66,7 @@ TABLE: dict[tuple[Status, Move], Transition] = {
     **{(status, move): Transition(end, ENDED) for status in OPEN for move, end in ENDINGS.items()},
     **{(end, Move.REOPEN): Transition(Status.ACTIVE, MOVED) for end in ENDINGS.values()},
 }
-# Asked again, or of something that has its end: nothing changes, and nobody is refused.
+# Idempotent moves, and moves of an ended run: nothing changes, and nothing is refused.
 SAME = {
     *((status, move) for status in Status for move in (Move.TELL, Move.ATTEND, Move.ACT, Move.INTERRUPT)),
     (Status.ACTIVE, Move.RESUME),
@@ -77,34 +77,34 @@ SAME = {
 
 
 class Rules(Struct, frozen=True):
-    """The rules by which runs of one layout differ from runs of our own: values, because folding depends on them."""
+    """The rules by which one layout's runs differ from native runs: values, because folding must be pure."""
 
-    whose: str = "A run"  # in a refusal
+    whose: str = "A run"  # subject of a refusal
     still: frozenset[tuple[Status, Move]] = frozenset()  # moves that change nothing
-    barred: Mapping[tuple[Status, Move], str] = {}  # moves that its document does not have, each with the way out
-    refusals: Mapping[tuple[Status, Move], str] = {}  # the words of its document for a refused move
-    is_reopened: bool = True  # its end can be taken back here
-    is_single: bool = False  # one run of a worktree at a time: the next one archives it and leaves its status
-    is_recovered: bool = False  # an interrupted run is gone on with in a way that is chosen; silence holds nobody up
-    has_numbered_steps: bool = False  # steps are known by number, and each completed one is kept as a checkpoint
-    notes_failure: bool = False  # a failed end is an error that it met, too
-    returns: bool = False  # its files would bring a deleted run back, so they go with it
-    agents: Mapping[str, str] = {}  # the agent of a step that names none, by the step's name
-    files: tuple[str, ...] = ()  # below the worktree, in which we show its runs
-    is_known: bool = True  # false: another version wrote the run
+    barred: Mapping[tuple[Status, Move], str] = {}  # moves that its document lacks -> the alternative
+    refusals: Mapping[tuple[Status, Move], str] = {}  # refused moves -> its document's words
+    is_reopened: bool = True  # its end can be undone
+    is_single: bool = False  # one run per worktree: the next one archives it and keeps its status
+    is_recovered: bool = False  # recovery from an interruption is chosen by the user; silence blocks nothing
+    has_numbered_steps: bool = False  # steps have numbers, and each completed one is kept as a checkpoint
+    notes_failure: bool = False  # a failed end is recorded as an error, too
+    returns: bool = False  # its files would recreate a deleted run, so they are deleted with it
+    agents: Mapping[str, str] = {}  # step name -> default agent
+    files: tuple[str, ...] = ()  # paths of the layout's files for its runs, below the worktree
+    is_known: bool = True  # False: another version wrote the run
 
 
 NATIVE = Rules()
-RulesOf = Callable[[str], Rules]  # by the name of a layout
+RulesOf = Callable[[str], Rules]  # by layout name
 
 
 def native_rules(layout: str) -> Rules:
-    """The rules for every run where no layout is known."""
+    """Return the native rules for any layout."""
     return NATIVE
 
 
 def transition(status: Status, move: Move, rules: Rules = NATIVE) -> Transition:
-    """The status of a run after a move, and what follows from it."""
+    """Return the status of a run after a move, and its effects."""
     if (status, move) in rules.still:
         return Transition(status, frozenset())
     if way := rules.barred.get((status, move)):
@@ -125,7 +125,7 @@ def transition(status: Status, move: Move, rules: Rules = NATIVE) -> Transition:
 
 
 class Claim(StrEnum):
-    """How a worktree means a run."""
+    """How a worktree points at a run."""
 
     CHOSEN = "chosen by `start`, `switch`, `resume`, `join` or `run`"
     CURRENT = "begun or taken in last here, without a command"
@@ -135,7 +135,7 @@ class Claim(StrEnum):
 
 
 class Rule(Struct, frozen=True):
-    """A row of the table; None stands for either."""
+    """A row of the table; None matches both values."""
 
     claim: Claim
     living: bool | None
@@ -158,7 +158,7 @@ RULES = (
 
 
 def claim(pointed: Run | None, open_here: Sequence[Run]) -> tuple[Claim, Run | None]:
-    """The run that a worktree means to a new conversation: the open one it points at, or else its only open one."""
+    """Return the run that a new conversation here would mean: the worktree's current run, or its only open one."""
     if pointed is not None:
         return (Claim.CURRENT if pointed.unasked else Claim.CHOSEN), pointed
     if len(open_here) == 1:
@@ -167,7 +167,7 @@ def claim(pointed: Run | None, open_here: Sequence[Run]) -> tuple[Claim, Run | N
 
 
 def joins(claim: Claim, *, living: bool, recent: bool) -> bool:
-    """Whether a new conversation joins the run of that claim. The run's status does not matter."""
+    """Return True if a new conversation joins the claimed run. Its status does not matter."""
     return next(rule.joins for rule in RULES if _fits(rule, claim, living, recent))
 
 

@@ -9,22 +9,22 @@ from msgspec import Struct
 
 
 class Choose(Struct, frozen=True, kw_only=True):
-    """One of several; yes or no where there are no options; or words, if `is_text`.
+    """A choice of options; yes or no without options; free text with `is_text`.
 
-    Where nobody can be asked and it is required, the verb is refused, and `hints` are the commands that do not ask.
+    A required question that cannot be asked refuses the verb; `hints` are the commands that need no answer.
     """
 
-    parameter: str  # which the answer becomes
+    parameter: str  # that receives the answer
     prompt: str
-    options: tuple[tuple[str, str], ...] = ()  # each answer, and what it is
+    options: tuple[tuple[str, str], ...] = ()  # answer and description
     is_text: bool = False
-    yes: Any = True  # what these answers become
-    no: Any = None  # nothing: the verb is refused
+    yes: Any = True  # value of a yes
+    no: Any = None  # value of a no; None: the verb is refused
     required: bool = True
     hints: tuple[str, ...] = ()
-    about: Any = None  # a result that is shown before the question, or lines
-    arguments: dict[str, Any] = {}  # what the answer is about: names that may mean something else a moment later
-    act: Callable[[Any], Any] | None = None  # of a question about a result: makes the result that counts
+    about: Any = None  # a result, or lines, printed before the question
+    arguments: dict[str, Any] = {}  # further arguments, resolved before the question
+    act: Callable[[Any], Any] | None = None  # makes the final result, after a question about a preview
 
 
 class Instead(Struct, frozen=True):
@@ -35,5 +35,5 @@ class Instead(Struct, frozen=True):
 
 
 def confirmation(prompt: str, command: str, **more: Any) -> Choose:
-    """Ask before something that cannot be taken back; `command` does it without asking when `--yes` is added."""
+    """Ask before an irreversible action; `command` with `--yes` does it without asking."""
     return Choose(parameter="yes", prompt=prompt, hints=(f"`{command} --yes`",), **more)

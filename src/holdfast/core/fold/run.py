@@ -1,7 +1,7 @@
-"""What events add up to: the state of a run and of a session, at any event.
+"""Fold of events into the state of a run and of a session.
 
-`fold` is a pure function of a prefix of a run's events. An event of an unknown kind, or a move that the lifecycle does
-not allow, counts but changes nothing: one odd event must never make a run unreadable.
+`fold` is a pure function of a prefix of a run's events. An event of an unknown kind, or a move that the lifecycle
+refuses, is counted and changes nothing: one odd event must not make a run unreadable.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from holdfast.core.model import (
 
 T = TypeVar("T")
 
-VERSION = 11  # of what the fold makes of the same events; snapshots of another version are folded anew
+VERSION = 11  # of the fold; snapshots of another version are folded again
 
 FORGOTTEN = "event.forgotten"
 BLANK = "event.blank"
@@ -48,7 +48,7 @@ REFOLDED = frozenset({FORGOTTEN, RETURNED})
 OPENED = "session.opened"
 ENDED = "session.ended"
 TOLD_OF = "session.told"
-BRIEFED = "brief.given"  # what we told the agent is no action of its
+BRIEFED = "brief.given"  # our own brief is no activity of the agent
 FENCING = {Ending.DIED, Ending.TAKEN_OVER}
 
 MOVES = {
@@ -64,13 +64,13 @@ MOVES = {
 KIND_OF_MOVE = {move: kind for kind, move in MOVES.items()}
 LETTERS = {"note.added": "n", "decision.made": "d", "task.added": "t"}
 KEPT_RESTORES = 100
-VISITING = "bisect"  # goes to many checkpoints and then back: nothing of it is left to be undone
+VISITING = "bisect"  # visits many checkpoints and returns: there is nothing to undo
 
-CONVERSATION = "conversation"  # the key of the conversation that an event without a run comes from
+CONVERSATION = "conversation"  # key of the conversation id in an event without a run
 
 
 def fold(run: str, events: Iterable[Event], forgotten: Iterable[int] = (), rules_of: RulesOf = native_rules) -> Run:
-    """The state of a run after these events, which start with its first; without those forgotten now or by them."""
+    """Return the state of a run after all its events, without those forgotten by `forgotten` or by an event."""
     listed = list(events)
     state = Run(id=run)
     for event in without(listed, {*forgotten, *(_number(e.body.get("seq")) for e in listed if e.kind == FORGOTTEN)}):
@@ -83,14 +83,14 @@ def fold(run: str, events: Iterable[Event], forgotten: Iterable[int] = (), rules
 
 
 def without(events: Iterable[Event], forgotten: Container[int]) -> Iterator[Event]:
-    """The events, with nothing in those that were forgotten but what kind they were."""
+    """Yield the events, with forgotten ones reduced to their kind."""
     for event in events:
         known = event.seq not in forgotten
         yield event if known else structs.replace(event, kind=BLANK, body={"kind": event.kind})
 
 
 def apply(run: Run, event: Event, rules_of: RulesOf = native_rules) -> None:
-    """Add one event to a state. Those of `REFOLDED` need a new fold, because they change what came before them."""
+    """Apply one event to a state. Those of `REFOLDED` change earlier events and need a new fold."""
     run.seq = event.seq
     run.updated = event.time if run.updated is None else max(run.updated, event.time)
     if event.agent and event.agent not in run.agents:
@@ -104,7 +104,7 @@ def apply(run: Run, event: Event, rules_of: RulesOf = native_rules) -> None:
 
 
 def apply_session(session: Session | None, event: Event) -> Session | None:
-    """Add one event that belongs to a session to that session's record."""
+    """Apply one event to the record of its session."""
     if event.kind == OPENED:
         return _opened_session(event)
     if session is None:
@@ -134,25 +134,25 @@ def apply_session(session: Session | None, event: Event) -> Session | None:
 
 
 def entry_id(run: Run, kind: str) -> str:
-    """The id that the next entry of this kind gets: `d1`, `t2`, `n3`."""
+    """Return the id of the next entry of this kind: `d1`, `t2`, `n3`."""
     letter = LETTERS[kind]
     return f"{letter}{run.entries.get(letter, 0) + 1}"
 
 
 def status_draft(move: Move, reason: str | None = None, evidence: str | None = None) -> Draft:
-    """The event that records a move of the lifecycle."""
+    """Return the event that records a lifecycle move."""
     body = {"reason": reason, "evidence": evidence}
     return Draft(KIND_OF_MOVE[move], {key: value for key, value in body.items() if value})
 
 
 def _blanked(run: Run, event: Event, body: Body) -> None:
-    """The name of a forgotten entry is not given again."""
+    """Count a forgotten entry, so that its id is not reused."""
     if letter := LETTERS.get(text_of(body.get("kind"))):
         run.entries[letter] = run.entries.get(letter, 0) + 1
 
 
 def _gone_back(now: Run, then: Run, event: Event) -> Run:
-    """What a run knew then, with who works on it now. Names that were given since are not given again."""
+    """Return the earlier state with the current sessions. Ids given since are not reused."""
     return structs.replace(
         then,
         seq=now.seq,
@@ -269,28 +269,28 @@ def _forgotten(run: Run, event: Event, body: Body) -> None:
 
 
 def _told(run: Run, event: Event, body: Body) -> Move:
-    """What agents do and what steps and teams come to, each folded by the module that knows it."""
+    """Fold an event of an agent, a step or a team by the module of its subject."""
     TOLD[event.kind](run, event, body)
     return Move.TELL if event.kind in TELLING else Move.ATTEND if activity.is_reported(event) else Move.ACT
 
 
 def _called(run: Run, event: Event, body: Body) -> Move | None:
-    """Count a call. One that only says that a client came, went or waits moves nothing."""
+    """Count a call. Presence alone (start, end, waiting) moves nothing."""
     run.calls += 1
     run.last_call = headline(event)
     return Move.ACT if _is_activity(body) else None
 
 
 def _is_activity(body: Body) -> bool:
-    """Whether a stored call may stand for work: only those of agents without an adapter name their directory.
+    """Return True if a stored call may be work: only generic agents' calls have a directory.
 
-    An adapter turns work into events of its own; of its other calls it stores the payload alone.
+    Adapters turn work into events of its own, and store only the payload of other calls.
     """
     return "directory" in body and body.get("quiet") is not True
 
 
 def _entry(run: Run, event: Event) -> str:
-    """Number the entry. The body names it too; the count is what makes a repeated name impossible."""
+    """Return the next id. The body has it too, but only counting makes a duplicate impossible."""
     letter = LETTERS[event.kind]
     run.entries[letter] = run.entries.get(letter, 0) + 1
     return f"{letter}{run.entries[letter]}"
@@ -357,12 +357,12 @@ def _archived(run: Run, event: Event, body: Body) -> None:
 
 
 def record_of(checkpoint: Checkpoint) -> Body:
-    """A checkpoint as it is stored: what is empty is left out, since there are many."""
+    """Return a checkpoint as stored, without empty fields."""
     return {name: value for name, value in structs.asdict(checkpoint).items() if value not in (None, "", [], False)}
 
 
 def apply_checkpoint(checkpoint: Checkpoint | None, event: Event) -> Checkpoint | None:
-    """Add one event of a worktree's ledger to a checkpoint's record."""
+    """Apply one event of a worktree's log to a checkpoint."""
     if event.kind == "checkpoint.made":
         return _convert({**event.body, "time": event.time}, Checkpoint)
     if checkpoint is not None and event.kind in ("checkpoint.pinned", "checkpoint.unpinned"):
@@ -375,7 +375,7 @@ def restore_began(run: Run, event: Event, body: Body) -> None:
 
 
 def restore_ended(run: Run, event: Event, body: Body) -> None:
-    """A restore can be undone, an undo redone; anything new ends what could be redone."""
+    """Make a restore undoable and an undo redoable; anything else clears the redo list."""
     restore = _convert(body.get("restore"), Restore)
     run.unfinished = None
     if restore is None or body.get("given_up") or restore.verb == VISITING:
@@ -388,12 +388,12 @@ def restore_ended(run: Run, event: Event, body: Body) -> None:
 
 
 def checkpoint_dropped(run: Run, event: Event, body: Body) -> None:
-    """A way back whose checkpoint is gone cannot be taken, nor can those that lie behind it."""
+    """Drop restores that need a removed checkpoint, and the ones behind them."""
     run.undoable, run.redoable = (_reachable(ways, body.get("id")) for ways in (run.undoable, run.redoable))
 
 
 def needs(way: Restore, checkpoint: object) -> bool:
-    """Whether a way back goes to a checkpoint, or comes from it."""
+    """Return True if a restore starts or ends at this checkpoint."""
     return checkpoint in (way.before, way.target)
 
 
@@ -403,7 +403,7 @@ def _reachable(ways: list[Restore], dropped: object) -> list[Restore]:
 
 
 def interrupted(restore: Restore) -> str:
-    """What is said where somebody looks while a restore is unfinished."""
+    """Return the warning about an unfinished restore."""
     if restore.verb == VISITING:
         return (
             "A bisect was interrupted, so the worktree may be a mixture: `holdfast restore --continue` and "
@@ -417,7 +417,7 @@ def interrupted(restore: Restore) -> str:
 
 TOLD = {**activity.HANDLERS, **steps.HANDLERS, **team.HANDLERS}
 TELLING = {"step.planned", "error.met", *team.HANDLERS}
-# Each answers with the move of the lifecycle that its event is, if it is one.
+# Each returns the lifecycle move of its event, if any.
 HANDLERS: dict[str, Callable[[Run, Event, Body], Move | None]] = {
     "run.started": _started,
     "run.chosen": _chosen,

@@ -1,6 +1,6 @@
-"""The steps of a run: planned or met on the way, each pending, active, completed or failed.
+"""Steps of a run, and agents sent out by an orchestrator.
 
-Steps may be told twice, late and in any order; a name that nobody planned is added. What happened later in time wins.
+They may be reported twice, late and in any order; unknown names are added. Of contradictory reports the later one wins.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from holdfast.core.fold.activity import fail, text_of, texts_of, token_count
 from holdfast.core.model import Body, Event, Run, Step, Worker
 from holdfast.core.text import checked, one_line
 
-MOST_STEPS = 200  # steps that a run can have
+MOST_STEPS = 200  # steps of a run
 NAME_LIMIT = 200
 
 PENDING, ACTIVE, COMPLETED, FAILED = "pending", "active", "completed", "failed"
 
 
 def checked_name(name: str) -> str:
-    """The name of a step as it is kept: on one line, without what nobody sees."""
+    """Return the name of a step as stored: one line of visible text."""
     return one_line(checked(name, "name of the step", NAME_LIMIT))
 
 
 def checked_plan(names: Iterable[str]) -> list[str]:
-    """The names of planned steps, each once."""
+    """Return the names of planned steps, without duplicates."""
     plan = list(dict.fromkeys(map(checked_name, names)))
     if len(plan) > MOST_STEPS:
         facts = [("steps", len(plan)), ("limit", MOST_STEPS)]
@@ -38,19 +38,19 @@ def find_step(run: Run, name: str) -> Step | None:
 
 
 def is_through(run: Run) -> bool:
-    """Whether somebody planned steps for the run, and none of all its steps is left to be done."""
+    """Return True if the run has a plan, and all its steps are completed."""
     planned = any(step.planned for step in run.steps)
     return planned and all(step.status == COMPLETED for step in run.steps)
 
 
 def left_behind(run: Run, last: str) -> list[str]:
-    """The steps that are not completed, where this one is the last of the plan."""
+    """Return the uncompleted steps, if `last` is the end of the plan."""
     planned = [step.name for step in run.steps if step.planned]
     return [step.name for step in run.steps if step.status != COMPLETED] if planned[-1:] == [last] else []
 
 
 def step_lines(run: Run) -> Iterator[str]:
-    """How far a run has come, in a few lines; nothing where it has no steps."""
+    """Yield the progress of a run in a few lines; nothing if it has no steps."""
     if not run.steps:
         return
     done = sum(step.status == COMPLETED for step in run.steps)
@@ -59,7 +59,7 @@ def step_lines(run: Run) -> Iterator[str]:
         if step.status == ACTIVE:
             yield f"active: {one_line(step.name, 120)}{_by(step)}"
         elif step.status == FAILED:
-            yield f"failed: {one_line(step.name, 120)}{_by(step)}: {one_line(step.error or 'nobody said why', 200)}"
+            yield f"failed: {one_line(step.name, 120)}{_by(step)}: {one_line(step.error or 'no reason given', 200)}"
     following = next((step for step in run.steps if step.status == PENDING), None)
     if following:
         yield f"next: {one_line(following.name, 120)}"
@@ -85,7 +85,7 @@ def _started(run: Run, event: Event, body: Body) -> None:
             step.started, step.ended, step.error = event.time, None, None
         step.status = ACTIVE
     else:
-        step.started = step.started or event.time  # its end was told before its beginning
+        step.started = step.started or event.time  # its end was reported before its start
 
 
 def _ended(run: Run, event: Event, body: Body) -> None:
@@ -98,7 +98,7 @@ def _ended(run: Run, event: Event, body: Body) -> None:
 
 
 def _step(run: Run, name: object) -> Step | None:
-    """The step of a name, made where it was not known; None where there is no name, or no room for another."""
+    """Return the step of a name, added if unknown; None without a name, or at the limit."""
     text = text_of(name)
     found = find_step(run, text)
     if found is None and text and len(run.steps) < MOST_STEPS:
@@ -112,12 +112,12 @@ def _step(run: Run, name: object) -> Step | None:
 IN_PROGRESS, COMPLETE = "in_progress", "complete"
 TYPES = ("code", "test", "doc", "review", "check", "arch", "plan")
 TYPE = re.compile(r"[a-z][a-z0-9_-]{0,39}")
-MOST_WORKERS = 10_000  # agents that a run keeps
-WIDTH = 200  # characters of what is told
+MOST_WORKERS = 10_000  # agents of a run
+WIDTH = 200  # characters of an id or task
 
 
 def checked_type(type: str) -> str:
-    """The type of an agent as it stands in an id."""
+    """Return the type of an agent if it fits into an id."""
     if not TYPE.fullmatch(type):
         facts = [("type", one_line(type, 60))]
         raise WrongUsage("An agent's type is a short word in small letters", facts, [f"such as {', '.join(TYPES)}"])
@@ -125,7 +125,7 @@ def checked_type(type: str) -> str:
 
 
 def next_id(run: Run, type: str) -> str:
-    """`code-1`, `code-2`: the token_count after the highest that is there."""
+    """Return the next free id: `code-1`, `code-2`."""
     numbers = [worker.id.removeprefix(f"{type}-") for worker in run.workers if worker.id.startswith(f"{type}-")]
     return f"{type}-{1 + max((int(number) for number in numbers if number.isdecimal() and len(number) < 9), default=0)}"
 
@@ -142,14 +142,14 @@ def get_worker(run: Run, id: str) -> Worker:
 
 
 def find_by_key(run: Run, key: str) -> Worker | None:
-    """The agent that a client knows under a name of its own."""
+    """Return the agent with a client's id."""
     return next((worker for worker in run.workers if key and worker.key == key), None)
 
 
 def progress_of(run: Run) -> int | None:
-    """How far a run has come, in per cent: the mean of its agents, or else the share of its tasks that are done.
+    """Return the progress in per cent: the mean of the agents, or else the share of completed tasks.
 
-    An agent that is complete counts as 100, one of which nothing was heard as 0. None where there is neither.
+    An agent without a report counts as 0. None if there are neither agents nor tasks.
     """
     if run.workers:
         done = [100 if worker.status == COMPLETE else worker.progress or 0 for worker in run.workers]
@@ -160,7 +160,7 @@ def progress_of(run: Run) -> int | None:
 
 
 def worker_lines(run: Run) -> Iterator[str]:
-    """The agents in a line each, those at work first and then the newest."""
+    """Yield a line per agent, those at work first, then the newest."""
     newest = run.workers[::-1]
     for worker in sorted(newest, key=lambda worker: worker.status != IN_PROGRESS):
         far = f" ({worker.progress or 0} %)" if worker.status == IN_PROGRESS else ""
@@ -217,18 +217,17 @@ def _worker_meant(run: Run, event: Event, body: Body) -> Worker | None:
 
 
 def at_work(run: Run) -> list[Worker]:
-    """The agents that are at work."""
     return [worker for worker in run.workers if worker.status == IN_PROGRESS]
 
 
 def worker_at_work(worker: Worker) -> str:
-    """An agent at work, its task and its progress, in one line."""
+    """Return an agent at work with task and progress, in one line."""
     task = f": {one_line(worker.task, WIDTH)}" if worker.task else ""
     return f"{one_line(worker.id, WIDTH)}{task} ({worker.progress or 0}%)"
 
 
 def progress_text(run: Run) -> str:
-    """How far a run has come, as its agents say."""
+    """Return the progress of a run's agents."""
     done = progress_of(run)
     return "unknown" if done is None else f"{done}% complete"
 

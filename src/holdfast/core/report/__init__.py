@@ -1,1 +1,1 @@
-"""Runs as Markdown and SVG."""
+"""Reports of a run: Markdown and SVG."""

@@ -1,4 +1,4 @@
-"""A run as Markdown, fit for the description of a pull request: short, and with nothing in it that could act."""
+"""A run as Markdown for a pull request description: short, with all markup escaped."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from holdfast.core.text import as_code, as_markdown, count, format_date, format_
 
 MOST = 50  # rows of each list
 WIDTH = 300  # characters of each entry
-LONGEST = 60_000  # characters of a whole report; a description of GitHub's holds 65,536
+LONGEST = 60_000  # characters of a whole report; a GitHub description holds 65,536
 
 
 def recount(run: Run, sessions: list[Session], checkpoints: list[Checkpoint]) -> str:
-    """The report of a run: goal, what was done, decisions, files, what is open, who worked on it, what it cost."""
+    """Return the report of a run: goal, work, decisions, files, open tasks, sessions, cost."""
     parts = [
         _head(run, sessions, checkpoints),
         _section("What was done", _done(run)),
@@ -133,7 +133,7 @@ def _lasted(session: Session) -> str:
 
 
 def lasting(time: timedelta) -> str:
-    """`3 min`, `2 h 05 min`, `4 d 03 h`."""
+    """Return a duration as `3 min`, `2 h 05 min`, `4 d 03 h`."""
     minutes = max(0, int(time.total_seconds())) // 60
     if minutes < 60:
         return f"{minutes} min"

@@ -1,6 +1,6 @@
-"""A run as a picture: sessions as bars over time, and below them what happened when. One SVG that needs nothing else.
+"""A run as one self-contained SVG: sessions as bars over time, and events below them.
 
-Time in which nothing happened is drawn short, or a night would be longer than all the work.
+Idle time is compressed, or a night would be longer than all the work.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from holdfast.core.report.markdown import lasting
 from holdfast.core.text import Zone, as_xml, format_date, format_time
 
 WIDTH, LEFT, RIGHT, TOP, ROW = 960, 150, 24, 84, 26
-GAP = 46  # the width of a time in which nothing happened
+GAP = 46  # width of an idle period
 LABEL = "Timeline of"
-LEAST = 24  # the least width of a time in which something did
-SHORTEST = timedelta(minutes=10)  # what is shorter is no gap
+LEAST = 24  # least width of an active period
+SHORTEST = timedelta(minutes=10)  # a shorter idle period is no gap
 MOST_SESSIONS, MOST_MARKS = 40, 400
 LANES = {
     "prompt": "prompts",
@@ -52,7 +52,7 @@ DARK = {
 
 
 def _style() -> str:
-    """Colours for both kinds of paper, without anything that only browsers know."""
+    """Colours for light and dark, in plain CSS."""
     light, dark = (_rules(colours) for colours in (LIGHT, DARK))
     text = "text { font: 12px system-ui, sans-serif; } .title { font-size: 16px; font-weight: 600; }"
     return f"{text} .gap {{ stroke-dasharray: 2 4; }}\n{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}"
@@ -64,7 +64,7 @@ def _rules(colours: dict[str, str]) -> str:
 
 
 class Mark(NamedTuple):
-    """Something that happened at one moment."""
+    """An event at one moment."""
 
     time: datetime
     sort: str
@@ -72,7 +72,7 @@ class Mark(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """A time in which something happened, and where it is drawn."""
+    """A period of activity, and its place in the drawing."""
 
     begin: datetime
     end: datetime
@@ -81,7 +81,7 @@ class Stretch(NamedTuple):
 
 
 def marks_of(events: Iterable[Event], checkpoints: Iterable[Checkpoint]) -> list[Mark]:
-    """What is drawn below the sessions, in the order of time; of more than can be seen, the newest."""
+    """Return the marks below the sessions in order of time, the newest `MOST_MARKS`."""
     found = [Mark(event.time, sort, headline(event)) for event in events if (sort := _sort(event))]
     found += [
         Mark(made.time, "checkpoint", f"{made.id}  {made.name or made.message or made.kind}") for made in checkpoints
@@ -96,7 +96,7 @@ def _sort(event: Event) -> str | None:
 
 
 def draw(run: Run, sessions: list[Session], marks: list[Mark]) -> str:
-    """The picture of a run. What others wrote stands in it as text."""
+    """Return the drawing of a run. Untrusted text is escaped."""
     shown = sorted(sessions, key=lambda session: session.opened)[-MOST_SESSIONS:]
     scale = Scale(_stretches(run, shown, marks))
     lanes = [sort for sort in LANES if any(mark.sort == sort for mark in marks)]
@@ -118,12 +118,12 @@ def draw(run: Run, sessions: list[Session], marks: list[Mark]) -> str:
 
 
 def is_drawn(head: bytes) -> bool:
-    """Whether a file that begins so was drawn here."""
+    """Return True if a file that begins so was drawn by `draw`."""
     return head.startswith(b"<svg ") and f' aria-label="{LABEL} '.encode() in head.partition(b">")[0]
 
 
 class Scale:
-    """Where a moment is drawn."""
+    """The mapping from time to x."""
 
     def __init__(self, stretches: list[Stretch]) -> None:
         gaps = GAP * (len(stretches) - 1)
@@ -147,7 +147,7 @@ class Scale:
 
 
 def _stretches(run: Run, sessions: list[Session], marks: list[Mark]) -> list[Stretch]:
-    """The times in which something happened. There are so few that all of them and the gaps have room."""
+    """Return the periods of activity, merged until all of them and the gaps fit."""
     spans = sorted(
         [(session.opened, _end(session, run)) for session in sessions] + [(mark.time, mark.time) for mark in marks]
     )
@@ -220,7 +220,7 @@ def _gaps(scale: Scale, bottom: int) -> Iterator[str]:
 
 
 def _axis(scale: Scale, y: int) -> Iterator[str]:
-    """When each stretch begins, where there is room to say it."""
+    """Yield the start of each stretch, as far as labels fit."""
     yield f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y + 4}" y2="{y + 4}"/>'
     free = 0.0
     for found in scale.stretches:
