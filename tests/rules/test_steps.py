@@ -124,7 +124,12 @@ def test_how_far_a_run_has_come_is_told_in_a_few_lines() -> None:
         ("step.started", {"name": "b", "agent": "tester"}),
         ("step.failed", {"name": "c", "error": "red\x1b[2J"}),
     )
-    assert list(steps.step_lines(run)) == ["1 of 5 steps completed", "active: b (tester)", "failed: c: red[2J", "next: d"]
+    assert list(steps.step_lines(run)) == [
+        "1 of 5 steps completed",
+        "active: b (tester)",
+        "failed: c: red[2J",
+        "next: d",
+    ]
 
 
 @some_examples

@@ -139,35 +139,28 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "call.kept": lambda body: f"{_text(body.get('agent'))} {_text(body.get('event'))}",
     "call.late": lambda body: f"late: {_text(body.get('agent'))} {_text(body.get('event'))}",
 }
-# Names of searchable sorts of events, and how much their words weigh.
-SORTS: dict[str, tuple[str, ...]] = {
-    "goal": ("run.started", "goal.changed", "owner.told", "run.renamed", "run.tagged"),
-    "decision": ("decision.made",),
-    "note": ("note.added",),
-    "task": ("task.added", "task.done", "step.planned", "agent.started", "agent.completed"),
-    "prompt": ("prompt.given",),
-    "action": ("action.taken",),
-    "error": ("error.met", "step.failed", "agent.failed"),
+# Searchable events: the sort by which people filter, and the keys of the indexed words.
+INDEXED: dict[str, tuple[str, ...]] = {
+    "run.started": ("goal", "goal"),
+    "run.renamed": ("goal", "name"),
+    "note.added": ("note", "text"),
+    "decision.made": ("decision", "decision", "because"),
+    "task.added": ("task", "text"),
+    "task.done": ("task", "outcome", "files"),
+    "run.tagged": ("goal", "added"),
+    "goal.changed": ("goal", "goal"),
+    "agent.started": ("task", "task"),
+    "agent.completed": ("task", "result"),
+    "prompt.given": ("prompt", "text"),
+    "action.taken": ("action", "text", "files", "error"),
+    "step.planned": ("task", "steps"),
+    "owner.told": ("goal", "goal"),
+    "step.failed": ("error", "error"),
+    "agent.failed": ("error", "error"),
+    "error.met": ("error", "text"),
 }
-SORT_OF = {kind: sort for sort, kinds in SORTS.items() for kind in kinds}
-MERITS = {"goal": 4.0, "decision": 3.0, "note": 2.0, "task": 2.0, "prompt": 1.5, "error": 1.5, "action": 1.0}
-
-SEARCHED: dict[str, tuple[str, ...]] = {
-    "run.started": ("goal",),
-    "run.renamed": ("name",),
-    "note.added": ("text",),
-    "decision.made": ("decision", "because"),
-    "task.added": ("text",),
-    "task.done": ("outcome", "files"),
-    "run.tagged": ("added",),
-    "goal.changed": ("goal",),
-    "agent.started": ("task",),
-    "agent.completed": ("result",),
-    "prompt.given": ("text",),
-    "action.taken": ("text", "files", "error"),
-    "step.planned": ("steps",),
-    "owner.told": ("goal",),
-    "step.failed": ("error",),
-    "agent.failed": ("error",),
-    "error.met": ("text",),
-}
+SEARCHED = {kind: keys for kind, (_, *keys) in INDEXED.items()}
+SORT_OF = {kind: sort for kind, (sort, *_) in INDEXED.items()}
+# How much the words of a sort weigh.
+MERITS = {"goal": 4.0, "decision": 3.0, "note": 2.0, "task": 2.0, "prompt": 1.5, "action": 1.0, "error": 1.5}
+SORTS = {sort: tuple(kind for kind in SORT_OF if SORT_OF[kind] == sort) for sort in MERITS}

@@ -18,7 +18,7 @@ import msgspec
 from holdfast.agents.jsonl import CHUNK, ENDING, Line, parse, split
 from holdfast.agents.protocol import Usage
 from holdfast.core.errors import HoldfastError, from_os_error
-from holdfast.core.fold.activity import MOST_TOKENS, Spent, token_count
+from holdfast.core.fold.activity import MOST_TOKENS, Spent, int_of
 from holdfast.journal.codec import UNREADABLE
 from holdfast.system import files
 
@@ -97,8 +97,8 @@ class Tally:
             self._messages.add(id)
         usage = message.get("usage")
         if isinstance(usage, dict):
-            self.read += sum(token_count(usage.get(name)) or 0 for name in COUNTS[:3])
-            self.written += token_count(usage.get(COUNTS[3])) or 0
+            self.read += sum(int_of(usage.get(name)) or 0 for name in COUNTS[:3])
+            self.written += int_of(usage.get(COUNTS[3])) or 0
         self._add_cost(line.get("costUSD"), is_total=False)
 
     @property
@@ -148,7 +148,7 @@ def usage_of(line: Line) -> Usage | None:
     usage, model = message.get("usage"), message.get("model")
     if not isinstance(usage, dict) or model == SYNTHETIC:
         return None
-    tokens = sum(token_count(usage.get(name)) or 0 for name in COUNTS)
+    tokens = sum(int_of(usage.get(name)) or 0 for name in COUNTS)
     return Usage(tokens, model if isinstance(model, str) else None) if tokens else None
 
 
@@ -168,7 +168,7 @@ def _last_usage(data: bytes, whole: bool) -> tuple[Usage | None, bool]:
             return found, True
         if is_boundary(parsed):
             about = parsed.get("compactMetadata")
-            left = token_count(about.get("postTokens")) if isinstance(about, dict) else None
+            left = int_of(about.get("postTokens")) if isinstance(about, dict) else None
             return (Usage(left) if left is not None else None), True
     return None, False
 

@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, TypeVar
 
+import msgspec
 from msgspec import Struct
 
 from holdfast.core.model import Action, Beginning, Body, Draft, Event, Mishap, Prompt, Run, Session, Underway
 from holdfast.core.text import one_line
 
 P = TypeVar("P", Prompt, Action)
+V = TypeVar("V")
 
 KEPT_PROMPTS, KEPT_ACTIONS, KEPT_FILES, KEPT_ERRORS = 50, 50, 500, 50
 REPORTED = frozenset({  # during a turn; only a prompt begins one
@@ -84,13 +86,12 @@ def is_repeated(run: Run, draft: Draft) -> bool:
 
 def _stand(run: Run, body: Body, files: list[str]) -> None:
     """Count an action, or the number it stands for, and note its last file and line."""
-    told = body.get("actions")
-    run.standing.actions += told if isinstance(told, int) and not isinstance(told, bool) and told >= 0 else 1
+    actions = int_of(body.get("actions"))
+    run.standing.actions += 1 if actions is None else actions
     run.standing.trigger = "action"
     if files:
-        line = body.get("line")
         run.standing.file = files[-1]
-        run.standing.line = line if isinstance(line, int) and not isinstance(line, bool) and line > 0 else None
+        run.standing.line = int_of(body.get("line"), 1)
 
 
 def fail(run: Run, event: Event, text: str, agent: str | None = None) -> None:
@@ -167,6 +168,20 @@ def texts_of(value: Any) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
+def int_of(value: Any, least: int = 0, most: int = 10**9) -> int | None:
+    """Return an integer within the bounds, such as a number of tokens; None for anything else."""
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_integer and least <= value <= most else None
+
+
+def convert(value: Any, kind: type[V]) -> V | None:
+    """Return a value stored in an event as its type; None if it does not fit."""
+    try:
+        return msgspec.convert(value, kind) if value is not None else None
+    except msgspec.ValidationError:
+        return None
+
+
 HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     "prompt.given": _prompted,
     "action.begun": _begun,
@@ -234,18 +249,12 @@ def window_of(tokens: int, model: str | None, known: int | None, earlier: int | 
     return max(earlier or 0, LARGE if is_large else USUAL)
 
 
-def token_count(value: Any) -> int | None:
-    """Return the value if it is a plausible number of tokens, else None."""
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_number and 0 <= value <= MOST_TOKENS else None
-
-
 def measured(run: Run, event: Event, body: Body) -> None:
     """Update the run's context, unless the measurement is of a session that another one has followed."""
     is_past = run.last_session is not None and event.session not in (None, run.last_session, *run.open_sessions)
-    if not is_past and (tokens := token_count(body.get("tokens"))) is not None:
+    if not is_past and (tokens := int_of(body.get("tokens"))) is not None:
         run.context_tokens = tokens
-        run.context_window = token_count(body.get("window")) or run.context_window
+        run.context_window = int_of(body.get("window")) or run.context_window
 
 
 def reset_context(run: Run, body: Body) -> None:
@@ -259,13 +268,13 @@ def measure_session(session: Session, event: Event) -> None:
     body = event.body
     if event.kind == COMPACTED:
         session.context_tokens = None  # unknown until the next reply
-    elif event.kind == MEASURED and (tokens := token_count(body.get("tokens"))) is not None:
+    elif event.kind == MEASURED and (tokens := int_of(body.get("tokens"))) is not None:
         session.context_tokens = tokens
-        session.context_window = token_count(body.get("window")) or session.context_window
+        session.context_window = int_of(body.get("window")) or session.context_window
         session.model = text_of(body.get("model")) or session.model
     elif event.kind == COUNTED:
-        session.tokens_read = token_count(body.get("read")) or 0
-        session.tokens_written = token_count(body.get("written")) or 0
+        session.tokens_read = int_of(body.get("read")) or 0
+        session.tokens_written = int_of(body.get("written")) or 0
         session.cost = _cost(body.get("cost"))
 
 

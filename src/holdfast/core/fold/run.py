@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
-import msgspec
 from msgspec import structs
 
 from holdfast.core.errors import Refused
 from holdfast.core.event_text import headline
 from holdfast.core.fold import activity, external, steps, team
-from holdfast.core.fold.activity import text_of, texts_of
+from holdfast.core.fold.activity import convert, text_of, texts_of
 from holdfast.core.lifecycle import Move, Rules, RulesOf, native_rules, transition
 from holdfast.core.model import (
     OPEN,
@@ -36,8 +35,6 @@ from holdfast.core.model import (
     Status,
     Task,
 )
-
-T = TypeVar("T")
 
 VERSION = 11  # of the fold; snapshots of another version are folded again
 
@@ -120,7 +117,7 @@ def apply_session(session: Session | None, event: Event) -> Session | None:
         session.transcript = text_of(event.body.get("transcript")) or session.transcript
         return session
     if event.kind == ENDED:
-        session.ended = _time(event.body.get("at")) or event.time
+        session.ended = convert(event.body.get("at"), datetime) or event.time
         session.how = Ending(text_of(event.body.get("how")))
         session.reason = text_of(event.body.get("reason")) or None
         session.fenced = session.how in FENCING
@@ -306,26 +303,15 @@ def _opened_session(event: Event) -> Session:
         agent_session=text_of(body.get("agent_session")) or None,
         transcript=text_of(body.get("transcript")) or None,
         begun=Beginning(begun) if (begun := text_of(body.get("begun"))) else None,
-        process=_convert(body.get("process"), Process),
-        environment=_convert(body.get("environment"), Environment),
+        process=convert(body.get("process"), Process),
+        environment=convert(body.get("environment"), Environment),
         epoch=_number(body.get("epoch")),
         last_active=event.time,
     )
 
 
-def _convert(value: Any, kind: type[T]) -> T | None:
-    try:
-        return msgspec.convert(value, kind) if value is not None else None
-    except msgspec.ValidationError:
-        return None
-
-
 def _number(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
-
-
-def _time(value: Any) -> datetime | None:
-    return _convert(value, datetime)
 
 
 def _chosen(run: Run, event: Event, body: Body) -> None:
@@ -364,19 +350,19 @@ def record_of(checkpoint: Checkpoint) -> Body:
 def apply_checkpoint(checkpoint: Checkpoint | None, event: Event) -> Checkpoint | None:
     """Apply one event of a worktree's log to a checkpoint."""
     if event.kind == "checkpoint.made":
-        return _convert({**event.body, "time": event.time}, Checkpoint)
+        return convert({**event.body, "time": event.time}, Checkpoint)
     if checkpoint is not None and event.kind in ("checkpoint.pinned", "checkpoint.unpinned"):
         return structs.replace(checkpoint, pinned=event.kind == "checkpoint.pinned")
     return checkpoint
 
 
 def restore_began(run: Run, event: Event, body: Body) -> None:
-    run.unfinished = _convert(body.get("restore"), Restore)
+    run.unfinished = convert(body.get("restore"), Restore)
 
 
 def restore_ended(run: Run, event: Event, body: Body) -> None:
     """Make a restore undoable and an undo redoable; anything else clears the redo list."""
-    restore = _convert(body.get("restore"), Restore)
+    restore = convert(body.get("restore"), Restore)
     run.unfinished = None
     if restore is None or body.get("given_up") or restore.verb == VISITING:
         return

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from holdfast.core.errors import NotFound, WrongUsage
-from holdfast.core.fold.activity import fail, text_of, texts_of, token_count
+from holdfast.core.fold.activity import fail, int_of, text_of, texts_of
 from holdfast.core.model import Body, Event, Run, Step, Worker
 from holdfast.core.text import checked, one_line
 
@@ -179,7 +179,7 @@ def _worker_started(run: Run, event: Event, body: Body) -> None:
 
 
 def _worker_progressed(run: Run, event: Event, body: Body) -> None:
-    worker, progress = _worker_meant(run, event, body), token_count(body.get("progress"))
+    worker, progress = _worker_meant(run, event, body), int_of(body.get("progress"))
     if worker and worker.status == IN_PROGRESS and progress is not None and progress <= 100:
         worker.progress = progress
     if worker:
@@ -196,7 +196,7 @@ def _worker_completed(run: Run, event: Event, body: Body) -> None:
 
 
 def _worker_count(worker: Worker, body: Body) -> None:
-    if (tokens := token_count(body.get("tokens"))) is not None:
+    if (tokens := int_of(body.get("tokens"))) is not None:
         worker.tokens = tokens
 
 

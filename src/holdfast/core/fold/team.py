@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from holdfast.core.fold.activity import text_of, texts_of
+from holdfast.core.fold.activity import convert, int_of, text_of, texts_of
 from holdfast.core.model import Body, Event, Kept, Rollback, Run, Standing, Step
 from holdfast.core.text import one_line, parse_time
 
@@ -219,9 +219,8 @@ def _measured(run: Run, event: Event, body: Body) -> None:
 
 
 def _kept(run: Run, event: Event, body: Body) -> None:
-    try:
-        kept = msgspec.convert({"time": event.time, "seq": event.seq, "actions": run.standing.actions, **body}, Kept)
-    except msgspec.ValidationError:
+    kept = convert({"time": event.time, "seq": event.seq, "actions": run.standing.actions, **body}, Kept)
+    if kept is None:
         return
     standing = run.standing
     known = next((found for found in standing.kept if found.id == kept.id), None)
@@ -229,8 +228,7 @@ def _kept(run: Run, event: Event, body: Body) -> None:
         standing.kept = [*standing.kept, kept][-MOST_KEPT:]
     elif known.checkpoint is None:
         known.checkpoint = kept.checkpoint  # known from a file so far, and now kept here, too
-    turn = body.get("turn")
-    if isinstance(turn, int) and not isinstance(turn, bool):
+    if (turn := int_of(body.get("turn"))) is not None:
         standing.iterations = max(standing.iterations, min(turn, 1_000))
     standing.trigger = "checkpoint"
 
@@ -244,12 +242,8 @@ def _judged(run: Run, event: Event, body: Body) -> None:
 
 def _went_back(run: Run, event: Event, body: Body) -> None:
     """Record a rollback made by another program."""
-    try:
-        found = msgspec.convert({"time": event.time, **body}, Rollback)
-    except msgspec.ValidationError:
-        return
-    standing = run.standing
-    if all(known.id != found.id for known in standing.rollbacks):
+    found, standing = convert({"time": event.time, **body}, Rollback), run.standing
+    if found and all(known.id != found.id for known in standing.rollbacks):
         standing.rollbacks = [*standing.rollbacks, found][-MOST_KEPT:]
 
 
@@ -275,11 +269,9 @@ def _recovered(run: Run, event: Event, body: Body) -> None:
 
 
 def _limited(run: Run, event: Event, body: Body) -> None:
-    most = body.get("iterations")
-    if isinstance(most, int) and not isinstance(most, bool) and 0 < most <= 1_000:
+    if most := int_of(body.get("iterations"), 1, 1_000):
         run.standing.most_iterations = most
-    turns = body.get("turns")
-    if isinstance(turns, int) and not isinstance(turns, bool) and 0 <= turns <= 1_000:
+    if (turns := int_of(body.get("turns"), 0, 1_000)) is not None:
         run.standing.iterations = turns
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from holdfast.core.fold import steps
-from holdfast.core.fold.activity import UNTOLD, token_count
+from holdfast.core.fold.activity import UNTOLD, int_of
 from holdfast.core.model import Body, Run, Status, Worker
 from holdfast.core.text import one_line, parse_time, stamp
 from holdfast.layouts.protocol import Mode
@@ -134,7 +134,7 @@ def read_state(value: Body) -> State:
         pending=[text for item in _list(_first_list(value, "pending_tasks", "next_actions")) if (text := _text(item))],
         decisions=[made for item in _list(value.get("decisions_made")) if (made := _choice(item))],
         errors=[met for item in _list(value.get("errors")) if (met := _met(item))],
-        tokens=token_count(used.get("estimated_tokens")),
+        tokens=int_of(used.get("estimated_tokens")),
         compressed=_text(used.get("last_compression")) or None,
     )
 
@@ -168,7 +168,7 @@ def _agents(items: object) -> Iterator[Worker]:
             completed=parse_time(_first(item, "completed", "completed_at")),
             progress=_percent(item.get("progress")),
             result=_first(item, "result_summary", "output_summary") or None,
-            tokens=token_count(item.get("context_tokens")),
+            tokens=int_of(item.get("context_tokens")),
             error=_text(item.get("error")) or _text(_dict(item.get("error")).get("message")) or None,
         )
 

@@ -1,8 +1,8 @@
-"""Git's objects, as far as checkpoints need them: names, trees, and packs of our own.
+"""The user's repository as files: HEAD, refs, and objects, with packs of our own.
 
-A checkpoint writes a handful of objects. Doing that here, as one small pack with its index and a `.keep` file, takes a
-millisecond; a git process for each step would take more than all the rest. Nothing is ever written that is there
-already, and a pack appears under its name only when it is on disk with its index.
+A checkpoint writes a few objects. Writing them here, as one small pack with its index and a `.keep` file, takes a
+millisecond; git processes would take more than all the rest. Existing objects are never written again, and a pack gets
+its name only when it is on disk with its index.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from holdfast.system import files, locate
 
 BLOB, TREE = "blob", "tree"
 FEW = 100  # objects
-TABLE = 8 + 4 * 256  # bytes before the names in the index of a pack
+TABLE = 8 + 4 * 256  # bytes before the ids in a pack index
 ABSENT = (FileNotFoundError, NotADirectoryError, PermissionError)  # alternates may name anything
-DEEPEST, MOST_ALTERNATES = 6, 1_000  # directories that a repository borrows from, in a row and altogether
+DEEPEST, MOST_ALTERNATES = 6, 1_000  # alternates: depth, and total number
 TYPE_NUMBER = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
 DIRECTORY = 0o040000
-KEEP = b"holdfast\n"  # what the file says that keeps git's housekeeping from a pack of ours
-MARKED = 1.0  # the date of our packs, in seconds since the epoch: git renews it when it relies on one
+KEEP = b"holdfast\n"  # content of our `.keep` files
+MARKED = 1.0  # mtime of our packs, in seconds since the epoch: git renews it when it reuses one
 
 
 class Entry(NamedTuple):
-    """One line of a tree."""
+    """An entry of a tree."""
 
     mode: int
     name: bytes
@@ -44,7 +44,7 @@ class Entry(NamedTuple):
 
 
 class Format(NamedTuple):
-    """How a repository names its objects."""
+    """The object format of a repository."""
 
     name: str  # sha1 or sha256
 
@@ -71,19 +71,19 @@ def parse_tree(data: bytes, form: Format) -> list[Entry]:
 
 
 def sorted_tree(entries: Iterable[Entry]) -> list[Entry]:
-    """In git's order: a directory is sorted as if its name ended with a slash."""
+    """Sort in git's order: a directory as if its name ended with a slash."""
     return sorted(entries, key=lambda entry: entry.name + b"/" if entry.is_tree else entry.name)
 
 
 def format_tree(entries: Iterable[Entry]) -> bytes:
-    """The bytes of a tree."""
+    """Return the content of a tree object."""
     return b"".join(b"%o %s\0" % (entry.mode, entry.name) + bytes.fromhex(entry.id) for entry in sorted_tree(entries))
 
 
 class Known:
-    """Which objects a repository has, without starting git: in its packs, and in those that it borrows.
+    """The packed objects of a repository and its alternates, known without starting git.
 
-    Loose ones do not count. Git does not sync them, so that after a power cut they may be empty or gone.
+    Loose objects do not count: git does not sync them, so a power cut may empty or remove them.
     """
 
     def __init__(self, directory: Path, form: Format) -> None:
@@ -91,7 +91,7 @@ class Known:
         self.form = form
         self._packs: dict[str, PackIndex | None] = {}
         self._large: list[PackIndex] = []
-        self._few: set[str] = set()  # what small packs hold: there may be dozens of those
+        self._few: set[str] = set()  # ids in small packs, of which there may be dozens
         self._looks: list[int] = []
         self._kept: dict[str, int] = {}
         self.refresh()
@@ -100,12 +100,12 @@ class Known:
         return id in self._few or any(index.has(id) for index in self._large)
 
     def find_loose(self, id: str) -> str | None:
-        """The file of an object that is in no pack."""
+        """Return the file of an object that is in no pack."""
         names = (f"{directory}/{id[:2]}/{id[2:]}" for directory in self.directories)
         return None if self.has(id) else next(filter(os.path.exists, names), None)
 
     def refresh(self) -> None:
-        """See which packs have come and gone; git's housekeeping may have worked meanwhile."""
+        """Read the packs again if their directories changed, as by git's housekeeping."""
         looks = [_look(directory + "/pack") for directory in self.directories]
         if looks != self._looks:
             found = [path for directory in self.directories for path in _packs_in(directory)]
@@ -123,21 +123,21 @@ class Known:
             self._looks = looks
 
     def add_kept(self, stem: Path) -> None:
-        """Count a pack that was written since we last looked."""
+        """Add a pack written since the last refresh."""
         self._kept[str(stem)] = _size(f"{stem}.pack")
 
     def kept_sizes(self) -> Collection[int]:
-        """The sizes of the packs that git's housekeeping leaves alone, told by names alone: nearly always ours."""
+        """Return the sizes of the packs with `.keep` files, nearly always ours."""
         return self._kept.values()
 
 
 class PackIndex:
-    """The sorted table of names in a pack's `.idx` file (version 2)."""
+    """The sorted table of ids in a pack's `.idx` file (version 2)."""
 
     def __init__(self, path: Path, form: Format) -> None:
         self.path = path
         self.form = form
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe in its place is not waited for
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe in its place does not block
         try:
             self._data = mmap.mmap(file, 0, access=mmap.ACCESS_READ)
         finally:
@@ -154,7 +154,7 @@ class PackIndex:
         at = table + size * (self._fanout(wanted[0] - 1) if wanted[0] else 0)
         end = table + size * self._fanout(wanted[0])
         at = self._data.find(wanted, at, end)
-        while at >= 0 and (at - table) % size:  # it only looks like that, across two names
+        while at >= 0 and (at - table) % size:  # a match across two ids
             at = self._data.find(wanted, at + 1, end)
         return at >= 0
 
@@ -162,18 +162,18 @@ class PackIndex:
         return (self._name(number).hex() for number in range(len(self)))
 
     def offsets(self) -> Iterator[int]:
-        """Where in the pack the objects begin, in the order of their names."""
+        """Yield the offsets of the objects in the pack, in the order of their ids."""
         number = len(self)
-        start = TABLE + number * (self.form.size + 4)  # behind the names, and a checksum of each object
+        start = TABLE + number * (self.form.size + 4)  # after the ids and the checksums
         for at in range(start, start + 4 * number, 4):
             offset = int(struct.unpack_from(">I", self._data, at)[0])
-            if offset >> 31:  # a place in the table of large ones
+            if offset >> 31:  # an index into the table of large offsets
                 far = start + 4 * number + 8 * (offset & 0x7FFFFFFF)
                 offset = int(struct.unpack_from(">Q", self._data, far)[0])
             yield offset
 
     def is_whole(self) -> bool:
-        """Whether it is what was written, by its own checksum."""
+        """Return True if its checksum is right."""
         size = self.form.size
         return self.form.digest(self._data[:-size]) == self._data[-size:].hex()
 
@@ -186,7 +186,7 @@ class PackIndex:
 
 
 def _open_index(path: str, form: Format) -> PackIndex | None:
-    """None for a table that is not there any more or that we cannot read: what it names is then written once more."""
+    """Return None for an unreadable index: its objects are then written again."""
     try:
         return PackIndex(Path(path), form)
     except (OSError, ValueError):
@@ -201,10 +201,10 @@ def write_pack(
     *,
     anew: bool = False,
 ) -> Path | None:
-    """Write objects (id -> kind and content) as one pack that git's own housekeeping leaves alone.
+    """Write objects (id -> type and content) as one pack that git's housekeeping leaves alone.
 
-    `keep` is a file that says so already: a second name for it needs no room, and no sync of its content. `anew` is for
-    one that may lie there already, damaged.
+    `keep` is an existing `.keep` file to hard-link: that needs no space and no sync. `anew` overwrites a pack that may
+    be corrupt.
     """
     if not objects:
         return None
@@ -225,9 +225,9 @@ def write_pack(
 
 
 def _place(stem: Path, pack: bytes, index: bytes, keep: Path | None) -> None:
-    """Keep, pack, index: git looks for packs by their index, so that one comes last. One sync makes all names last.
+    """Write keep, pack and index, the index last, since git finds packs by it. One sync covers all names.
 
-    None of them comes before all are written: on a full disk a pack without its index would take the room that is left.
+    No name appears before all are written: on a full disk, a pack without index would use up the rest.
     """
     files.make_directories(stem.parent)
     with (
@@ -245,7 +245,7 @@ def _mark(path: Path, keep: Path | None) -> None:
             return
     except FileExistsError:
         return
-    except OSError:  # another file system, or one without second names
+    except OSError:  # another file system, or no hard links
         pass
     files.put(path, KEEP, 0o444)
 
@@ -310,7 +310,7 @@ def _look(path: str) -> int:
 
 
 def _with_alternates(directory: Path) -> Iterator[Path]:
-    """An object directory and those it borrows from, each once, and as deep as git itself goes."""
+    """Yield an object directory and its alternates, each once, as deep as git follows them."""
     seen, level = {os.path.realpath(directory)}, [directory]
     for _ in range(DEEPEST):
         yield from level
@@ -318,7 +318,7 @@ def _with_alternates(directory: Path) -> Iterator[Path]:
 
 
 def _is_new(directory: Path, seen: set[str]) -> bool:
-    """Whether it is a directory that was not there yet; a line may name anything, and git passes over what is none."""
+    """Return True for an existing directory not seen before; git skips invalid lines, too."""
     if len(seen) > MOST_ALTERNATES or not os.path.isdir(directory) or (real := os.path.realpath(directory)) in seen:
         return False
     seen.add(real)
@@ -326,7 +326,7 @@ def _is_new(directory: Path, seen: set[str]) -> bool:
 
 
 def _borrowed(directory: Path) -> Iterator[Path]:
-    """Each line once: to ask where each of thousands leads takes its time, though they all lead to the same place."""
+    """Return the alternates of an object directory. Duplicate lines are resolved once: there may be thousands."""
     lines = dict.fromkeys((files.read(directory / "info" / "alternates", 1024 * 1024) or b"").splitlines())
     return (directory / os.fsdecode(line) for line in lines if line and not line.startswith(b"#") and b"\0" not in line)
 
@@ -342,15 +342,15 @@ UNDER_WAY = {
     "BISECT_LOG": "bisect",
 }
 MOST_REFS = 50_000
-LONGEST = 4096  # characters of a ref: no path has more
+LONGEST = 4096  # characters of a ref: the longest path
 REF = re.compile(r"refs(?:/[^/\x00-\x20\x7f~^:?*\[\\]+)+")
 COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-LEVELS = 3  # of directories in which git looks for objects: `objects/info/commit-graphs` has files
+LEVELS = 3  # levels of directories in which git looks for objects, as in `objects/info/commit-graphs`
 POINTS = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?|ref: refs/[^\x00-\x20\x7f]+")
 
 
 class Head(NamedTuple):
-    """Where the user's repository stands."""
+    """Commit, branch, and operation in progress."""
 
     commit: str | None = None
     branch: str | None = None
@@ -358,7 +358,7 @@ class Head(NamedTuple):
 
 
 class Repository:
-    """The user's repository, as files: never written, but for packs of our own and `refs/holdfast/`."""
+    """The user's repository as files: read-only, except for our own packs and `refs/holdfast/`."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -372,7 +372,7 @@ class Repository:
 
     @property
     def is_sure(self) -> bool:
-        """Whether it says itself that this is a worktree of its own: a `.git` file may come from elsewhere."""
+        """True if it names this worktree itself: a `.git` file may come from elsewhere."""
         return locate.git_directory(str(self.root / ".git"), surely=True) is not None
 
     @property
@@ -381,20 +381,20 @@ class Repository:
 
     @property
     def borrows(self) -> Path | None:
-        """The list of other object directories, where there is one."""
+        """The list of alternates, if there is one."""
         found = self.common / "objects" / "info" / "alternates" if self.common else None
         return found if found and os.path.lexists(found) else None
 
     @property
     def is_its_root(self) -> bool:
-        """Whether the root is a git directory itself, as that of a bare repository is: its files are branches."""
+        """True if the root is a git directory itself, like a bare repository's: its files are branches."""
         if not os.path.isfile(self.root / "HEAD"):
             return False
         parts = (self.root / "objects", self.root / "refs")
         return all(map(os.path.isdir, parts)) and POINTS.fullmatch(_line(self.root / "HEAD")) is not None
 
     def find_link(self) -> str | None:
-        """A link by which git would read another repository: in the place of this one, of its refs, or of an object."""
+        """Return a link by which git would read another repository: as this one, its refs, or an object."""
         if self.directory is None or self.common is None:
             return None
         places = (self.root / ".git", self.directory, self.common / "refs")
@@ -403,7 +403,7 @@ class Repository:
         return next(links, None) or next(_find_links(os.fspath(self.common / "objects"), LEVELS), None)
 
     def roots(self) -> list[Path]:
-        """Where its worktrees stand, this one first. Only those that say themselves that they belong to it."""
+        """Return the worktrees that name this repository themselves, this one first."""
         if self.common is None:
             return [self.root]
         told = [path for path in sorted(self.common.glob("worktrees/*/gitdir")) if not path.is_symlink()]
@@ -427,18 +427,18 @@ class Repository:
         if not line.startswith("ref: "):
             return Head(_commit(line), None, under_way)
         ref = line[5:]
-        if not _is_ref(ref):  # it could name any file of this machine, and what stands there would be told
+        if not _is_ref(ref):  # it could name, and so reveal, any file of this machine
             return Head(None, None, under_way)
         return Head(self._resolve(ref), ref.removeprefix("refs/heads/"), under_way)
 
     def refs(self) -> dict[str, str]:
-        """What HEAD and every ref say, by name: an object, or `ref: ` and another ref. Ours are not among them."""
+        """Return HEAD and all refs except ours, by name: an object id, or `ref: ` and another ref."""
         if self.directory is None or self.common is None:
             return {}
         loose = {"HEAD": _line(self.directory / "HEAD")}
         for directory in dict.fromkeys((self.common, self.directory)):
             loose.update(_loose_refs(directory))
-        # Read last: git packs a ref before it removes the file, so that whoever looks here now misses none.
+        # Read last: git packs a ref before deleting its file, so none is missed.
         packed = (files.read(self.common / "packed-refs") or b"").decode("utf-8", "surrogateescape")
         found = {name: id for id, _, name in (line.partition(" ") for line in packed.split("\n"))} | loose
         return {name: says for name, says in found.items() if _is_ref(name) and POINTS.fullmatch(says)}
@@ -464,7 +464,7 @@ def _line(path: Path) -> str:
 
 
 def _loose_refs(directory: Path) -> Iterator[tuple[str, str]]:
-    """The refs that are files, by name; what is no file, or too much, is passed over."""
+    """Yield the refs that are files, up to a limit."""
     left = MOST_REFS
     if not _is_plain(directory, "refs/"):  # safeguard: linked-refs
         return
@@ -473,19 +473,19 @@ def _loose_refs(directory: Path) -> Iterator[tuple[str, str]]:
             path = Path(place, name)
             try:
                 yield path.relative_to(directory).as_posix(), _line(path)
-            except HoldfastError:  # a link, a pipe, or another's
+            except HoldfastError:  # a link, a pipe, or another user's file
                 continue
         left -= len(names[:left])
 
 
 def _is_plain(directory: Path, ref: str) -> bool:
-    """Whether no link stands on the way to a ref: another repository may be behind it, whose commits would be told."""
+    """Return True if no link is on the way to a ref: it could reveal another repository's commits."""
     above = (directory / ref[: found.start()] for found in re.finditer("/", ref))
     return len(ref) <= LONGEST and not any(map(os.path.islink, above))
 
 
 def _find_links(directory: str, levels: int) -> Iterator[str]:
-    """What is a link in a directory and so many levels of those below it, or the directory itself."""
+    """Yield the links in a directory down to a number of levels, or the directory itself."""
     if os.path.islink(directory):
         yield directory
         return
