@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.core.model import Checkpoint, Ending, Event, Run, Session
-from holdfast.core.report.svg import LANES, LEFT, MOST_MARKS, MOST_SESSIONS, RIGHT, WIDTH, Mark, draw, marks_of
+from holdfast.core.report import LANES, LEFT, MOST_MARKS, MOST_SESSIONS, RIGHT, WIDTH, Mark, draw, marks_of
 
 from .strategies import TEXT, WILD_TEXT, examples
 

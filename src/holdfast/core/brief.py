@@ -121,7 +121,7 @@ def _prompts(run: Run, now: datetime) -> Iterable[str]:
 
 
 def _actions(run: Run, now: datetime) -> Iterable[str]:
-    """What was done, but for what the list of files and the list of errors tell anyway."""
+    """Yield the last actions, without those that only repeat a listed file or error."""
     told: set[str] = set()
     for action in reversed(run.actions):
         line = f"- {one_line(action.text, SHORT)}"

@@ -134,7 +134,7 @@ def clipped(text: str) -> str:
     clean = visible(text).strip("\n").rstrip()
     if len(clean) <= LIMIT:
         return clean
-    end = "\n… truncated; the command line prints all of it"
+    end = "\n… there is more; the command line prints all of it"
     kept = clean[: LIMIT - len(end)]
     return (kept.rpartition("\n")[0] or kept) + end
 

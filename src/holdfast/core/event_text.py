@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from holdfast.core.fold.activity import text_of as _text, texts_of as _texts
-from holdfast.core.model import Body, Event
+from holdfast.core.model import Body, Event, text_of as _text, texts_of as _texts
 from holdfast.core.text import one_line
 
 WIDTH = 160

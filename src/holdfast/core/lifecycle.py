@@ -125,7 +125,7 @@ def transition(status: Status, move: Move, rules: Rules = NATIVE) -> Transition:
 
 
 class Claim(StrEnum):
-    """How a worktree points at a run."""
+    """The relation of a worktree to a run."""
 
     CHOSEN = "chosen by `start`, `switch`, `resume`, `join` or `run`"
     CURRENT = "begun or taken in last here, without a command"

@@ -4,11 +4,35 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 from msgspec import Struct, field
 
 Body = dict[str, Any]
+V = TypeVar("V")
+
+
+def text_of(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def texts_of(value: Any) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def int_of(value: Any, least: int = 0, most: int = 10**9) -> int | None:
+    """Return an integer within the bounds, such as a number of tokens; None for anything else."""
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_integer and least <= value <= most else None
+
+
+def convert(value: Any, kind: type[V]) -> V | None:
+    """Return a value stored in an event as its type; None if it does not fit."""
+    try:
+        return msgspec.convert(value, kind) if value is not None else None
+    except msgspec.ValidationError:
+        return None
 
 
 class Status(StrEnum):
@@ -259,17 +283,8 @@ class Reason(StrEnum):
 
 
 WAYS_BACK = frozenset(
-    {
-        Reason.BEFORE_FRESH_START,
-        Reason.BEFORE_RESTORE,
-        Reason.BEFORE_CONTINUE,
-        Reason.BEFORE_UNDO,
-        Reason.BEFORE_REDO,
-        Reason.BEFORE_ROLLBACK,
-        Reason.BEFORE_RESUME,
-        Reason.BEFORE_GUARD,
-        Reason.BEFORE_BISECT,
-    }
+    Reason.before(verb)
+    for verb in ("fresh-start", "restore", "continue", "undo", "redo", "rollback", "resume", "guard", "bisect")
 )
 
 

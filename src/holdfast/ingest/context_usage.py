@@ -11,8 +11,8 @@ from pathlib import Path
 from holdfast.agents.protocol import Moment, Reading, Usage
 from holdfast.agents.registry import find_agent
 from holdfast.core.errors import Fenced
-from holdfast.core.fold.activity import COUNTED, MEASURED, Spent, int_of, remaining_usage, window_of
-from holdfast.core.model import Body, Draft, Session
+from holdfast.core.fold.activity import COUNTED, MEASURED, Spent, remaining_usage, window_of
+from holdfast.core.model import Body, Draft, Session, int_of
 from holdfast.journal.journal import Journal
 from holdfast.project import context_windows
 from holdfast.project.context_windows import Gauge

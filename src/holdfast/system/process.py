@@ -14,21 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
+from msgspec import structs
+
 from holdfast.core.errors import NotFound, Refused
 from holdfast.core.model import Process
 from holdfast.system import clock, locate
 from holdfast.system.boot import namespaces
 
 GONE_STATES = ("Z", "X", "x")
-
-
-class Here(NamedTuple):
-    """The identity of this machine and boot."""
-
-    machine: str
-    host: str
-    boot: str
-    namespace: str
 
 
 class Running(NamedTuple):
@@ -49,9 +42,11 @@ class Judgement(NamedTuple):
 
 
 @functools.cache
-def here() -> Here:
+def here() -> Process:
+    """Return the machine, boot and namespace we run in, as an identity without pid."""
     boot = clock.boot() if sys.platform == "linux" else _boot_time()
-    return Here(locate.first_line("/etc/machine-id"), os.uname().nodename, boot, namespaces().decode())
+    machine = locate.first_line("/etc/machine-id")
+    return Process(0, "", boot, namespaces().decode(), machine, os.uname().nodename)
 
 
 def identify(pid: int) -> Process | None:
@@ -59,8 +54,7 @@ def identify(pid: int) -> Process | None:
     found = _look(pid)
     if found is None or found[0] in GONE_STATES:
         return None
-    place = here()
-    return Process(pid, found[1], place.boot, place.namespace, place.machine, place.host)
+    return structs.replace(here(), pid=pid, start=found[1])
 
 
 def judge(process: Process) -> Judgement:

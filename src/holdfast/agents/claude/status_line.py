@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from holdfast.agents.claude.transcript import COUNTS
-from holdfast.core.fold.activity import fill_of, int_of
-from holdfast.core.model import Body, Run, Session
+from holdfast.core.fold.activity import fill_of
+from holdfast.core.model import Body, Run, Session, int_of
 from holdfast.core.text import one_line, visible
 from holdfast.journal.journal import Journal
 from holdfast.project import context_windows

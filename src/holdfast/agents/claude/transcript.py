@@ -18,7 +18,8 @@ import msgspec
 from holdfast.agents.jsonl import CHUNK, ENDING, Line, parse, split
 from holdfast.agents.protocol import Usage
 from holdfast.core.errors import HoldfastError, from_os_error
-from holdfast.core.fold.activity import MOST_TOKENS, Spent, int_of
+from holdfast.core.fold.activity import MOST_TOKENS, Spent
+from holdfast.core.model import int_of
 from holdfast.journal.codec import UNREADABLE
 from holdfast.system import files
 

@@ -9,14 +9,26 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, TypeVar
 
-import msgspec
 from msgspec import Struct
 
-from holdfast.core.model import Action, Beginning, Body, Draft, Event, Mishap, Prompt, Run, Session, Underway
+from holdfast.core.model import (
+    Action,
+    Beginning,
+    Body,
+    Draft,
+    Event,
+    Mishap,
+    Prompt,
+    Run,
+    Session,
+    Underway,
+    int_of,
+    text_of,
+    texts_of,
+)
 from holdfast.core.text import one_line
 
 P = TypeVar("P", Prompt, Action)
-V = TypeVar("V")
 
 KEPT_PROMPTS, KEPT_ACTIONS, KEPT_FILES, KEPT_ERRORS = 50, 50, 500, 50
 REPORTED = frozenset({  # during a turn; only a prompt begins one
@@ -158,28 +170,6 @@ def _compacted(run: Run, event: Event, body: Body) -> None:
     run.compacted = event.time
     run.context_tokens = None  # unknown until the next reply
     run.summary = text_of(body.get("summary")) or run.summary
-
-
-def text_of(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def texts_of(value: Any) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
-
-
-def int_of(value: Any, least: int = 0, most: int = 10**9) -> int | None:
-    """Return an integer within the bounds, such as a number of tokens; None for anything else."""
-    is_integer = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_integer and least <= value <= most else None
-
-
-def convert(value: Any, kind: type[V]) -> V | None:
-    """Return a value stored in an event as its type; None if it does not fit."""
-    try:
-        return msgspec.convert(value, kind) if value is not None else None
-    except msgspec.ValidationError:
-        return None
 
 
 HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {

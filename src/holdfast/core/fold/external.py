@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import NoReturn
 
 from holdfast.core.errors import Refused
-from holdfast.core.fold.activity import text_of, texts_of
 from holdfast.core.fold.steps import ACTIVE, COMPLETED, FAILED, MOST_STEPS, PENDING
 from holdfast.core.lifecycle import Move
-from holdfast.core.model import Body, Event, Owned, Run, Status, Step
+from holdfast.core.model import Body, Event, Owned, Run, Status, Step, text_of, texts_of
 from holdfast.core.text import one_line
 
 TOLD = "owner.told"

@@ -15,7 +15,6 @@ from msgspec import structs
 from holdfast.core.errors import Refused
 from holdfast.core.event_text import headline
 from holdfast.core.fold import activity, external, steps, team
-from holdfast.core.fold.activity import convert, text_of, texts_of
 from holdfast.core.lifecycle import Move, Rules, RulesOf, native_rules, transition
 from holdfast.core.model import (
     OPEN,
@@ -34,6 +33,9 @@ from holdfast.core.model import (
     Session,
     Status,
     Task,
+    convert,
+    text_of,
+    texts_of,
 )
 
 VERSION = 11  # of the fold; snapshots of another version are folded again

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from holdfast.core.errors import NotFound, WrongUsage
-from holdfast.core.fold.activity import fail, int_of, text_of, texts_of
-from holdfast.core.model import Body, Event, Run, Step, Worker
+from holdfast.core.fold.activity import fail
+from holdfast.core.model import Body, Event, Run, Step, Worker, int_of, text_of, texts_of
 from holdfast.core.text import checked, one_line
 
 MOST_STEPS = 200  # steps of a run

@@ -12,8 +12,7 @@ from typing import Any
 
 import msgspec
 
-from holdfast.core.fold.activity import convert, int_of, text_of, texts_of
-from holdfast.core.model import Body, Event, Kept, Rollback, Run, Standing, Step
+from holdfast.core.model import Body, Event, Kept, Rollback, Run, Standing, Step, convert, int_of, text_of, texts_of
 from holdfast.core.text import one_line, parse_time
 
 BETWEEN = {"1b": "codebase-analysis", "5b": "security", "8b": "documentation"}  # not counted among the nine

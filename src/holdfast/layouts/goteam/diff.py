@@ -13,8 +13,7 @@ from typing import Any
 import msgspec
 
 from holdfast.core.fold import team
-from holdfast.core.fold.activity import text_of, texts_of
-from holdfast.core.model import Body, Draft, Run, Status
+from holdfast.core.model import Body, Draft, Run, Status, text_of, texts_of
 from holdfast.core.text import LIMIT, one_line, parse_time
 from holdfast.layouts.goteam import schema
 from holdfast.layouts.goteam.merge import GIVEN, NAMED_BY

@@ -14,8 +14,7 @@ from msgspec import Struct
 
 from holdfast.core import ids
 from holdfast.core.fold import team
-from holdfast.core.fold.activity import text_of, texts_of
-from holdfast.core.model import Body, Draft, Run, Step
+from holdfast.core.model import Body, Draft, Run, Step, text_of, texts_of
 from holdfast.core.recovery import FILES_SAY, REGISTRY_SAYS
 from holdfast.core.text import LIMIT, one_line, parse_time
 from holdfast.layouts.foreign_ids import RESERVED

@@ -12,8 +12,8 @@ from typing import Any
 from msgspec import Struct, field
 
 from holdfast.core.fold import steps
-from holdfast.core.fold.activity import UNTOLD, int_of
-from holdfast.core.model import Body, Run, Status, Worker
+from holdfast.core.fold.activity import UNTOLD
+from holdfast.core.model import Body, Run, Status, Worker, int_of
 from holdfast.core.text import one_line, parse_time, stamp
 from holdfast.layouts.protocol import Mode
 

@@ -1,1 +1,0 @@
-"""Reports of a run: Markdown and SVG."""
