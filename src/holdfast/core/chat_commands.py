@@ -32,8 +32,6 @@ class Form(Struct, frozen=True):
 
 
 class Order(Struct, frozen=True):
-    """A parsed command."""
-
     word: str
     argument: str = ""
     confirmed: bool = False
@@ -87,7 +85,6 @@ def _ends_in_words(piece: str) -> bool:
 
 
 def _single(text: str) -> Order | None:
-    """Parse a message that is exactly one command."""
     found = TYPED.fullmatch(text.strip())
     word = ALIASES.get(found[1], found[1]) if found else ""
     form = FORMS.get(word)
@@ -124,7 +121,6 @@ def typed(word: str) -> str:
 
 
 def instructions() -> list[str]:
-    """Return all commands, a line each."""
     width = max(len(typed(word)) for word in FORMS)
     return [f"{typed(word).ljust(width)}  {form.about}" for word, form in FORMS.items()]
 

@@ -99,7 +99,6 @@ RulesOf = Callable[[str], Rules]  # by layout name
 
 
 def native_rules(layout: str) -> Rules:
-    """Return the native rules for any layout."""
     return NATIVE
 
 
@@ -125,8 +124,6 @@ def transition(status: Status, move: Move, rules: Rules = NATIVE) -> Transition:
 
 
 class Claim(StrEnum):
-    """The relation of a worktree to a run."""
-
     CHOSEN = "chosen by `start`, `switch`, `resume`, `join` or `run`"
     CURRENT = "begun or taken in last here, without a command"
     ONLY = "the only open run"

@@ -112,8 +112,6 @@ class Beginning(StrEnum):
 
 
 class Ending(StrEnum):
-    """The end of a session."""
-
     ENDED = "ended"
     STOPPED = "stopped"  # by a termination signal
     DIED = "died"

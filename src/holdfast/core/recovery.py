@@ -30,8 +30,6 @@ DESCRIBED = {
 
 
 class Option(Struct, frozen=True):
-    """A way to continue."""
-
     type: str
     target: str | None
     description: str

@@ -193,8 +193,6 @@ def _rules(colours: dict[str, str]) -> str:
 
 
 class Mark(NamedTuple):
-    """An event at one moment."""
-
     time: datetime
     sort: str
     text: str
@@ -252,8 +250,6 @@ def is_drawn(head: bytes) -> bool:
 
 
 class Scale:
-    """The mapping from time to x."""
-
     def __init__(self, stretches: list[Stretch]) -> None:
         gaps = GAP * (len(stretches) - 1)
         least = LEAST * len(stretches)
@@ -349,7 +345,6 @@ def _gaps(scale: Scale, bottom: int) -> Iterator[str]:
 
 
 def _axis(scale: Scale, y: int) -> Iterator[str]:
-    """Yield the start of each stretch, as far as labels fit."""
     yield f'<line x1="{LEFT}" x2="{ACROSS - RIGHT}" y1="{y + 4}" y2="{y + 4}"/>'
     free = 0.0
     for found in scale.stretches:

@@ -24,8 +24,6 @@ LEAD = 30  # characters before the first match
 
 
 class Term(NamedTuple):
-    """A word or phrase that must occur."""
-
     text: str
     is_beginning: bool = False
 

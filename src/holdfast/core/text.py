@@ -93,12 +93,11 @@ def unescape_path(text: str) -> bytes:
 
 
 def count(number: int, noun: str) -> str:
-    """`1 event`, `2 events`."""
+    """Return `1 event`, `2 events`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def as_tuple(words: Sequence[str]) -> tuple[str, ...]:
-    """Return a tuple of words, also for a single string."""
     return (words,) if isinstance(words, str) else tuple(words)
 
 
@@ -166,8 +165,6 @@ def as_xml(text: str, width: int = 300) -> str:
 
 
 class Zone(Enum):
-    """The time zone of printed times."""
-
     LOCAL = "local"  # for people at this machine
     NAMED = "named"  # local with offset: for documents, and with --verbose
     UTC = "UTC"  # in JSON
@@ -196,7 +193,6 @@ def ago(time: datetime, now: datetime) -> str:
 
 
 def format_date(time: datetime) -> str:
-    """Return the local date."""
     return f"{_in_zone(time, Zone.LOCAL):%Y-%m-%d}"
 
 

@@ -54,7 +54,6 @@ def enclose(text: str, chance: Chance) -> str:
 
 
 def opened(text: str) -> str:
-    """Return the text inside a fence."""
     return "\n".join(text.rstrip("\n").split("\n")[2:-1])
 
 

@@ -43,7 +43,6 @@ def shown(time: datetime, *, seconds: bool = False) -> str:
 
 
 def ago(time: datetime, now: datetime | None = None) -> str:
-    """Return the age of a time."""
     return text.ago(time, now or datetime.now(UTC))
 
 

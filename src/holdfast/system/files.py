@@ -306,7 +306,6 @@ def sync(path: bytes | str) -> None:
 
 
 def sync_file_system(directory: bytes | str) -> None:
-    """Sync the file system of a directory."""
     import ctypes  # slower to import than a few files are to write
 
     library = ctypes.CDLL(None, use_errno=True)

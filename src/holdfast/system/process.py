@@ -25,8 +25,6 @@ GONE_STATES = ("Z", "X", "x")
 
 
 class Running(NamedTuple):
-    """A living process with selected environment variables."""
-
     pid: int
     words: tuple[str, ...]
     variables: dict[str, str]
@@ -50,7 +48,6 @@ def here() -> Process:
 
 
 def identify(pid: int) -> Process | None:
-    """Return the identity of a living process, or None."""
     found = _look(pid)
     if found is None or found[0] in GONE_STATES:
         return None
@@ -89,7 +86,6 @@ def is_ancestor(process: Process) -> bool:
 
 
 def ancestors() -> Iterator[int]:
-    """Yield the pids of our ancestors, nearest first."""
     pid = os.getppid()
     while pid > 1:
         yield pid
@@ -158,7 +154,6 @@ def run_foreground(command: Sequence[str], directory: Path, *, to_stderr: bool =
 
 
 def become(program: str, command: Sequence[str], directory: Path, environ: Mapping[str, str]) -> NoReturn:
-    """Replace this process by another program."""
     os.chdir(directory)
     os.execve(program, list(command), dict(environ))
 
@@ -193,7 +188,6 @@ def parse_stat(text: str) -> tuple[str, str] | None:
 
 
 def _look(pid: int) -> tuple[str, str] | None:
-    """Return state and start time of a process; None if there is none."""
     if sys.platform != "linux":
         return _look_with_psutil(pid)
     try:

@@ -234,7 +234,6 @@ class Generations:
             files.remove(place / old)
 
     def find(self, path: Path) -> list[bytes]:
-        """Return the intact versions, newest first."""
         found = (self._load(self.place_of(path) / name) for name in reversed(self._numbers(path)))
         return [data for data in found if data is not None]
 

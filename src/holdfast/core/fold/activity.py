@@ -205,8 +205,6 @@ ADVICE = {
 
 
 class Fill(Struct):
-    """The fill of a context."""
-
     tokens: int
     window: int
     percent: int

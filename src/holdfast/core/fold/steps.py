@@ -142,7 +142,6 @@ def get_worker(run: Run, id: str) -> Worker:
 
 
 def find_by_key(run: Run, key: str) -> Worker | None:
-    """Return the agent with a client's id."""
     return next((worker for worker in run.workers if key and worker.key == key), None)
 
 
@@ -227,7 +226,6 @@ def worker_at_work(worker: Worker) -> str:
 
 
 def progress_text(run: Run) -> str:
-    """Return the progress of a run's agents."""
     done = progress_of(run)
     return "unknown" if done is None else f"{done}% complete"
 

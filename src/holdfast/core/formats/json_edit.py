@@ -35,16 +35,12 @@ class Node(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A member of an object or an item of an array."""
-
     name: str | int
     start: int  # of the key, if any
     value: Node
 
 
 class Splice(NamedTuple):
-    """A replacement of a stretch of the text."""
-
     start: int
     end: int
     text: str
@@ -61,7 +57,6 @@ def with_splices(text: str, splices: list[Splice]) -> bytes:
 
 
 def parse(text: str) -> Any:
-    """Parse a JSON text."""
     try:
         value = json.loads(text.removeprefix(MARK), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:

@@ -62,7 +62,6 @@ class Git:
         self.excludes: Path | None = None  # further ignore patterns, in addition to those in the worktree
 
     def prepare(self) -> None:
-        """Create the private directory if it is missing."""
         if (self.directory / "HEAD").exists():
             return
         for directory in (self.directory, self.directory / "refs", self.directory / "info"):
@@ -111,7 +110,6 @@ class Git:
 
 @functools.cache
 def find_git(search: str, root: str) -> str:
-    """Return git's absolute path."""
     if program := find_program("git", search, root):
         return program
     raise NotFound("git is not installed", [("searched", search)], ["install git"])
@@ -182,7 +180,6 @@ class Running:
         return out
 
     def stop(self) -> None:
-        """Kill the command."""
         self._close(*self._open)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
@@ -246,7 +243,6 @@ class Reader:
         self.pending: dict[str, tuple[str, bytes]] = {}  # objects that are about to be written
 
     def start(self) -> Running:
-        """Start the process if it is not running."""
         if self._running is None:
             self._running = self._git.start("cat-file", "--batch")
             self._output = open(self._running.output, "rb", closefd=False)  # noqa: SIM115 - closed with the process
@@ -309,14 +305,12 @@ class Reader:
         return self.trees[id]
 
     def note_tree(self, id: str, entries: Iterable[Entry]) -> None:
-        """Cache the entries of a tree."""
         if len(self.trees) >= KEPT_TREES:
             self.trees.clear()
             self._names.clear()
         self.trees[id] = sorted_tree(entries)
 
     def find(self, tree: str, path: bytes) -> Entry | None:
-        """Return the entry at a path of a tree."""
         entry: Entry | None = Entry(DIRECTORY, b"", tree)
         for name in path.split(b"/"):
             if entry is None or not entry.is_tree:

@@ -32,8 +32,6 @@ MARKED = 1.0  # mtime of our packs, in seconds since the epoch: git renews it wh
 
 
 class Entry(NamedTuple):
-    """An entry of a tree."""
-
     mode: int
     name: bytes
     id: str
@@ -44,8 +42,6 @@ class Entry(NamedTuple):
 
 
 class Format(NamedTuple):
-    """The object format of a repository."""
-
     name: str  # sha1 or sha256
 
     @property
@@ -76,7 +72,6 @@ def sorted_tree(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def format_tree(entries: Iterable[Entry]) -> bytes:
-    """Return the content of a tree object."""
     return b"".join(b"%o %s\0" % (entry.mode, entry.name) + bytes.fromhex(entry.id) for entry in sorted_tree(entries))
 
 
@@ -350,8 +345,6 @@ POINTS = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?|ref: refs/[^\x00-\x20\x7f]+"
 
 
 class Head(NamedTuple):
-    """Commit, branch, and operation in progress."""
-
     commit: str | None = None
     branch: str | None = None
     under_way: str | None = None
@@ -381,7 +374,6 @@ class Repository:
 
     @property
     def borrows(self) -> Path | None:
-        """The list of alternates, if there is one."""
         found = self.common / "objects" / "info" / "alternates" if self.common else None
         return found if found and os.path.lexists(found) else None
 
@@ -464,7 +456,6 @@ def _line(path: Path) -> str:
 
 
 def _loose_refs(directory: Path) -> Iterator[tuple[str, str]]:
-    """Yield the refs that are files, up to a limit."""
     left = MOST_REFS
     if not _is_plain(directory, "refs/"):  # safeguard: linked-refs
         return

@@ -44,8 +44,6 @@ class Ended(NamedTuple):
 
 
 class Child(ABC):
-    """A started process."""
-
     pid: int
 
     def __init__(self, command: list[str], environ: dict[str, str]) -> None:
@@ -89,7 +87,6 @@ class Child(ABC):
             self.forward(number)
 
     def note(self, number: int) -> None:
-        """Note a request to end."""
         if self.is_over:
             return
         if number in FINAL:

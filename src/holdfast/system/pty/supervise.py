@@ -116,8 +116,6 @@ def _woken() -> Iterator[int]:
 
 @contextlib.contextmanager
 def _forwarding(child: Child) -> Iterator[None]:
-    """Forward our signals to the command."""
-
     def pass_on(number: int, _frame: FrameType | None) -> None:
         child.tell(number)
 
@@ -214,7 +212,6 @@ class OnTerminal(Child):
                 beats.keep()
 
     def sides(self) -> tuple[list[int], list[int]]:
-        """Return the descriptors to read and to write."""
         if not self.is_there:
             return [self.told], []
         hears = [0] if len(self.typed) < CHUNK else []
@@ -309,7 +306,6 @@ def _typed(data: bytes) -> bytes:
 
 
 def _is_open() -> bool:
-    """Return True if our terminal is still there."""
     try:
         termios.tcgetattr(0)
     except termios.error:
