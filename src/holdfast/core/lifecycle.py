@@ -1,7 +1,6 @@
 """The lifecycle of a run, and which run a new conversation joins: two tables, decided purely.
 
-`transition` returns the new status and its effects; the caller carries them out. A move that the table lacks is refused
-with the reason and an alternative.
+A move that the table lacks is refused, with the reason and an alternative.
 """
 
 from __future__ import annotations
@@ -29,42 +28,30 @@ class Move(StrEnum):
     REOPEN = "reopen"  # undo its end
 
 
-class Effect(StrEnum):
-    CHANGED = "changed"
-    END_SESSIONS = "end_sessions"
-
-
-class Transition(Struct, frozen=True):
-    status: Status
-    effects: frozenset[Effect]
-
-
 ENDINGS = {
     Move.COMPLETE: Status.COMPLETED,
     Move.FAIL: Status.FAILED,
     Move.ABORT: Status.ABORTED,
     Move.ABANDON: Status.ABANDONED,
 }
-ENDED = frozenset({Effect.CHANGED, Effect.END_SESSIONS})
-MOVED = frozenset({Effect.CHANGED})
 
-TABLE: dict[tuple[Status, Move], Transition] = {
-    (Status.CREATED, Move.TELL): Transition(Status.ACTIVE, MOVED),
-    (Status.CREATED, Move.ATTEND): Transition(Status.ACTIVE, MOVED),
-    (Status.INTERRUPTED, Move.ATTEND): Transition(Status.ACTIVE, MOVED),
-    (Status.CREATED, Move.ACT): Transition(Status.ACTIVE, MOVED),
-    (Status.PAUSED, Move.ACT): Transition(Status.ACTIVE, MOVED),
-    (Status.INTERRUPTED, Move.ACT): Transition(Status.ACTIVE, MOVED),
-    (Status.CREATED, Move.RESUME): Transition(Status.ACTIVE, MOVED),
-    (Status.PAUSED, Move.RESUME): Transition(Status.ACTIVE, MOVED),
-    (Status.INTERRUPTED, Move.RESUME): Transition(Status.ACTIVE, MOVED),
-    (Status.CREATED, Move.PAUSE): Transition(Status.PAUSED, MOVED),
-    (Status.ACTIVE, Move.PAUSE): Transition(Status.PAUSED, MOVED),
-    (Status.INTERRUPTED, Move.PAUSE): Transition(Status.PAUSED, MOVED),
-    (Status.CREATED, Move.INTERRUPT): Transition(Status.INTERRUPTED, MOVED),
-    (Status.ACTIVE, Move.INTERRUPT): Transition(Status.INTERRUPTED, MOVED),
-    **{(status, move): Transition(end, ENDED) for status in OPEN for move, end in ENDINGS.items()},
-    **{(end, Move.REOPEN): Transition(Status.ACTIVE, MOVED) for end in ENDINGS.values()},
+TABLE: dict[tuple[Status, Move], Status] = {
+    (Status.CREATED, Move.TELL): Status.ACTIVE,
+    (Status.CREATED, Move.ATTEND): Status.ACTIVE,
+    (Status.INTERRUPTED, Move.ATTEND): Status.ACTIVE,
+    (Status.CREATED, Move.ACT): Status.ACTIVE,
+    (Status.PAUSED, Move.ACT): Status.ACTIVE,
+    (Status.INTERRUPTED, Move.ACT): Status.ACTIVE,
+    (Status.CREATED, Move.RESUME): Status.ACTIVE,
+    (Status.PAUSED, Move.RESUME): Status.ACTIVE,
+    (Status.INTERRUPTED, Move.RESUME): Status.ACTIVE,
+    (Status.CREATED, Move.PAUSE): Status.PAUSED,
+    (Status.ACTIVE, Move.PAUSE): Status.PAUSED,
+    (Status.INTERRUPTED, Move.PAUSE): Status.PAUSED,
+    (Status.CREATED, Move.INTERRUPT): Status.INTERRUPTED,
+    (Status.ACTIVE, Move.INTERRUPT): Status.INTERRUPTED,
+    **{(status, move): end for status in OPEN for move, end in ENDINGS.items()},
+    **{(end, Move.REOPEN): Status.ACTIVE for end in ENDINGS.values()},
 }
 # Idempotent moves, and moves of an ended run: nothing changes, and nothing is refused.
 SAME = {
@@ -102,17 +89,17 @@ def native_rules(layout: str) -> Rules:
     return NATIVE
 
 
-def transition(status: Status, move: Move, rules: Rules = NATIVE) -> Transition:
-    """Return the status of a run after a move, and its effects."""
+def transition(status: Status, move: Move, rules: Rules = NATIVE) -> Status:
+    """Return the status of a run after a move."""
     if (status, move) in rules.still:
-        return Transition(status, frozenset())
+        return status
     if way := rules.barred.get((status, move)):
         facts = [("status", status), ("asked for", move)]
         raise Refused(f"{rules.whose} that is {status} cannot {move}", facts, [way])
     if found := TABLE.get((status, move)):
         return found
     if (status, move) in SAME:
-        return Transition(status, frozenset())
+        return status
     ways = ['`holdfast start "GOAL"` begins a new run', "`holdfast runs` lists the others"]
     if rules.is_reopened:
         ways.insert(1, "`holdfast reopen --run RUN` takes its end back")

@@ -178,7 +178,7 @@ def _gone_back(now: Run, then: Run, event: Event) -> Run:
 def _move(run: Run, event: Event, move: Move, rules: Rules) -> None:
     run.standing.saved = None
     try:
-        after = external.moved(run, move) if run.owned else transition(run.status, move, rules).status
+        after = external.moved(run, move) if run.owned else transition(run.status, move, rules)
     except Refused:
         return
     if after is not run.status:
