@@ -1,10 +1,18 @@
 """Errors: one sentence, facts, hints and an exit code.
 
-HoldfastError 1 Refused 1 the request is understood but not allowed Fenced 1 this session was declared dead or taken
-over Ambiguous 1 several things match; the choices are listed NotAProject 1 a store in the home directory or in `/` is
-created only on request Trouble 1 the disk, the network or the operating system failed WorkflowError 1 an error defined
-by FABER's documents, in their words WrongUsage 2 invalid arguments or settings Bug 3 a defect in Holdfast NotFound 10
-Busy 11 another process holds a lock and did not finish in time Damaged 12 stored data is corrupt Interrupted 130 Ctrl-C
+HoldfastError          1
+  Refused              1   the request is understood but not allowed
+    Fenced             1   this session was declared dead or taken over
+    Ambiguous          1   several things match; the choices are listed
+    NotAProject        1   a store in the home directory or in `/` is created only on request
+    Trouble            1   the disk, the network or the operating system failed
+    WorkflowError      1   an error defined by FABER's documents, in their words
+  WrongUsage           2   invalid arguments or settings
+  Bug                  3   a defect in Holdfast
+  NotFound            10
+  Busy                11   another process is writing and did not finish in time
+  Damaged             12   stored data is corrupt
+  Interrupted        130   Ctrl-C
 """
 
 from __future__ import annotations

@@ -200,8 +200,8 @@ class Action(Struct):
 
 class Underway(Struct):
     text: str
-    time: datetime  # of its start
-    session: str | None = None
+    time: datetime  # when it began
+    session: str | None = None  # that began it
     heir: str | None = None  # the session opened after that one ended
 
 
@@ -306,7 +306,7 @@ class Checkpoint(Struct):
     commit: str | None = None
     branch: str | None = None
     under_way: str | None = None
-    changed: list[str] = []  # since the previous checkpoint; empty if too many
+    changed: list[str] = []  # since the previous checkpoint; up to a limit
     changes: int = 0
     skipped: list[str] = []
     pinned: bool = False
@@ -348,7 +348,7 @@ class Bearings(Struct):
 
     disagreements: list[str] = []
     uncommitted: list[str] = []
-    known: bool = True  # False: the worktree could not be read
+    known: bool = True  # false: the worktree could not be read
 
 
 class Owned(Struct):
@@ -430,7 +430,7 @@ class Run(Struct):
     name: str | None = None
     layout: str = "native"
     status: Status = Status.CREATED
-    worktree: str = "."  # git's name of it; a dot for the main one
+    worktree: str = "."  # git's name for it; a dot for the main one
     directory: str = ""  # its path at the time
     created: datetime | None = None
     updated: datetime | None = None
@@ -462,7 +462,7 @@ class Run(Struct):
     compactions: int = 0
     compacted: datetime | None = None  # time of the last one
     context_tokens: int | None = None  # in its agent's context when last measured
-    context_window: int | None = None
+    context_window: int | None = None  # capacity of that context, in tokens
     calls: int = 0
     last_call: str | None = None
     sessions: int = 0

@@ -30,6 +30,8 @@ DESCRIBED = {
 
 
 class Option(Struct, frozen=True):
+    """A way to continue a run."""
+
     type: str
     target: str | None
     description: str

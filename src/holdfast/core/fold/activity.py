@@ -205,6 +205,8 @@ ADVICE = {
 
 
 class Fill(Struct):
+    """The fill level of a context."""
+
     tokens: int
     window: int
     percent: int
