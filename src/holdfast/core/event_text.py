@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from holdfast.core.model import Body, Event, text_of as _text, texts_of as _texts
 from holdfast.core.text import one_line
@@ -35,8 +36,12 @@ def _searched(event: Event) -> list[str]:
     return [word for value in values for word in _texts(value if isinstance(value, list) else [value])]
 
 
-def _settling(word: str, body: Body) -> str:
-    return ": ".join(filter(None, [word, _text(body.get("reason")), _text(body.get("evidence"))]))
+def _joined(separator: str, *parts: Any) -> str:
+    return separator.join(filter(None, map(_text, parts)))
+
+
+def _settled(word: str, body: Body) -> str:
+    return _joined(": ", word, body.get("reason"), body.get("evidence"))
 
 
 def _ended(word: str, body: Body, key: str) -> str:
@@ -55,17 +60,11 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "run.chosen": lambda body: "chosen as the run of its worktree",
     "run.moved": lambda body: f"moved to {_text(body.get('worktree'))}",
     "run.tagged": lambda body: " ".join(
-        [
-            "tags:",
-            *(f"+{tag}" for tag in _texts(body.get("added"))),
-            *(f"-{tag}" for tag in _texts(body.get("removed"))),
-        ]
+        ["tags:", *map("+{}".format, _texts(body.get("added"))), *map("-{}".format, _texts(body.get("removed")))]
     ),
-    **{f"run.{word}": partial(_settling, word) for word in SETTLED},
+    **{f"run.{word}": partial(_settled, word) for word in SETTLED},
     "session.opened": lambda body: "session opened",
-    "session.ended": lambda body: ": ".join(
-        filter(None, [f"session {_text(body.get('how'))}", _text(body.get("reason"))])
-    ),
+    "session.ended": lambda body: _joined(": ", f"session {_text(body.get('how'))}", body.get("reason")),
     "session.told": lambda body: f"the session's conversation is {_text(body.get('agent_session'))}",
     "brief.given": lambda body: f"was given a brief of {body.get('characters')} characters",
     "note.added": lambda body: f"note: {_text(body.get('text'))}",
@@ -98,8 +97,8 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "prompt.given": lambda body: f"prompt: {_text(body.get('text'))}",
     "command.typed": lambda body: f"typed {_text(body.get('text'))}",
     "action.begun": lambda body: f"begins {_text(body.get('text'))}",
-    "action.taken": lambda body: (" refused: " if body.get("refused") is True else " failed: ").join(
-        filter(None, [_text(body.get("text")), _text(body.get("error"))])
+    "action.taken": lambda body: _joined(
+        " refused: " if body.get("refused") is True else " failed: ", body.get("text"), body.get("error")
     ),
     "turn.ended": lambda body: f"said: {_text(body.get('text'))}",
     "error.met": lambda body: f"error: {_text(body.get('text'))}",
@@ -123,10 +122,7 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "metric.given": lambda body: f"metric {_text(body.get('key'))}: {body.get('value')}",
     "loop.limited": lambda body: f"at most {body.get('iterations')} turns of the review loop",
     "run.recovered": lambda body: f"went on from {_text(body.get('type'))}",
-    "owner.told": lambda body: (
-        "its file says: "
-        + ", ".join(filter(None, [_text(body.get("word")), _text(body.get("phase")), _text(body.get("step"))]))
-    ),
+    "owner.told": lambda body: f"its file says: {_joined(', ', body.get('word'), body.get('phase'), body.get('step'))}",
     "context.loaded": lambda body: (
         f"loaded {', '.join(_texts(body.get('artifacts'))) or 'no artifact'} ({_text(body.get('trigger'))})"
     ),

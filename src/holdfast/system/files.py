@@ -336,10 +336,6 @@ def sync_objects(paths: Collection[str]) -> None:
         sync_directory(Path(directory))
 
 
-def unchecked(_here: Path) -> None:
-    """Accept any directory that is private."""
-
-
 class Held:
     """A private directory held open, so that its name cannot be redirected while it is used.
 
@@ -347,7 +343,7 @@ class Held:
     the directory is known by its path only.
     """
 
-    def __init__(self, path: Path, check: Callable[[Path], None] = unchecked) -> None:
+    def __init__(self, path: Path, check: Callable[[Path], None] | None = None) -> None:
         self.path = path
         self._name = str(path)
         self._check = check
@@ -357,7 +353,8 @@ class Held:
         KNOWN_AS[str(self.here)] = known(str(path))
         self._note()
         try:
-            check(self.here)
+            if check is not None:
+                check(self.here)
         except BaseException:
             self.close()
             raise

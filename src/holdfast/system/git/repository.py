@@ -101,12 +101,12 @@ class Known:
 
     def refresh(self) -> None:
         """Read the packs again if their directories changed, as by git's housekeeping."""
-        looks = [_look(directory + "/pack") for directory in self.directories]
+        looks = [_stat(directory + "/pack")[1] for directory in self.directories]
         if looks != self._looks:
             found = [path for directory in self.directories for path in _packs_in(directory)]
             paths = {path for path in found if path.endswith(".idx")}
             kept = [path[:-5] for path in found if path.endswith(".keep") and path.startswith(self.directories[0])]
-            self._kept = {stem: self._kept.get(stem) or _size(stem + ".pack") for stem in kept}
+            self._kept = {stem: self._kept.get(stem) or _stat(stem + ".pack")[0] for stem in kept}
             if not self._packs.keys() <= paths or None in self._packs.values():
                 self._packs, self._large, self._few = {}, [], set()
             for path in paths - self._packs.keys():
@@ -119,7 +119,7 @@ class Known:
 
     def add_kept(self, stem: Path) -> None:
         """Add a pack written since the last refresh."""
-        self._kept[str(stem)] = _size(f"{stem}.pack")
+        self._kept[str(stem)] = _stat(f"{stem}.pack")[0]
 
     def kept_sizes(self) -> Collection[int]:
         """Return the sizes of the packs with `.keep` files, nearly always ours."""
@@ -290,18 +290,13 @@ def _packs_in(directory: str) -> list[str]:
     return [f"{directory}/pack/{name}" for name in names if name.endswith((".idx", ".keep"))]
 
 
-def _size(path: str) -> int:
+def _stat(path: str) -> tuple[int, int]:
+    """Return the size and the modification time of a file, zeros if there is none."""
     try:
-        return os.stat(path).st_size
+        status = os.stat(path)
     except ABSENT:
-        return 0
-
-
-def _look(path: str) -> int:
-    try:
-        return os.stat(path).st_mtime_ns
-    except ABSENT:
-        return 0
+        return 0, 0
+    return status.st_size, status.st_mtime_ns
 
 
 def _with_alternates(directory: Path) -> Iterator[Path]:
