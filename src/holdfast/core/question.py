@@ -14,17 +14,17 @@ class Choose(Struct, frozen=True, kw_only=True):
     A required question that cannot be asked refuses the verb; `hints` are the commands that need no answer.
     """
 
-    parameter: str  # that receives the answer
+    parameter: str  # which the answer becomes
     prompt: str
-    options: tuple[tuple[str, str], ...] = ()  # answer and description
+    options: tuple[tuple[str, str], ...] = ()  # each answer, and what it is
     is_text: bool = False
-    yes: Any = True  # value of a yes
-    no: Any = None  # value of a no; None: the verb is refused
+    yes: Any = True  # what these answers become
+    no: Any = None  # nothing: the verb is refused
     required: bool = True
     hints: tuple[str, ...] = ()
-    about: Any = None  # a result, or lines, printed before the question
-    arguments: dict[str, Any] = {}  # further arguments, resolved before the question
-    act: Callable[[Any], Any] | None = None  # makes the final result, after a question about a preview
+    about: Any = None  # a result that is shown before the question, or lines
+    arguments: dict[str, Any] = {}  # what the answer is about: names that may mean something else a moment later
+    act: Callable[[Any], Any] | None = None  # of a question about a result: makes the result that counts
 
 
 class Instead(Struct, frozen=True):

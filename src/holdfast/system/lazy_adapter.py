@@ -1,4 +1,4 @@
-"""Lazy implementation of a protocol by a package: members load on first use, missing ones come from defaults."""
+"""A package behind a protocol: each member is loaded when it is used, and one that is left out is the default's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class LazyAdapter:
-    """Members of a package, by the module that `MEMBERS` names, with a default module behind them."""
+    """The members of a package by the module that defines them, as its `MEMBERS` says, before those of a default."""
 
     def __init__(self, package: str, members: Mapping[str, str], default: ModuleType) -> None:
         self._package, self._default = package, default
