@@ -189,7 +189,7 @@ def _one(text: str) -> str:
 
 
 def _fit(sections: list[Section], room: int, budget: int) -> tuple[str, list[str]]:
-    """Return the lines that fit, in order, and the names of the cut sections."""
+    """The lines that fit into the room, in order, and what was left out of them for the sake of the budget."""
     most = room
     whole = sum(_size(section, len(section.lines)) for section in sections)
     worst = _missing([f"{each.title or 'head'} ({len(each.lines)} of {len(each.lines)})" for each in sections], budget)

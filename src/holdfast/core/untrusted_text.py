@@ -54,6 +54,7 @@ def enclose(text: str, chance: Chance) -> str:
 
 
 def opened(text: str) -> str:
+    """What stands inside a fence."""
     return "\n".join(text.rstrip("\n").split("\n")[2:-1])
 
 
