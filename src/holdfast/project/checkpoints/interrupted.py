@@ -15,10 +15,11 @@ from holdfast.project.workspace import Workspace
 from holdfast.system.git.command import Reader
 from holdfast.system.git.repository import BLOB
 from holdfast.worktree.capture import Shadow
-from holdfast.worktree.restore import displaced
-from holdfast.worktree.restore.plan import State, differing
-from holdfast.worktree.restore.writer import Putting
-from holdfast.worktree.scan import EXECUTABLE, Scan
+from holdfast.worktree.metadata import EXECUTABLE
+from holdfast.worktree.packs.object_store import differing
+from holdfast.worktree.restore.plan import State
+from holdfast.worktree.restore.writer import WorktreeWriter, list_attempts, list_displaced
+from holdfast.worktree.scan import Scan
 
 Held = tuple[int, str, int]
 
@@ -93,8 +94,8 @@ class Broken(NamedTuple):
         paths = {found.path for now, then in trees for found in differing(reader, now, then, [])}
         held = workspace.place / "aside"
         for id in filter(None, (self.wanted.id, self.wanted.undoes)):
-            paths.update(path for attempt in displaced.attempts(held / id) for path in displaced.paths_in(attempt))
-        return Putting(workspace.root, held / self.wanted.id).clear_leftovers(paths)
+            paths.update(path for attempt in list_attempts(held / id) for path in list_displaced(attempt))
+        return WorktreeWriter(workspace.root, held / self.wanted.id).clear_leftovers(paths)
 
     def holds_something_new(self, workspace: Workspace, shadow: Shadow, scan: Scan) -> bool:
         """Whether somebody made since what no checkpoint holds: a file, its permissions, an empty directory."""

@@ -40,9 +40,8 @@ from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.worktree.capture import Shadow
-from holdfast.worktree.restore import displaced
-from holdfast.worktree.restore.plan import Plan, State, apply_plan, holds, left_alone, plan_restore, spare
-from holdfast.worktree.restore.writer import Put
+from holdfast.worktree.restore.plan import Plan, State, apply_plan, holds, keep_ignored, left_alone, plan_restore
+from holdfast.worktree.restore.writer import Written, list_attempts, remove_displaced
 from holdfast.worktree.scan import Scan
 from holdfast.worktree.user_index import MOST
 
@@ -170,7 +169,7 @@ class Way:
         undone = journal.find_checkpoint(self.undone.target) if self.undone else None
         self.undone_name = undone.name if undone else None
         self.left: dict[bytes, str] = {}
-        self.put = Put()
+        self.put = Written()
 
     def refuse_unknown_paths(self) -> None:
         unknown = [path for path in self.paths if not holds(self.shadow.reader, self.then, path)]
@@ -187,7 +186,7 @@ class Way:
         plan = plan_restore(self.shadow, (scan.tree, scan.beside), self.then, self.paths)
         plan.seen = scan.memory.seen
         if self.wanted.undoes is None:
-            spared = spare(self.shadow, plan, self.target.tree)
+            spared = keep_ignored(self.shadow, plan, self.target.tree)
             self.left |= dict.fromkeys(spared, "the checkpoint's own rules ignore it")
         return plan
 
@@ -212,7 +211,7 @@ class Way:
     def carry_out(self, plan: Plan) -> None:
         wanted, held = self.wanted, self.workspace.place / "aside"
         if wanted.code:
-            back = displaced.attempts(held / wanted.undoes) if wanted.undoes else ()
+            back = list_attempts(held / wanted.undoes) if wanted.undoes else ()
             self.put = apply_plan(self.shadow, plan, held / wanted.id, back)
             self._prove(plan)
         if wanted.index:
@@ -223,7 +222,7 @@ class Way:
             _return_state(journal, self.wanted)
             ledger = journal.ledger(self.workspace.worktree)
             journal.append(ledger.id, Draft("restore.ended", {"restore": self.wanted, "given_up": given_up}))
-        displaced.drop(self.put.returned.values(), self.workspace.place / "aside")
+        remove_displaced(self.put.returned.values(), self.workspace.place / "aside")
 
     def said(self, plan: Plan, *, dry_run: bool = False, done: bool = False) -> Restored:
         wanted, put = self.wanted, self.put

@@ -82,7 +82,7 @@ def previews(type: type) -> Callable[[F], F]:
 
 def render(found: Any, view: View) -> Said:
     import_module(f"holdfast.surfaces.cli.render.{HOMES[view.verb.module]}")
-    renderer = next(RENDERERS[kind] for kind in type(found).__mro__ if kind in RENDERERS)  # a layout may extend a result
+    renderer = next(RENDERERS[kind] for kind in type(found).__mro__ if kind in RENDERERS)  # layouts extend results
     return renderer(found, view)
 
 
