@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from holdfast.core.health import Check
+from holdfast.core.model import Check
 from tests.agents.conftest import Project
 from tests.house.tree import ROOT
 

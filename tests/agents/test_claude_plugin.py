@@ -11,7 +11,7 @@ import pytest
 
 import holdfast
 from holdfast.agents.claude import bundled_plugin
-from holdfast.core.health import Check
+from holdfast.core.model import Check
 from tests.agents.conftest import PATIENCE, Answered, Project
 from tests.agents.test_claude import bash
 from tests.faber_states import ACTIVE, RUN, put, put_state

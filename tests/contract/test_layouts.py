@@ -110,9 +110,9 @@ def test_a_run_of_an_unknown_layout_is_treated_as_our_own_and_kept() -> None:
 def test_rules_allow_a_run_to_begin_and_to_end(name: str) -> None:
     rules = registry.find_rules(name)
     assert rules.is_known
-    assert transition(Status.CREATED, Move.ACT, rules).status is Status.ACTIVE
+    assert transition(Status.CREATED, Move.ACT, rules) is Status.ACTIVE
     for move in (Move.COMPLETE, Move.FAIL, Move.ABORT, Move.ABANDON):
-        assert not transition(Status.ACTIVE, move, rules).status.is_open
+        assert not transition(Status.ACTIVE, move, rules).is_open
 
 
 @pytest.mark.parametrize("name", NAMES)

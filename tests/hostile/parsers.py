@@ -41,7 +41,7 @@ from holdfast.project.artifacts.protocol import Unloadable
 from holdfast.project.trust import command_line
 from holdfast.redaction import redactor as redact
 from holdfast.system import process
-from holdfast.system.git.objects import Entry, Format, format_tree
+from holdfast.system.git.repository import Entry, Format, format_tree
 from holdfast.worktree.metadata import TreeMetadata
 from holdfast.worktree.packs.portable import Shapes, check_beside, format_pack, parse_pack
 from tests import faber_states, orchestrator_files

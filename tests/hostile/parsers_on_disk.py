@@ -32,8 +32,7 @@ from holdfast.project.runs import select, tombstones
 from holdfast.project.transfer import bundle, import_plan
 from holdfast.project.trust.check import Grant, Grants
 from holdfast.project.workspace import Workspace
-from holdfast.system.git.objects import Format, Known
-from holdfast.system.git.repository import Repository
+from holdfast.system.git.repository import Format, Known, Repository
 from holdfast.system.locate import locate_store, worktree_name
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.packs.salvage import DamagedPack

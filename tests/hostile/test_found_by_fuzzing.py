@@ -27,8 +27,7 @@ from holdfast.layouts.orchestrator import SESSION, files as sessionfile
 from holdfast.project import inbox
 from holdfast.project.workspace import Workspace
 from holdfast.redaction import redactor
-from holdfast.system.git.objects import Format, Known
-from holdfast.system.git.repository import Repository
+from holdfast.system.git.repository import Format, Known, Repository
 from tests import orchestrator_files
 from tests.faber_states import RUN, RUNS, a_state, put
 from tests.hostile.inputs import GOOD_CALL

@@ -14,7 +14,7 @@ import pytest
 import holdfast
 from holdfast.core.errors import Damaged, Refused
 from holdfast.project.workspace import Workspace
-from holdfast.system.git.objects import Format
+from holdfast.system.git.repository import Format
 from holdfast.worktree.packs.portable import format_pack, parse_pack
 from tests.hostile.forging import Parts, a_checkpoint, a_part, forged, refused
 

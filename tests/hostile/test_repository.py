@@ -19,7 +19,7 @@ from holdfast.project import settings
 from holdfast.project.artifacts import git_info as source
 from holdfast.project.artifacts.protocol import Unloadable, Wanted
 from holdfast.system.git.command import find_git
-from holdfast.system.git.objects import KEEP
+from holdfast.system.git.repository import KEEP
 from tests.faber_states import RUN, RUNS, a_state, put
 from tests.hostile.places import tree_of
 from tests.hostile.traps import set_traps

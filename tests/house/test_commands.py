@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from holdfast.core import errors, join_rules, lifecycle
+from holdfast.core import errors
 from holdfast.core.errors import HoldfastError
 from holdfast.operations.commands import COMMANDS
 from holdfast.project.settings import SETTINGS
@@ -152,13 +152,3 @@ def test_the_reference_is_what_the_code_says() -> None:
         check=False,
     )
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
-
-
-def test_the_drawing_of_the_lifecycle_in_the_docs_is_what_the_table_draws() -> None:
-    pages = [path for path in (ROOT / "docs").rglob("*.md") if lifecycle.drawing() in path.read_text(encoding="utf-8")]
-    assert pages, "put what `lifecycle.drawing()` gives into a page of docs/, in a mermaid fence"
-
-
-def test_the_tables_of_joining_in_the_docs_are_the_ones_that_decide() -> None:
-    text = (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")
-    assert [table.__name__ for table in (join_rules.table, join_rules.waking_table) if table() not in text] == []

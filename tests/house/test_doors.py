@@ -108,9 +108,9 @@ def test_sql_is_known_when_it_is_seen() -> None:
     assert len(sql(modules()["journal.sqlite.transaction"])) > 10
 
 
-# Modules that format a time by themselves, with the reason: all others use `stamps.shown` or `clock.shown`.
+# Modules that format a time by themselves, with the reason: all others use `clock.shown`.
 TIMES = {
-    "core.formats.timestamps": "the form in which times are printed, and that of other systems' files",
+    "core.text": "the form in which times are printed, and that of other systems' files",
     "layouts.goteam.schema": "the form of Go Team's files",
     "maintenance.backup": "the contents of a backup",
     "journal.sqlite.migrations": "the contents of a backup",

@@ -64,7 +64,7 @@ FUZZED = {
     "layouts.goteam.files": "written Go Team files",
     "core.fold.team": OURS,
     "project.trust.check": "grant",
-    "core.fold.run": OURS,
+    "core.model": OURS,
     "system.safe_paths": "it opens files and looks for zero bytes in them",
     "project.inbox": "kept call",
     "project.trust.command_line": "command of a workflow",
@@ -72,7 +72,6 @@ FUZZED = {
     "core.formats.json_edit": "settings of the client",
     "maintenance.background": OURS,
     "layouts.faber.schema": "FABER state",
-    "core.fold.worktree_log": OURS,
     "core.chat_commands": "typed command",
     "layouts.orchestrator.schema": "orchestrator session",
     "layouts.orchestrator.files": "session file",
@@ -87,7 +86,7 @@ FUZZED = {
     "core.formats.json_salvage": "broken face",
     "core.search_terms": "search",
     "project.artifacts.git_info": "git command of a workflow",
-    "core.formats.timestamps": "FABER state",
+    "core.text": "FABER state",
     "journal.sqlite.page_checksums": "log of the database",
     "journal.sqlite.rebuild": "it reads a plan that the same repair has just written",
     "journal.sqlite.salvage": "page of the database",
@@ -96,7 +95,7 @@ FUZZED = {
     "worktree.metadata": "list beside a tree",
     "worktree.packs.prune": "it compares an object with its id",
     "worktree.scan": "it reads files of the worktree as bytes",
-    "system.git.objects": "pack index",
+    "system.git.repository": "pack index",
     "worktree.packs.portable": "pack",
     "worktree.packs.reachability": GIT,
     "worktree.packs.salvage": "damaged pack",
@@ -130,4 +129,4 @@ def test_every_name_in_the_table_is_a_parser_that_is_fuzzed() -> None:
 
 def test_a_module_that_parses_is_known_when_it_is_seen() -> None:
     assert parses(modules()["core.formats.json_edit"])
-    assert not parses(modules()["core.text"])
+    assert not parses(modules()["core.untrusted_text"])

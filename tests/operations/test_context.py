@@ -13,7 +13,7 @@ import pytest
 import holdfast
 from holdfast.agents.claude import status_line
 from holdfast.core.errors import WrongUsage
-from holdfast.core.fold import usage
+from holdfast.core.fold import activity
 from holdfast.core.model import Session
 from holdfast.project import context_windows
 from holdfast.project.workspace import Workspace
@@ -60,7 +60,7 @@ def test_a_turn_leaves_what_its_answer_says_of_the_context(project: Workspace, c
     session = the_session(project)
     assert (session.context_tokens, session.context_window, session.model) == (86_000, 200_000, MODEL)
     found = holdfast.budget(project)
-    assert found.fill == usage.Fill(86_000, 200_000, 43, "healthy", usage.ADVICE["healthy"])
+    assert found.fill == activity.Fill(86_000, 200_000, 43, "healthy", activity.ADVICE["healthy"])
     assert (found.session, found.model) == (session.id, MODEL)
 
 
@@ -178,7 +178,7 @@ def test_the_window_that_is_set_always_wins(repository: Path, clock: Any, tmp_pa
 def test_the_window_is_as_large_as_can_be_known(
     tokens: int, model: str, known: int | None, earlier: int | None, window: int
 ) -> None:
-    assert usage.window_of(tokens, model, known, earlier) == window
+    assert activity.window_of(tokens, model, known, earlier) == window
 
 
 @pytest.mark.parametrize(
@@ -187,9 +187,9 @@ def test_the_window_is_as_large_as_can_be_known(
      (130, "compact")],
 )  # fmt: skip
 def test_advice_follows_from_how_full_it_is(percent: int, state: str) -> None:
-    found = usage.fill_of(percent * 1_000, 100_000)
+    found = activity.fill_of(percent * 1_000, 100_000)
     assert found is not None
-    assert (found.percent, found.state, found.advice) == (percent, state, usage.ADVICE[state])
+    assert (found.percent, found.state, found.advice) == (percent, state, activity.ADVICE[state])
 
 
 def test_it_can_be_told_by_hand(project: Workspace) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import apsw
 import pytest
+from msgspec import structs
 
 import holdfast
 from holdfast.core.errors import Busy, NotFound
@@ -79,7 +80,7 @@ def test_run_on_which_somebody_may_work_elsewhere_is_given_up_before_it_is_delet
 ) -> None:
     with a_process() as child:
         run = holdfast.start(project, "goal", pid=child.pid).run.id
-        in_a_container = process.here()._replace(namespace="another")
+        in_a_container = structs.replace(process.here(), namespace="another")
         monkeypatch.setattr(process, "here", lambda: in_a_container)
         with pytest.raises(Busy) as busy:
             holdfast.delete(project, run)

@@ -16,7 +16,7 @@ import holdfast
 from holdfast.agents.claude import hooks, installed as client
 from holdfast.agents.claude.setup import SCOPES
 from holdfast.agents.protocol import setup_of
-from holdfast.core.health import Check
+from holdfast.core.model import Check
 from holdfast.project import inbox as intake
 from holdfast.project.workspace import Workspace
 from holdfast.system import process

@@ -17,7 +17,7 @@ from holdfast.agents.claude import bundled_plugin, hooks as hooking
 from holdfast.agents.claude.plugin_call import is_superseded
 from holdfast.agents.claude.setup import SCOPES
 from holdfast.core.errors import WrongUsage
-from holdfast.core.health import Check
+from holdfast.core.model import Check
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.hostile.places import tree_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.formats.timestamps import stamp
+from holdfast.core.text import stamp
 from holdfast.layouts.faber.session_records import Book, record_ids
 from tests.faber_states import HOST, a_record
 from tests.rules.books import ENVIRONMENT, HERE, NOW, OPEN, ORIGINS, a_book, a_load, opening

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from holdfast.core.errors import NotFound, WrongUsage
-from holdfast.core.fold import run as fold, workers as crew
+from holdfast.core.fold import run as fold, steps as crew
 from holdfast.core.model import Run, Task, Worker
 from tests.tools import NOON, a_run
 

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from holdfast.core.formats import hashing
-from holdfast.core.formats.hashing import SMALL, hexdigest
+from holdfast.core import ids
+from holdfast.core.ids import SMALL, hexdigest
 
 
 @pytest.mark.parametrize("name", ["sha1", "sha256", "blake2b"])
@@ -24,10 +24,10 @@ def test_a_digest_can_be_shorter() -> None:
 
 
 def test_a_python_without_its_own_has_hashlib(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hashing, "HOMES", {"sha256": ("_no_such_module",)})
-    hashing._maker.cache_clear()
+    monkeypatch.setattr(ids, "HOMES", {"sha256": ("_no_such_module",)})
+    ids._maker.cache_clear()
     assert hexdigest("sha256", b"text") == hashlib.sha256(b"text").hexdigest()
-    hashing._maker.cache_clear()
+    ids._maker.cache_clear()
 
 
 def test_what_is_short_loads_no_library() -> None:

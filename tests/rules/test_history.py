@@ -11,8 +11,21 @@ import pytest
 from holdfast.core import event_text
 from holdfast.core.fold import activity, run as fold
 from holdfast.core.lifecycle import Move
-from holdfast.core.model import Environment, Event, Mishap, Process, Run, Session, Status, Step, Underway, Worker
-from holdfast.core.team_state import Kept, Rollback, Standing
+from holdfast.core.model import (
+    Environment,
+    Event,
+    Kept,
+    Mishap,
+    Process,
+    Rollback,
+    Run,
+    Session,
+    Standing,
+    Status,
+    Step,
+    Underway,
+    Worker,
+)
 from tests.tools import NOON, a_session, an_event
 
 from .strategies import numbered
@@ -426,7 +439,7 @@ HEADLINES: list[tuple[str, dict[str, Any], str]] = [
     ("session.ended", {"how": "died", "reason": "gone"}, "session died: gone"),
     ("session.told", {"agent_session": "talk"}, "the session's conversation is talk"),
     ("save.told", {"saved": "2026-01-01T12:00:00Z"}, "another program saved its live state at 2026-01-01T12:00:00Z"),
-    ("brief.given", {"digest": "x", "characters": 900}, "was told a brief of 900 characters"),
+    ("brief.given", {"digest": "x", "characters": 900}, "was given a brief of 900 characters"),
     ("command.typed", {"text": "*sessions"}, "typed *sessions"),
     ("note.added", {"text": "two\nlines"}, "note: two lines"),
     ("decision.made", {"decision": "x"}, "decided: x"),
@@ -434,7 +447,7 @@ HEADLINES: list[tuple[str, dict[str, Any], str]] = [
     ("task.added", {"entry": "t1", "text": "x"}, "task t1: x"),
     ("task.done", {"entry": "t1"}, "done t1"),
     ("task.done", {"entry": "t1", "outcome": "green"}, "done t1: green"),
-    ("task.dropped", {"entry": "t1"}, "took task t1 out"),
+    ("task.dropped", {"entry": "t1"}, "dropped task t1"),
     ("goal.changed", {"goal": "another"}, "the goal is now: another"),
     ("mode.chosen", {"mode": "debug"}, "mode debug"),
     ("run.archived", {"path": "history/a.json"}, "archived as history/a.json"),
@@ -449,8 +462,8 @@ HEADLINES: list[tuple[str, dict[str, Any], str]] = [
     ("entry.unpinned", {"entry": "d1"}, "unpinned d1"),
     ("event.forgotten", {"seq": 7}, "forgot event 7"),
     ("event.blank", {"kind": "note.added"}, "forgotten"),
-    ("event.lost", {}, "lost, and not found again by a repair"),
-    ("run.returned", {"to": 3}, "went back to what it knew after event 3"),
+    ("event.lost", {}, "lost, and not recovered by a repair"),
+    ("run.returned", {"to": 3}, "went back to its state after event 3"),
     ("checkpoint.made", {"id": "cp-1", "name": "before"}, "checkpoint cp-1: before"),
     ("checkpoint.made", {"id": "cp-1"}, "checkpoint cp-1"),
     ("checkpoint.dropped", {"id": "cp-1"}, "dropped checkpoint cp-1"),
@@ -475,10 +488,10 @@ HEADLINES: list[tuple[str, dict[str, Any], str]] = [
     ("step.failed", {"name": "code", "error": "red"}, "step code failed: red"),
     ("step.failed", {"name": "code"}, "step code failed"),
     ("step.kept", {"id": "cp-01-a"}, "kept as cp-01-a"),
-    ("step.judged", {"id": "cp-01-a", "valid": False}, "cp-01-a counts no more"),
+    ("step.judged", {"id": "cp-01-a", "valid": False}, "cp-01-a no longer counts"),
     ("step.judged", {"id": "cp-01-a", "valid": True}, "cp-01-a counts again"),
-    ("rollback.told", {"to_checkpoint": "cp-01-a"}, "somebody else went back to cp-01-a"),
-    ("face.edited", {"file": "state.json"}, "somebody else edited state.json"),
+    ("rollback.told", {"to_checkpoint": "cp-01-a"}, "another program went back to cp-01-a"),
+    ("face.edited", {"file": "state.json"}, "another program edited state.json"),
     ("handoff.made", {"agent": "coder"}, "handed to coder"),
     ("breakpoint.set", {"on": True}, "waits at a breakpoint"),
     ("breakpoint.set", {"on": False}, "goes on after a breakpoint"),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
+from runpy import run_path
 
 import pytest
 
-from holdfast.core import join_rules
-from holdfast.core.join_rules import Claim, joins
+from holdfast.core import lifecycle
+from holdfast.core.lifecycle import Claim, joins
 from holdfast.core.model import OPEN, Run, Status
 
+REFERENCE = run_path(str(Path(__file__).parents[2] / "scripts" / "reference"))
 # For each claim: nobody on it and recent, nobody and old, somebody and recent, somebody and old.
 BY_HAND = {
     Claim.CHOSEN: "joins joins own own",
@@ -44,22 +47,21 @@ def test_a_new_conversation_joins_by_the_table(claim: Claim, living: bool, recen
 
 
 def test_a_row_of_the_printed_table_stands_for_each_rule() -> None:
-    lines = join_rules.table().splitlines()
-    assert len(lines) == 2 + len(join_rules.RULES)
+    lines = REFERENCE["joining_table"]().splitlines()
+    assert len(lines) == 2 + len(lifecycle.RULES)
     assert lines[2] == "| chosen by `start`, `switch`, `resume`, `join` or `run` | no | - | joins it |"
 
 
 @pytest.mark.parametrize("status", [status for status in Status if status in OPEN])
 def test_a_run_wakes_by_the_table(status: Status) -> None:
-    assert [join_rules.after(status, move) for move in join_rules.TOLD.values()] == WAKING[status].split()
-    assert f"| {status} | {' | '.join(WAKING[status].split())} |" in join_rules.waking_table()
+    assert f"| {status} | {' | '.join(WAKING[status].split())} |" in REFERENCE["waking_table"]()
 
 
 @pytest.mark.parametrize("status", [status for status in Status if status in OPEN])
 def test_the_pointer_of_a_worktree_is_a_choice_where_a_command_has_set_it(status: Status) -> None:
     asked, unasked = Run("run-a", status=status), Run("run-b", status=status, unasked=True)
-    assert join_rules.claim(asked, [asked, unasked]) == (Claim.CHOSEN, asked)
-    assert join_rules.claim(unasked, [asked, unasked]) == (Claim.CURRENT, unasked)
-    assert join_rules.claim(None, [asked]) == (Claim.ONLY, asked)
-    assert join_rules.claim(None, [asked, unasked]) == (Claim.SEVERAL, None)
-    assert join_rules.claim(None, []) == (Claim.NONE, None)
+    assert lifecycle.claim(asked, [asked, unasked]) == (Claim.CHOSEN, asked)
+    assert lifecycle.claim(unasked, [asked, unasked]) == (Claim.CURRENT, unasked)
+    assert lifecycle.claim(None, [asked]) == (Claim.ONLY, asked)
+    assert lifecycle.claim(None, [asked, unasked]) == (Claim.SEVERAL, None)
+    assert lifecycle.claim(None, []) == (Claim.NONE, None)

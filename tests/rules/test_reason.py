@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from holdfast.core.fold.worktree_log import record_of
+from holdfast.core.fold.run import record_of
 from holdfast.core.model import Checkpoint, Reason
 
 WAYS_BACK = ["restore", "continue", "undo", "redo", "rollback", "resume", "guard", "bisect", "fresh-start"]

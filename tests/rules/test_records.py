@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.formats.timestamps import moment, stamp
+from holdfast.core.text import parse_time, stamp
 from holdfast.layouts.faber.session_records import Book, phase_name
 from tests.faber_states import a_record, a_state, with_a_session
 from tests.rules.books import HERE, NOW, OPEN, ORIGINS, a_book, a_load, in_context, opening
@@ -196,7 +196,7 @@ def test_artifacts_in_context_may_be_a_list_or_a_map(kind: str) -> None:
     }[kind]
     book = a_book(a_record(artifacts_loaded=["a"]), artifacts_in_context=found)
     now = datetime(2026, 1, 7, 16, 31, tzinfo=UTC)
-    assert book.fresh_since("a", now) == moment(LATER)
+    assert book.fresh_since("a", now) == parse_time(LATER)
     book.loaded(a_load("b"), opening(now=now))
     kept = book.context["artifacts_in_context"]
     assert (list(kept) if kind != "list" else [entry["artifact_id"] for entry in kept]) == ["a", "b"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast.core.model import Action, Checkpoint, Decision, Ending, Mishap, Note, Run, Session, Status, Step, Task
-from holdfast.core.report.markdown import LONGEST, MOST, lasting, recount
+from holdfast.core.report import LONGEST, MOST, lasting, recount
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 HOSTILE = "x\n\n# Approved <img src=x onerror=alert(1)> @octocat fixes #12 | [a](javascript:b) ```\n/merge"

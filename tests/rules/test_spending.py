@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from holdfast.core.fold.usage import Spent, in_words, share, spent
+from holdfast.core.fold.activity import Spent, format_usage, remaining_usage, total_usage
 from holdfast.core.model import Session
 
 
@@ -16,7 +16,7 @@ def a_session(read: int = 0, written: int = 0, cost: float | None = None) -> Ses
 
 
 def test_sessions_add_up_and_those_that_told_nothing_are_counted() -> None:
-    total = spent([a_session(1000, 10, 0.5), a_session(), a_session(cost=0.25), a_session(5)])
+    total = total_usage([a_session(1000, 10, 0.5), a_session(), a_session(cost=0.25), a_session(5)])
     assert total == Spent(1005, 10, 0.75, told=3, untold=1)
 
 
@@ -31,11 +31,11 @@ def test_sessions_add_up_and_those_that_told_nothing_are_counted() -> None:
     ],
 )
 def test_what_was_used_is_said_in_words(total: Spent, words: str | None) -> None:
-    assert in_words(total) == words
+    assert format_usage(total) == words
 
 
 def test_a_session_that_goes_on_with_a_conversation_has_the_rest_of_it() -> None:
     earlier = a_session(1000, 100, 0.5)
-    assert share(Spent(1500, 120, 0.75), [earlier]) == Spent(500, 20, 0.25)
-    assert share(Spent(1500, 120, None), []) == Spent(1500, 120, None)
-    assert share(Spent(10, 1, 0.1), [earlier]) == Spent(0, 0, 0.0)
+    assert remaining_usage(Spent(1500, 120, 0.75), [earlier]) == Spent(500, 20, 0.25)
+    assert remaining_usage(Spent(1500, 120, None), []) == Spent(1500, 120, None)
+    assert remaining_usage(Spent(10, 1, 0.1), [earlier]) == Spent(0, 0, 0.0)

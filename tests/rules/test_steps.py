@@ -103,10 +103,10 @@ def test_going_back_brings_the_steps_back_too() -> None:
 
 
 def test_a_run_has_no_more_steps_than_fit() -> None:
-    run = told(("step.planned", {"steps": [str(number) for number in range(steps.MOST + 50)]}))
-    assert len(run.steps) == steps.MOST
+    run = told(("step.planned", {"steps": [str(number) for number in range(steps.MOST_STEPS + 50)]}))
+    assert len(run.steps) == steps.MOST_STEPS
     with pytest.raises(WrongUsage, match="too many"):
-        steps.checked_plan(map(str, range(steps.MOST + 1)))
+        steps.checked_plan(map(str, range(steps.MOST_STEPS + 1)))
 
 
 def test_names_are_kept_on_one_line_and_once() -> None:
@@ -117,14 +117,19 @@ def test_names_are_kept_on_one_line_and_once() -> None:
 
 
 def test_how_far_a_run_has_come_is_told_in_a_few_lines() -> None:
-    assert list(steps.told(told())) == []
+    assert list(steps.step_lines(told())) == []
     run = told(
         ("step.planned", {"steps": ["a", "b", "c", "d", "e"]}),
         ("step.completed", {"name": "a"}),
         ("step.started", {"name": "b", "agent": "tester"}),
         ("step.failed", {"name": "c", "error": "red\x1b[2J"}),
     )
-    assert list(steps.told(run)) == ["1 of 5 steps completed", "active: b (tester)", "failed: c: red[2J", "next: d"]
+    assert list(steps.step_lines(run)) == [
+        "1 of 5 steps completed",
+        "active: b (tester)",
+        "failed: c: red[2J",
+        "next: d",
+    ]
 
 
 @some_examples

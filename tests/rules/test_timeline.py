@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.core.model import Checkpoint, Ending, Event, Run, Session
-from holdfast.core.report.svg import LANES, LEFT, MOST_MARKS, MOST_SESSIONS, RIGHT, WIDTH, Mark, draw, marks_of
+from holdfast.core.report import ACROSS, LANES, LEFT, MOST_MARKS, MOST_SESSIONS, RIGHT, Mark, draw, marks_of
 
 from .strategies import TEXT, WILD_TEXT, examples
 
@@ -117,7 +117,7 @@ def test_whatever_others_wrote_the_picture_is_whole_and_everything_is_on_it(text
         if bar.get("class") != "paper":
             left = float(bar.get("x", ""))
             assert left >= LEFT - 1
-            assert left + float(bar.get("width", "")) <= WIDTH - RIGHT + 4
+            assert left + float(bar.get("width", "")) <= ACROSS - RIGHT + 4
     assert len(list(picture.iter(f"{SVG}path"))) == len(marks)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from holdfast.core.model import Draft
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.workspace import Workspace
-from holdfast.system.git.objects import MARKED
+from holdfast.system.git.repository import MARKED
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.packs.prune import LATELY, Pruned, prune
 

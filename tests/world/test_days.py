@@ -17,7 +17,7 @@ import holdfast
 from holdfast.core.model import Process
 from holdfast.project.workspace import Workspace
 from holdfast.system import process
-from holdfast.system.process import Here, Judgement
+from holdfast.system.process import Judgement
 from tests.conftest import TickingClock
 from tests.promises import Figure
 
@@ -68,8 +68,8 @@ class World:
 
     # what the kernel would answer
 
-    def here(self) -> Here:
-        return Here(f"id of {self.place.name}", self.place.name, self.place.boot, self.place.namespace)
+    def here(self) -> Process:
+        return Process(0, "", self.place.boot, self.place.namespace, f"id of {self.place.name}", self.place.name)
 
     def look(self, pid: int) -> tuple[str, str] | None:
         life = self.place.running.get(pid)

@@ -11,7 +11,7 @@ import pytest
 from holdfast.core.errors import Damaged, NotFound, Trouble
 from holdfast.system.git import command as speaking
 from holdfast.system.git.command import Git, Reader, TooMuch, find_git
-from holdfast.system.git.objects import BLOB, TREE, Format, format_tree, write_pack
+from holdfast.system.git.repository import BLOB, TREE, Format, format_tree, write_pack
 
 SHA1 = Format("sha1")
 

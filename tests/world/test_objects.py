@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.core.errors import Trouble
-from holdfast.system.git.objects import (
+from holdfast.system.git.repository import (
     BLOB,
     DIRECTORY,
     TREE,

@@ -19,12 +19,11 @@ import pytest
 
 from holdfast.core.model import Process
 from holdfast.system import boot, process
-from holdfast.system.process import Here
 from tests.world.places import in_namespace
 
 pytestmark = pytest.mark.promise(14)
 
-HERE = Here("machine-1", "host-1", "boot-1", "pid:[1]")
+HERE = Process(0, "", "boot-1", "pid:[1]", "machine-1", "host-1")
 RECORDED = Process(100, "5000", "boot-1", "pid:[1]", "machine-1", "host-1")
 
 ALIVE, DEAD, UNKNOWN = True, False, None
@@ -41,12 +40,12 @@ class Situation(NamedTuple):
     about: str
     seen: Seen | None
     expected: bool | None
-    here: Here = HERE
+    here: Process = HERE
     recorded: Process = RECORDED
 
 
-def there(**changes: str) -> Here:
-    return HERE._replace(**changes)
+def there(**changes: str) -> Process:
+    return msgspec.structs.replace(HERE, **changes)
 
 
 def was(**changes: str) -> Process:
@@ -74,7 +73,7 @@ SITUATIONS = [
     Situation("restarted, and its number is used again", Seen("S", "77"), DEAD, there(boot="boot-2")),
     Situation("restarted, and even the start is the same", Seen("S"), DEAD, there(boot="boot-2")),
     Situation("restarted, into another namespace", None, DEAD, there(boot="boot-2", namespace="pid:[2]")),
-    Situation("another machine", None, UNKNOWN, Here("machine-2", "host-2", "boot-9", "pid:[1]")),
+    Situation("another machine", None, UNKNOWN, Process(0, "", "boot-9", "pid:[1]", "machine-2", "host-2")),
     Situation("another machine that has the same process", Seen("S"), UNKNOWN, there(machine="m-2", boot="boot-9")),
     Situation("another machine with the same name", None, UNKNOWN, there(machine="machine-2", boot="boot-9")),
     Situation("a clone of the machine with another name", None, UNKNOWN, there(host="host-2", boot="boot-9")),

@@ -13,7 +13,7 @@ import holdfast
 from holdfast.core.errors import Trouble
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.workspace import Workspace
-from holdfast.system.git.objects import MARKED
+from holdfast.system.git.repository import MARKED
 from holdfast.worktree.packs.prune import AWAY, merge
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree

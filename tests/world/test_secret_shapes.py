@@ -212,7 +212,7 @@ OTHER_NAMES = [
     "TOKEN_LIMIT",
     "SECRET_NAME",
     "PASSWORD_MIN_LENGTH",
-    "token_count",
+    "int_of",
     "TOKEN_EXPIRES_IN_DAYS",
     "API_KEY_HEADER",
 ]

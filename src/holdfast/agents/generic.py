@@ -26,9 +26,8 @@ from holdfast.agents.protocol import (
     Usage,
 )
 from holdfast.core.errors import Refused
-from holdfast.core.fold.usage import Spent
-from holdfast.core.health import Check
-from holdfast.core.model import Body, Draft, Session
+from holdfast.core.fold.activity import Spent
+from holdfast.core.model import Body, Check, Draft, Session
 from holdfast.core.text import path_text
 from holdfast.project.inbox import Call
 from holdfast.project.workspace import Workspace

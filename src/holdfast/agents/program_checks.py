@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from holdfast import __version__
 from holdfast.agents.hook_command import PROGRAM, files_of
 from holdfast.agents.protocol import ENTRY, PACKAGE
-from holdfast.core.health import BROKEN, OK, WARNING, Check
+from holdfast.core.model import BROKEN, OK, WARNING, Check
 from holdfast.core.text import sound_text
 from holdfast.project.workspace import Workspace
 from holdfast.system import process

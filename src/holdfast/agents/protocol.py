@@ -11,9 +11,8 @@ from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
-from holdfast.core.fold.usage import Spent
-from holdfast.core.health import Check
-from holdfast.core.model import Beginning, Body, Draft, Session
+from holdfast.core.fold.activity import Spent
+from holdfast.core.model import Beginning, Body, Check, Draft, Session
 from holdfast.project.inbox import Call
 from holdfast.project.workspace import Workspace
 from holdfast.system import files

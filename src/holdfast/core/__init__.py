@@ -1,1 +1,1 @@
-"""Values and rules, computed from their arguments: no disk, clock, process or network."""
+"""Pure values and rules: no disk, clock, process or network."""

@@ -1,7 +1,7 @@
-"""What a new session is told, so that it can go on: the state first, the most important first, within a budget.
+"""The brief of a new session: state first, most important first, within a character budget.
 
-`plan_brief` is pure. Every section gets its share of the budget, and what one does not use goes to the most important
-of the others. What does not fit is left out from a section's end, and the brief says what that was and how to get it.
+`plan_brief` is pure. Every section gets its share of the budget; the rest goes to the most important ones. Lines that
+do not fit are dropped from the end of a section, and the brief names them with the command that prints them.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from holdfast.core.fold import activity, steps, workers
+from holdfast.core.fold import activity, steps
 from holdfast.core.fold.external import said
-from holdfast.core.formats.timestamps import shown
 from holdfast.core.model import Action, Artifact, Bearings, Decision, Ending, Note, Run, Session, Status, Task
-from holdfast.core.text import count, one_line, visible
+from holdfast.core.text import count, format_time, one_line, visible
 from holdfast.core.untrusted_text import ROOM, Chance, age, enclose
 
 LINE, SHORT = 600, 200  # characters of one line
-NEW_PROMPTS = 3  # prompts that are told at length
-WHOLE = 1_000  # a share that comes before all others
+NEW_PROMPTS = 3  # prompts that are quoted at length
+WHOLE = 1_000  # share of the sections that come before all others
 KEPT = "What the agent kept when its context was compacted"
 
 
@@ -29,8 +28,8 @@ class Section(NamedTuple):
     title: str
     share: int
     lines: list[str]
-    source: str = ""  # where it comes from
-    age: str = ""  # of all its lines, where they have none of their own
+    source: str = ""  # provenance
+    age: str = ""  # of all its lines, if they have none of their own
 
 
 TOLD, TOOLS, FILES = "told to Holdfast", "from the agent's tools", "seen in the files"
@@ -56,7 +55,7 @@ def plan_brief(
     *,
     chance: Chance,
 ) -> Brief:
-    """The brief of a run in at most `budget` characters, inside its fence."""
+    """Return the brief of a run, fenced, in at most `budget` characters."""
     found = bearings or Bearings()
     sections = [
         Section("", WHOLE, list(_head(run, now))),
@@ -64,8 +63,8 @@ def plan_brief(
         Section("Still running, started by a session that died", 5, _listed(running), HERE, age(now, now)),
         Section("Pinned", WHOLE, list(_pinned(run, now)), TOLD),
         Section("Where the record and git do not agree", 10, _listed(found.disagreements), FILES, age(now, now)),
-        Section("Steps", 10, _listed(steps.told(run)), TOLD, _newest(run, now)),
-        Section("Agents", 10, _listed(workers.told(run)), TOLD, _newest(run, now)),
+        Section("Steps", 10, _listed(steps.step_lines(run)), TOLD, _newest(run, now)),
+        Section("Agents", 10, _listed(steps.worker_lines(run)), TOLD, _newest(run, now)),
         Section("Open tasks", 15, [_task(task, now) for task in run.open_tasks if not task.pinned], TOLD),
         Section("Decisions", 20, _decisions(run, now), TOLD),
         Section(
@@ -86,7 +85,7 @@ def plan_brief(
 
 def _head(run: Run, now: datetime) -> Iterable[str]:
     yield f"# Where run {run.id} stands"
-    yield f"Kept by Holdfast, made {shown(now)}; it replaces any earlier brief of this run. [3h] is an age."
+    yield f"Kept by Holdfast, made {format_time(now)}; it replaces any earlier brief of this run. [3h] is an age."
     yield f"Goal: {_one(run.goal)}{age(run.created, now)}"
     if run.name:
         yield f"Name: {_one(run.name)}"
@@ -122,7 +121,7 @@ def _prompts(run: Run, now: datetime) -> Iterable[str]:
 
 
 def _actions(run: Run, now: datetime) -> Iterable[str]:
-    """What was done, but for what the list of files and the list of errors tell anyway."""
+    """Yield the last actions, without those that only repeat a listed file or error."""
     told: set[str] = set()
     for action in reversed(run.actions):
         line = f"- {one_line(action.text, SHORT)}"
@@ -136,14 +135,14 @@ def _only_wrote(run: Run, action: Action) -> bool:
 
 
 def _newest(run: Run, now: datetime) -> str:
-    """The age of what was last heard of steps and agents."""
+    """Return the age of the last report about steps and agents."""
     moments = [time for step in run.steps for time in (step.started, step.ended) if time]
     moments += [time for worker in run.workers for time in (worker.started, worker.completed) if time]
     return age(max(moments, default=None), now)
 
 
 def _pinned(run: Run, now: datetime) -> Iterable[str]:
-    """What every brief carries, before anything that could crowd it out."""
+    """Yield the pinned entries, which every brief carries."""
     yield from (_decision(entry, now) for entry in reversed(run.standing_decisions) if entry.pinned)
     yield from (_task(task, now) for task in run.tasks if task.pinned)
     yield from (_note(note, now) for note in run.notes if note.pinned)
@@ -181,7 +180,7 @@ def _content(artifact: Artifact, now: datetime) -> Section:
 
 
 def _quoted(artifact: Artifact) -> list[str]:
-    """A file's lines, each marked, so that none can pass for a line of ours."""
+    """Return a file's lines, each marked, so that none can pass for a line of the brief."""
     return [f"> {one_line(line, LINE) if len(line) > LINE else visible(line)}" for line in artifact.text.splitlines()]
 
 
@@ -210,7 +209,7 @@ def _fit(sections: list[Section], room: int, budget: int) -> tuple[str, list[str
 
 
 def _shared(sections: list[Section], room: int) -> list[int]:
-    """How many lines of each section are told: as many as its share holds, then more, the most important first."""
+    """Return the number of lines per section: first its share, then what is left, the most important first."""
     taken = [0] * len(sections)
     first = [number for number, section in enumerate(sections) if section.share == WHOLE]
     others = [number for number in range(len(sections)) if number not in first]
@@ -230,7 +229,7 @@ def _shared(sections: list[Section], room: int) -> list[int]:
 
 
 def _fill(section: Section, number: int, room: int) -> int:
-    """How many lines fit below the title, of which some are taken already."""
+    """Return the number of lines that fit below the title, of which `number` are taken already."""
     used = _size(section, number) if number else sum(len(line) + 1 for line in _titled(section))
     for line in section.lines[number:]:
         used += len(line) + 1

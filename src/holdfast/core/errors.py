@@ -1,18 +1,18 @@
-"""What can go wrong, as values: one sentence, the facts, what to do, an exit code.
+"""Errors: one sentence, facts, hints and an exit code.
 
 HoldfastError          1
-  Refused              1   the request is understood and not allowed
+  Refused              1   the request is understood but not allowed
     Fenced             1   this session was declared dead or taken over
-    Ambiguous          1   several things fit; the choices are listed
-    NotAProject        1   a store in the home directory or in `/` is made only on request
-    Trouble            1   the disk, the network or the system said no
-    WorkflowError      1   what FABER's documents call an error; told in their words
-  WrongUsage           2   wrong arguments or settings
-  Bug                  3   a defect of ours
+    Ambiguous          1   several things match; the choices are listed
+    NotAProject        1   a store in the home directory or in `/` is created only on request
+    Trouble            1   the disk, the network or the operating system failed
+    WorkflowError      1   an error defined by FABER's documents, in their words
+  WrongUsage           2   invalid arguments or settings
+  Bug                  3   a defect in Holdfast
   NotFound            10
-  Busy                11   somebody else is writing and did not finish in time
-  Damaged             12   what is stored cannot be read
-  Interrupted        130   somebody pressed Ctrl-C
+  Busy                11   another process is writing and did not finish in time
+  Damaged             12   stored data is corrupt
+  Interrupted        130   Ctrl-C
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import errno
 from collections.abc import Iterable
 
 Facts = Iterable[tuple[str, object]]
-KNOWN_AS: dict[str, str] = {}  # directories that are held open: the name by which that is done, and the one people know
+KNOWN_AS: dict[str, str] = {}  # held directories: the name by descriptor -> the real path
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 
@@ -41,15 +41,15 @@ class HoldfastError(Exception):
 
 
 def _sayable(value: object) -> str:
-    """A fact in characters that every surface can carry, by names that people know; a path may be made of any bytes."""
+    """Return a fact as valid UTF-8 (a path may hold any bytes), with the user-visible names of held directories."""
     return known(str(value)).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def known(text: str) -> str:
-    """A text with the names by which people know directories that are held open."""
+    """Replace the `/proc/self/fd` names of held directories by their real paths."""
     if not KNOWN_AS:
         return text
-    import re  # failures are rare
+    import re  # errors are rare, and importing `re` takes time
 
     return re.sub("/proc/self/fd/[0-9]+", lambda found: KNOWN_AS.get(found.group(), found.group()), text)
 
@@ -63,11 +63,11 @@ class Fenced(Refused):
 
 
 class Ambiguous(Refused):
-    """Its facts are the choices: a name each, and what it is."""
+    """Several matches. Its facts are the choices: a name and a description each."""
 
 
 class NotAProject(Refused):
-    """A terminal asks instead whether a store is to be made there."""
+    """No store here. A terminal asks whether to create one."""
 
 
 class Trouble(Refused):
@@ -75,7 +75,7 @@ class Trouble(Refused):
 
 
 class WorkflowError(Refused):
-    """What FABER's documents call an error; its message, facts and hints are theirs."""
+    """An error defined by FABER's documents; message, facts and hints are theirs."""
 
 
 class WrongUsage(HoldfastError):
@@ -119,7 +119,7 @@ REMEDIES = {
 
 
 def from_os_error(error: OSError) -> Trouble:
-    """One sentence with path and remedy for a failed system call."""
+    """Return the error for a failed system call, with its path and a remedy."""
     sentence, remedy = REMEDIES.get(error.errno or 0, (error.strerror or "The system call failed", ""))
     name = error.filename
     path = name.decode("utf-8", "backslashreplace") if isinstance(name, bytes) else name
@@ -128,7 +128,7 @@ def from_os_error(error: OSError) -> Trouble:
 
 
 def _asked_for(path: str) -> str:
-    """The name by which people know a file, which is written under a temporary one."""
+    """Return the final name of a file that is written under a temporary one."""
     import re
 
     return re.sub(r"(?<=/)\.([^/]+)\.[0-9a-f]{12}\Z", r"\1", path)

@@ -1,4 +1,4 @@
-"""Events in words: one line for a log or a hand-over, and the words by which a run is found."""
+"""Events as text: a one-line headline, and the words indexed for search."""
 
 from __future__ import annotations
 
@@ -6,27 +6,25 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from holdfast.core.model import Body, Event
+from holdfast.core.model import Body, Event, text_of as _text, texts_of as _texts
 from holdfast.core.text import one_line
 
 WIDTH = 160
 
 
 def headline(event: Event) -> str:
-    """An event in one line, for a log or a hand-over."""
-    body, kind = event.body, event.kind
-    if teller := HEADLINES.get(kind):
-        return one_line(teller(body), WIDTH)
-    return one_line(kind, WIDTH)
+    """Return an event as one line, for a log or a hand-over."""
+    headline_of = HEADLINES.get(event.kind)
+    return one_line(headline_of(event.body) if headline_of else event.kind, WIDTH)
 
 
 def searchable(event: Event) -> str:
-    """The words by which a run can be found through this event; empty for most."""
+    """Return the words of an event that are indexed; empty for most."""
     return "\n".join(_searched(event))
 
 
 def passage(event: Event) -> str:
-    """The same words for a reader, who sees where one text ends and the next begins."""
+    """Return the indexed words for a reader, with visible separators."""
     words = _searched(event)
     if event.kind == "decision.made" and len(words) == 2:
         return "{} (because {})".format(*words)
@@ -38,8 +36,12 @@ def _searched(event: Event) -> list[str]:
     return [word for value in values for word in _texts(value if isinstance(value, list) else [value])]
 
 
-def _settling(word: str, body: Body) -> str:
-    return ": ".join(filter(None, [word, _text(body.get("reason")), _text(body.get("evidence"))]))
+def _joined(separator: str, *parts: Any) -> str:
+    return separator.join(filter(None, map(_text, parts)))
+
+
+def _settled(word: str, body: Body) -> str:
+    return _joined(": ", word, body.get("reason"), body.get("evidence"))
 
 
 def _ended(word: str, body: Body, key: str) -> str:
@@ -51,14 +53,6 @@ def _progress(body: Body) -> str:
     return ", ".join(f"{number} {unit}" for number, unit in told if number is not None)
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _texts(value: Any) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
-
-
 SETTLED = ("resumed", "paused", "interrupted", "completed", "failed", "aborted", "abandoned", "reopened")
 HEADLINES: dict[str, Callable[[Body], str]] = {
     "run.started": lambda body: f"started: {_text(body.get('goal'))}",
@@ -66,25 +60,19 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "run.chosen": lambda body: "chosen as the run of its worktree",
     "run.moved": lambda body: f"moved to {_text(body.get('worktree'))}",
     "run.tagged": lambda body: " ".join(
-        [
-            "tags:",
-            *(f"+{tag}" for tag in _texts(body.get("added"))),
-            *(f"-{tag}" for tag in _texts(body.get("removed"))),
-        ]
+        ["tags:", *map("+{}".format, _texts(body.get("added"))), *map("-{}".format, _texts(body.get("removed")))]
     ),
-    **{f"run.{word}": partial(_settling, word) for word in SETTLED},
+    **{f"run.{word}": partial(_settled, word) for word in SETTLED},
     "session.opened": lambda body: "session opened",
-    "session.ended": lambda body: ": ".join(
-        filter(None, [f"session {_text(body.get('how'))}", _text(body.get("reason"))])
-    ),
+    "session.ended": lambda body: _joined(": ", f"session {_text(body.get('how'))}", body.get("reason")),
     "session.told": lambda body: f"the session's conversation is {_text(body.get('agent_session'))}",
-    "brief.given": lambda body: f"was told a brief of {body.get('characters')} characters",
+    "brief.given": lambda body: f"was given a brief of {body.get('characters')} characters",
     "note.added": lambda body: f"note: {_text(body.get('text'))}",
     "decision.made": lambda body: f"decided: {_text(body.get('decision'))}",
     "decision.revoked": lambda body: f"revoked {_text(body.get('entry'))}",
     "task.added": lambda body: f"task {_text(body.get('entry'))}: {_text(body.get('text'))}",
     "task.done": lambda body: f"done {_text(body.get('entry'))}: {_text(body.get('outcome'))}".rstrip(": "),
-    "task.dropped": lambda body: f"took task {_text(body.get('entry'))} out",
+    "task.dropped": lambda body: f"dropped task {_text(body.get('entry'))}",
     "goal.changed": lambda body: f"the goal is now: {_text(body.get('goal'))}",
     "mode.chosen": lambda body: f"mode {_text(body.get('mode'))}",
     "run.archived": lambda body: (
@@ -97,8 +85,8 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "entry.pinned": lambda body: f"pinned {_text(body.get('entry'))}",
     "entry.unpinned": lambda body: f"unpinned {_text(body.get('entry'))}",
     "event.blank": lambda body: "forgotten",
-    "event.lost": lambda body: "lost, and not found again by a repair",
-    "run.returned": lambda body: f"went back to what it knew after event {body.get('to')}",
+    "event.lost": lambda body: "lost, and not recovered by a repair",
+    "run.returned": lambda body: f"went back to its state after event {body.get('to')}",
     "checkpoint.made": lambda body: f"checkpoint {_text(body.get('id'))}: {_text(body.get('name'))}".rstrip(": "),
     "checkpoint.dropped": lambda body: f"dropped checkpoint {_text(body.get('id'))}",
     "checkpoint.pinned": lambda body: f"pinned checkpoint {_text(body.get('id'))}",
@@ -109,8 +97,8 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "prompt.given": lambda body: f"prompt: {_text(body.get('text'))}",
     "command.typed": lambda body: f"typed {_text(body.get('text'))}",
     "action.begun": lambda body: f"begins {_text(body.get('text'))}",
-    "action.taken": lambda body: (" refused: " if body.get("refused") is True else " failed: ").join(
-        filter(None, [_text(body.get("text")), _text(body.get("error"))])
+    "action.taken": lambda body: _joined(
+        " refused: " if body.get("refused") is True else " failed: ", body.get("text"), body.get("error")
     ),
     "turn.ended": lambda body: f"said: {_text(body.get('text'))}",
     "error.met": lambda body: f"error: {_text(body.get('text'))}",
@@ -123,10 +111,10 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "step.failed": lambda body: f"step {_text(body.get('name'))} failed: {_text(body.get('error'))}".rstrip(": "),
     "step.kept": lambda body: f"kept as {_text(body.get('id'))}",
     "step.judged": lambda body: (
-        f"{_text(body.get('id'))} {'counts again' if body.get('valid') is True else 'counts no more'}"
+        f"{_text(body.get('id'))} {'counts again' if body.get('valid') is True else 'no longer counts'}"
     ),
-    "rollback.told": lambda body: f"somebody else went back to {_text(body.get('to_checkpoint')) or 'a checkpoint'}",
-    "face.edited": lambda body: f"somebody else edited {_text(body.get('file'))}",
+    "rollback.told": lambda body: f"another program went back to {_text(body.get('to_checkpoint')) or 'a checkpoint'}",
+    "face.edited": lambda body: f"another program edited {_text(body.get('file'))}",
     "save.told": lambda body: f"another program saved its live state at {_text(body.get('saved'))}",
     "handoff.made": lambda body: f"handed to {_text(body.get('agent'))}",
     "breakpoint.set": lambda body: "waits at a breakpoint" if body.get("on") is True else "goes on after a breakpoint",
@@ -134,10 +122,7 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "metric.given": lambda body: f"metric {_text(body.get('key'))}: {body.get('value')}",
     "loop.limited": lambda body: f"at most {body.get('iterations')} turns of the review loop",
     "run.recovered": lambda body: f"went on from {_text(body.get('type'))}",
-    "owner.told": lambda body: (
-        "its file says: "
-        + ", ".join(filter(None, [_text(body.get("word")), _text(body.get("phase")), _text(body.get("step"))]))
-    ),
+    "owner.told": lambda body: f"its file says: {_joined(', ', body.get('word'), body.get('phase'), body.get('step'))}",
     "context.loaded": lambda body: (
         f"loaded {', '.join(_texts(body.get('artifacts'))) or 'no artifact'} ({_text(body.get('trigger'))})"
     ),
@@ -149,35 +134,28 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "call.kept": lambda body: f"{_text(body.get('agent'))} {_text(body.get('event'))}",
     "call.late": lambda body: f"late: {_text(body.get('agent'))} {_text(body.get('event'))}",
 }
-# What people call an event that they search for, and how much more its words count than those of others.
-SORTS: dict[str, tuple[str, ...]] = {
-    "goal": ("run.started", "goal.changed", "owner.told", "run.renamed", "run.tagged"),
-    "decision": ("decision.made",),
-    "note": ("note.added",),
-    "task": ("task.added", "task.done", "step.planned", "agent.started", "agent.completed"),
-    "prompt": ("prompt.given",),
-    "action": ("action.taken",),
-    "error": ("error.met", "step.failed", "agent.failed"),
+# Searchable events: the sort by which people filter, and the keys of the indexed words.
+INDEXED: dict[str, tuple[str, ...]] = {
+    "run.started": ("goal", "goal"),
+    "run.renamed": ("goal", "name"),
+    "note.added": ("note", "text"),
+    "decision.made": ("decision", "decision", "because"),
+    "task.added": ("task", "text"),
+    "task.done": ("task", "outcome", "files"),
+    "run.tagged": ("goal", "added"),
+    "goal.changed": ("goal", "goal"),
+    "agent.started": ("task", "task"),
+    "agent.completed": ("task", "result"),
+    "prompt.given": ("prompt", "text"),
+    "action.taken": ("action", "text", "files", "error"),
+    "step.planned": ("task", "steps"),
+    "owner.told": ("goal", "goal"),
+    "step.failed": ("error", "error"),
+    "agent.failed": ("error", "error"),
+    "error.met": ("error", "text"),
 }
-SORT_OF = {kind: sort for sort, kinds in SORTS.items() for kind in kinds}
-MERITS = {"goal": 4.0, "decision": 3.0, "note": 2.0, "task": 2.0, "prompt": 1.5, "error": 1.5, "action": 1.0}
-
-SEARCHED: dict[str, tuple[str, ...]] = {
-    "run.started": ("goal",),
-    "run.renamed": ("name",),
-    "note.added": ("text",),
-    "decision.made": ("decision", "because"),
-    "task.added": ("text",),
-    "task.done": ("outcome", "files"),
-    "run.tagged": ("added",),
-    "goal.changed": ("goal",),
-    "agent.started": ("task",),
-    "agent.completed": ("result",),
-    "prompt.given": ("text",),
-    "action.taken": ("text", "files", "error"),
-    "step.planned": ("steps",),
-    "owner.told": ("goal",),
-    "step.failed": ("error",),
-    "agent.failed": ("error",),
-    "error.met": ("text",),
-}
+SEARCHED = {kind: keys for kind, (_, *keys) in INDEXED.items()}
+SORT_OF = {kind: sort for kind, (sort, *_) in INDEXED.items()}
+# How much the words of a sort weigh.
+MERITS = {"goal": 4.0, "decision": 3.0, "note": 2.0, "task": 2.0, "prompt": 1.5, "action": 1.0, "error": 1.5}
+SORTS = {sort: tuple(kind for kind in SORT_OF if SORT_OF[kind] == sort) for sort in MERITS}

@@ -1,16 +1,38 @@
-"""What things are: runs, sessions, events, and the entries a run knows. Values only; nothing here acts."""
+"""Values of the domain: runs, sessions, events, and the entries of a run."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 from msgspec import Struct, field
 
-from holdfast.core.team_state import Standing
-
 Body = dict[str, Any]
+V = TypeVar("V")
+
+
+def text_of(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def texts_of(value: Any) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def int_of(value: Any, least: int = 0, most: int = 10**9) -> int | None:
+    """Return an integer within the bounds, such as a number of tokens; None for anything else."""
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_integer and least <= value <= most else None
+
+
+def convert(value: Any, kind: type[V]) -> V | None:
+    """Return a value stored in an event as its type; None if it does not fit."""
+    try:
+        return msgspec.convert(value, kind) if value is not None else None
+    except msgspec.ValidationError:
+        return None
 
 
 class Status(StrEnum):
@@ -32,10 +54,10 @@ OPEN = frozenset({Status.CREATED, Status.ACTIVE, Status.PAUSED, Status.INTERRUPT
 
 
 class Process(Struct, frozen=True):
-    """One process, recognisable for ever: a number alone is used again."""
+    """A process, identified for good: a pid alone is reused."""
 
     pid: int
-    start: str  # since boot, in the kernel's own unit
+    start: str  # since boot, in the kernel's unit
     boot: str
     namespace: str = ""
     machine: str = ""
@@ -51,7 +73,7 @@ class Environment(Struct, frozen=True):
 
 
 class Draft(Struct, frozen=True):
-    """An event that has no place in the journal yet."""
+    """An event that is not in the journal yet."""
 
     kind: str
     body: Body = field(default_factory=dict)
@@ -62,7 +84,7 @@ class Draft(Struct, frozen=True):
 
 
 class Event(Struct, frozen=True):
-    """One thing that happened. Events are only ever added."""
+    """An entry of the journal. Events are only ever added."""
 
     run: str
     seq: int
@@ -75,7 +97,7 @@ class Event(Struct, frozen=True):
 
 
 class Beginning(StrEnum):
-    """How an agent's conversation began, or went on in a new process."""
+    """The start of an agent's conversation, or its continuation in a new process."""
 
     STARTUP = "startup"
     RESUME = "resume"
@@ -90,10 +112,8 @@ class Beginning(StrEnum):
 
 
 class Ending(StrEnum):
-    """How a session ended."""
-
     ENDED = "ended"
-    STOPPED = "stopped"  # by a signal that asks a program to end
+    STOPPED = "stopped"  # by a termination signal
     DIED = "died"
     TAKEN_OVER = "taken_over"
 
@@ -121,15 +141,15 @@ class Session(Struct):
     reason: str | None = None
     fenced: bool = False
     begun: Beginning | None = None
-    transcript: str | None = None  # the file in which the agent itself keeps the conversation
-    brief: str | None = None  # the digest of what it was last told
-    context_tokens: int | None = None  # in its context when that was last measured
-    context_window: int | None = None  # tokens that its context holds
+    transcript: str | None = None  # the agent's own file of the conversation
+    brief: str | None = None  # digest of the last brief it was given
+    context_tokens: int | None = None  # in its context when last measured
+    context_window: int | None = None  # capacity of its context, in tokens
     model: str | None = None
-    tokens_read: int = 0  # over all its requests, as far as its transcript was imported
+    tokens_read: int = 0  # over all requests in the imported part of its transcript
     tokens_written: int = 0
-    cost: float | None = None  # in US dollars, as the agent counted it
-    followed_by: str | None = None  # the session on another run in which its conversation goes on
+    cost: float | None = None  # in US dollars, as counted by the agent
+    followed_by: str | None = None  # the session on another run that continues its conversation
 
     @property
     def is_open(self) -> bool:
@@ -157,7 +177,7 @@ class Task(Struct):
     id: str
     text: str
     added: datetime
-    key: str | None = None  # the agent's own name for it
+    key: str | None = None  # the agent's id of it
     done: datetime | None = None
     outcome: str | None = None
     files: list[str] = []
@@ -167,26 +187,26 @@ class Task(Struct):
 class Prompt(Struct):
     text: str
     time: datetime
-    key: str | None = None  # the agent's own name for it
+    key: str | None = None  # the agent's id of it
 
 
 class Action(Struct):
     text: str
     time: datetime
     files: list[str] = []
-    key: str | None = None  # the agent's own name for it
+    key: str | None = None  # the agent's id of it
     error: str | None = None
 
 
 class Underway(Struct):
     text: str
-    time: datetime  # when it was begun
-    session: str | None = None  # whose it is
-    heir: str | None = None  # the session that was opened since that one ended
+    time: datetime  # when it began
+    session: str | None = None  # that began it
+    heir: str | None = None  # the session opened after that one ended
 
 
 class Step(Struct):
-    """A part of a run that is done as one, mostly by one agent."""
+    """A part of a run that is completed as a unit, usually by one agent."""
 
     name: str
     status: str = "pending"  # `pending`, `active`, `completed` or `failed`
@@ -194,13 +214,13 @@ class Step(Struct):
     started: datetime | None = None
     ended: datetime | None = None
     error: str | None = None
-    planned: bool = False  # whether it was in the plan; else it was met on the way
+    planned: bool = False  # in the plan, rather than discovered later
 
 
 class Worker(Struct):
-    """An agent that an orchestrator sent out to do a task of the run."""
+    """An agent sent out by an orchestrator for a task of the run."""
 
-    id: str  # its type and a number: `code-1`
+    id: str  # type and number: `code-1`
     type: str
     task: str = ""
     status: str = "in_progress"  # `in_progress`, `complete` or `failed`
@@ -210,11 +230,11 @@ class Worker(Struct):
     result: str | None = None
     tokens: int | None = None
     error: str | None = None
-    key: str | None = None  # the client's own name for it
+    key: str | None = None  # the client's id of it
 
 
 class Mishap(Struct):
-    """An error that was met, and by which agent of the run, where one is known."""
+    """An error, and the agent of the run that met it, if known."""
 
     text: str
     time: datetime
@@ -222,7 +242,7 @@ class Mishap(Struct):
 
 
 class Reason(StrEnum):
-    """Why a checkpoint was made. The values are stored; a stored text that is none of them is read as `OTHER`."""
+    """Why a checkpoint was made. The values are stored; an unknown stored value is read as `OTHER`."""
 
     ASKED = "asked"
     SAVED = "saved"
@@ -251,27 +271,18 @@ class Reason(StrEnum):
 
     @classmethod
     def before(cls, verb: str) -> Reason:
-        """The reason of the checkpoint that a way back makes first."""
+        """Return the reason of the safety checkpoint made before this verb."""
         return cls(f"before-{verb}")
 
     @property
     def is_way_back(self) -> bool:
-        """Whether it holds what a way back was about to replace: no state to resume from or to bisect."""
+        """True for a safety checkpoint: it holds the replaced state, so it is no target for resume or bisect."""
         return self in WAYS_BACK
 
 
 WAYS_BACK = frozenset(
-    {
-        Reason.BEFORE_FRESH_START,
-        Reason.BEFORE_RESTORE,
-        Reason.BEFORE_CONTINUE,
-        Reason.BEFORE_UNDO,
-        Reason.BEFORE_REDO,
-        Reason.BEFORE_ROLLBACK,
-        Reason.BEFORE_RESUME,
-        Reason.BEFORE_GUARD,
-        Reason.BEFORE_BISECT,
-    }
+    Reason.before(verb)
+    for verb in ("fresh-start", "restore", "continue", "undo", "redo", "rollback", "resume", "guard", "bisect")
 )
 
 
@@ -283,19 +294,19 @@ class Checkpoint(Struct):
     number: int
     time: datetime
     tree: str
-    beside: str  # the blob that holds what git's trees do not know
+    beside: str  # the blob with metadata that git trees lack
     kind: str = Reason.ASKED
     name: str | None = None
     message: str | None = None
     run: str | None = None
-    session: str | None = None  # the one whose turn had ended, for a checkpoint that was made because of that
-    seq: int | None = None  # the run's last event then
+    session: str | None = None  # the session whose turn had ended, if that was the reason
+    seq: int | None = None  # the run's last event at that time
     directory: str = ""
     staged: str | None = None
     commit: str | None = None
     branch: str | None = None
     under_way: str | None = None
-    changed: list[str] = []  # since the checkpoint before it, as far as they are few
+    changed: list[str] = []  # since the previous checkpoint; up to a limit
     changes: int = 0
     skipped: list[str] = []
     pinned: bool = False
@@ -306,11 +317,11 @@ class Checkpoint(Struct):
 
 
 class Restore(Struct):
-    """One way back: from what was there to a checkpoint."""
+    """One restore of the worktree to a checkpoint."""
 
     id: str
     time: datetime
-    before: str  # the checkpoint of what was there
+    before: str  # the safety checkpoint
     target: str
     paths: list[str] = []
     run: str | None = None
@@ -319,8 +330,8 @@ class Restore(Struct):
     code: bool = True
     verb: str = "restore"
     index: bool = False
-    cleared: list[str] = []  # files outside of the paths that stood where a directory was needed
-    undoes: str | None = None  # the restore that this one takes back
+    cleared: list[str] = []  # files outside `paths` that stood where a directory was needed
+    undoes: str | None = None  # the restore that this one undoes
 
 
 class Artifact(Struct):
@@ -333,31 +344,86 @@ class Artifact(Struct):
 
 
 class Bearings(Struct):
-    """What git shows now, beside what the record believes."""
+    """Differences between git's current state and the journal."""
 
     disagreements: list[str] = []
     uncommitted: list[str] = []
-    known: bool = True  # whether the files could be looked at
+    known: bool = True  # false: the worktree could not be read
 
 
 class Owned(Struct):
-    """What the file of another system says about a run that is that system's own."""
+    """The state of a run owned by another system, as its file says."""
 
-    path: str  # from the root of the worktree
+    path: str  # relative to the worktree
     digest: str
     status: Status | None = None
-    word: str = ""  # the system's own word for the status
+    word: str = ""  # the system's word for the status
     phase: str | None = None
     step: str | None = None
     workflow: str | None = None
-    sessions: list[str] = []  # the session records that it held
-    earlier: list[str] = []  # digests that it had before
-    lost: list[str] = []  # session records that it held once and lacks now
-    is_older: bool = False  # it is again as it was before
+    sessions: list[str] = []  # session records that it lists
+    earlier: list[str] = []  # digests of earlier versions
+    lost: list[str] = []  # session records that it listed before and lacks now
+    is_older: bool = False  # the file went back to an earlier version
+
+
+class Kept(Struct):
+    """A kept step result: a checkpoint under the name that the other system gives it."""
+
+    id: str  # `cp-04-implementation-20251228-214500`
+    step: str
+    number: str  # `04`, `05b`
+    time: datetime
+    checkpoint: str | None = None  # our checkpoint; null: known from a file alone
+    seq: int = 0  # the run's last event at that time
+    actions: int = 0  # actions taken by then
+    completes: bool = True  # False for one turn of a loop
+    created: list[str] = []
+    modified: list[str] = []
+    deleted: list[str] = []
+    branch: str | None = None
+    commit: str | None = None
+    invalidated_by: str | None = None  # the restore that went back past it
+    flaw: str | None = None  # why a file written by another program is not proven
+
+    @property
+    def is_valid(self) -> bool:
+        return self.invalidated_by is None
+
+
+class Rollback(Struct):
+    """A move of a run between two kept points."""
+
+    id: str
+    time: datetime
+    reason: str
+    from_checkpoint: str | None = None
+    from_step: str | None = None
+    to_checkpoint: str | None = None
+    to_step: str | None = None
+
+
+class Standing(Struct):
+    """State of a run with steps: current agent, outputs, metrics, and the points it can return to."""
+
+    agent: str | None = None  # current agent
+    is_waiting: bool = False  # at a breakpoint, for an answer
+    outputs: dict[str, str | list[str]] = {}
+    metrics: dict[str, bool | int | float | str] = {}
+    file: str | None = None  # last one worked on
+    line: int | None = None
+    actions: int = 0  # total ever taken
+    iterations: int = 0  # turns of the review loop
+    most_iterations: int = 3
+    trigger: str = "action"  # reason of the last save of its files
+    saved: datetime | None = None  # last save by another program; null: the journal is newer
+    kept: list[Kept] = []
+    rollbacks: list[Rollback] = []
+    recovered: str | None = None  # last way of recovery: `checkpoint`, `live_state` or `fresh_start`
 
 
 class Run(Struct):
-    """A piece of work that outlives any one agent process: what its events add up to."""
+    """A piece of work that outlives any one agent process: the state folded from its events."""
 
     id: str
     goal: str = ""
@@ -365,12 +431,12 @@ class Run(Struct):
     layout: str = "native"
     status: Status = Status.CREATED
     worktree: str = "."  # git's name for it; a dot for the main one
-    directory: str = ""  # where that was at the time
+    directory: str = ""  # its path at the time
     created: datetime | None = None
     updated: datetime | None = None
     seq: int = 0
     epoch: int = 0
-    unasked: bool = False  # a conversation or a file of another system began it, and no command has chosen it since
+    unasked: bool = False  # created by a conversation or another system's file, and not chosen by a command since
     status_since: datetime | None = None
     status_reason: str | None = None
     evidence: str | None = None
@@ -384,29 +450,29 @@ class Run(Struct):
     prompts: list[Prompt] = []
     actions: list[Action] = []
     files: dict[str, datetime] = {}
-    entries: dict[str, int] = {}  # how many entries of each kind were ever made
-    doing: dict[str, Underway] = {}  # what was begun and has not ended, by the agent's own name for it
-    reply: str | None = None  # the agent's last words
+    entries: dict[str, int] = {}  # count of entries ever made, by kind
+    doing: dict[str, Underway] = {}  # unfinished actions, by the agent's id of them
+    reply: str | None = None  # the agent's last message
     errors: list[Mishap] = []
     mode: str | None = None  # of an orchestrator
     workers: list[Worker] = []
-    archived: str | None = None  # the file in which its system keeps it since it is over
-    subagents: dict[str, str] = {}  # those at work -> what they are
-    summary: str | None = None  # what the agent kept when its context was last compacted
+    archived: str | None = None  # its file in the system's archive, after its end
+    subagents: dict[str, str] = {}  # id of each at work -> type
+    summary: str | None = None  # the agent's summary at its last compaction
     compactions: int = 0
-    compacted: datetime | None = None  # when the last of them was
-    context_tokens: int | None = None  # in its agent's context when that was last measured
-    context_window: int | None = None  # tokens that this context holds
+    compacted: datetime | None = None  # time of the last one
+    context_tokens: int | None = None  # in its agent's context when last measured
+    context_window: int | None = None  # capacity of that context, in tokens
     calls: int = 0
     last_call: str | None = None
     sessions: int = 0
     open_sessions: list[str] = []
     last_session: str | None = None
     forgotten: list[int] = []
-    forked_from: str | None = None  # the run that this one was the same as, up to its event `forked_at`
+    forked_from: str | None = None  # the run whose events up to `forked_at` it shares
     forked_at: int | None = None
     standing: Standing = field(default_factory=Standing)
-    unfinished: Restore | None = None  # these three only in the ledger of a worktree
+    unfinished: Restore | None = None  # these three only in a worktree's log
     undoable: list[Restore] = []
     redoable: list[Restore] = []
 
@@ -416,7 +482,7 @@ class Run(Struct):
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be meant without being named: it has not ended, and is in no archive."""
+        """True if a command can mean it without naming it: not ended, not archived."""
         return self.status.is_open and self.archived is None
 
     @property
@@ -431,3 +497,15 @@ class Run(Struct):
     def pinnable(self) -> dict[str, Decision | Note | Task]:
         entries: list[Decision | Note | Task] = [*self.decisions, *self.notes, *self.tasks]
         return {entry.id: entry for entry in entries}
+
+
+OK, WARNING, BROKEN = "ok", "warning", "broken"
+
+
+class Check(Struct):
+    """Result of a check by `doctor`."""
+
+    name: str
+    state: str  # ok, warning, broken
+    about: str
+    hints: list[str] = []

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 
 class Choose(Struct, frozen=True, kw_only=True):
-    """One of several; yes or no where there are no options; or words, if `is_text`.
+    """A choice of options; yes or no without options; free text with `is_text`.
 
-    Where nobody can be asked and it is required, the verb is refused, and `hints` are the commands that do not ask.
+    A required question that cannot be asked refuses the verb; `hints` are the commands that need no answer.
     """
 
     parameter: str  # which the answer becomes
@@ -35,5 +35,5 @@ class Instead(Struct, frozen=True):
 
 
 def confirmation(prompt: str, command: str, **more: Any) -> Choose:
-    """Ask before something that cannot be taken back; `command` does it without asking when `--yes` is added."""
+    """Ask before an irreversible action; `command` with `--yes` does it without asking."""
     return Choose(parameter="yes", prompt=prompt, hints=(f"`{command} --yes`",), **more)

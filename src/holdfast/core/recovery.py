@@ -1,22 +1,20 @@
-"""The ways to go on with a run that was interrupted, what each would lose, and which is recommended.
+"""Options for continuing an interrupted run: what each would lose, and which one is recommended.
 
-What is lost is counted from the journal, never guessed. Nothing here looks at a disk or a clock.
+The loss is counted from the journal, never guessed.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from holdfast.core.fold.team import last_kept, since_kept
-from holdfast.core.formats.timestamps import stamp
-from holdfast.core.model import Run, Status
-from holdfast.core.team_state import Kept
-from holdfast.core.text import count
+from holdfast.core.model import Kept, Run, Status
+from holdfast.core.text import count, stamp
 
 CHECKPOINT, LIVE, FRESH = "checkpoint", "live_state", "fresh_start"
-NAMES = {CHECKPOINT: "checkpoint", LIVE: "live", FRESH: "fresh"}  # as `--from` takes them
+NAMES = {CHECKPOINT: "checkpoint", LIVE: "live", FRESH: "fresh"}  # values of `--from`
 TIMEOUT, CRASH, DISCONNECT, ERROR = "timeout", "crash", "disconnect", "error"
 NOTHING = "none"
 UNKNOWN = "unknown: the live state is older than the checkpoint"
@@ -32,14 +30,14 @@ DESCRIBED = {
 
 
 class Option(Struct, frozen=True):
-    """One way to go on."""
+    """A way to continue a run."""
 
     type: str
     target: str | None
     description: str
     data_loss: str
-    actions: int | None = 0  # that would be lost; null: nobody knows
-    seconds: int | None = 0  # of work
+    actions: int | None = 0  # lost; null: unknown
+    seconds: int | None = 0  # of work lost
     recommended: bool = False
     files: int = 0  # of the worktree that would change
 
@@ -49,12 +47,12 @@ class Option(Struct, frozen=True):
 
 
 def told_silent(id: str, since: datetime) -> str:
-    """The warning about a run without a sign of life."""
+    """Return the warning about a run without a sign of life."""
     return f"{id} is potentially interrupted: no sign of life since {stamp(since)}"
 
 
 def reason_of(run: Run) -> str | None:
-    """Why a run does not go on, in one of the document's four words; None where somebody put it to rest."""
+    """Return why a run stopped, as one of the document's four words; None if it was paused on purpose."""
     if run.status is Status.INTERRUPTED:
         evidence = run.evidence or ""
         if evidence.startswith(f"{DISCONNECT}:"):
@@ -62,7 +60,7 @@ def reason_of(run: Run) -> str | None:
         if told := next((word for word in (DISCONNECT, ERROR) if f"{FILES_SAY} {word}" in evidence), None):
             return told
         return TIMEOUT if any(word in evidence for word in ELSEWHERE) else CRASH
-    if run.status is Status.PAUSED and DISCONNECT in (run.status_reason or ""):  # as earlier versions recorded it
+    if run.status is Status.PAUSED and DISCONNECT in (run.status_reason or ""):  # written by earlier versions
         return DISCONNECT
     if any(step.status == "failed" for step in run.steps):
         return ERROR
@@ -70,26 +68,26 @@ def reason_of(run: Run) -> str | None:
 
 
 def options(run: Run) -> list[Option]:
-    """The ways to go on, with the recommended one marked.
+    """Return the ways to continue, with the recommended one marked.
 
-    With the journal the live state has everything that was ever told, so it is recommended. Where a file that others
-    wrote is older than its own checkpoint, nobody knows what it lacks, and the checkpoint is.
+    With the journal, the live state is complete and recommended. If another program's file is older than its own
+    checkpoint, its loss is unknown, and the checkpoint is recommended.
     """
     kept, stale = last_kept(run), is_stale(run)
     found = [_from_checkpoint(run, kept, stale)] if kept is not None else []
     found += [_live(run, stale), _fresh(run)]
     preferred = CHECKPOINT if stale else LIVE
-    return [Option(*_fields(option), recommended=option.type == preferred) for option in found]
+    return [structs.replace(option, recommended=option.type == preferred) for option in found]
 
 
 def is_stale(run: Run) -> bool:
-    """Whether what is known of a run's last action is older than its own checkpoint, and comes from a file."""
+    """Return True if the last known action comes from a file and is older than the run's checkpoint."""
     kept = last_kept(run)
     return bool(kept and kept.checkpoint is None and run.actions and run.actions[-1].time < kept.time)
 
 
 def is_foreign(run: Run) -> bool:
-    """Whether another program worked on a run up to now, so that the journal knows only what its files say."""
+    """Return True if another program did the last work, so that the journal knows only its files."""
     if run.standing.recovered is not None:
         return False
     kept, why = last_kept(run), run.evidence or run.status_reason or ""
@@ -101,7 +99,7 @@ def is_foreign(run: Run) -> bool:
 
 
 def interrupted_at(run: Run) -> datetime | None:
-    """When a run stopped: as its files say, else with its last action; a dead process is only found later."""
+    """Return when a run stopped: by its files, else its last action, since a dead process is detected later."""
     if run.status is not Status.INTERRUPTED:
         return run.updated if run.status.is_open and run.status is not Status.PAUSED else run.status_since
     return run.actions[-1].time if run.actions and not is_foreign(run) else run.status_since
@@ -109,10 +107,6 @@ def interrupted_at(run: Run) -> datetime | None:
 
 def recommended(found: list[Option]) -> Option:
     return next(option for option in found if option.recommended)
-
-
-def _fields(option: Option) -> tuple[str, str | None, str, str, int | None, int | None]:
-    return option.type, option.target, option.description, option.data_loss, option.actions, option.seconds
 
 
 def _from_checkpoint(run: Run, kept: Kept, stale: bool) -> Option:

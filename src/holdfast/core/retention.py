@@ -1,6 +1,6 @@
-"""What may be forgotten: old checkpoints, what tools gave, runs that were exported; and what never is.
+"""Retention: which old checkpoints, tool outputs and exported runs can be removed.
 
-What somebody named, pinned or still needs stays, and what is not known for sure to be none of these stays too.
+Named, pinned and needed data stays, and so does data that cannot be proven removable.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from msgspec import Struct
 from holdfast.core import lifecycle
 from holdfast.core.model import Checkpoint, Run
 
-# Kinds of events, and where in their bodies stands what tools gave, as it came. No state rests on it.
+# Kinds of events -> keys of raw tool output in their bodies. No state is folded from it.
 RAW = {"call.kept": ("call",), "call.late": ("call",), "action.taken": ("outcome",), "subagent.told": ("result",)}
 
 
 def why_output_stays(run: Run, rules: lifecycle.Rules) -> str | None:
-    """Why what the tools of a run gave is not thinned out, whatever the numbers say."""
+    """Return why the output of a run's tools is kept regardless of quotas; None if it can go."""
     if not rules.is_known:
         return "unknown"
     if run.status.is_open:
@@ -31,7 +31,7 @@ def why_output_stays(run: Run, rules: lifecycle.Rules) -> str | None:
 
 
 def why_run_stays(run: Run, rules: lifecycle.Rules, exported: int, in_use: bool) -> str | None:
-    """Why a run is not removed, whatever the numbers say. `exported` is the last of its events that a file holds."""
+    """Return why a run is kept regardless of quotas. `exported` is its last event in an export."""
     if why := why_output_stays(run, rules):
         return why
     if run.owned is not None or run.archived is not None:
@@ -42,7 +42,7 @@ def why_run_stays(run: Run, rules: lifecycle.Rules, exported: int, in_use: bool)
 
 
 class Rules(Struct):
-    """All of the last day, one an hour of the last week, one a day before; and three bounds on top."""
+    """Keep all of the last day, one an hour of the last week, one a day before; with three optional bounds."""
 
     all_of: timedelta = timedelta(days=1)
     hourly: timedelta = timedelta(days=7)
@@ -60,18 +60,37 @@ def plan_retention(
     weights: Mapping[str, int] | None = None,
     ended: AbstractSet[str] = frozenset(),
 ) -> list[Checkpoint]:
-    """The checkpoints that may go.
+    """Return the checkpoints to remove.
 
-    The last of each worktree stays, unless that worktree has `ended` and the checkpoint is too old. `weights` tells how
-    many bytes each needs that no newer one needs too.
+    The last one of each worktree stays, unless the worktree is in `ended` and the checkpoint is too old. `weights` has
+    the bytes that each needs and no newer one shares.
     """
     ordered = sorted(checkpoints, key=lambda checkpoint: (checkpoint.time, checkpoint.number), reverse=True)
-    planning = _Planning(_last(ordered), needed, now, rules, weights or {}, ended)
-    return [checkpoint for checkpoint in ordered if planning.may_go(checkpoint)]
+    last, removed = _last(ordered), list[Checkpoint]()
+    taken, staying, size = set[tuple[str, str]](), dict[str, int](), 0
+    for checkpoint in ordered:
+        worktree, weight = checkpoint.worktree, (weights or {}).get(checkpoint.id, 0)
+        slot = worktree, _slot(checkpoint.time, now, rules)
+        too_old = rules.oldest is not None and now - checkpoint.time > rules.oldest
+        if checkpoint.pinned or checkpoint.name is not None or checkpoint.id in needed:
+            stays = True
+        elif checkpoint.id in last:
+            stays = not (too_old and worktree in ended)
+        else:
+            too_many = rules.most is not None and staying.get(worktree, 0) >= rules.most
+            too_heavy = rules.bytes is not None and size + weight > rules.bytes
+            stays = not (too_old or too_many or too_heavy or slot in taken)
+        if not stays:
+            removed.append(checkpoint)
+            continue
+        staying[worktree] = staying.get(worktree, 0) + 1
+        size += weight
+        taken.add(slot)
+    return removed
 
 
 def _last(ordered: list[Checkpoint]) -> set[str]:
-    """The last checkpoint of each worktree, by number: a clock can go back."""
+    """Return the last checkpoint of each worktree, by number: a clock can be set back."""
     last: dict[str, Checkpoint] = {}
     for checkpoint in ordered:
         if checkpoint.worktree not in last or checkpoint.number > last[checkpoint.worktree].number:
@@ -80,56 +99,15 @@ def _last(ordered: list[Checkpoint]) -> set[str]:
 
 
 def still_needed(ledger: Run | None) -> set[str]:
-    """Checkpoints that an undo, a redo or an unfinished restore would go to or come from."""
+    """Return the checkpoints that an undo, a redo or an unfinished restore refers to."""
     if ledger is None:
         return set()
     ways = [*ledger.undoable, *ledger.redoable, *([ledger.unfinished] if ledger.unfinished else [])]
     return {id for way in ways for id in (way.before, way.target)}
 
 
-class _Planning:
-    """One walk over checkpoints, from the newest to the oldest."""
-
-    def __init__(
-        self,
-        last: AbstractSet[str],
-        needed: AbstractSet[str],
-        now: datetime,
-        rules: Rules,
-        weights: Mapping[str, int],
-        ended: AbstractSet[str],
-    ) -> None:
-        self.last, self.needed, self.now, self.rules = last, needed, now, rules
-        self.weights, self.ended = weights, ended
-        self.taken: set[tuple[str, str]] = set()
-        self.staying: dict[str, int] = {}
-        self.bytes = 0
-
-    def may_go(self, checkpoint: Checkpoint) -> bool:
-        slot = (checkpoint.worktree, self._slot(checkpoint.time))
-        if not self._is_kept_by_somebody(checkpoint) and self._is_too_much(checkpoint, slot):
-            return True
-        self.staying[checkpoint.worktree] = self.staying.get(checkpoint.worktree, 0) + 1
-        self.bytes += self.weights.get(checkpoint.id, 0)
-        self.taken.add(slot)
-        return False
-
-    def _is_kept_by_somebody(self, checkpoint: Checkpoint) -> bool:
-        return checkpoint.pinned or checkpoint.name is not None or checkpoint.id in self.needed
-
-    def _is_too_much(self, checkpoint: Checkpoint, slot: tuple[str, str]) -> bool:
-        rules = self.rules
-        too_old = rules.oldest is not None and self.now - checkpoint.time > rules.oldest
-        if checkpoint.id in self.last:
-            return too_old and checkpoint.worktree in self.ended
-        too_many = rules.most is not None and self.staying.get(checkpoint.worktree, 0) >= rules.most
-        weight = self.bytes + self.weights.get(checkpoint.id, 0)
-        too_heavy = rules.bytes is not None and weight > rules.bytes
-        return too_old or too_many or too_heavy or slot in self.taken
-
-    def _slot(self, time: datetime) -> str:
-        """Checkpoints of one slot are thinned out to one. A clock that was ahead counts as now."""
-        age = self.now - time
-        if age <= self.rules.all_of:
-            return time.isoformat()
-        return f"{time:%Y-%m-%d %H}" if age <= self.rules.hourly else f"{time:%Y-%m-%d}"
+def _slot(time: datetime, now: datetime, rules: Rules) -> str:
+    """Return the slot of a checkpoint, of which only one is kept. A time in the future counts as now."""
+    if now - time <= rules.all_of:
+        return time.isoformat()
+    return f"{time:%Y-%m-%d %H}" if now - time <= rules.hourly else f"{time:%Y-%m-%d}"

@@ -1,7 +1,7 @@
-"""What somebody searches for, and where in a text it stands: words, `"a phrase"`, `begin*`.
+"""Search terms: parsing a query, and cutting the excerpt of a text that matches it.
 
-The full-text index keeps no texts, so that the piece of an event that is shown is cut here. Words are taken apart and
-compared as the index does it: letters and digits, without case and accents.
+A query has words, `"a phrase"` and `prefix*`. The full-text index stores no texts, so excerpts are made here, with the
+tokenizer's rules: letters and digits, case and accents ignored.
 """
 
 from __future__ import annotations
@@ -16,29 +16,27 @@ from holdfast.core.text import one_line, sound_text
 
 ASKED = re.compile(r'"([^"]*)"?|(\S+)')
 WORD = re.compile(r"[^\W_][^\W_\u0300-\u036f]*(?:[\u0300-\u036f]+[^\W_]*)*")
-LONGEST = 4_096  # characters of a search that are read; nobody types more
+LONGEST = 4_096  # characters of a query that are read
 MOST_TERMS = 64
-READ = 200_000  # characters of a text in which words are looked for
-MOST_MARKS = 500  # in one text; a search for a letter finds hundreds of thousands
-LEAD = 30  # characters shown before the first word that fits
+READ = 200_000  # characters of a text that are searched
+MOST_MARKS = 500  # in one text; a query of one letter matches hundreds of thousands
+LEAD = 30  # characters before the first match
 
 
 class Term(NamedTuple):
-    """One thing that must be there."""
-
     text: str
     is_beginning: bool = False
 
 
 class Excerpt(Struct):
-    """A piece of a text, and where in it the words stand that were asked for."""
+    """A piece of a text, and the spans in it that match."""
 
     text: str
-    marks: list[tuple[int, int]] = []  # begin and end, in characters
+    marks: list[tuple[int, int]] = []  # start and end, in characters
 
 
 def terms(search: str) -> list[Term]:
-    """What a search asks for. No character of it has a meaning but quotes, and a star at the end of a word."""
+    """Parse a query. Only quotes, and a star at the end of a word, have a meaning."""
     found = []
     for phrase, word in ASKED.findall(sound_text(search[:LONGEST]).replace("\0", " ")):
         plain = phrase or word.rstrip("*")
@@ -48,7 +46,7 @@ def terms(search: str) -> list[Term]:
 
 
 def excerpt(text: str, search: str, width: int) -> Excerpt:
-    """The piece of a text, on one line, in which most of what was asked for stands."""
+    """Return the piece of a text, as one line, with the most matches."""
     line = one_line(text[:READ])
     marks = _marks(line, terms(search))
     if len(line) <= width:
@@ -61,7 +59,7 @@ def excerpt(text: str, search: str, width: int) -> Excerpt:
 
 
 def _best(marks: list[tuple[int, int]], width: int, size: int) -> int:
-    """Where a piece begins that holds as many marks as possible; the first of those."""
+    """Return the start of the first window with the most marks."""
     best, most = 0, -1
     for at, (first, _) in enumerate(marks):
         begin = max(0, min(first - min(LEAD, width // 4), size - width))
@@ -72,7 +70,7 @@ def _best(marks: list[tuple[int, int]], width: int, size: int) -> int:
 
 
 def _marks(line: str, asked: list[Term]) -> list[tuple[int, int]]:
-    """Where the terms stand, in order; what overlaps is one mark."""
+    """Return the spans of all terms in order, overlapping ones merged."""
     words = [(found.start(), found.end(), fold(found.group())) for found in WORD.finditer(line)]
     spans = sorted(span for term in dict.fromkeys(asked) for span in _spans(words, term))
     marks: list[tuple[int, int]] = []
@@ -104,7 +102,7 @@ def _fits(words: list[str], wanted: list[str], is_beginning: bool) -> bool:
 
 
 def fold(word: str) -> str:
-    """A word as it is compared: without case and accents."""
+    """Normalize a word for comparison: no case, no accents."""
     if word.isascii():
         return word.lower()
     apart = unicodedata.normalize("NFD", word.lower())

@@ -11,8 +11,8 @@ from pathlib import Path
 from holdfast.agents.protocol import Moment, Reading, Usage
 from holdfast.agents.registry import find_agent
 from holdfast.core.errors import Fenced
-from holdfast.core.fold.usage import COUNTED, MEASURED, Spent, number, share, window_of
-from holdfast.core.model import Body, Draft, Session
+from holdfast.core.fold.activity import COUNTED, MEASURED, Spent, remaining_usage, window_of
+from holdfast.core.model import Body, Draft, Session, int_of
 from holdfast.journal.journal import Journal
 from holdfast.project import context_windows
 from holdfast.project.context_windows import Gauge
@@ -69,7 +69,7 @@ def _fill(workspace: Workspace, call: Call, reading: Reading, sessions: list[Ses
 def _spent(call: Call, reading: Reading, sessions: list[Session]) -> Body:
     """The usage of a session that has ended: some clients write it into the transcript only."""
     total = find_agent(call.agent).read_spent(Path(reading.transcript or ""))
-    return counted(sessions[0], share(total, sessions[1:])) if total else {}
+    return counted(sessions[0], remaining_usage(total, sessions[1:])) if total else {}
 
 
 def counted(session: Session, used: Spent) -> Body:
@@ -82,7 +82,7 @@ def counted(session: Session, used: Spent) -> Body:
 
 def window_in(workspace: Workspace, usage: Usage, known: Gauge, sessions: list[Session]) -> int:
     """The tokens that a context holds: as the user set it, as the client said, or by the model."""
-    said = workspace.settings.whole("context.window") or number(known.window)
+    said = workspace.settings.whole("context.window") or int_of(known.window)
     earlier = max((session.context_window or 0 for session in sessions), default=0)
     return window_of(usage.tokens, usage.model or known.model, said, earlier)
 
@@ -91,5 +91,5 @@ def _usage(call: Call, reading: Reading, known: Gauge) -> Usage | None:
     """The usage in the transcript; where that has none, the one that the status line was told."""
     if found := find_agent(call.agent).read_usage(Path(reading.transcript or "")):
         return found
-    tokens = number(known.tokens)
+    tokens = int_of(known.tokens)
     return Usage(tokens, known.model) if tokens else None

@@ -17,7 +17,7 @@ from holdfast.agents.protocol import Agent, Head, Retelling
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError
 from holdfast.core.fold import run as fold
-from holdfast.core.fold.usage import COUNTED, MEASURED, share
+from holdfast.core.fold.activity import COUNTED, MEASURED, remaining_usage
 from holdfast.core.lifecycle import Move
 from holdfast.core.model import Beginning, Draft, Environment, Run, Session, Status
 from holdfast.core.text import path_text
@@ -198,7 +198,7 @@ class Destination:
         if session is None:
             return
         others = [other for other in journal.sessions_of(conversation) if other.id != session.id]
-        used = share(retelling.spent, others)
+        used = remaining_usage(retelling.spent, others)
         if usage is not None and not self.is_recorded:
             window = window_in(
                 self.workspace, usage, context_windows.find(self.workspace.here, conversation), [session]

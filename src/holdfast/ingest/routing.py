@@ -12,9 +12,9 @@ from datetime import timedelta
 from msgspec import Struct, structs
 
 from holdfast.agents.protocol import Reading
-from holdfast.core import ids, join_rules
+from holdfast.core import ids, lifecycle
 from holdfast.core.fold import activity, run as fold
-from holdfast.core.fold.worktree_log import CONVERSATION
+from holdfast.core.fold.run import CONVERSATION
 from holdfast.core.lifecycle import Move
 from holdfast.core.model import Beginning, Body, Draft, Ending, Environment, Run, Session, Status
 from holdfast.core.text import path_text
@@ -157,11 +157,11 @@ def _open_run(journal: Journal, call: Call, ground: Ground) -> Run | None:
     """The run that a new conversation joins by the table in `joining.py`. One with an owner is never too old."""
     pointed = current_run(journal, ground.worktree)
     query = RunQuery(worktree=ground.worktree, statuses=OPEN_STATUSES, limit=2)
-    claim, run = join_rules.claim(pointed, () if pointed else journal.list_runs(query)[0])
+    claim, run = lifecycle.claim(pointed, () if pointed else journal.list_runs(query)[0])
     if run is None:
         return None
     is_recent = run.owned is not None or run.updated is None or call.time - run.updated <= ground.recent
-    return run if join_rules.joins(claim, living=bool(attended(journal, run.id)), recent=is_recent) else None
+    return run if lifecycle.joins(claim, living=bool(attended(journal, run.id)), recent=is_recent) else None
 
 
 def _start(journal: Journal, call: Call, goal: str, ground: Ground) -> Run:

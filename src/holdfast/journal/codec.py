@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 from holdfast.core.errors import Damaged
-from holdfast.core.formats.hashing import hexdigest
 from holdfast.core.formats.json_limits import sparse
+from holdfast.core.ids import hexdigest
 from holdfast.core.model import Body
 
 SHARED = 1024

@@ -15,7 +15,7 @@ from msgspec import structs
 from holdfast.core import ids
 from holdfast.core.errors import Damaged, Fenced, NotFound
 from holdfast.core.event_text import searchable
-from holdfast.core.fold import run as fold, worktree_log
+from holdfast.core.fold import run as fold
 from holdfast.core.lifecycle import Rules, RulesOf
 from holdfast.core.model import Body, Checkpoint, Draft, Ending, Event, Run, Session
 from holdfast.core.retention import RAW
@@ -141,7 +141,7 @@ class Journal:
         for event in self.events(run):
             if event.kind.startswith("checkpoint."):
                 id = str(event.body.get("id", ""))
-                after = worktree_log.apply_checkpoint(found.pop(id, None), event)
+                after = fold.apply_checkpoint(found.pop(id, None), event)
                 if after is not None and event.kind != "checkpoint.dropped":
                     found[id] = after
         return found
@@ -329,7 +329,7 @@ class Journal:
         if event.kind == "checkpoint.dropped":
             self._writer.delete_checkpoint(id)
             return
-        after = worktree_log.apply_checkpoint(self.find_checkpoint(id), event)
+        after = fold.apply_checkpoint(self.find_checkpoint(id), event)
         if after is not None:
             self._writer.put_checkpoint(rows.row_of_checkpoint(after))
 

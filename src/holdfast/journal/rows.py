@@ -9,7 +9,7 @@ import msgspec
 
 from holdfast.core.errors import Damaged
 from holdfast.core.fold import run as fold
-from holdfast.core.fold.worktree_log import record_of
+from holdfast.core.fold.run import record_of
 from holdfast.core.model import Checkpoint, Event, Run, Session
 from holdfast.journal import codec
 from holdfast.journal.store import CheckpointRow, EventRow, RunRow, SessionRow

@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, Refused
-from holdfast.core.formats.hashing import hexdigest
 from holdfast.core.formats.json_limits import sparse
+from holdfast.core.ids import hexdigest
 from holdfast.core.text import path_text, sound
 from holdfast.journal.codec import UNREADABLE
 from holdfast.project.workspace import Workspace

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from holdfast.agents.protocol import Reading, Setup
     from holdfast.core.chat_commands import Order
     from holdfast.core.fold.team import Meant
-    from holdfast.core.health import Check
-    from holdfast.core.model import Checkpoint, Draft, Reason, Run, Session
+    from holdfast.core.model import Check, Checkpoint, Draft, Reason, Run, Session
     from holdfast.core.recovery import Option
     from holdfast.journal.journal import Journal
     from holdfast.layouts.results import (

@@ -28,7 +28,7 @@ from holdfast.project.checkpoints.create import PATIENCE, never_kept_any, shadow
 from holdfast.project.runs import tombstones
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
-from holdfast.system.git.objects import KEEP, MARKED
+from holdfast.system.git.repository import KEEP, MARKED
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.packs.prune import hold_packs
 from holdfast.worktree.packs.reachability import tips

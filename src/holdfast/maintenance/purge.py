@@ -25,7 +25,7 @@ from holdfast.agents.registry import find_agent
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, NotFound, Refused
 from holdfast.core.fold import run as fold
-from holdfast.core.fold.worktree_log import CONVERSATION
+from holdfast.core.fold.run import CONVERSATION
 from holdfast.core.model import Body, Draft, Event, Run
 from holdfast.core.text import path_text
 from holdfast.ingest.open import open_workspace

@@ -21,8 +21,8 @@ from holdfast.journal.rows import event_of, row_of_checkpoint, row_of_run, row_o
 from holdfast.journal.store import EventRow
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
-from holdfast.system.git import objects
-from holdfast.system.git.objects import BLOB, TREE, PackIndex
+from holdfast.system.git import repository
+from holdfast.system.git.repository import BLOB, TREE, PackIndex
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.packs.reachability import kinds, missing, promised, reached, tips
 
@@ -249,7 +249,7 @@ def damaged_files(place: Path) -> Iterator[Path]:
 
 def mark_problems(place: Path) -> Iterator[Problem]:
     mark = files.read(place / "git" / "keep", 64)
-    if mark is not None and mark != objects.KEEP:
+    if mark is not None and mark != repository.KEEP:
         yield Problem("git/keep", "the mark of our packs was altered")
 
 

@@ -7,8 +7,8 @@ from typing import Annotated
 from msgspec import Struct
 
 from holdfast.core.errors import WrongUsage
-from holdfast.core.fold import workers
-from holdfast.core.fold.usage import MOST
+from holdfast.core.fold import steps
+from holdfast.core.fold.activity import MOST_TOKENS
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Body, Draft, Run, Worker
 from holdfast.core.text import checked
@@ -47,11 +47,11 @@ def start_agent(
     workspace: Workspace, type: Annotated[str, argument()], task: Annotated[str, argument()], *, run: RunName = None
 ) -> AgentTold:
     """Note that an agent was sent out. Prints its id: its TYPE (such as code, test, doc) and a number."""
-    workers.checked_type(type)
+    steps.checked_type(type)
     checked(task, "task")
     with workspace.writing() as journal:
         found = select.get_run(workspace, journal, run)
-        body = {"entry": workers.next_id(found, type), "type": type, "task": task}
+        body = {"entry": steps.next_id(found, type), "type": type, "task": task}
         return _tell(journal, found, "agent.started", body)
 
 
@@ -75,7 +75,7 @@ def progress_agent(
     _check_tokens(tokens)
     with workspace.writing() as journal:
         found = select.get_run(workspace, journal, run)
-        worker = workers.get_worker(found, agent)
+        worker = steps.get_worker(found, agent)
         _refuse_ended(worker)
         same = percent in (None, worker.progress) and tokens in (None, worker.tokens)
         body = {"entry": agent, "progress": percent, "tokens": tokens}
@@ -97,8 +97,8 @@ def complete_agent(
     _check_tokens(tokens)
     with workspace.writing() as journal:
         found = select.get_run(workspace, journal, run)
-        worker = workers.get_worker(found, agent)
-        same = worker.status == workers.COMPLETE and result in (None, worker.result) and tokens in (None, worker.tokens)
+        worker = steps.get_worker(found, agent)
+        same = worker.status == steps.COMPLETE and result in (None, worker.result) and tokens in (None, worker.tokens)
         body = {"entry": agent, "result": result, "tokens": tokens}
         return _tell(journal, found, "agent.completed", body, same)
 
@@ -115,10 +115,10 @@ def fail_agent(
     checked(error, "error")
     with workspace.writing() as journal:
         found = select.get_run(workspace, journal, run)
-        worker = workers.get_worker(found, agent)
-        if worker.status == workers.COMPLETE:
+        worker = steps.get_worker(found, agent)
+        if worker.status == steps.COMPLETE:
             _refuse_ended(worker)
-        return _tell(journal, found, "agent.failed", {"entry": agent, "error": error}, worker.status == workers.FAILED)
+        return _tell(journal, found, "agent.failed", {"entry": agent, "error": error}, worker.status == steps.FAILED)
 
 
 @verb("agent list", example="holdfast agent list", changes=False, previews=True)
@@ -126,18 +126,18 @@ def list_agents(workspace: Workspace, *, run: RunName = None) -> AgentsListed:
     """The agents of a run, and how far each has come."""
     with workspace.reading() as journal:
         found = select.get_run(workspace, journal, run, ended_too=True)
-    at_work = sum(worker.status == workers.IN_PROGRESS for worker in found.workers)
+    at_work = sum(worker.status == steps.IN_PROGRESS for worker in found.workers)
     mode = find_layout(found.layout).MODES.get(found.mode or "")
-    return AgentsListed(found.id, found.workers, workers.progress_of(found), at_work, mode.at_once if mode else None)
+    return AgentsListed(found.id, found.workers, steps.progress_of(found), at_work, mode.at_once if mode else None)
 
 
 def _check_tokens(tokens: int | None) -> None:
-    if tokens is not None and not 0 <= tokens <= MOST:
-        raise WrongUsage("This is not a number of tokens", [("most", MOST)], ["`--tokens 3200`"])
+    if tokens is not None and not 0 <= tokens <= MOST_TOKENS:
+        raise WrongUsage("This is not a number of tokens", [("most", MOST_TOKENS)], ["`--tokens 3200`"])
 
 
 def _refuse_ended(worker: Worker) -> None:
-    if worker.status != workers.IN_PROGRESS:
+    if worker.status != steps.IN_PROGRESS:
         hints = [f"`holdfast agent start {worker.type} TASK` sends out another one"]
         raise WrongUsage(f"Agent {worker.id} is {worker.status} already", [("task", worker.task)], hints)
 
@@ -146,4 +146,4 @@ def _tell(journal: Journal, run: Run, kind: str, body: Body, same: bool = False)
     if not same:
         transition(run.status, Move.RESUME, journal.rules_of(run))  # refuses what has ended
         journal.append(run.id, Draft(kind, {key: value for key, value in body.items() if value is not None}))
-    return AgentTold(run.id, workers.get_worker(journal.get_run(run.id), body["entry"]), not same)
+    return AgentTold(run.id, steps.get_worker(journal.get_run(run.id), body["entry"]), not same)

@@ -9,8 +9,8 @@ from typing import Annotated
 from msgspec import Struct
 
 from holdfast.core.errors import WrongUsage
-from holdfast.core.fold import workers
-from holdfast.core.fold.usage import MEASURED, MOST, UNTOLD, Fill, fill_of
+from holdfast.core.fold import steps
+from holdfast.core.fold.activity import MEASURED, MOST_TOKENS, UNTOLD, Fill, fill_of
 from holdfast.core.model import Draft, Run, Session
 from holdfast.ingest.preview import readable
 from holdfast.journal.journal import Journal
@@ -40,9 +40,9 @@ def budget(
     *,
     used: Annotated[
         int | None,
-        option(least=0, most=MOST, metavar="N", help="Tokens in the context now, where nothing measures it."),
+        option(least=0, most=MOST_TOKENS, metavar="N", help="Tokens in the context now, where nothing measures it."),
     ] = None,
-    window: Annotated[int | None, option(least=1, most=MOST, metavar="N", help="Tokens that it holds.")] = None,
+    window: Annotated[int | None, option(least=1, most=MOST_TOKENS, metavar="N", help="Tokens that it holds.")] = None,
     run: RunName = None,
 ) -> Budget:
     """How full the agent's context is, and what to do about it."""
@@ -72,7 +72,7 @@ def _measured(workspace: Workspace, run: str | None) -> Budget:
 
 def _of_mode(run: Run, fill: Fill | None, result: Budget) -> Iterator[str]:
     """What the mode of an orchestrator advises now. Nothing is refused because of it."""
-    at_work = sum(worker.status == workers.IN_PROGRESS for worker in run.workers)
+    at_work = sum(worker.status == steps.IN_PROGRESS for worker in run.workers)
     if result.at_once is not None and at_work > result.at_once:
         yield f"{at_work} agents are at work; mode {result.mode} advises {result.at_once} at once"
     if fill and result.compress_at is not None and fill.percent >= result.compress_at:
@@ -80,8 +80,10 @@ def _of_mode(run: Run, fill: Fill | None, result: Budget) -> Iterator[str]:
 
 
 def _tell(workspace: Workspace, used: int, window: int | None, run: str | None) -> None:
-    if not 0 <= used <= MOST or not (window is None or 1 <= window <= MOST):
-        raise WrongUsage("This is not a number of tokens", [("most", MOST)], ["`holdfast budget --used N --window N`"])
+    if not 0 <= used <= MOST_TOKENS or not (window is None or 1 <= window <= MOST_TOKENS):
+        raise WrongUsage(
+            "This is not a number of tokens", [("most", MOST_TOKENS)], ["`holdfast budget --used N --window N`"]
+        )
     with workspace.writing() as journal:
         found = select.get_run(workspace, journal, run)
         known = window or workspace.settings.whole("context.window") or found.context_window or UNTOLD

@@ -204,7 +204,7 @@ def _standing(found: Status) -> Lines:
 def _run(run: Run) -> Lines:
     yield one_line(run.title, 200)
     yield f"{run.id}  {run.status}" + (f": {one_line(run.status_reason, 200)}" if run.status_reason else "")
-    yield from (f"Steps: {line}" for line in steps.told(run))
+    yield from (f"Steps: {line}" for line in steps.step_lines(run))
     for task in run.open_tasks[:TASKS]:
         yield f"Next: {task.id}  {one_line(task.text, 120)}"
     for decision in run.standing_decisions[-TASKS:]:

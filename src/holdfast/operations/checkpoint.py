@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from holdfast.core.errors import Ambiguous, NotFound, Refused, WrongUsage
-from holdfast.core.fold.worktree_log import interrupted
+from holdfast.core.fold.run import interrupted
 from holdfast.core.model import Checkpoint, Run
 from holdfast.core.question import Choose
 from holdfast.core.text import checked, count, path_text, visible

@@ -24,7 +24,7 @@ from holdfast.project.checkpoints.create import MEGABYTE, beside_of, look, shado
 from holdfast.project.checkpoints.interrupted import find_unfinished
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
-from holdfast.system.git.objects import DIRECTORY, Entry, write_pack
+from holdfast.system.git.repository import DIRECTORY, Entry, write_pack
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.restore.plan import State, holds, left_alone
 from holdfast.worktree.scan_directories import literal

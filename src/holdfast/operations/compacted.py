@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from holdfast.core.fold.usage import COMPACTED
+from holdfast.core.fold.activity import COMPACTED
 from holdfast.core.model import Draft
 from holdfast.core.text import checked
 from holdfast.operations.parameters import RunName, option

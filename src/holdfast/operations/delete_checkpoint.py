@@ -9,10 +9,9 @@ from typing import Annotated
 from msgspec import Struct
 
 from holdfast.core.errors import Refused
-from holdfast.core.fold.worktree_log import needs
-from holdfast.core.model import Checkpoint, Draft, Run
+from holdfast.core.fold.run import needs
+from holdfast.core.model import Checkpoint, Draft, Kept, Run
 from holdfast.core.question import Choose, confirmation
-from holdfast.core.team_state import Kept
 from holdfast.core.text import count, one_line
 from holdfast.journal.journal import Journal
 from holdfast.operations.parameters import YES, Kind, argument, option

@@ -10,9 +10,8 @@ from msgspec import Struct
 
 from holdfast.agents.registry import adapters
 from holdfast.core.errors import HoldfastError
-from holdfast.core.formats import timestamps
-from holdfast.core.health import BROKEN, OK, WARNING, Check
-from holdfast.core.text import count, one_line, path_text
+from holdfast.core.model import BROKEN, OK, WARNING, Check
+from holdfast.core.text import count, format_time, one_line, path_text
 from holdfast.ingest.executable_files import allowed, find_waiting
 from holdfast.layouts.registry import layouts
 from holdfast.maintenance.repair.quarantine import quarantine_notice
@@ -125,6 +124,6 @@ def _inbox(workspace: Workspace) -> Iterator[Check]:
         yield Check("not read", WARNING, about, [f"`ls -l {shlex.quote(path_text(workspace.place))}/inbox`", "`dmesg`"])
     if troubles:
         _, time, failure = intake.told_failure(troubles[-1])
-        last = f"{timestamps.shown(time)}: {failure}" if time else failure
+        last = f"{format_time(time)}: {failure}" if time else failure
         about = f"hooks failed {count(len(troubles), 'time')}; the last: {last}"
         yield Check("troubles", WARNING, about, ["`holdfast status`"])

@@ -20,7 +20,7 @@ from holdfast.agents.registry import find_agent
 from holdfast.core import ids
 from holdfast.core.errors import Damaged, HoldfastError, Refused
 from holdfast.core.fold import run as fold
-from holdfast.core.fold.worktree_log import record_of
+from holdfast.core.fold.run import record_of
 from holdfast.core.model import Body, Checkpoint, Event, Run, Session
 from holdfast.core.text import path_text
 from holdfast.ingest.import_conversations import worktree_of

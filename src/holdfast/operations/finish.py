@@ -6,7 +6,7 @@ from msgspec import Struct, structs
 
 from holdfast.core.fold import run as fold
 from holdfast.core.fold.external import refuse_owned
-from holdfast.core.lifecycle import ENDINGS, Effect, Move, transition
+from holdfast.core.lifecycle import ENDINGS, Move, transition
 from holdfast.core.model import Draft, Reason, Run, Status
 from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import find_layout
@@ -64,7 +64,7 @@ def reopen(workspace: Workspace, run: RunName = None, *, reason: Why = None) -> 
         found = select.get_run(workspace, journal, run, ended_too=True)
         if found.owned and not found.status.is_open and found.status is not Status.ABANDONED:
             refuse_owned(found, "it cannot be reopened here")
-        changed = Effect.CHANGED in transition(found.status, Move.REOPEN).effects
+        changed = transition(found.status, Move.REOPEN) is not found.status
         if changed:
             _reopen(workspace, journal, found, reason)
         return Settled(journal.get_run(found.id), changed)

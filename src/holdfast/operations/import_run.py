@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 from holdfast.agents import jsonl
 from holdfast.core import ids
 from holdfast.core.errors import NotFound, Refused
-from holdfast.core.fold.worktree_log import record_of
+from holdfast.core.fold.run import record_of
 from holdfast.core.model import Checkpoint, Draft
 from holdfast.core.text import path_text
 from holdfast.journal.journal import Journal
@@ -25,7 +25,7 @@ from holdfast.project.transfer.bundle import Incoming
 from holdfast.project.transfer.import_plan import Plan
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
-from holdfast.system.git.objects import DIRECTORY, Entry
+from holdfast.system.git.repository import DIRECTORY, Entry
 from holdfast.system.safe_paths import real_path
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.packs.portable import parse_pack

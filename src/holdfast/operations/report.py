@@ -8,12 +8,12 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from holdfast.core import report as timeline
 from holdfast.core.errors import Refused
 from holdfast.core.fold import run as fold
-from holdfast.core.fold.usage import Spent, spent
+from holdfast.core.fold.activity import Spent, total_usage
 from holdfast.core.model import Checkpoint, Run, Session
-from holdfast.core.report import svg as timeline
-from holdfast.core.report.markdown import recount
+from holdfast.core.report import recount
 from holdfast.core.text import path_text
 from holdfast.operations.parameters import Kind, argument, option
 from holdfast.operations.verb import verb
@@ -46,7 +46,7 @@ def report(workspace: Workspace, run: Annotated[str | None, argument(kind=Kind.R
     What was done, decided and changed, what is open, who worked on it and what it cost.
     """
     found, sessions, checkpoints = _gather(workspace, run)
-    return Reported(found.id, recount(found, sessions, checkpoints), spent(sessions))
+    return Reported(found.id, recount(found, sessions, checkpoints), total_usage(sessions))
 
 
 @verb("show --svg", changes=False, previews=True)

@@ -143,5 +143,5 @@ def _told(journal: Journal, run: Run, kind: str, body: Body, same: bool) -> Step
     step = steps.find_step(journal.get_run(run.id), body["name"])
     if step is None:
         hints = ["take a step that it has: `holdfast step list`"]
-        raise WrongUsage("A run cannot have more steps than this", [("steps", steps.MOST)], hints)
+        raise WrongUsage("A run cannot have more steps than this", [("steps", steps.MOST_STEPS)], hints)
     return Stepped(run.id, step, not same)

@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 from holdfast.core import ids
 from holdfast.core.errors import Busy, HoldfastError, NotFound, Refused
 from holdfast.core.fold import run as fold
-from holdfast.core.lifecycle import Effect, Move, transition
+from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Beginning, Body, Draft, Ending, Environment, Process, Run, Session, Status
 from holdfast.core.text import one_line
 from holdfast.journal.journal import Journal
@@ -287,13 +287,14 @@ def settle(journal: Journal, run: Run, move: Move, reason: str | None = None, mo
 
     `more` is appended with the move, while the sessions are still open.
     """
-    effects = transition(run.status, move, journal.rules_of(run)).effects
-    if Effect.CHANGED in effects:
-        journal.append(run.id, fold.status_draft(move, reason), *more)
-    if Effect.END_SESSIONS in effects:
+    after = transition(run.status, move, journal.rules_of(run))
+    if after is run.status:
+        return False
+    journal.append(run.id, fold.status_draft(move, reason), *more)
+    if not after.is_open:
         for session in journal.list_sessions(run.id, only_open=True):
             journal.end_session(session.id, f"the run was settled: {move}")
-    return Effect.CHANGED in effects
+    return True
 
 
 class Leftover(Struct):

@@ -14,7 +14,7 @@ NAMED = (
     r"|(?:db|database|user|admin|root|login|sudo|become|ssh|s?ftp|smtp|mail|imap|ldap|http|proxy|auth|redis|mysql|mongo)"
     r"[_-]?pass"  # but not `first_pass`
 )
-# Endings of a secret name: `token_prod` and `token_old` are tokens, `token_count` is not.
+# Endings of a secret name: `token_prod` and `token_old` are tokens, `int_of` is not.
 TAIL = (
     r"s?(?:[_-]?(?:key|value|base|b64|base64|string|enc|[0-9]+)"
     r"|[_-](?:prod|production|dev|test|staging|old|new|ro|rw|v[0-9]+))*"

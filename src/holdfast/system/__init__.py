@@ -1,1 +1,1 @@
-"""The operating system: files, locks, processes, the clock, git, terminals."""
+"""Access to the operating system: files, locks, processes, the clock, git, terminals."""

@@ -1,4 +1,4 @@
-"""The time, as a thing that can be handed in: the wall clock for people, the boot clock for order."""
+"""The injectable clock, the time zone of output, and microsecond timestamps."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from holdfast.core.formats import timestamps
-from holdfast.core.formats.timestamps import Zone
+from holdfast.core import text
+from holdfast.core.text import Zone
 from holdfast.system.boot import moment
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -24,12 +24,12 @@ class SystemClock:
         return datetime.now(UTC)
 
 
-_zone = ContextVar("zone", default=Zone.LOCAL)  # in which the command that runs prints times
+_zone = ContextVar("zone", default=Zone.LOCAL)  # zone of the current command's output
 
 
 @contextmanager
 def printed_in(zone: Zone) -> Iterator[None]:
-    """Let `shown` print times in this zone meanwhile."""
+    """Print times in this zone within the block."""
     token = _zone.set(zone)
     try:
         yield
@@ -38,13 +38,12 @@ def printed_in(zone: Zone) -> Iterator[None]:
 
 
 def shown(time: datetime, *, seconds: bool = False) -> str:
-    """A time as the command that runs prints it."""
-    return timestamps.shown(time, _zone.get(), seconds=seconds)
+    """Return a time as printed by the current command."""
+    return text.format_time(time, _zone.get(), seconds=seconds)
 
 
 def ago(time: datetime, now: datetime | None = None) -> str:
-    """How long ago a time was."""
-    return timestamps.ago(time, now or datetime.now(UTC))
+    return text.ago(time, now or datetime.now(UTC))
 
 
 def boot() -> str:
@@ -56,7 +55,7 @@ def micros(moment: datetime) -> int:
 
 
 def from_micros(number: int) -> datetime:
-    """The moment, held within what a calendar can show: a clock that was wrong must not make a run unreadable."""
+    """Return the time, clamped to the range of `datetime`: a wrong clock must not make a run unreadable."""
     try:
         return EPOCH + timedelta(microseconds=number)
     except OverflowError:

@@ -1,7 +1,7 @@
-"""The one module that writes files: whole or not at all, on disk when it returns.
+"""Atomic, durable file writes, locks, and reads that follow no links.
 
-A file is written under a unique temporary name in its own directory, read back and compared, synced, renamed, and the
-directory synced. Where other programs write the same file, `shared_files` does so with care for what they write.
+A file is written under a unique temporary name in its directory, read back and compared, synced, renamed, and the
+directory synced. Files that other programs write too are replaced by `shared_files`.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from holdfast.core.errors import KNOWN_AS, Busy, Facts, Refused, Trouble, from_os_error, known
-from holdfast.core.formats.hashing import hexdigest
+from holdfast.core.ids import hexdigest
 from holdfast.system import safe_paths
 
 # safeguard: linked-file-read
-REGULAR = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # no link is followed, no pipe waited for
+REGULAR = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # no link is followed, no pipe blocks
 PRIVATE_FILE, PRIVATE_DIRECTORY = 0o600, 0o700
 READ_LIMIT = 64 * 1024 * 1024
-MANY = 64  # files from which on the whole file system is synced at once, which takes as long as some dozens of them
+MANY = 64  # number of files above which one sync of the file system is faster
 
 
 @contextlib.contextmanager
 def os_errors(path: Path | str | None = None) -> Iterator[None]:
-    """Turn a failed system call into one sentence with the path and a remedy."""
+    """Turn a failed system call into an error with the path and a remedy."""
     try:
         yield
     except safe_paths.Outside as error:
@@ -40,14 +40,14 @@ def os_errors(path: Path | str | None = None) -> Iterator[None]:
 
 
 def _names_too_little(told: object, path: Path | str) -> bool:
-    """Whether people would not find what a failure names: nothing, a held directory, or a name inside of one."""
+    """Return True if the failed name is missing, a held directory's, or relative to one."""
     return told is None or str(told).startswith(safe_paths.HELD) or told == os.path.basename(path)
 
 
 def write(path: Path, data: bytes, mode: int | None = None, root: Path | None = None) -> None:
-    """Replace a file's content atomically; its mode stays, a new file is the user's alone.
+    """Replace a file's content atomically; its mode stays, a new file is private.
 
-    Here and below: where a root is given, no link leads out of it, also none that is put on the way meanwhile.
+    Here and below: with a root, no link leads out of it, not even one created concurrently.
     """
     with (
         os_errors(path),
@@ -59,9 +59,9 @@ def write(path: Path, data: bytes, mode: int | None = None, root: Path | None = 
 
 
 def put(path: Path, data: bytes, mode: int = PRIVATE_FILE, *, synced: bool = True, date: float | None = None) -> None:
-    """Replace a file at once. Its name is on disk only after a sync of the directory, which is the caller's.
+    """Replace a file atomically, without syncing the directory, which is left to the caller.
 
-    Without a sync it may be damaged after a power cut: that is for what can be made anew, and its reader must notice.
+    Unsynced content may be corrupt after a power cut: only for data that can be rebuilt and is checked by its reader.
     """
     with staged(path, data, mode, synced=synced, date=date):
         pass
@@ -69,8 +69,8 @@ def put(path: Path, data: bytes, mode: int = PRIVATE_FILE, *, synced: bool = Tru
 
 @contextlib.contextmanager
 def staged(path: Path, data: bytes, mode: int, *, synced: bool = True, date: float | None = None) -> Iterator[None]:
-    """Write a file beside its place, which it takes at the end of the block: by then there was room for all of it."""
-    temporary = path.with_name(f"tmp_holdfast_{os.urandom(6).hex()}")  # git's housekeeping clears such names away
+    """Write a file next to its destination, and rename it at the end of the block, when all space is allocated."""
+    temporary = path.with_name(f"tmp_holdfast_{os.urandom(6).hex()}")  # git's housekeeping deletes such names
     with os_errors(path):
         try:
             with open(_create(temporary), "wb", buffering=0) as file:
@@ -89,7 +89,7 @@ def staged(path: Path, data: bytes, mode: int, *, synced: bool = True, date: flo
 
 @contextlib.contextmanager
 def temporary(path: Path, data: bytes, mode: int) -> Iterator[Path]:
-    """A synced file beside `path` that holds `data`; gone at the end, if it was not renamed."""
+    """Yield a synced temporary file next to `path` with this data; deleted at the end if not renamed."""
     made = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
     descriptor = _create(made)
     try:
@@ -125,26 +125,32 @@ def mode_of(path: Path, mode: int | None, new: int = PRIVATE_FILE) -> int:
 
 
 def read(path: Path, limit: int = READ_LIMIT, root: Path | None = None) -> bytes | None:
-    """The bytes of a regular file, or None where there is none. Links, pipes, devices and giants are refused."""
+    """Return the bytes of a regular file, None if there is none. Links, pipes, devices and huge files are refused."""
     with os_errors(path):
         try:
             with safe_paths.held(path, root) as place:
-                descriptor = os.open(place, REGULAR)
+                descriptor = _open_regular(place, path)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except OSError as error:
-            if error.errno in (errno.ELOOP, errno.ENXIO):
-                raise Refused("This is a link or a socket, not a regular file", [("path", path)]) from error
-            raise
         try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):  # safeguard: special-file-read
-                raise Refused("This is not a regular file", [("path", path)])
-            if status.st_size > limit:
-                raise Refused("This file is too large to read", [("path", path), ("bytes", status.st_size)])
+            if (size := os.fstat(descriptor).st_size) > limit:
+                raise Refused("This file is too large to read", [("path", path), ("bytes", size)])
             return _read_all(descriptor, limit)
         finally:
             os.close(descriptor)
+
+
+def _open_regular(place: Path, path: Path) -> int:
+    try:
+        descriptor = os.open(place, REGULAR)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO):
+            raise Refused("This is a link or a socket, not a regular file", [("path", path)]) from error
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # safeguard: special-file-read
+        os.close(descriptor)
+        raise Refused("This is not a regular file", [("path", path)])
+    return descriptor
 
 
 def _read_all(descriptor: int, limit: int) -> bytes:
@@ -156,7 +162,7 @@ def _read_all(descriptor: int, limit: int) -> bytes:
 
 
 def signature(path: Path) -> tuple[int, int, int] | None:
-    """What is different once a file was replaced; None where there is none."""
+    """Return a value that changes when the file is replaced; None if there is none."""
     try:
         status = os.stat(path)
     except OSError:
@@ -165,7 +171,7 @@ def signature(path: Path) -> tuple[int, int, int] | None:
 
 
 def sync_directory(path: Path) -> None:
-    """Make a rename, link or new file in this directory survive a power cut."""
+    """Make renames, links and new files in this directory durable."""
     _sync(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
 
 
@@ -184,7 +190,7 @@ def remove(path: Path, root: Path | None = None) -> None:
 
 
 def move_aside(path: Path, mark: str, root: Path) -> Path:
-    """Give a file another name beside it, which nothing has yet; answers with that."""
+    """Rename a file to an unused name next to it, and return that name."""
     names = [f"{path.name}.{mark}", *(f"{path.name}.{mark}-{number}" for number in range(2, 10_000))]
     with os_errors(path), safe_paths.held(path, root) as place:
         name = next(name for name in names if not os.path.lexists(place.with_name(name)))
@@ -194,7 +200,7 @@ def move_aside(path: Path, mark: str, root: Path) -> Path:
 
 
 def make_directories(path: Path, mode: int = 0o777, root: Path | None = None) -> None:
-    """Make a directory and what lacks above it. A power cut takes none of them away, nor what lies in them."""
+    """Create a directory and missing parents, durably."""
     if not path.is_dir():
         make_directories(path.parent, root=root)
         with os_errors(path), safe_paths.held(path, root) as place:
@@ -203,10 +209,10 @@ def make_directories(path: Path, mode: int = 0o777, root: Path | None = None) ->
 
 
 def make_private_directory(path: Path) -> None:
-    """A directory of the user's own, under any umask. One that is a link or another's is refused."""
+    """Create a directory with mode 0700 under any umask. A link or another user's directory is refused."""
     with os_errors(path):
         if not path.parent.is_dir():
-            make_private_directory(path.parent)  # an umask could close it to its owner
+            make_private_directory(path.parent)  # the umask could make it inaccessible to its owner
         try:
             os.mkdir(path, PRIVATE_DIRECTORY)
         except FileExistsError:
@@ -217,24 +223,24 @@ def make_private_directory(path: Path) -> None:
 
 
 def check_private(path: Path, status: os.stat_result | None = None) -> None:
-    """Refuse a directory that is a link, belongs to somebody else, or lets others write."""
+    """Refuse a directory that is a link, belongs to another user, or is writable by others."""
     with os_errors(path):
         status = status or os.lstat(path)
     if not stat.S_ISDIR(status.st_mode):  # safeguard: linked-store
-        raise Refused("The place of the store is not a directory", [("path", path)], ["move it away"])
+        raise Refused("The path of the store is not a directory", [("path", path)], ["move it away"])
     if status.st_uid != os.geteuid():  # safeguard: store-owner
         facts: Facts = [("path", path), ("owner", status.st_uid), ("you", os.geteuid())]
         raise Refused("The store belongs to another user", facts, ["work as that user, or move the directory away"])
     if status.st_mode & 0o022:  # safeguard: store-mode
         facts = [("path", path), ("mode", oct(stat.S_IMODE(status.st_mode)))]
-        import shlex  # takes its time to load
+        import shlex  # slow to import
 
         raise Refused("Others can write into the store", facts, [f"`chmod go-w {shlex.quote(known(str(path)))}`"])
 
 
 @contextlib.contextmanager
 def lock(path: Path, deadline: float, what: str = "the store", root: Path | None = None) -> Iterator[None]:
-    """Hold a lock file, in a directory that is no link; whoever waits longer than the deadline is told who has it."""
+    """Hold a lock file, in a directory that is no link; after the deadline, `Busy` names the holder."""
     with os_errors(path), safe_paths.held(path, root) as place:
         directory = safe_paths.open_directory(place.parent)
         try:
@@ -249,11 +255,11 @@ def lock(path: Path, deadline: float, what: str = "the store", root: Path | None
         os.pwrite(descriptor, b"%-20d\n" % os.getpid(), 0)
         yield
     finally:
-        os.close(descriptor)  # and with it the lock
+        os.close(descriptor)  # and the lock with it
 
 
 def _wait_for(descriptor: int, path: Path, end: float, what: str) -> None:
-    """Ask again and again until the end: whoever lets the system wait for a lock waits without one."""
+    """Poll for the lock until the deadline: a blocking `flock` has no timeout."""
     pause = 0.0005
     while True:
         try:
@@ -277,23 +283,17 @@ def digest(data: bytes) -> str:
 
 @contextlib.contextmanager
 def open_regular(path: Path) -> Iterator[int]:
-    """A regular file, open for reading. Links, pipes and devices are refused, and never waited for."""
+    """Yield a descriptor of a regular file. Links, pipes and devices are refused without waiting."""
+    with os_errors(path):
+        file = _open_regular(path, path)
     try:
-        file = os.open(path, REGULAR)
-    except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENXIO):
-            raise Refused("This is a link or a socket, not a regular file", [("path", path)]) from error
-        raise from_os_error(error) from error
-    try:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
-            raise Refused("This is not a regular file", [("path", path)])
         yield file
     finally:
         os.close(file)
 
 
 def listed(directory: Path) -> list[Path]:
-    """The entries of a directory by name; none where it cannot be read."""
+    """Return the sorted entries of a directory; none if it is unreadable."""
     try:
         return [directory / name for name in sorted(os.listdir(directory))]
     except OSError:
@@ -301,13 +301,12 @@ def listed(directory: Path) -> list[Path]:
 
 
 def sync(path: bytes | str) -> None:
-    """Bring a written file to the disk: a restored one, or what git wrote and did not sync."""
+    """Sync an existing file: a restored one, or one that git wrote without syncing."""
     _sync(path, REGULAR)
 
 
 def sync_file_system(directory: bytes | str) -> None:
-    """Bring all to the disk that is written on the file system of a directory."""
-    import ctypes  # takes longer to load than a few files take to be written
+    import ctypes  # slower to import than a few files are to write
 
     library = ctypes.CDLL(None, use_errno=True)
     if not hasattr(library, "syncfs"):
@@ -322,7 +321,7 @@ def sync_file_system(directory: bytes | str) -> None:
 
 
 def sync_objects(paths: Collection[str]) -> None:
-    """Bring loose objects of git's to the disk, with their names and those of their directories."""
+    """Sync loose git objects, their names and their directories."""
     shelves = {os.path.dirname(path) for path in paths}
     places = {os.path.dirname(shelf) for shelf in shelves}
     with os_errors(next(iter(paths), None)):
@@ -331,24 +330,20 @@ def sync_objects(paths: Collection[str]) -> None:
                 sync_file_system(place)
             return
         for path in paths:
-            with contextlib.suppress(FileNotFoundError):  # git has put it into a pack meanwhile, and packs it does sync
+            with contextlib.suppress(FileNotFoundError):  # packed by git meanwhile, which syncs packs
                 sync(path)
     for directory in shelves | places:
         sync_directory(Path(directory))
 
 
-def unchecked(_here: Path) -> None:
-    """For a directory of which it is enough that it is ours."""
-
-
 class Held:
-    """A directory of the user's own that is kept open: its name leads nowhere else as long as it is held.
+    """A private directory held open, so that its name cannot be redirected while it is used.
 
-    What is looked at is what is held, so nothing can be put in its place between the look and the use. A system that
-    has no names for descriptors knows it by its own name only.
+    The check applies to the held directory itself, so nothing can be swapped in between check and use. Without `/proc`
+    the directory is known by its path only.
     """
 
-    def __init__(self, path: Path, check: Callable[[Path], None] = unchecked) -> None:
+    def __init__(self, path: Path, check: Callable[[Path], None] | None = None) -> None:
         self.path = path
         self._name = str(path)
         self._check = check
@@ -358,20 +353,21 @@ class Held:
         KNOWN_AS[str(self.here)] = known(str(path))
         self._note()
         try:
-            check(self.here)
+            if check is not None:
+                check(self.here)
         except BaseException:
             self.close()
             raise
 
     def is_in_place(self) -> bool:
-        """Whether its own name leads to it, and to nothing that took its place."""
+        """Return True if the path still leads to this directory."""
         try:
             return self._identity == _identity(os.lstat(self._name))
         except OSError:
             return False
 
     def renew(self) -> None:
-        """Hold what is in its place now, under the same name as before."""
+        """Hold the directory that is now at the path, under the same descriptor."""
         found = Held(self.path, self._check)
         try:
             os.dup2(found._descriptor, self._descriptor, inheritable=False)
@@ -394,12 +390,12 @@ class Held:
 
 
 def open_private(path: Path) -> int:
-    """A descriptor of a directory of the user's own: the very one that was looked at."""
+    """Return a descriptor of a private directory, checked after opening."""
     try:
         with os_errors(path):
             descriptor = os.open(path, safe_paths.PASSING)
     except Trouble:
-        check_private(path)  # says it better, if something else is there
+        check_private(path)  # a better message, if something else is there
         raise
     try:
         check_private(path, os.fstat(descriptor))

@@ -1,16 +1,16 @@
-"""Find the worktree and the store of a directory.
+"""Location of the worktree and the store for a directory.
 
-Hooks load this before anything else, so it uses only modules that are built into the interpreter.
+Loaded first by hooks: only modules built into the interpreter are imported.
 """
 
 import posix
 
 
 def locate_store(start: str) -> tuple[str, str]:
-    """Find (worktree, store) for a directory: the nearest repository's, or a `.holdfast` on the way up.
+    """Return (worktree, store) for a directory: of the nearest repository, or of a `.holdfast` above it.
 
-    The store may not exist. A submodule without a store of its own belongs to the project around it; any other
-    repository is a border, so that a store in somebody's home does not swallow every project below it.
+    The store may not exist. A submodule without a store belongs to the outer project; any other repository is a
+    boundary, so that a store in the home directory does not capture every project below it.
     """
     here = start
     nearest: tuple[str, str] | None = None
@@ -33,7 +33,7 @@ def locate_store(start: str) -> tuple[str, str]:
 
 
 def _is_submodule(git: str, directory: str) -> bool:
-    """Whether a repository lies inside another one's git directory, below its `modules`."""
+    """Return True if a git directory lies below another one's `modules`."""
     if _is_directory(git):
         return False
     at = directory.find("/modules/")
@@ -45,10 +45,10 @@ def _is_submodule(git: str, directory: str) -> bool:
 
 
 def git_directory(git: str, surely: bool = False) -> str | None:
-    """What `git rev-parse --git-dir` would say, or None. Surely: None also where it does not say itself whose it is."""
+    """Return the git directory of a `.git`, or None; with `surely`, only if it names this worktree."""
     if _is_directory(git):
         return git if exists(git + "/HEAD") else None
-    real = _without_links(git) if exists(git) else ""  # a link leads like a file's line, and is believed no more
+    real = _without_links(git) if exists(git) else ""  # a link is trusted as little as a file's line
     if not _is_directory(real):
         line = first_line(real)
         # safeguard: linked-dot-git-file
@@ -57,13 +57,13 @@ def git_directory(git: str, surely: bool = False) -> str | None:
 
 
 def _without_links(path: str) -> str:
-    """The same place by the name that no link takes part in; empty where links lead in a circle."""
+    """Resolve all links of a path; empty if they form a cycle."""
     done, left, links = "", path.split("/")[::-1], 40
     while left and links:
         done = _join(done, left.pop())
         try:
             target = posix.readlink(done)
-        except (OSError, ValueError):  # not a link, as nearly always
+        except (OSError, ValueError):  # not a link, the usual case
             continue
         done = "" if target.startswith("/") else done[: done.rfind("/")]
         left += target.split("/")[::-1]
@@ -72,11 +72,11 @@ def _without_links(path: str) -> str:
 
 
 def _knows(directory: str, git: str, surely: bool) -> bool:
-    """Whether a git directory is this `.git` file's or link's: whoever brings one could lead us to another project."""
+    """Return True if the git directory belongs to this `.git`: a foreign one could redirect us to another project."""
     if not exists(directory + "/HEAD"):
         return False
     back = first_line(directory + "/gitdir")
-    if back:  # stale where somebody moved the worktree by hand: `is_astray` tells, and git puts up with that
+    if back:  # stale after a manual move of the worktree, as git tolerates; `is_astray` detects it
         return _join(directory, back) == git or not (surely or exists(_join(directory, back)))
     above = git[: git.rfind("/")]
     for line in read_start(directory + "/config").decode("utf-8", "replace").splitlines():
@@ -87,9 +87,9 @@ def _knows(directory: str, git: str, surely: bool) -> bool:
 
 
 def common_directory(directory: str) -> str:
-    """What `git rev-parse --git-common-dir` would say for a git directory: that of all its worktrees.
+    """Return the git directory shared by all worktrees, as `git rev-parse --git-common-dir` would.
 
-    Only what lies among the worktrees there is believed: else whoever brings a directory leads us to another project.
+    Only a directory below its `worktrees` is accepted: a forged one could redirect us to another project.
     """
     common = _join(directory, first_line(directory + "/commondir"))
     is_whole = exists(common + "/HEAD") and exists(common + "/objects")
@@ -98,20 +98,20 @@ def common_directory(directory: str) -> str:
 
 
 def worktree_name(root: str) -> str:
-    """What git calls this worktree: the name of a linked one, a dot for the main one. A moved directory keeps it."""
+    """Return git's name of the worktree, a dot for the main one. A moved worktree keeps its name."""
     directory = git_directory(root + "/.git") or ""
     return directory[directory.rfind("/") + 1 :] if exists(directory + "/commondir") else "."
 
 
 def is_astray(root: str, store: str) -> bool:
-    """Whether a store is another worktree's: whose repository knows it elsewhere, or which the store itself names."""
+    """Return True if the store belongs to another worktree, by its repository or by its own record."""
     if store == root + "/.git/holdfast" or git_directory(root + "/.git", surely=True) is not None:
         return False
     return worktree_name(root) != "." or first_line(store + "/root") not in ("", root)
 
 
 def main_worktree(root: str) -> str | None:
-    """The main worktree beside a linked one; None for the main one itself, and where the repository is bare."""
+    """Return the main worktree of a linked one; None for the main one itself, and for a bare repository."""
     directory = git_directory(root + "/.git")
     common = common_directory(directory) if directory else None
     return common[:-5] if common and common != directory and common.endswith("/.git") else None
@@ -149,7 +149,7 @@ def first_line(path: str) -> str:
 def read_start(path: str | bytes) -> bytes:
     try:
         file = posix.open(path, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NONBLOCK)
-    except (OSError, ValueError):  # a name that holds a NUL is a ValueError
+    except (OSError, ValueError):  # a NUL in the name raises ValueError
         return b""
     try:
         return posix.read(file, 4096)
@@ -160,9 +160,9 @@ def read_start(path: str | bytes) -> bytes:
 
 
 def open_ours(path: str, above: int | None = None) -> int:
-    """A descriptor of a directory, not a link, that belongs to us and that nobody else can write into.
+    """Return a descriptor of a directory of the user's own, neither a link nor writable by others.
 
-    What is used is what was looked at: its name may lead elsewhere by then.
+    The opened directory is checked, so a later change of its name is harmless.
     """
     flags = posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC  # safeguard: linked-hook-store
     directory = posix.open(path, flags, dir_fd=above)

@@ -1,8 +1,7 @@
-"""Processes: who they are, whether they live, and starting one that outlives us.
+"""Processes: identity, liveness, and foreground commands.
 
-A number alone says nothing, for it is used again. The kernel's start time (since boot), the boot, and the pid
-namespace make it a fact. The start time is read from the kernel itself on Linux: a start time on the wall clock, as
-libraries give it, moves when the clock is set.
+A pid alone is reused; with the kernel's start time (since boot), the boot id and the pid namespace it is unique. On
+Linux the start time is read from /proc: libraries convert it to the wall clock, which can be set.
 """
 
 from __future__ import annotations
@@ -15,26 +14,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
+from msgspec import structs
+
 from holdfast.core.errors import NotFound, Refused
 from holdfast.core.model import Process
-from holdfast.system import clock
+from holdfast.system import clock, locate
 from holdfast.system.boot import namespaces
 
 GONE_STATES = ("Z", "X", "x")
 
 
-class Here(NamedTuple):
-    """The machine we are on, as far as it can be told apart from others."""
-
-    machine: str
-    host: str
-    boot: str
-    namespace: str
-
-
 class Running(NamedTuple):
-    """A living process, with some variables of its environment."""
-
     pid: int
     words: tuple[str, ...]
     variables: dict[str, str]
@@ -45,30 +35,30 @@ class Running(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    alive: bool | None  # None: it cannot be known from here
+    alive: bool | None  # None: unknown from here
     evidence: str
 
 
 @functools.cache
-def here() -> Here:
+def here() -> Process:
+    """Return the machine, boot and namespace we run in, as an identity without pid."""
     boot = clock.boot() if sys.platform == "linux" else _boot_time()
-    return Here(_first_line("/etc/machine-id"), os.uname().nodename, boot, namespaces().decode())
+    machine = locate.first_line("/etc/machine-id")
+    return Process(0, "", boot, namespaces().decode(), machine, os.uname().nodename)
 
 
 def identify(pid: int) -> Process | None:
-    """The identity of a living process, or None."""
     found = _look(pid)
     if found is None or found[0] in GONE_STATES:
         return None
-    place = here()
-    return Process(pid, found[1], place.boot, place.namespace, place.machine, place.host)
+    return structs.replace(here(), pid=pid, start=found[1])
 
 
 def judge(process: Process) -> Judgement:
-    """Whether a process lives, with the evidence. Without evidence nobody is declared dead."""
+    """Return whether a process lives, with the evidence. Without evidence it is not declared dead."""
     place = here()
     if not place.boot or not process.boot:
-        here.cache_clear()  # it may be readable next time
+        here.cache_clear()  # it may be readable later
         return Judgement(None, f"it is not known which start of the machine process {process.pid} belongs to")
     if process.boot != place.boot:
         if (process.machine, process.host) == (place.machine, place.host):
@@ -91,12 +81,11 @@ def judge(process: Process) -> Judgement:
 
 
 def is_ancestor(process: Process) -> bool:
-    """Whether a process is this one, or started it, directly or not."""
+    """Return True if a process is this one or one of its ancestors."""
     return process.pid in {os.getpid(), *ancestors()} and judge(process).alive is True
 
 
 def ancestors() -> Iterator[int]:
-    """The processes that we were started by, the nearest first."""
     pid = os.getppid()
     while pid > 1:
         yield pid
@@ -104,7 +93,7 @@ def ancestors() -> Iterator[int]:
 
 
 def running_with(*names: str) -> Iterator[Running]:
-    """The living processes that have one of these variables, as far as their environment may be read."""
+    """Yield living processes that have one of these variables, as far as their environment is readable."""
     if sys.platform != "linux":
         yield from _running_with_psutil(names)
         return
@@ -147,9 +136,9 @@ def _parent(pid: int) -> int:
 
 
 def run_foreground(command: Sequence[str], directory: Path, *, to_stderr: bool = False) -> int:
-    """Run a command in the user's terminal and wait for it; answers with its exit code, as a shell would.
+    """Run a command in the user's terminal and return its exit code, as a shell would.
 
-    With `to_stderr`, what it prints is kept off our standard output.
+    With `to_stderr`, its output goes to our standard error.
     """
     import subprocess
 
@@ -165,15 +154,14 @@ def run_foreground(command: Sequence[str], directory: Path, *, to_stderr: bool =
 
 
 def become(program: str, command: Sequence[str], directory: Path, environ: Mapping[str, str]) -> NoReturn:
-    """Go on as another program, in the user's terminal."""
     os.chdir(directory)
     os.execve(program, list(command), dict(environ))
 
 
 def ask(command: Sequence[str], environ: Mapping[str, str], deadline: float, program: str | None = None) -> str | None:
-    """What a command prints within the deadline; None where it cannot be started, fails, or does not end.
+    """Return a command's output; None if it cannot start, fails, or exceeds the deadline.
 
-    `program` is the file that is started, where that is not what the first word leads to.
+    `program` is the executable, if it differs from the first word.
     """
     import subprocess
 
@@ -194,13 +182,12 @@ def ask(command: Sequence[str], environ: Mapping[str, str], deadline: float, pro
 
 
 def parse_stat(text: str) -> tuple[str, str] | None:
-    """State and start time from a line of /proc/PID/stat; the name in it may hold anything, brackets too."""
+    """Return state and start time from /proc/PID/stat; the name in it may contain brackets."""
     fields = text.rpartition(")")[2].split()
     return (fields[0], fields[19]) if len(fields) > 19 else None
 
 
 def _look(pid: int) -> tuple[str, str] | None:
-    """State and start time of a process; None where there is none."""
     if sys.platform != "linux":
         return _look_with_psutil(pid)
     try:
@@ -224,10 +211,3 @@ def _boot_time() -> str:
     import psutil
 
     return f"{psutil.boot_time():.0f}"
-
-
-def _first_line(path: str) -> str:
-    try:
-        return Path(path).read_bytes().decode("utf-8", "replace").partition("\n")[0]
-    except OSError:
-        return ""

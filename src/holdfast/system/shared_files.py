@@ -1,8 +1,8 @@
-"""Files that other programs write too: exchanged in one step, and earlier versions kept.
+"""Files that other programs write too: replaced by an atomic exchange, with earlier versions kept.
 
-A stranger who ignores our lock may write between our look at a file and the exchange. What comes out is then his, and
-goes back. Until it does, it lies under a name that tells what we had expected and what we wrote, so that whoever comes
-after a kill knows it for his, and puts it back.
+A program that ignores our lock may write between our read and the exchange. The exchange then returns its version,
+which is put back. Until then it is kept under a name that encodes the digests of the expected and the written version,
+so that recovery after a kill can identify and restore it.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from holdfast.core.errors import Busy, Refused
 from holdfast.core.text import path_text
 from holdfast.system import files, safe_paths
 
-NOTHING = "00000000"  # the mark of what stands where a file was taken away
+NOTHING = "00000000"  # the mark of a deletion
 KEPT = 2
 NO_SECOND_NAMES = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)  # as on exFAT
 MODE = 0o644
 LEFT = re.compile(r"\.(?P<name>.+)\.(?P<expected>[0-9a-f]{8})(?P<written>[0-9a-f]{8})[0-9a-f]{8}")
-STALE = 10.0  # seconds since an exchange after which nobody is in the middle of it any more
+STALE = 10.0  # seconds after which an exchange cannot be in progress
 AT_FDCWD, RENAME_EXCHANGE, RENAME_SWAP = -100, 2, 2
 
 
 def replace_shared(
     path: Path, expected: bytes | None, data: bytes, new: int = files.PRIVATE_FILE, root: Path | None = None
 ) -> bytes | None:
-    """Replace a file that strangers write too, if it still holds `expected`. Its mode stays; a new one has mode `new`.
+    """Replace a shared file if it still holds `expected`. Its mode stays; a new file has mode `new`.
 
-    Returns None when that was so. Otherwise the stranger's bytes come back, and their file stays as it was.
+    Returns None on success. Otherwise the file stays, and its current bytes are returned.
     """
     with files.os_errors(path), safe_paths.held(path, root) as place:
         _settle_all(place, STALE)
@@ -48,9 +48,9 @@ def replace_shared(
 
 
 def remove_shared(path: Path, expected: bytes, root: Path | None = None) -> bytes | None:
-    """Take a file away that strangers write too, if it still holds `expected`.
+    """Delete a shared file if it still holds `expected`.
 
-    Returns None when that was so, or it was gone. Otherwise the stranger's bytes come back, and so does their file.
+    Returns None on success, or if it was gone. Otherwise the file stays, and its current bytes are returned.
     """
     with files.os_errors(path), safe_paths.held(path, root) as place:
         _settle_all(place, STALE)
@@ -61,7 +61,7 @@ def remove_shared(path: Path, expected: bytes, root: Path | None = None) -> byte
             return None
         try:
             found = files.read(left)
-        except Refused:  # a stranger put something that is no file there
+        except Refused:  # replaced by something that is no file
             os.rename(left, place)
             raise
         if found == expected:  # safeguard: removed-file-unchanged
@@ -73,14 +73,14 @@ def remove_shared(path: Path, expected: bytes, root: Path | None = None) -> byte
 
 
 def _put_back(left: Path, path: Path) -> None:
-    with contextlib.suppress(FileExistsError):  # he has written again already
+    with contextlib.suppress(FileExistsError):  # written again already
         os.link(left, path)
     left.unlink()
     files.sync_directory(path.parent)
 
 
 def settle(path: Path, stale: float = 0.0) -> None:
-    """Put back what a kill in the middle of an exchange left of a stranger's; nobody else may exchange it now."""
+    """Restore another program's version after a killed exchange; the caller must hold the lock."""
     with files.os_errors(path):
         if path.parent.is_dir():
             _settle_all(path, stale)
@@ -100,18 +100,18 @@ def _replace(temporary: Path, path: Path, expected: bytes, data: bytes) -> bytes
 
 
 def _exchanged(left: Path, path: Path, data: bytes, expected: bytes) -> bytes:
-    """What was in the file when ours came there; a stranger's version is back in its place."""
+    """Exchange the files and return the previous content; an unexpected version is put back."""
     _exchange(left, path)
     try:
         found = files.read(left) or b""
-    except Refused:  # a stranger put something that is no file there
+    except Refused:  # replaced by something that is no file
         _exchange(left, path)
         raise
     return found if found == expected else _give_back(left, path, data, found)
 
 
 def _give_back(left: Path, path: Path, ours: bytes, theirs: bytes) -> bytes:
-    """Put a stranger's version back. What comes out must be ours; else he has written again, and that goes back."""
+    """Put another program's version back; repeat if it has written again in between."""
     while True:
         _exchange(left, path)
         out = files.read(left) or b""
@@ -140,25 +140,25 @@ def _settle_all(path: Path, stale: float) -> None:
     for name in os.listdir(path.parent):
         found = LEFT.fullmatch(name)
         if found and found["name"] == path.name and _age(path.with_name(name)) >= stale:
-            with contextlib.suppress(Refused):  # somebody put something there that is no file, or cannot be read
+            with contextlib.suppress(Refused):  # not a regular file, or not readable
                 _settle(path.with_name(name), path, found["expected"], found["written"])
 
 
 def _settle(left: Path, path: Path, expected: str, written: str) -> None:
-    """Exchange a stranger's version for ours, if that still stands there; a version that we know needs no keeping."""
+    """Restore a foreign version if ours is still in place; a known version is deleted."""
     if _clear(left, (expected, written)):
         return
     if written == NOTHING and (not os.path.lexists(path) or os.path.samefile(left, path)):
         _put_back(left, path)
     elif _mark(files.read(path) or b"") == written:
         _exchange(left, path)
-        if not _clear(left, (written,)):  # he has written once more in that moment
+        if not _clear(left, (written,)):  # written again in that moment
             _exchange(left, path)
         files.sync_directory(path.parent)
 
 
 def _clear(left: Path, known: tuple[str, ...]) -> bool:
-    """Remove what holds nothing but a version that is known. Nobody else has what is not."""
+    """Delete a leftover with known content. Unknown content exists nowhere else."""
     found = files.read(left)
     if found is not None and _mark(found) not in known:
         return False
@@ -167,7 +167,7 @@ def _clear(left: Path, known: tuple[str, ...]) -> bool:
 
 
 def _age(left: Path) -> float:
-    """Seconds since it came to lie there, by a clock that may have been turned back since."""
+    """Return the seconds since the leftover was created, by a clock that may have been set back."""
     try:
         return abs(time.time() - left.lstat().st_ctime)
     except FileNotFoundError:
@@ -178,7 +178,7 @@ def _age(left: Path) -> float:
 
 
 def _exchange(one: Path, other: Path) -> None:
-    """Let two names change places in one step, so that no reader ever finds neither."""
+    """Exchange two names atomically, so that no reader ever finds neither."""
     code = _exchange_call()(os.fsencode(one), os.fsencode(other))
     if code in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
         _exchange_by_renames(one, other)
@@ -187,7 +187,7 @@ def _exchange(one: Path, other: Path) -> None:
 
 
 def _exchange_by_renames(one: Path, other: Path) -> None:
-    """Where the file system cannot exchange: the new file is in place at every moment, the old one is kept."""
+    """Exchange by renames: the new file is in place at every moment, the old one is kept."""
     aside = one.with_name(one.name + ".old")
     os.link(other, aside)
     os.rename(one, other)
@@ -196,8 +196,8 @@ def _exchange_by_renames(one: Path, other: Path) -> None:
 
 @functools.cache
 def _exchange_call() -> Callable[[bytes, bytes], int]:
-    """The system's own exchange of two names, answering with an errno or 0."""
-    import ctypes  # costs more to import than all the rest here, and few commands need it
+    """Return the system call that exchanges two names; it returns an errno or 0."""
+    import ctypes  # slow to import, and rarely needed
 
     library = ctypes.CDLL(None, use_errno=True)
 
@@ -214,13 +214,13 @@ def _exchange_call() -> Callable[[bytes, bytes], int]:
 
 
 class Generations:
-    """The last few good versions of files that others may damage, kept for the user alone."""
+    """The last good versions of files that other programs may corrupt, private to the user."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
     def keep(self, path: Path, data: bytes) -> None:
-        """Keep this version of `path`; only the newest few stay."""
+        """Keep this version of `path`, and delete the oldest ones."""
         place = self.place_of(path)
         files.make_private_directory(self.directory)
         files.make_private_directory(place)
@@ -234,7 +234,6 @@ class Generations:
             files.remove(place / old)
 
     def find(self, path: Path) -> list[bytes]:
-        """The versions that are whole, the newest first. A damaged one is never offered."""
         found = (self._load(self.place_of(path) / name) for name in reversed(self._numbers(path)))
         return [data for data in found if data is not None]
 
@@ -250,16 +249,16 @@ class Generations:
     def _load(self, path: Path) -> bytes | None:
         try:
             data = files.read(path)
-        except Refused:  # something else stands in its place
+        except Refused:  # not a regular file
             return None
         return data if data is not None and files.digest(data) == path.name.partition("-")[2] else None
 
 
 def replace_locked(path: Path, data: bytes, made: Path, who: str, patience: float) -> None:
-    """Replace a file of git's as git does, by the rename of a lock beside it; on disk when this returns.
+    """Replace a file of git's by renaming its lock file, as git does; durable on return.
 
-    The lock is a second name of `made`, where the content is written first, so that one that a kill left is known to be
-    ours. However else it ends, no lock stays behind: git would wait for us.
+    The content is written to `made` first, and the lock is a hard link of it, so that a lock left by a kill is known to
+    be ours. In any case the lock is released: git would wait for it.
     """
     lock = path.with_name(path.name + ".lock")
     _clear_lock(made, lock)
@@ -275,7 +274,7 @@ def replace_locked(path: Path, data: bytes, made: Path, who: str, patience: floa
 
 
 def _clear_lock(made: Path, lock: Path) -> None:
-    """Take away what a kill of ours left. A lock is ours if it is a second name of our file; git may hold any other."""
+    """Delete leftovers of a kill. A lock is ours if it is a hard link of our file; any other may be git's."""
     with contextlib.suppress(FileNotFoundError):
         if os.path.samestat(os.lstat(made), os.lstat(lock)):  # safeguard: foreign-ref-lock
             os.unlink(lock)
@@ -284,7 +283,7 @@ def _clear_lock(made: Path, lock: Path) -> None:
 
 
 def _take(made: Path, lock: Path, who: str, patience: float) -> None:
-    """Take git's lock: a second name of our file, which holds what will stand in its place."""
+    """Take git's lock as a hard link of our file, which has the new content."""
     end = time.monotonic() + patience
     while True:
         try:
@@ -309,7 +308,7 @@ def _give_second_name(made: Path, lock: Path) -> None:
 
 
 def _held(lock: Path, who: str) -> Busy:
-    import shlex  # takes its time to load
+    import shlex  # slow to import
 
     hints = ["run the command again", f"`rm {shlex.quote(path_text(lock))}`, if no git is at work here"]
     return Busy(who, [("lock", lock)], hints)

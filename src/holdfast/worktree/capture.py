@@ -23,8 +23,7 @@ from holdfast.core.errors import HoldfastError, Refused, Trouble
 from holdfast.core.text import path_text
 from holdfast.system import files
 from holdfast.system.git.command import Git, Reader, zsplit
-from holdfast.system.git.objects import TREE, Known
-from holdfast.system.git.repository import Head, Repository
+from holdfast.system.git.repository import TREE, Head, Known, Repository
 from holdfast.worktree import prefetch
 from holdfast.worktree.metadata import Seen, TreeMetadata, find_borders, is_within, zjoin
 from holdfast.worktree.packs.object_store import ObjectStore

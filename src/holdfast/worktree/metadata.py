@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from holdfast.system.git.objects import BLOB, Entry, Format
+from holdfast.system.git.repository import BLOB, Entry, Format
 from holdfast.system.safe_paths import real_path
 
 FILE, EXECUTABLE, LINK, MODULE = 0o100644, 0o100755, 0o120000, 0o160000  # modes of git's tree entries

@@ -21,8 +21,7 @@ from msgspec import Struct
 from holdfast.core.errors import HoldfastError
 from holdfast.system import files, safe_paths
 from holdfast.system.git.command import Git, zsplit
-from holdfast.system.git.objects import BLOB, Entry
-from holdfast.system.git.repository import Repository
+from holdfast.system.git.repository import BLOB, Entry, Repository
 from holdfast.worktree.metadata import (
     EXECUTABLE,
     FILE,

@@ -17,8 +17,7 @@ from holdfast.agents.program_checks import check_path, check_programs
 from holdfast.agents.protocol import ENTRY, Silence, setup_of
 from holdfast.agents.registry import identify
 from holdfast.core.errors import HoldfastError
-from holdfast.core.health import BROKEN, OK, WARNING, Check
-from holdfast.core.model import Beginning, Session
+from holdfast.core.model import BROKEN, OK, WARNING, Beginning, Check, Session
 from holdfast.core.text import path_text, sound_text
 from holdfast.project import inbox
 from holdfast.project.inbox import NotACall

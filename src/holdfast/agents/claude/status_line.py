@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from holdfast.agents.claude.transcript import COUNTS
-from holdfast.core.fold.usage import fill_of, number
-from holdfast.core.model import Body, Run, Session
+from holdfast.core.fold.activity import fill_of
+from holdfast.core.model import Body, Run, Session, int_of
 from holdfast.core.text import one_line, visible
 from holdfast.journal.journal import Journal
 from holdfast.project import context_windows
@@ -57,8 +57,8 @@ def gauge_of(payload: Body) -> Gauge:
     """The client's report on its context. Never fails, whatever the payload is."""
     about, model = _object(payload.get("context_window")), _object(payload.get("model"))
     usage = _object(about.get("current_usage"))
-    tokens = sum(number(usage.get(name)) or 0 for name in COUNTS)
-    return Gauge(number(about.get("context_window_size")), tokens or None, _text(model.get("id"))[:200] or None)
+    tokens = sum(int_of(usage.get(name)) or 0 for name in COUNTS)
+    return Gauge(int_of(about.get("context_window_size")), tokens or None, _text(model.get("id"))[:200] or None)
 
 
 def _fullness(known: Gauge, sessions: list[Session]) -> list[str]:

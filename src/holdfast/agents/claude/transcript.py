@@ -18,7 +18,8 @@ import msgspec
 from holdfast.agents.jsonl import CHUNK, ENDING, Line, parse, split
 from holdfast.agents.protocol import Usage
 from holdfast.core.errors import HoldfastError, from_os_error
-from holdfast.core.fold.usage import MOST, Spent, number
+from holdfast.core.fold.activity import MOST_TOKENS, Spent
+from holdfast.core.model import int_of
 from holdfast.journal.codec import UNREADABLE
 from holdfast.system import files
 
@@ -97,8 +98,8 @@ class Tally:
             self._messages.add(id)
         usage = message.get("usage")
         if isinstance(usage, dict):
-            self.read += sum(number(usage.get(name)) or 0 for name in COUNTS[:3])
-            self.written += number(usage.get(COUNTS[3])) or 0
+            self.read += sum(int_of(usage.get(name)) or 0 for name in COUNTS[:3])
+            self.written += int_of(usage.get(COUNTS[3])) or 0
         self._add_cost(line.get("costUSD"), is_total=False)
 
     @property
@@ -106,7 +107,7 @@ class Tally:
         return Spent(self.read, self.written, self.cost)
 
     def _add_cost(self, cost: Any, *, is_total: bool) -> None:
-        if isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 <= cost <= MOST:
+        if isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 <= cost <= MOST_TOKENS:
             self.cost = float(cost) if is_total else (self.cost or 0.0) + cost
 
 
@@ -148,7 +149,7 @@ def usage_of(line: Line) -> Usage | None:
     usage, model = message.get("usage"), message.get("model")
     if not isinstance(usage, dict) or model == SYNTHETIC:
         return None
-    tokens = sum(number(usage.get(name)) or 0 for name in COUNTS)
+    tokens = sum(int_of(usage.get(name)) or 0 for name in COUNTS)
     return Usage(tokens, model if isinstance(model, str) else None) if tokens else None
 
 
@@ -168,7 +169,7 @@ def _last_usage(data: bytes, whole: bool) -> tuple[Usage | None, bool]:
             return found, True
         if is_boundary(parsed):
             about = parsed.get("compactMetadata")
-            left = number(about.get("postTokens")) if isinstance(about, dict) else None
+            left = int_of(about.get("postTokens")) if isinstance(about, dict) else None
             return (Usage(left) if left is not None else None), True
     return None, False
 

@@ -20,7 +20,7 @@ from holdfast.agents.claude.transcript import Tally, is_boundary, read_lines, us
 from holdfast.agents.jsonl import Line
 from holdfast.agents.protocol import Usage
 from holdfast.core import ids
-from holdfast.core.fold.usage import Spent
+from holdfast.core.fold.activity import Spent
 from holdfast.core.model import Body, Draft
 
 # Prefixes of user messages that are no prompts: commands and their output, notices of the client.

@@ -1,35 +1,51 @@
-"""What an agent does, as its calls tell it: prompts, actions, turns, subagents, compactions.
+"""The agent's reported work folded into a run: prompts, actions, turns, subagents, compactions, tokens.
 
-An agent may tell the same thing twice and in any order. Whatever has a name of the agent's own is counted once.
+An agent may report something twice and in any order. Everything with an id of the agent's is counted once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, TypeVar
 
-from holdfast.core.model import Action, Body, Draft, Event, Mishap, Prompt, Run, Underway
+from msgspec import Struct
+
+from holdfast.core.model import (
+    Action,
+    Beginning,
+    Body,
+    Draft,
+    Event,
+    Mishap,
+    Prompt,
+    Run,
+    Session,
+    Underway,
+    int_of,
+    text_of,
+    texts_of,
+)
 from holdfast.core.text import one_line
 
 P = TypeVar("P", Prompt, Action)
 
 KEPT_PROMPTS, KEPT_ACTIONS, KEPT_FILES, KEPT_ERRORS = 50, 50, 500, 50
-REPORTED = frozenset({  # of a turn that a client works on; only a prompt begins one
+REPORTED = frozenset({  # during a turn; only a prompt begins one
     "action.begun", "turn.ended", "error.met", "subagent.started", "subagent.ended", "subagent.told",
     "context.compacting", "context.compacted",
 })  # fmt: skip
-PROMPT = 4_000  # characters of a prompt that the state holds; the event has all of it
+PROMPT = 4_000  # characters of a prompt in the state; the event has all
 
 
 def is_reported(event: Event) -> bool:
-    """Whether a client reports it of its turn; an action that a program records itself has no key of a client's."""
+    """Return True if a client reports the event of its turn; an action recorded by a program has no key."""
     return event.kind in REPORTED or (event.kind == "action.taken" and bool(event.body.get("key")))
 
 
 def touch(run: Run, event: Event, files: list[str]) -> None:
     for file in files:
-        run.files.pop(file, None)  # so that the newest stands last
+        run.files.pop(file, None)  # so that the newest is last
         run.files[file] = event.time
     if event.body.get("imported") is True and any(time > event.time for time in run.files.values()):
         run.files = dict(sorted(run.files.items(), key=lambda found: found[1]))
@@ -38,19 +54,19 @@ def touch(run: Run, event: Event, files: list[str]) -> None:
 
 
 def _in_order(entries: list[P], body: Body) -> list[P]:
-    """What was imported may have happened before what is known already; all else is told in the order it happened."""
+    """Sort imported entries by time: they may be older than known ones. All others arrive in order."""
     return sorted(entries, key=lambda entry: entry.time) if body.get("imported") is True else entries
 
 
 def _prompted(run: Run, event: Event, body: Body) -> None:
-    """It may be told twice; and one that comes while the agent works has the key of the one it works on."""
+    """Add a prompt once. A prompt given while the agent works has the key of the running one."""
     key, text = text_of(body.get("key")) or None, text_of(body.get("text"))[:PROMPT]
     if key is None or all((prompt.key, prompt.text) != (key, text) for prompt in run.prompts):
         run.prompts = _in_order([*run.prompts, Prompt(text, event.time, key)], body)[-KEPT_PROMPTS:]
 
 
 def _begun(run: Run, event: Event, body: Body) -> None:
-    """Something has begun of which the end may never be told."""
+    """Note an action that was begun; its end may never be reported."""
     key = text_of(body.get("key"))
     if key and all(action.key != key for action in run.actions):
         run.doing[key] = Underway(text_of(body.get("text")), event.time, event.session)
@@ -74,25 +90,24 @@ def _acted(run: Run, event: Event, body: Body) -> None:
 
 
 def is_repeated(run: Run, draft: Draft) -> bool:
-    """Whether the run knows an action already: a client tells a failed one at its end and again with its batch."""
+    """Return True if the run knows the action: clients report a failed one alone and again with its batch."""
     key = text_of(draft.body.get("key")) if draft.kind == "action.taken" else ""
     earlier = next((action for action in run.actions if key and action.key == key), None)
     return earlier is not None and (earlier.error is not None or not draft.body.get("error"))
 
 
 def _stand(run: Run, body: Body, files: list[str]) -> None:
-    """Count an action, or as many as somebody says it stands for; what it touched is where the work stands."""
-    told = body.get("actions")
-    run.standing.actions += told if isinstance(told, int) and not isinstance(told, bool) and told >= 0 else 1
+    """Count an action, or the number it stands for, and note its last file and line."""
+    actions = int_of(body.get("actions"))
+    run.standing.actions += 1 if actions is None else actions
     run.standing.trigger = "action"
     if files:
-        line = body.get("line")
         run.standing.file = files[-1]
-        run.standing.line = line if isinstance(line, int) and not isinstance(line, bool) and line > 0 else None
+        run.standing.line = int_of(body.get("line"), 1)
 
 
 def fail(run: Run, event: Event, text: str, agent: str | None = None) -> None:
-    """Note an error that was met; the same one is noted once."""
+    """Record an error once."""
     if all((met.text, met.agent) != (text, agent) for met in run.errors):
         run.errors = [*run.errors, Mishap(text, event.time, agent)][-KEPT_ERRORS:]
 
@@ -107,26 +122,26 @@ def _turned(run: Run, event: Event, body: Body) -> None:
 
 
 def _is_over(action: Underway, session: str | None) -> bool:
-    """Whether a turn that this session has ended is the action's own, or a later one than its session had."""
+    """Return True if the turn that this session ended was the action's own, or follows it."""
     return session == action.session or (session is not None and session == action.heir)
 
 
 def _is_broken_off(run: Run, action: Underway) -> bool:
-    """Whether the session of an action has ended, and the action not."""
+    """Return True if the action's session has ended without its end."""
     return action.session is not None and action.session not in run.open_sessions
 
 
 def pass_on(run: Run, session: str) -> None:
-    """Note the session that is opened now as the heir of what sessions that have ended were in the middle of."""
+    """Make the new session the heir of unfinished actions of ended sessions."""
     for action in run.doing.values():
         if _is_broken_off(run, action) and action.heir not in run.open_sessions:
             action.heir = session
 
 
 def told_underway(run: Run, length: int) -> list[tuple[str, datetime]]:
-    """Actions without an end, as of a session at work or of one that has ended, and when they were begun.
+    """Return unfinished actions with their start, as in progress or interrupted.
 
-    The session is named where there are several. Of a run that has ended, nothing is under way.
+    The session is named if there are several. A run that has ended has none.
     """
     several = len({action.session for action in run.doing.values()}.union(run.open_sessions)) > 1
     told = []
@@ -153,16 +168,8 @@ def _compacting(run: Run, event: Event, body: Body) -> None:
 def _compacted(run: Run, event: Event, body: Body) -> None:
     run.compactions += 1
     run.compacted = event.time
-    run.context_tokens = None  # nobody knows before the next answer
+    run.context_tokens = None  # unknown until the next reply
     run.summary = text_of(body.get("summary")) or run.summary
-
-
-def text_of(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def texts_of(value: Any) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
@@ -177,3 +184,140 @@ HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     "context.compacting": _compacting,
     "context.compacted": _compacted,
 }
+
+
+# Tokens and cost
+
+MEASURED, COUNTED = "context.measured", "usage.counted"
+SILENT = frozenset({MEASURED, COUNTED})  # measurements are no activity of the agent
+COMPACTED = "context.compacted"
+USUAL, LARGE, UNTOLD = 200_000, 1_000_000, 128_000  # tokens of a window: Claude's, its large one, any other's
+LARGE_MARK = "[1m]"  # in the name of a model with the large window
+HEALTHY, WARN, COMPACT = 50, 55, 78  # per cent
+GOING_ON = (Beginning.RESUME, Beginning.COMPACT, Beginning.FORK)  # the context of the earlier session goes on
+MOST_TOKENS = 10**9  # tokens; a larger number is no measurement
+ADVICE = {
+    "healthy": "there is room",
+    "filling": "there is room, but not for everything: keep answers short",
+    "warn": "save what matters soon: `holdfast save`, `holdfast decide`, `holdfast note`",
+    "compact": "save now (`holdfast save`), then compact the conversation",
+}
+
+
+class Fill(Struct):
+    """The fill level of a context."""
+
+    tokens: int
+    window: int
+    percent: int
+    state: str  # `healthy`, `filling`, `warn` or `compact`
+    advice: str
+
+
+def fill_of(tokens: int | None, window: int | None) -> Fill | None:
+    """Return the fill for a measured number of tokens; None if nothing was measured."""
+    if tokens is None or not window:
+        return None
+    percent = round(100 * tokens / window)
+    state = next(
+        (name for name, least in (("compact", COMPACT), ("warn", WARN), ("filling", HEALTHY)) if percent >= least),
+        "healthy",
+    )
+    return Fill(tokens, window, percent, state, ADVICE[state])
+
+
+def format_fill(fill: Fill) -> str:
+    """Return `43 % (86,000 of 200,000 tokens)`."""
+    return f"{fill.percent} % ({fill.tokens:,} of {fill.window:,} tokens)"
+
+
+def window_of(tokens: int, model: str | None, known: int | None, earlier: int | None) -> int:
+    """Return the capacity of a context: as reported, or else by the model's name and the tokens seen in it."""
+    if known:
+        return known
+    is_large = LARGE_MARK in (model or "") or tokens > USUAL
+    return max(earlier or 0, LARGE if is_large else USUAL)
+
+
+def measured(run: Run, event: Event, body: Body) -> None:
+    """Update the run's context, unless the measurement is of a session that another one has followed."""
+    is_past = run.last_session is not None and event.session not in (None, run.last_session, *run.open_sessions)
+    if not is_past and (tokens := int_of(body.get("tokens"))) is not None:
+        run.context_tokens = tokens
+        run.context_window = int_of(body.get("window")) or run.context_window
+
+
+def reset_context(run: Run, body: Body) -> None:
+    """Forget the context size, unless the session continues an earlier context."""
+    if body.get("begun") not in GOING_ON:
+        run.context_tokens = None
+
+
+def measure_session(session: Session, event: Event) -> None:
+    """Apply a measurement to a session; other events change nothing."""
+    body = event.body
+    if event.kind == COMPACTED:
+        session.context_tokens = None  # unknown until the next reply
+    elif event.kind == MEASURED and (tokens := int_of(body.get("tokens"))) is not None:
+        session.context_tokens = tokens
+        session.context_window = int_of(body.get("window")) or session.context_window
+        session.model = text_of(body.get("model")) or session.model
+    elif event.kind == COUNTED:
+        session.tokens_read = int_of(body.get("read")) or 0
+        session.tokens_written = int_of(body.get("written")) or 0
+        session.cost = _cost(body.get("cost"))
+
+
+def _cost(value: Any) -> float | None:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value <= MOST_TOKENS else None
+
+
+class Spent(Struct):
+    """Tokens and cost, summed over the sessions that reported them."""
+
+    tokens_read: int = 0
+    tokens_written: int = 0
+    cost: float | None = None  # in US dollars; null: not reported
+    told: int = 0  # sessions with usage
+    untold: int = 0  # sessions without
+
+
+def total_usage(sessions: Iterable[Session]) -> Spent:
+    """Sum the usage of sessions, counting those without any, so that a part is not taken for the whole."""
+    total = Spent()
+    for session in sessions:
+        total.tokens_read += session.tokens_read
+        total.tokens_written += session.tokens_written
+        if session.cost is not None:
+            total.cost = (total.cost or 0.0) + session.cost
+        if has_usage(session):
+            total.told += 1
+        else:
+            total.untold += 1
+    return total
+
+
+def remaining_usage(total: Spent, others: Iterable[Session]) -> Spent:
+    """Subtract what other sessions of the same conversation have reported already."""
+    known = total_usage(others)
+    cost = max(0.0, total.cost - (known.cost or 0.0)) if total.cost is not None else None
+    read, written = total.tokens_read - known.tokens_read, total.tokens_written - known.tokens_written
+    return Spent(max(0, read), max(0, written), cost)
+
+
+def has_usage(session: Session) -> bool:
+    return bool(session.tokens_read or session.tokens_written or session.cost is not None)
+
+
+def format_usage(total: Spent) -> str | None:
+    """Return `12,000 tokens read, 3,400 written, 1.20 US dollars (2 of 3 sessions told it)`; None if unknown."""
+    if not total.told:
+        return None
+    parts = []
+    if total.tokens_read or total.tokens_written:
+        parts = [f"{total.tokens_read:,} tokens read", f"{total.tokens_written:,} written"]
+    if total.cost is not None:
+        parts.append(f"{total.cost:,.2f} US dollars")
+    some = f" ({total.told} of {total.told + total.untold} sessions told it)" if total.untold else ""
+    return ", ".join(parts) + some

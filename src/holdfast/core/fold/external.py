@@ -1,7 +1,7 @@
-"""Runs that another system owns: what its file says about them is folded in, and nothing is added to it.
+"""Runs owned by another system: the content of its file, folded in.
 
-Such a run has the status that its owner gives it. We only know one thing better: that the process is gone which worked
-on it. So a run may be interrupted here, until somebody works on it again or its owner says something else.
+Such a run has the status of its file. The one exception: if its process is gone, it is interrupted here until there is
+new activity or a new status in the file.
 """
 
 from __future__ import annotations
@@ -9,21 +9,20 @@ from __future__ import annotations
 from typing import NoReturn
 
 from holdfast.core.errors import Refused
-from holdfast.core.fold.activity import text_of, texts_of
-from holdfast.core.fold.steps import ACTIVE, COMPLETED, FAILED, MOST, PENDING
+from holdfast.core.fold.steps import ACTIVE, COMPLETED, FAILED, MOST_STEPS, PENDING
 from holdfast.core.lifecycle import Move
-from holdfast.core.model import Body, Event, Owned, Run, Status, Step
+from holdfast.core.model import Body, Event, Owned, Run, Status, Step, text_of, texts_of
 from holdfast.core.text import one_line
 
 TOLD = "owner.told"
-REMEMBERED = 20  # earlier versions of a file that are known again
+REMEMBERED = 20  # earlier digests that are recognized
 STEP_STATUSES = {"in_progress": ACTIVE, "active": ACTIVE, "completed": COMPLETED, "failed": FAILED}
 
 STATUSES = frozenset(status.value for status in Status)
 
 
 def told(run: Run, event: Event, body: Body) -> None:
-    """Take in what the owner's file says."""
+    """Fold the content of the owner's file."""
     before = None if body.get("accepted") is True else run.owned
     digest = text_of(body.get("digest"))
     earlier = [*before.earlier, before.digest] if before else []
@@ -48,7 +47,7 @@ def told(run: Run, event: Event, body: Body) -> None:
 
 
 def _follow(run: Run, before: Owned | None, event: Event) -> None:
-    """Move as the owner moves: what he only repeats does not undo what we know better."""
+    """Follow a change of the owner's status; a repeated status does not override ours."""
     status = run.owned.status if run.owned else None
     if status is None or (before is not None and before.status is status) or run.status is status:
         return
@@ -56,7 +55,7 @@ def _follow(run: Run, before: Owned | None, event: Event) -> None:
 
 
 def moved(run: Run, move: Move) -> Status:
-    """What becomes of a run with an owner by a move of ours."""
+    """Return the status of an owned run after a move."""
     owned = run.owned.status if run.owned else None
     if move is Move.INTERRUPT and run.status is Status.ACTIVE:
         return Status.INTERRUPTED
@@ -70,14 +69,14 @@ def moved(run: Run, move: Move) -> Status:
 
 
 def said(owned: Owned) -> str:
-    """What the owner's file says, in one line."""
+    """Return the owner's file in one line."""
     parts = [owned.word or "no status"]
     parts += [f"{noun} {name}" for noun, name in (("phase", owned.phase), ("step", owned.step)) if name]
     return one_line(f"FABER says {', '.join(parts)}", 200)
 
 
 def refuse_owned(run: Run, why: str) -> NoReturn:
-    """Say that something is not ours to decide."""
+    """Refuse a change that only the owner can make."""
     file = run.owned.path if run.owned else ""
     raise Refused(
         f"Run {run.id} is FABER's: {why}",
@@ -94,6 +93,6 @@ def _steps(phases: object) -> list[Step]:
     pairs = [pair for pair in phases if isinstance(pair, list) and len(pair) == 2] if isinstance(phases, list) else []
     return [
         Step(name, STEP_STATUSES.get(text_of(status), PENDING), planned=True)
-        for name, status in pairs[:MOST]
+        for name, status in pairs[:MOST_STEPS]
         if isinstance(name, str) and name
     ]

@@ -1,27 +1,26 @@
-"""What events add up to: the state of a run and of a session, at any event.
+"""Fold of events into the state of a run and of a session.
 
-`fold` is a pure function of a prefix of a run's events. An event of an unknown kind, or a move that the lifecycle does
-not allow, counts but changes nothing: one odd event must never make a run unreadable.
+`fold` is a pure function of a prefix of a run's events. An event of an unknown kind, or a move that the lifecycle
+refuses, is counted and changes nothing: one odd event must not make a run unreadable.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
-import msgspec
+from msgspec import structs
 
 from holdfast.core.errors import Refused
 from holdfast.core.event_text import headline
-from holdfast.core.fold import activity, external, steps, team, usage, workers
-from holdfast.core.fold.activity import text_of, texts_of
-from holdfast.core.fold.worktree_log import checkpoint_dropped, restore_began, restore_ended
+from holdfast.core.fold import activity, external, steps, team
 from holdfast.core.lifecycle import Move, Rules, RulesOf, native_rules, transition
 from holdfast.core.model import (
     OPEN,
     Beginning,
     Body,
+    Checkpoint,
     Decision,
     Draft,
     Ending,
@@ -29,15 +28,17 @@ from holdfast.core.model import (
     Event,
     Note,
     Process,
+    Restore,
     Run,
     Session,
     Status,
     Task,
+    convert,
+    text_of,
+    texts_of,
 )
 
-T = TypeVar("T")
-
-VERSION = 11  # of what the fold makes of the same events; snapshots of another version are folded anew
+VERSION = 11  # of the fold; snapshots of another version are folded again
 
 FORGOTTEN = "event.forgotten"
 BLANK = "event.blank"
@@ -46,7 +47,7 @@ REFOLDED = frozenset({FORGOTTEN, RETURNED})
 OPENED = "session.opened"
 ENDED = "session.ended"
 TOLD_OF = "session.told"
-BRIEFED = "brief.given"  # what we told the agent is no action of its
+BRIEFED = "brief.given"  # our own brief is no activity of the agent
 FENCING = {Ending.DIED, Ending.TAKEN_OVER}
 
 MOVES = {
@@ -61,10 +62,14 @@ MOVES = {
 }
 KIND_OF_MOVE = {move: kind for kind, move in MOVES.items()}
 LETTERS = {"note.added": "n", "decision.made": "d", "task.added": "t"}
+KEPT_RESTORES = 100
+VISITING = "bisect"  # visits many checkpoints and returns: there is nothing to undo
+
+CONVERSATION = "conversation"  # key of the conversation id in an event without a run
 
 
 def fold(run: str, events: Iterable[Event], forgotten: Iterable[int] = (), rules_of: RulesOf = native_rules) -> Run:
-    """The state of a run after these events, which start with its first; without those forgotten now or by them."""
+    """Return the state of a run after all its events, without those forgotten by `forgotten` or by an event."""
     listed = list(events)
     state = Run(id=run)
     for event in without(listed, {*forgotten, *(_number(e.body.get("seq")) for e in listed if e.kind == FORGOTTEN)}):
@@ -77,14 +82,14 @@ def fold(run: str, events: Iterable[Event], forgotten: Iterable[int] = (), rules
 
 
 def without(events: Iterable[Event], forgotten: Container[int]) -> Iterator[Event]:
-    """The events, with nothing in those that were forgotten but what kind they were."""
+    """Yield the events, with forgotten ones reduced to their kind."""
     for event in events:
         known = event.seq not in forgotten
-        yield event if known else msgspec.structs.replace(event, kind=BLANK, body={"kind": event.kind})
+        yield event if known else structs.replace(event, kind=BLANK, body={"kind": event.kind})
 
 
 def apply(run: Run, event: Event, rules_of: RulesOf = native_rules) -> None:
-    """Add one event to a state. Those of `REFOLDED` need a new fold, because they change what came before them."""
+    """Apply one event to a state. Those of `REFOLDED` change earlier events and need a new fold."""
     run.seq = event.seq
     run.updated = event.time if run.updated is None else max(run.updated, event.time)
     if event.agent and event.agent not in run.agents:
@@ -98,13 +103,13 @@ def apply(run: Run, event: Event, rules_of: RulesOf = native_rules) -> None:
 
 
 def apply_session(session: Session | None, event: Event) -> Session | None:
-    """Add one event that belongs to a session to that session's record."""
+    """Apply one event to the record of its session."""
     if event.kind == OPENED:
         return _opened_session(event)
     if session is None:
         return None
-    usage.measure(session, event)
-    if event.kind in usage.SILENT:
+    activity.measure_session(session, event)
+    if event.kind in activity.SILENT:
         return session
     if event.kind == BRIEFED:
         session.brief = text_of(event.body.get("digest")) or None
@@ -114,7 +119,7 @@ def apply_session(session: Session | None, event: Event) -> Session | None:
         session.transcript = text_of(event.body.get("transcript")) or session.transcript
         return session
     if event.kind == ENDED:
-        session.ended = _time(event.body.get("at")) or event.time
+        session.ended = convert(event.body.get("at"), datetime) or event.time
         session.how = Ending(text_of(event.body.get("how")))
         session.reason = text_of(event.body.get("reason")) or None
         session.fenced = session.how in FENCING
@@ -128,26 +133,26 @@ def apply_session(session: Session | None, event: Event) -> Session | None:
 
 
 def entry_id(run: Run, kind: str) -> str:
-    """The id that the next entry of this kind gets: `d1`, `t2`, `n3`."""
+    """Return the id of the next entry of this kind: `d1`, `t2`, `n3`."""
     letter = LETTERS[kind]
     return f"{letter}{run.entries.get(letter, 0) + 1}"
 
 
 def status_draft(move: Move, reason: str | None = None, evidence: str | None = None) -> Draft:
-    """The event that records a move of the lifecycle."""
+    """Return the event that records a lifecycle move."""
     body = {"reason": reason, "evidence": evidence}
     return Draft(KIND_OF_MOVE[move], {key: value for key, value in body.items() if value})
 
 
 def _blanked(run: Run, event: Event, body: Body) -> None:
-    """The name of a forgotten entry is not given again."""
+    """Count a forgotten entry, so that its id is not reused."""
     if letter := LETTERS.get(text_of(body.get("kind"))):
         run.entries[letter] = run.entries.get(letter, 0) + 1
 
 
 def _gone_back(now: Run, then: Run, event: Event) -> Run:
-    """What a run knew then, with who works on it now. Names that were given since are not given again."""
-    return msgspec.structs.replace(
+    """Return the earlier state with the current sessions. Ids given since are not reused."""
+    return structs.replace(
         then,
         seq=now.seq,
         updated=now.updated,
@@ -173,7 +178,7 @@ def _gone_back(now: Run, then: Run, event: Event) -> Run:
 def _move(run: Run, event: Event, move: Move, rules: Rules) -> None:
     run.standing.saved = None
     try:
-        after = external.moved(run, move) if run.owned else transition(run.status, move, rules).status
+        after = external.moved(run, move) if run.owned else transition(run.status, move, rules)
     except Refused:
         return
     if after is not run.status:
@@ -201,7 +206,7 @@ def _settled(run: Run, event: Event, body: Body) -> Move:
 
 def _opened(run: Run, event: Event, body: Body) -> Move:
     session = event.session or ""
-    usage.opened(run, body)
+    activity.reset_context(run, body)
     activity.pass_on(run, session)
     run.sessions += 1
     run.last_session = session
@@ -263,28 +268,28 @@ def _forgotten(run: Run, event: Event, body: Body) -> None:
 
 
 def _told(run: Run, event: Event, body: Body) -> Move:
-    """What agents do and what steps and teams come to, each folded by the module that knows it."""
+    """Fold an event of an agent, a step or a team by the module of its subject."""
     TOLD[event.kind](run, event, body)
     return Move.TELL if event.kind in TELLING else Move.ATTEND if activity.is_reported(event) else Move.ACT
 
 
 def _called(run: Run, event: Event, body: Body) -> Move | None:
-    """Count a call. One that only says that a client came, went or waits moves nothing."""
+    """Count a call. Presence alone (start, end, waiting) moves nothing."""
     run.calls += 1
     run.last_call = headline(event)
     return Move.ACT if _is_activity(body) else None
 
 
 def _is_activity(body: Body) -> bool:
-    """Whether a stored call may stand for work: only those of agents without an adapter name their directory.
+    """Return True if a stored call may be work: only generic agents' calls have a directory.
 
-    An adapter turns work into events of its own; of its other calls it stores the payload alone.
+    Adapters turn work into events of its own, and store only the payload of other calls.
     """
     return "directory" in body and body.get("quiet") is not True
 
 
 def _entry(run: Run, event: Event) -> str:
-    """Number the entry. The body names it too; the count is what makes a repeated name impossible."""
+    """Return the next id. The body has it too, but only counting makes a duplicate impossible."""
     letter = LETTERS[event.kind]
     run.entries[letter] = run.entries.get(letter, 0) + 1
     return f"{letter}{run.entries[letter]}"
@@ -300,26 +305,15 @@ def _opened_session(event: Event) -> Session:
         agent_session=text_of(body.get("agent_session")) or None,
         transcript=text_of(body.get("transcript")) or None,
         begun=Beginning(begun) if (begun := text_of(body.get("begun"))) else None,
-        process=_convert(body.get("process"), Process),
-        environment=_convert(body.get("environment"), Environment),
+        process=convert(body.get("process"), Process),
+        environment=convert(body.get("environment"), Environment),
         epoch=_number(body.get("epoch")),
         last_active=event.time,
     )
 
 
-def _convert(value: Any, kind: type[T]) -> T | None:
-    try:
-        return msgspec.convert(value, kind) if value is not None else None
-    except msgspec.ValidationError:
-        return None
-
-
 def _number(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
-
-
-def _time(value: Any) -> datetime | None:
-    return _convert(value, datetime)
 
 
 def _chosen(run: Run, event: Event, body: Body) -> None:
@@ -350,9 +344,68 @@ def _archived(run: Run, event: Event, body: Body) -> None:
     run.archived = text_of(body.get("path")) or None
 
 
-TOLD = {**workers.HANDLERS, **activity.HANDLERS, **steps.HANDLERS, **team.HANDLERS}
+def record_of(checkpoint: Checkpoint) -> Body:
+    """Return a checkpoint as stored, without empty fields."""
+    return {name: value for name, value in structs.asdict(checkpoint).items() if value not in (None, "", [], False)}
+
+
+def apply_checkpoint(checkpoint: Checkpoint | None, event: Event) -> Checkpoint | None:
+    """Apply one event of a worktree's log to a checkpoint."""
+    if event.kind == "checkpoint.made":
+        return convert({**event.body, "time": event.time}, Checkpoint)
+    if checkpoint is not None and event.kind in ("checkpoint.pinned", "checkpoint.unpinned"):
+        return structs.replace(checkpoint, pinned=event.kind == "checkpoint.pinned")
+    return checkpoint
+
+
+def restore_began(run: Run, event: Event, body: Body) -> None:
+    run.unfinished = convert(body.get("restore"), Restore)
+
+
+def restore_ended(run: Run, event: Event, body: Body) -> None:
+    """Make a restore undoable and an undo redoable; anything else clears the redo list."""
+    restore = convert(body.get("restore"), Restore)
+    run.unfinished = None
+    if restore is None or body.get("given_up") or restore.verb == VISITING:
+        return
+    if restore.verb == "undo":
+        run.undoable, run.redoable = run.undoable[:-1], [*run.redoable, restore]
+    else:
+        run.redoable = run.redoable[:-1] if restore.verb == "redo" else []
+        run.undoable = [*run.undoable, restore][-KEPT_RESTORES:]
+
+
+def checkpoint_dropped(run: Run, event: Event, body: Body) -> None:
+    """Drop restores that need a removed checkpoint, and the ones behind them."""
+    run.undoable, run.redoable = (_reachable(ways, body.get("id")) for ways in (run.undoable, run.redoable))
+
+
+def needs(way: Restore, checkpoint: object) -> bool:
+    """Return True if a restore starts or ends at this checkpoint."""
+    return checkpoint in (way.before, way.target)
+
+
+def _reachable(ways: list[Restore], dropped: object) -> list[Restore]:
+    last = max((place for place, way in enumerate(ways) if needs(way, dropped)), default=-1)
+    return ways[last + 1 :]
+
+
+def interrupted(restore: Restore) -> str:
+    """Return the warning about an unfinished restore."""
+    if restore.verb == VISITING:
+        return (
+            "A bisect was interrupted, so the worktree may be a mixture: `holdfast restore --continue` and "
+            "`holdfast restore --undo` both lead back to where it began"
+        )
+    return (
+        f"A restore to {restore.target} was interrupted, so the worktree may be a mixture: "
+        "`holdfast restore --continue` finishes it, `holdfast restore --undo` takes it back"
+    )
+
+
+TOLD = {**activity.HANDLERS, **steps.HANDLERS, **team.HANDLERS}
 TELLING = {"step.planned", "error.met", *team.HANDLERS}
-# Each answers with the move of the lifecycle that its event is, if it is one.
+# Each returns the lifecycle move of its event, if any.
 HANDLERS: dict[str, Callable[[Run, Event, Body], Move | None]] = {
     "run.started": _started,
     "run.chosen": _chosen,
@@ -379,7 +432,7 @@ HANDLERS: dict[str, Callable[[Run, Event, Body], Move | None]] = {
     "call.kept": _called,
     "save.told": team.saved,
     external.TOLD: external.told,
-    usage.MEASURED: usage.measured,
+    activity.MEASURED: activity.measured,
     "restore.began": restore_began,
     "restore.ended": restore_ended,
     "checkpoint.dropped": checkpoint_dropped,

@@ -1,6 +1,6 @@
-"""What happens to a run that a team of agents works on: hand-offs, breakpoints, outputs, metrics, kept steps.
+"""Work of a team of agents folded into a run: hand-offs, breakpoints, outputs, metrics, kept steps.
 
-Every kind of run can be told these. The steps of a Go Team run have numbers beside their names, which are read here.
+All kinds of runs can have these. The numbers of a Go Team run's steps are parsed here.
 """
 
 from __future__ import annotations
@@ -12,13 +12,10 @@ from typing import Any
 
 import msgspec
 
-from holdfast.core.fold.activity import text_of, texts_of
-from holdfast.core.formats.timestamps import moment
-from holdfast.core.model import Body, Event, Run, Step
-from holdfast.core.team_state import Kept, Rollback, Standing
-from holdfast.core.text import one_line
+from holdfast.core.model import Body, Event, Kept, Rollback, Run, Standing, Step, convert, int_of, text_of, texts_of
+from holdfast.core.text import one_line, parse_time
 
-BETWEEN = {"1b": "codebase-analysis", "5b": "security", "8b": "documentation"}  # they do not count among the nine
+BETWEEN = {"1b": "codebase-analysis", "5b": "security", "8b": "documentation"}  # not counted among the nine
 FINAL = "-final"
 REASONS = {"resume": "recovery", "undo": "undo", "redo": "redo"}
 LOOP = "review"
@@ -36,7 +33,7 @@ NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_]+")
 
 
 class Meant(msgspec.Struct, frozen=True):
-    """Which step somebody means, and under which name its result is kept."""
+    """A resolved step, and the name under which its result is kept."""
 
     step: str
     name: str
@@ -49,11 +46,11 @@ def planned(run: Run) -> list[Step]:
 
 
 def meant(run: Run, word: str) -> Meant:
-    """A step by its name, its number (`4`, `5.5`, `8b`), its file's name, or one turn of the review loop."""
+    """Resolve a step: name, number (`4`, `5.5`, `8b`), file name, or a turn of the review loop."""
     names = [step.name for step in planned(run)]
     if found := FILE.fullmatch(word):
         word = found[1]
-    if word == f"{LOOP}-loop" and LOOP in names:  # as the file of the step is called
+    if word == f"{LOOP}-loop" and LOOP in names:  # the name of the step's file
         word = LOOP
     if word in names:
         return Meant(word, word)
@@ -72,12 +69,12 @@ def meant(run: Run, word: str) -> Meant:
 
 
 def known_steps(run: Run) -> list[str]:
-    """The names of the steps that a run has or may have without being told: its own, and those between the nine."""
+    """Return the names of steps that a run can have: its own, and those between the nine."""
     return list(dict.fromkeys([*(step.name for step in run.steps), *BETWEEN.values()]))
 
 
 def number_of(run: Run, name: str) -> str:
-    """The number of a step as files have it: `04`, `05b`. One that nobody planned follows the last one begun."""
+    """Return a step's number as in file names: `04`, `05b`. An unplanned step follows the last one begun."""
     steps = planned(run)
     for place, step in enumerate(steps, 1):
         if step.name == name:
@@ -90,13 +87,13 @@ def number_of(run: Run, name: str) -> str:
 
 
 def plain_number(label: str) -> int | str:
-    """A step's number as a JSON value: a whole number, or a text such as `5b`."""
+    """Return a step's number as a JSON value: an integer, or text such as `5b`."""
     digits = label.lstrip("0") or "0"
     return int(digits) if digits.isdecimal() else digits
 
 
 def place_of(label: Any) -> tuple[int, str]:
-    """How numbers of steps are ordered: 5, 5.5 or `5b`, 6."""
+    """Return the sort key of a step number: 5 < 5.5 = `5b` < 6."""
     if isinstance(label, bool) or not isinstance(label, (int, float, str)):
         return 0, ""
     text = str(label)
@@ -105,7 +102,7 @@ def place_of(label: Any) -> tuple[int, str]:
 
 
 def current(run: Run) -> Step | None:
-    """The step that is worked on, or else the next one; the last one where all are over."""
+    """Return the active step, or else the next one; the last one if all are over."""
     steps = planned(run) or run.steps
     active = [step for step in run.steps if step.status in ("active", "failed")]
     pending = [step for step in steps if step.status == "pending"]
@@ -113,7 +110,7 @@ def current(run: Run) -> Step | None:
 
 
 def last_kept(run: Run) -> Kept | None:
-    """The newest point that is still valid."""
+    """Return the newest valid point."""
     return newest_valid(run.standing.kept)
 
 
@@ -122,13 +119,13 @@ def newest_valid(kept: list[Kept]) -> Kept | None:
 
 
 def since_kept(run: Run) -> int:
-    """How many actions were taken after the newest valid point."""
+    """Return the number of actions after the newest valid point."""
     last = last_kept(run)
     return max(0, run.standing.actions - last.actions) if last else run.standing.actions
 
 
 def resolve(run: Run, name: str) -> list[Kept]:
-    """The points that somebody may mean, the best one first: by full name, a beginning of it, or a step's number."""
+    """Return the matching points, best first: by full name, prefix, or step number."""
     exact = [kept for kept in run.standing.kept if kept.id == name or kept.checkpoint == name]
     if exact:
         return exact
@@ -141,13 +138,13 @@ def resolve(run: Run, name: str) -> list[Kept]:
 
 
 def completed(run: Run) -> int:
-    """How many of the planned steps have a valid checkpoint."""
+    """Return the number of planned steps with a valid checkpoint."""
     done = {kept.step for kept in run.standing.kept if kept.is_valid and kept.completes}
     return sum(step.name in done for step in planned(run))
 
 
 def kept_name(run: Run, number: str, name: str, moment: datetime) -> str:
-    """What a step's result is called; two of the same second get different names."""
+    """Return the unique name of a step's result."""
     plain = NOT_IN_A_NAME.sub("-", one_line(name, 60)).strip("-") or "step"
     base = f"cp-{number}-{plain}-{moment:%Y%m%d-%H%M%S}"
     taken = {kept.id for kept in run.standing.kept}
@@ -155,7 +152,7 @@ def kept_name(run: Run, number: str, name: str, moment: datetime) -> str:
 
 
 def gone_back(now: Run, then: Run, event: Event) -> Standing:
-    """What stood then. What was kept since is left behind by this way back, except for the point that it went to."""
+    """Return the earlier state. Points kept since are invalidated, except the target."""
     body = event.body
     target, way = text_of(body.get("checkpoint")), text_of(body.get("restore")) or "a way back"
     before = {kept.id: kept for kept in then.standing.kept}
@@ -183,7 +180,7 @@ def _left_behind(kept: Kept, target: str, way: str) -> Kept:
 
 
 def began(run: Run, event: Event, agents: Mapping[str, str]) -> None:
-    """A step has begun: its agent has the run, the named one or else that of its layout."""
+    """Make the step's agent, named or else the layout's default, the current one."""
     standing, name = run.standing, text_of(event.body.get("name"))
     standing.agent = text_of(event.body.get("agent")) or agents.get(name) or standing.agent
     if name == LOOP:
@@ -221,43 +218,37 @@ def _measured(run: Run, event: Event, body: Body) -> None:
 
 
 def _kept(run: Run, event: Event, body: Body) -> None:
-    try:
-        kept = msgspec.convert({"time": event.time, "seq": event.seq, "actions": run.standing.actions, **body}, Kept)
-    except msgspec.ValidationError:
+    kept = convert({"time": event.time, "seq": event.seq, "actions": run.standing.actions, **body}, Kept)
+    if kept is None:
         return
     standing = run.standing
     known = next((found for found in standing.kept if found.id == kept.id), None)
     if known is None:
         standing.kept = [*standing.kept, kept][-MOST_KEPT:]
     elif known.checkpoint is None:
-        known.checkpoint = kept.checkpoint  # what was known from a file alone is now kept by us as well
-    turn = body.get("turn")
-    if isinstance(turn, int) and not isinstance(turn, bool):
+        known.checkpoint = kept.checkpoint  # known from a file so far, and now kept here, too
+    if (turn := int_of(body.get("turn"))) is not None:
         standing.iterations = max(standing.iterations, min(turn, 1_000))
     standing.trigger = "checkpoint"
 
 
 def _judged(run: Run, event: Event, body: Body) -> None:
-    """Somebody else says that a point counts no more, or counts again."""
+    """Apply another program's verdict on a point."""
     for kept in run.standing.kept:
         if kept.id == body.get("id"):
             kept.invalidated_by = None if body.get("valid") is True else text_of(body.get("by")) or "somebody else"
 
 
 def _went_back(run: Run, event: Event, body: Body) -> None:
-    """A way back that somebody else's tool has made, and recorded."""
-    try:
-        found = msgspec.convert({"time": event.time, **body}, Rollback)
-    except msgspec.ValidationError:
-        return
-    standing = run.standing
-    if all(known.id != found.id for known in standing.rollbacks):
+    """Record a rollback made by another program."""
+    found, standing = convert({"time": event.time, **body}, Rollback), run.standing
+    if found and all(known.id != found.id for known in standing.rollbacks):
         standing.rollbacks = [*standing.rollbacks, found][-MOST_KEPT:]
 
 
 def saved(run: Run, event: Event, body: Body) -> None:
-    """Another program saved its live state, and nothing was done here since."""
-    run.standing.saved = moment(body.get("saved"))
+    """Note that another program saved its live state, and that nothing was done here since."""
+    run.standing.saved = parse_time(body.get("saved"))
     if body.get("trigger") in TRIGGERS:
         run.standing.trigger = text_of(body.get("trigger"))
 
@@ -273,15 +264,13 @@ def _recovered(run: Run, event: Event, body: Body) -> None:
             most_iterations=run.standing.most_iterations,
         )
         run.steps = [Step(step.name, planned=True) for step in run.steps if step.planned]
-        run.actions, run.tasks, run.errors, run.files, run.doing = [], [], [], {}, {}  # what was said and decided stays
+        run.actions, run.tasks, run.errors, run.files, run.doing = [], [], [], {}, {}  # prompts and decisions stay
 
 
 def _limited(run: Run, event: Event, body: Body) -> None:
-    most = body.get("iterations")
-    if isinstance(most, int) and not isinstance(most, bool) and 0 < most <= 1_000:
+    if most := int_of(body.get("iterations"), 1, 1_000):
         run.standing.most_iterations = most
-    turns = body.get("turns")
-    if isinstance(turns, int) and not isinstance(turns, bool) and 0 <= turns <= 1_000:
+    if (turns := int_of(body.get("turns"), 0, 1_000)) is not None:
         run.standing.iterations = turns
 
 

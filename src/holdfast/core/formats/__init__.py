@@ -1,1 +1,1 @@
-"""Encodings: hashes, timestamps, JSON that is edited in place or salvaged."""
+"""JSON: edits in place, size limits, salvage of broken text."""

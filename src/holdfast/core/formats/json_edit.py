@@ -1,7 +1,7 @@
-"""Small edits of a JSON text that leave every other byte of it as it was.
+"""Edits of a JSON text that leave every other byte unchanged.
 
-The text is checked as a whole first; then members and items are put in and taken out by splicing, in the indentation
-and with the line ends that the text has. A byte order mark stays where it is.
+The text is validated first; then members and items are inserted and removed by splicing, in its own indentation and
+line ends. A byte order mark stays.
 """
 
 from __future__ import annotations
@@ -22,36 +22,32 @@ Path = Sequence[str | int]
 
 
 class NotJson(ValueError):
-    """The text is not JSON, or is nested too deeply."""
+    """Not valid JSON, or nested too deeply."""
 
 
 class Node(NamedTuple):
-    """A value in the text, from its first character to behind its last."""
+    """A value in the text, by its offsets."""
 
     start: int
     end: int
-    opening: str  # `{`, `[`, or nothing for a plain value
+    opening: str  # `{`, `[`, or empty for a scalar
     parts: list[Part]
 
 
 class Part(NamedTuple):
-    """A member of an object or an item of an array."""
-
     name: str | int
-    start: int  # of the key, where there is one
+    start: int  # of the key, if any
     value: Node
 
 
 class Splice(NamedTuple):
-    """What comes in the place of a stretch of the text."""
-
     start: int
     end: int
     text: str
 
 
 def with_splices(text: str, splices: list[Splice]) -> bytes:
-    """The text with all of them, which do not overlap. Bytes are joined: a text may take four times as much."""
+    """Apply splices, which must not overlap. Encoded in pieces: one string may take four times the memory."""
     pieces, at = [], 0
     for splice in [*sorted(splices), Splice(len(text), len(text), "")]:
         pieces += [text[first : min(first + PIECE, splice.start)].encode() for first in range(at, splice.start, PIECE)]
@@ -61,7 +57,6 @@ def with_splices(text: str, splices: list[Splice]) -> bytes:
 
 
 def parse(text: str) -> Any:
-    """The value that a JSON text stands for."""
     try:
         value = json.loads(text.removeprefix(MARK), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
@@ -76,7 +71,7 @@ def _refuse(word: str) -> NoReturn:
 
 
 def is_deeper(value: object, depth: int = DEPTH) -> bool:
-    """Whether objects and arrays lie more than `depth` deep in each other."""
+    """Return True if objects and arrays are nested more than `depth` levels."""
     level = [value]
     while level and depth:
         depth -= 1
@@ -90,7 +85,7 @@ def is_deeper(value: object, depth: int = DEPTH) -> bool:
 
 
 def add(text: str, path: Path, value: object, name: str | None = None) -> str:
-    """Put a value behind the last one in the object or array at `path`; into an object with its name."""
+    """Append a value to the object or array at `path`; in an object, under `name`."""
     node = _at(text, path)
     key = "" if name is None else json.dumps(name) + (": " if is_airy(text) else ":")
     deep = _is_spread(text, node)
@@ -106,7 +101,7 @@ def add(text: str, path: Path, value: object, name: str | None = None) -> str:
 
 
 def remove(text: str, path: Path) -> str:
-    """Take the member or item at `path` out, with its comma. What becomes empty is written as `{}` or `[]`."""
+    """Remove the member or item at `path` with its comma. An emptied container becomes `{}` or `[]`."""
     node = _at(text, path[:-1])
     number, part = next((n, part) for n, part in reversed(list(enumerate(node.parts))) if part.name == path[-1])
     if len(node.parts) == 1:
@@ -118,19 +113,19 @@ def remove(text: str, path: Path) -> str:
 
 def _at(text: str, path: Path) -> Node:
     node = _tree(text)
-    for step in path:  # of several members with one name the last one counts, for every reader of JSON
+    for step in path:  # of duplicate keys the last one counts, as in every JSON reader
         node = next(part.value for part in reversed(node.parts) if part.name == step)
     return node
 
 
 @functools.cache
 def _token() -> re.Pattern[str]:
-    return re.compile(TOKEN, re.DOTALL)  # few texts are edited inside, and it takes its time to be made
+    return re.compile(TOKEN, re.DOTALL)  # compiled lazily: rarely needed, and slow
 
 
-@functools.lru_cache(maxsize=1)  # one edit asks for it several times
+@functools.lru_cache(maxsize=1)  # one edit calls it several times
 def _tree(text: str) -> Node:
-    """Where everything stands in a text that is known to be JSON."""
+    """Return the offsets of all values in a valid JSON text."""
     tokens = [(found.group(), found.start()) for found in _token().finditer(text, text.startswith(MARK))]
     place = 0
 
@@ -157,19 +152,19 @@ def _tree(text: str) -> Node:
 
 
 def _is_spread(text: str, node: Node) -> bool:
-    """Whether what is in a node stands on lines of its own; an empty one does as the rest of the text does."""
+    """Return True if the content of a node is on lines of its own; an empty node follows the rest of the text."""
     if node.parts:
         return "\n" in text[node.start : node.parts[0].start]
     return "\n" in text.strip() or not _tree(text).parts
 
 
 def is_airy(text: str) -> bool:
-    """Whether a text on one line has spaces behind its commas and colons."""
+    """Return True if a text on one line has spaces after its commas and colons."""
     return re.search(r'":\s', text) is not None or '":' not in text
 
 
 def _indents(text: str, node: Node) -> tuple[str, str]:
-    """The white space before what is in a node, and before its closing bracket."""
+    """Return the indentation of a node's content, and of its closing bracket."""
     outer = margin(text, node.start)
     if node.parts and _is_spread(text, node):
         return margin(text, node.parts[0].start), outer
@@ -182,7 +177,7 @@ def margin(text: str, at: int) -> str:
 
 
 def _unit(text: str) -> str:
-    """What one step of indentation is in this text."""
+    """Return one step of this text's indentation."""
     root = _tree(text)
     unit = margin(text, root.parts[0].start) if root.parts and _is_spread(text, root) else ""
     return unit or "  "
@@ -193,7 +188,7 @@ def newline(text: str) -> str:
 
 
 class Form(NamedTuple):
-    """How a text is written: one step of indentation, what ends a line, whether spaces follow commas and colons."""
+    """The style of a text: indentation step, line end, spaces after commas and colons."""
 
     unit: str
     line: str
@@ -205,26 +200,26 @@ def form_of(text: str, unit: str) -> Form:
 
 
 def rendered(value: object, before: str | None, form: Form) -> str:
-    """A value in the form of the text around it: on lines that begin with `before`, or on one line without it."""
+    """Render a value in the style of the surrounding text: on lines indented by `before`, or on one line."""
     if before is None:
         return _dumped(value, (", ", ": ") if form.airy else (",", ":"))
     return _spread(value, form.unit, form.line + before)
 
 
 def _dumped(value: object, separators: tuple[str, str] = (", ", ": ")) -> str:
-    """A value on one line. Half a pair of surrogates can stand in no file but as an escape."""
+    """Render a value on one line. A lone surrogate can be written only as an escape."""
     line = _encoder(separators).encode(value)
     return line if line.isascii() else HALF.sub(lambda found: f"\\u{ord(found.group()):04x}", line)
 
 
 @functools.cache
 def _encoder(separators: tuple[str, str]) -> json.JSONEncoder:
-    """Made once: `json.dumps` makes one for every value."""
+    """Cache: `json.dumps` creates an encoder per value."""
     return json.JSONEncoder(ensure_ascii=False, separators=separators)
 
 
 def _spread(value: object, unit: str, line: str) -> str:
-    """A value on several lines; a list of plain values stays on one."""
+    """Render a value on several lines; a list of scalars stays on one."""
     if isinstance(value, dict) and value:
         inside = [f"{_dumped(name)}: {_spread(item, unit, line + unit)}" for name, item in value.items()]
     elif isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value):

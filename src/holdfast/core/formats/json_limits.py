@@ -1,6 +1,6 @@
-"""How many values a JSON text holds, known before they are made: one of three bytes takes a hundred in memory.
+"""A limit on the number of values in a JSON text, checked before decoding.
 
-Twenty megabytes of empty objects would take a gigabyte and half a minute. Nobody's work is written like that.
+Twenty megabytes of empty objects would decode to a gigabyte, in half a minute.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 
 MOST = 500_000  # values in one text
-TOKENS = 4 * MOST  # where more are found, it is no JSON: that has two strings for a comma or bracket, and no more
+TOKENS = 4 * MOST  # more of them cannot be valid JSON, which has at most two strings per comma or bracket
 TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{,]', re.DOTALL)
 QUOTE = ord('"')
 
 
 def is_dense(text: bytes | str) -> bool:
-    """Whether it holds more values than anybody could use. What stands in its strings is no value."""
+    """Return True if the text holds more values than the limit. The content of strings does not count."""
     if len(text) <= MOST:
         return False
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
@@ -29,7 +29,7 @@ def is_dense(text: bytes | str) -> bool:
 
 
 def sparse(data: bytes) -> bytes:
-    """The same bytes; a ValueError, as of any that cannot be decoded, where they are dense."""
+    """Return the data unchanged; ValueError, as for undecodable data, if it is dense."""
     if is_dense(data):
         raise ValueError(f"it holds more than {MOST:,} values")
     return data

@@ -1,4 +1,4 @@
-"""What can still be read in a JSON text that is broken: its members, and of a list the entries that are whole."""
+"""Salvage of broken JSON: readable members, and the whole entries of lists."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import msgspec
 from holdfast.core.formats.json_limits import is_dense
 
 MEMBER = re.compile(r'"((?:[^"\\]|\\.){1,80})"\s*:\s*')
-MOST = 100_000  # places that are tried
-PATIENCE = 5  # times that a text may be gone through on the whole
+MOST = 100_000  # positions that are tried
+PATIENCE = 5  # passes over the text, in total
 
 
 def salvage(text: str, names: tuple[str, ...], inner: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """The members of these names that can be read, each where it stands first.
+    """Return the readable members of these names, each at its first occurrence.
 
-    What lies inside a whole value is no member. Behind a broken one nobody knows how deep a name stands: those of
-    `inner`, which entries of lists have too, are not believed there.
+    Members nested in a whole value are skipped. After a broken value the nesting is unknown, so names in `inner`, which
+    entries of lists have too, are no longer accepted.
     """
     return {} if is_dense(text) else _Reading(text).members(names, inner)
 
 
 class _Reading:
-    """A look at a broken text. It ends, also where thousands of values begin and none of them does."""
+    """One pass over a broken text, with a bound on its total work."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.left = PATIENCE * (len(text) + 100_000)  # characters that are looked at
+        self.left = PATIENCE * (len(text) + 100_000)  # characters that may still be scanned
 
     def members(self, names: tuple[str, ...], inner: frozenset[str]) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -46,7 +46,7 @@ class _Reading:
         return found
 
     def _value(self, start: int) -> tuple[Any, int | None]:
-        """The value that begins here, and where it ends if all of it is there."""
+        """Return the value that starts here, and its end if it is whole."""
         end = self._end(start)
         if end is not None:
             try:
@@ -56,22 +56,22 @@ class _Reading:
         return (self._entries(start + 1), None) if self.text[start : start + 1] == "[" else (None, None)
 
     def _entries(self, at: int) -> list[Any]:
-        """The entries of a list that is broken off or broken inside."""
+        """Return the whole entries of a list that is cut off or broken inside."""
         text, found = self.text, list[Any]()
         while len(found) < MOST:
-            at = BETWEEN.match(text, at).end()  # type: ignore[union-attr]  # it fits nothing as well
+            at = BETWEEN.match(text, at).end()  # type: ignore[union-attr]  # it matches the empty string, too
             end = self._end(at) if at < len(text) and text[at] != "]" else None
             if end is None:
                 return found
             try:
                 found.append(msgspec.json.decode(text[at:end].encode("utf-8", "replace")))
             except (msgspec.MsgspecError, ValueError, RecursionError):
-                pass  # this one is broken; perhaps the next is not
+                pass  # this entry is broken; the next may be whole
             at = end
         return found
 
     def _end(self, start: int) -> int | None:
-        """Where the value that begins here ends; None where it does not."""
+        """Return the end of the value that starts here; None if it has none."""
         first = self.text[start : start + 1]
         if first not in ("{", "["):
             found = (STRING if first == '"' else PLAIN).match(self.text, start)
@@ -79,7 +79,7 @@ class _Reading:
         depth = 0
         for token in TOKEN.finditer(self.text, start, start + max(0, self.left)):
             mark = token[0]
-            if mark == '"':  # it is never closed
+            if mark == '"':  # never closed
                 break
             depth += (mark in "{[") - (mark in "}]") if len(mark) == 1 else 0
             if depth == 0:

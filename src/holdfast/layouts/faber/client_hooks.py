@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from holdfast.agents.claude import bundled_plugin
 from holdfast.agents.protocol import HookCommand, Moment, Setup, setup_of
 from holdfast.agents.registry import adapters
-from holdfast.core.health import WARNING, Check
+from holdfast.core.model import WARNING, Check
 from holdfast.layouts.faber.schema import is_used
 from holdfast.layouts.results import ClientHooks
 from holdfast.project.workspace import Workspace

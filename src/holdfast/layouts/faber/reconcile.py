@@ -14,9 +14,8 @@ from msgspec import Struct
 
 from holdfast.core.errors import HoldfastError
 from holdfast.core.fold.external import TOLD
-from holdfast.core.formats.timestamps import moment
 from holdfast.core.model import Body, Draft, Run
-from holdfast.core.text import path_text
+from holdfast.core.text import parse_time, path_text
 from holdfast.journal.journal import Journal
 from holdfast.layouts import memory
 from holdfast.layouts.faber import NAME, schema
@@ -148,7 +147,7 @@ def _read(workspace: Workspace, run: str, path: Path, active: str | None) -> Jso
 def _told_at(workspace: Workspace, file: Version) -> datetime:
     """The last update according to the file, unless that is in the future."""
     now = workspace.clock.now()
-    found = moment(file.value.get("updated_at"))
+    found = parse_time(file.value.get("updated_at"))
     return found if found and found < now else now
 
 

@@ -12,9 +12,8 @@ from msgspec import Struct
 
 from holdfast.core.errors import Damaged, NotFound, Refused
 from holdfast.core.fold.external import TOLD
-from holdfast.core.formats.timestamps import moment
 from holdfast.core.model import Draft, Run
-from holdfast.core.text import path_text
+from holdfast.core.text import parse_time, path_text
 from holdfast.layouts import json_file
 from holdfast.layouts.faber import schema
 from holdfast.layouts.faber.files import Target, is_of, lost_records, own_id
@@ -33,7 +32,7 @@ class Copy(Struct):
 
     @property
     def rank(self) -> tuple[int, datetime]:
-        written = moment(self.file.value.get("updated_at"))
+        written = parse_time(self.file.value.get("updated_at"))
         return len(record_ids(self.file.value)), written or datetime.min.replace(tzinfo=UTC)
 
 

@@ -12,9 +12,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.core.fold.activity import text_of, texts_of
-from holdfast.core.formats.timestamps import moment, stamp
-from holdfast.core.text import one_line
+from holdfast.core.model import text_of, texts_of
+from holdfast.core.text import one_line, parse_time, stamp
 from holdfast.layouts.json_file import object_of, objects_of
 
 FRESH = timedelta(minutes=5)
@@ -114,7 +113,7 @@ class Book:
         if record is None or artifact not in texts_of(record.get("artifacts_loaded")):
             return None
         loaded = max((time for id, time in self._in_context() if id == artifact), default=None)
-        started, cut = moment(record.get("started_at")), self.last_compaction
+        started, cut = parse_time(record.get("started_at")), self.last_compaction
         if loaded is None or (started and loaded < started) or (cut and loaded <= cut):
             return None
         return loaded if timedelta(0) <= now - loaded < FRESH else None
@@ -123,7 +122,7 @@ class Book:
     def last_compaction(self) -> datetime | None:
         events = self.context.get("compaction_events")
         found = [event.get("detected_at") for event in objects_of(events)] + [self.context.get("last_compaction")]
-        return max((time for text in found if (time := moment(text))), default=None)
+        return max((time for text in found if (time := parse_time(text))), default=None)
 
     @property
     def reloads(self) -> int:
@@ -136,7 +135,7 @@ class Book:
             pairs = [(id, value.get("loaded_at") if isinstance(value, dict) else value) for id, value in found.items()]
         else:
             pairs = [(entry.get("artifact_id"), entry.get("loaded_at")) for entry in objects_of(found)]
-        return [(id, time) for id, text in pairs if isinstance(id, str) and id and (time := moment(text))]
+        return [(id, time) for id, text in pairs if isinstance(id, str) and id and (time := parse_time(text))]
 
     # Writing
 
@@ -175,7 +174,7 @@ class Book:
 
     def _last_sign(self, record: State, now: datetime) -> datetime:
         mine = set(texts_of(record.get("artifacts_loaded")))
-        signs = [moment(record.get("started_at")), moment(self.context.get("last_artifact_reload"))]
+        signs = [parse_time(record.get("started_at")), parse_time(self.context.get("last_artifact_reload"))]
         signs += [time for id, time in self._in_context() if id in mine]
         return max((sign for sign in signs if sign and sign <= now), default=now)
 
@@ -238,7 +237,7 @@ class Book:
         return Left(
             _shown(id),
             reason=reason,
-            started=moment(record["started_at"]),
+            started=parse_time(record["started_at"]),
             ended=opening.now,
             ended_text=record["ended_at"],
             phases=record["phases_completed"],
@@ -266,7 +265,7 @@ class Book:
     def _loaded_in(self, record: State) -> list[str]:
         if mine := texts_of(record.get("artifacts_loaded")):
             return mine
-        started = moment(record.get("started_at"))
+        started = parse_time(record.get("started_at"))
         return list(dict.fromkeys(id for id, time in self._in_context() if started is None or time >= started))
 
     def _compacted(self, opening: Opening) -> None:

@@ -14,10 +14,9 @@ from pathlib import Path
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, NotFound, Refused
 from holdfast.core.fold import team
+from holdfast.core.fold.run import record_of
 from holdfast.core.fold.team import Meant
-from holdfast.core.fold.worktree_log import record_of
-from holdfast.core.model import Body, Checkpoint, Draft, Reason, Run
-from holdfast.core.team_state import Kept
+from holdfast.core.model import Body, Checkpoint, Draft, Kept, Reason, Run
 from holdfast.core.text import one_line, path_text
 from holdfast.journal.journal import Journal
 from holdfast.layouts.goteam import schema
@@ -32,7 +31,7 @@ from holdfast.project.checkpoints.save import keep_changes
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
-from holdfast.system.git.objects import DIRECTORY, Entry
+from holdfast.system.git.repository import DIRECTORY, Entry
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.metadata import TreeMetadata
 from holdfast.worktree.user_index import names_in

@@ -12,10 +12,8 @@ from typing import Any
 import msgspec
 
 from holdfast.core.fold import team
-from holdfast.core.fold.activity import text_of, texts_of
-from holdfast.core.formats.timestamps import moment
-from holdfast.core.model import Body, Draft, Run, Status
-from holdfast.core.text import LIMIT, one_line
+from holdfast.core.model import Body, Draft, Run, Status, text_of, texts_of
+from holdfast.core.text import LIMIT, one_line, parse_time
 from holdfast.layouts.goteam import schema
 from holdfast.layouts.goteam.merge import GIVEN, NAMED_BY
 from holdfast.layouts.goteam.parse import MOVES, PLACEHOLDER
@@ -240,7 +238,7 @@ def rollbacks(records: Any, run: Run | None) -> Iterator[Draft]:
         steps = {key: _label(item.get(key)) for key in ("from_step", "to_step")}
         told = one_line(text_of(item.get("reason")), 200) or "unknown"
         body: Body = {"id": id[:200], "reason": told, **names, **steps}
-        if time := moment(item.get("timestamp")):
+        if time := parse_time(item.get("timestamp")):
             body["time"] = time
         yield Draft("rollback.told", body)
 

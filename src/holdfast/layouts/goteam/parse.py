@@ -14,11 +14,9 @@ from msgspec import Struct
 
 from holdfast.core import ids
 from holdfast.core.fold import team
-from holdfast.core.fold.activity import text_of, texts_of
-from holdfast.core.formats.timestamps import moment
-from holdfast.core.model import Body, Draft, Run, Step
+from holdfast.core.model import Body, Draft, Run, Step, text_of, texts_of
 from holdfast.core.recovery import FILES_SAY, REGISTRY_SAYS
-from holdfast.core.text import LIMIT, one_line
+from holdfast.core.text import LIMIT, one_line, parse_time
 from holdfast.layouts.goteam import NAME, schema
 from holdfast.layouts.json_file import object_of, objects_of
 from holdfast.layouts.memory import RESERVED
@@ -236,5 +234,5 @@ def _whole(value: Any) -> int | None:
 
 
 def _time(value: Any, now: datetime) -> datetime | None:
-    found = moment(value)
+    found = parse_time(value)
     return found if found and found <= now else None

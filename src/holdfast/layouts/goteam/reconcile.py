@@ -17,11 +17,9 @@ import msgspec
 
 from holdfast.core import ids
 from holdfast.core.errors import Refused, Trouble
-from holdfast.core.formats.timestamps import moment
-from holdfast.core.model import Body, Draft, Run, Status
+from holdfast.core.model import Body, Draft, Kept, Run, Status
 from holdfast.core.recovery import options, reason_of
-from holdfast.core.team_state import Kept
-from holdfast.core.text import one_line, path_text
+from holdfast.core.text import one_line, parse_time, path_text
 from holdfast.journal.journal import Journal
 from holdfast.layouts.goteam import NAME, diff, parse, schema
 from holdfast.layouts.goteam.files import (
@@ -253,7 +251,7 @@ def _follow_entry(shelf: SessionFiles, run: Run, entry: Body) -> None:
 
 def _saved(shelf: SessionFiles, run: Run, saved: datetime | None, heard: object) -> Iterator[Draft]:
     """Record a save by another program: it is a sign of life even if nothing else changed."""
-    time = moment(heard)
+    time = parse_time(heard)
     if saved is not None and time and run.updated and run.updated < time <= shelf.workspace.clock.now():
         yield Draft("save.told", {"saved": saved}, time=time)
 
@@ -266,7 +264,7 @@ def follow_files(shelf: SessionFiles, run: Run) -> None:
             if value is not None:
                 drafts = follow_file(shelf, run, name, value)
                 told = value.get("saved_at") if name == STATE and run.standing.saved else None
-                append(shelf, run, [*drafts, *_saved(shelf, run, moment(told), told)])
+                append(shelf, run, [*drafts, *_saved(shelf, run, parse_time(told), told)])
     for path in point_files(directory):
         if shelf.is_changed(path):
             value = shelf.read(path, run.id)
@@ -299,7 +297,7 @@ def _point(shelf: SessionFiles, run: Run, id: str, value: Body) -> list[Draft]:
     kept = next((found for found in run.standing.kept if found.id == id), None)
     now = shelf.workspace.clock.now()
     if kept is None:
-        time = moment(value.get("created_at"))
+        time = parse_time(value.get("created_at"))
         manifest = shelf.read(shelf.root / run.id / MANIFEST, run.id) or {}
         found = parse.Found(manifest=manifest)
         return list(parse.kept_point(found, {**value, "id": id}, time if time and time <= now else now))
@@ -323,5 +321,5 @@ def _then(shelf: SessionFiles, run: Run, seq: int) -> Run:
 
 
 def _is_older(told: object, then: Run) -> bool:
-    time, ours = moment(told), moment(stamp(then.updated))
+    time, ours = parse_time(told), parse_time(stamp(then.updated))
     return bool(time and ours and time < ours)

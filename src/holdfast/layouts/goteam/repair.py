@@ -11,8 +11,7 @@ from pathlib import Path
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.formats.json_salvage import salvage
-from holdfast.core.health import WARNING, Check
-from holdfast.core.model import Body, Run
+from holdfast.core.model import WARNING, Body, Check, Run
 from holdfast.layouts.goteam import merge
 from holdfast.layouts.goteam.files import (
     FACES,

@@ -11,9 +11,8 @@ from holdfast.core import ids
 from holdfast.core.chat_commands import Order
 from holdfast.core.errors import HoldfastError
 from holdfast.core.fold import team
-from holdfast.core.model import Run, Status
+from holdfast.core.model import Kept, Run, Status
 from holdfast.core.recovery import CHECKPOINT, LIVE, Option, options
-from holdfast.core.team_state import Kept
 from holdfast.core.text import one_line
 from holdfast.journal.journal import Journal
 from holdfast.layouts.goteam import NAME

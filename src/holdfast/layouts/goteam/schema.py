@@ -9,10 +9,9 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.core.fold import team
-from holdfast.core.formats.hashing import hexdigest
-from holdfast.core.model import Body, Run, Status
+from holdfast.core.ids import hexdigest
+from holdfast.core.model import Body, Kept, Rollback, Run, Status
 from holdfast.core.recovery import Option, interrupted_at, reason_of, recommended
-from holdfast.core.team_state import Kept, Rollback
 from holdfast.core.text import one_line, sound
 
 REGISTRY, MANIFEST, STATE, RECOVERY, ROLLBACKS = (

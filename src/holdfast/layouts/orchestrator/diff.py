@@ -11,10 +11,10 @@ from datetime import datetime
 
 from msgspec import structs
 
-from holdfast.core.fold import workers
-from holdfast.core.fold.usage import UNTOLD
-from holdfast.core.formats.timestamps import moment
+from holdfast.core.fold import steps
+from holdfast.core.fold.activity import UNTOLD
 from holdfast.core.model import Body, Draft, Run, Status, Worker
+from holdfast.core.text import parse_time
 from holdfast.layouts.orchestrator.schema import WORDS, State
 
 MOVES = {
@@ -39,7 +39,7 @@ def drafts(before: State, after: State, run: Run, now: datetime, *, as_written: 
 
 
 def last_time(state: State) -> datetime | None:
-    return moment(state.updated) or moment(state.created)
+    return parse_time(state.updated) or parse_time(state.created)
 
 
 def known_part(theirs: State, run: Run) -> State:
@@ -48,7 +48,7 @@ def known_part(theirs: State, run: Run) -> State:
     decided = {(made.text, made.because or "") for made in run.decisions}
     return structs.replace(
         theirs,
-        agents=[worker for worker in theirs.agents if workers.find_worker(run, worker.id)],
+        agents=[worker for worker in theirs.agents if steps.find_worker(run, worker.id)],
         completed=[done for done in theirs.completed if done.task in texts],
         pending=[text for text in theirs.pending if text in texts],
         decisions=[made for made in theirs.decisions if (made.decision, made.rationale) in decided],
@@ -71,23 +71,23 @@ def _retold(before: State, after: State, run: Run) -> Iterator[Draft]:
 def _workers(before: State, after: State, run: Run) -> Iterator[Draft]:
     known = {worker.id: worker for worker in before.agents}
     for worker in after.agents:
-        was, mine = known.get(worker.id), workers.find_worker(run, worker.id)
+        was, mine = known.get(worker.id), steps.find_worker(run, worker.id)
         if mine is not None and _said(mine) == _said(worker):
             continue
         if was is None and mine is None:
             begun = {"entry": worker.id, "type": worker.type, "task": worker.task}
             yield Draft("agent.started", begun, time=worker.started)
-        if worker.status == workers.IN_PROGRESS and _on_its_way(worker) != _on_its_way(was):
+        if worker.status == steps.IN_PROGRESS and _on_its_way(worker) != _on_its_way(was):
             yield Draft("agent.progressed", {"entry": worker.id, **_on_its_way(worker)})
-        if worker.status == workers.COMPLETE and (was is None or _said(worker) != _said(was)):
+        if worker.status == steps.COMPLETE and (was is None or _said(worker) != _said(was)):
             body = {"entry": worker.id, "result": worker.result, "tokens": worker.tokens}
             yield Draft("agent.completed", body, time=worker.completed)
-        if worker.status == workers.FAILED and (was is None or was.status != workers.FAILED):
+        if worker.status == steps.FAILED and (was is None or was.status != steps.FAILED):
             yield Draft("agent.failed", {"entry": worker.id, "error": worker.error}, time=worker.completed)
 
 
 def _said(worker: Worker) -> tuple[object, ...]:
-    progress = worker.progress or 0 if worker.status == workers.IN_PROGRESS else None
+    progress = worker.progress or 0 if worker.status == steps.IN_PROGRESS else None
     return worker.status, progress, worker.result, worker.tokens, worker.error
 
 
@@ -123,7 +123,7 @@ def _decided(before: State, after: State, run: Run) -> Iterator[Draft]:
     for made in after.decisions:
         if (made.decision, made.rationale) not in known and (made.decision, made.rationale) not in ours:
             body = {"decision": made.decision, "because": made.rationale or None}
-            yield Draft("decision.made", body, time=moment(made.timestamp))
+            yield Draft("decision.made", body, time=parse_time(made.timestamp))
     now = {(made.decision, made.rationale) for made in after.decisions}
     for pair in known - now:
         if pair in ours:
@@ -134,15 +134,15 @@ def _erred(before: State, after: State, run: Run) -> Iterator[Draft]:
     known = {(met.text, met.agent) for met in run.errors}
     for met in after.errors:
         if met not in before.errors and (met.error, met.agent) not in known:
-            yield Draft("error.met", {"text": met.error, "by": met.agent}, time=moment(met.timestamp))
+            yield Draft("error.met", {"text": met.error, "by": met.agent}, time=parse_time(met.timestamp))
 
 
 def _used(before: State, after: State, run: Run) -> Iterator[Draft]:
     if after.tokens is not None and after.tokens not in (before.tokens, run.context_tokens or 0):
         window = run.context_window or UNTOLD
         yield Draft("context.measured", {"tokens": after.tokens, "window": window, "origin": "told"})
-    if after.compressed and after.compressed != before.compressed and moment(after.compressed) != run.compacted:
-        yield Draft("context.compacted", {"trigger": "told"}, time=moment(after.compressed))
+    if after.compressed and after.compressed != before.compressed and parse_time(after.compressed) != run.compacted:
+        yield Draft("context.compacted", {"trigger": "told"}, time=parse_time(after.compressed))
 
 
 def _settled(before: State, after: State, run: Run) -> Iterator[Draft]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from holdfast.agents.protocol import Reading
-from holdfast.core.fold import workers
+from holdfast.core.fold import steps
 from holdfast.core.model import Draft, Run, Session
 from holdfast.core.text import one_line
 
@@ -23,17 +23,17 @@ def follow(run: Run, session: Session | None, reading: Reading) -> list[Draft]:
 
 def _sent(run: Run, draft: Draft) -> list[Draft]:
     key = str(draft.body.get("key") or "")
-    if not key or workers.find_by_key(run, key):
+    if not key or steps.find_by_key(run, key):
         return []
     type = NOT_IN_A_TYPE.sub("-", str(draft.body.get("type") or "").lower()).strip("-_")[:40] or "agent"
     task = f"{draft.body.get('type')} of the client"
-    body = {"entry": workers.next_id(run, type), "type": type, "task": one_line(task, 200), "key": key}
+    body = {"entry": steps.next_id(run, type), "type": type, "task": one_line(task, 200), "key": key}
     return [Draft("agent.started", body, time=draft.time, session=draft.session, agent=draft.agent)]
 
 
 def _returned(run: Run, draft: Draft) -> list[Draft]:
-    worker = workers.find_by_key(run, str(draft.body.get("key") or ""))
-    if worker is None or worker.status != workers.IN_PROGRESS:
+    worker = steps.find_by_key(run, str(draft.body.get("key") or ""))
+    if worker is None or worker.status != steps.IN_PROGRESS:
         return []
     body = {"entry": worker.id, "key": worker.key, "result": one_line(str(draft.body.get("text") or ""), 500)}
     return [Draft("agent.completed", body, time=draft.time, session=draft.session, agent=draft.agent)]

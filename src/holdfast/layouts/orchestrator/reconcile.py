@@ -13,9 +13,8 @@ from datetime import datetime
 from msgspec import structs
 
 from holdfast.core.errors import HoldfastError, Refused
-from holdfast.core.formats.timestamps import moment
 from holdfast.core.model import Body, Draft, Run
-from holdfast.core.text import one_line, path_text
+from holdfast.core.text import one_line, parse_time, path_text
 from holdfast.journal.journal import Journal
 from holdfast.layouts.json_file import JsonFile, Unreadable, parse_json, read_json, with_members
 from holdfast.layouts.memory import SHARED, digest, own_directory, relative
@@ -186,7 +185,7 @@ def _begin(workspace: Workspace, journal: Journal, theirs: State, *, current: bo
     id = name_of(theirs.session_id) if theirs.session_id else make_id(workspace)
     body = {"goal": theirs.goal, "layout": NAME, "mode": theirs.mode, "worktree": workspace.worktree}
     draft = Draft("run.started", {**body, "directory": path_text(workspace.root), "unasked": True})
-    now, created = workspace.clock.now(), moment(theirs.created) or last_time(theirs)
+    now, created = workspace.clock.now(), parse_time(theirs.created) or last_time(theirs)
     run = journal.start(id, structs.replace(draft, time=created if created and created < now else now))
     if current:
         journal.point(workspace.worktree, run.id)
@@ -198,7 +197,7 @@ def _last_written(workspace: Workspace, memory: Written, run: Run, theirs: State
     if memory.run != run.id or not memory.value:
         return known_part(theirs, run)
     ours = read_state(workspace.hide(memory.value))  # safeguard: hide-session-file-memory
-    written, found = moment(ours.updated), moment(theirs.updated)
+    written, found = parse_time(ours.updated), parse_time(theirs.updated)
     is_older = (
         theirs.updated.endswith("Z") and written and found and found < written
     )  # times without a zone are not comparable

@@ -11,11 +11,10 @@ from typing import Any
 
 from msgspec import Struct, field, structs
 
-from holdfast.core.fold import workers
-from holdfast.core.fold.usage import UNTOLD, number
-from holdfast.core.formats.timestamps import moment, stamp
-from holdfast.core.model import Body, Run, Status, Worker
-from holdfast.core.text import one_line
+from holdfast.core.fold import steps
+from holdfast.core.fold.activity import UNTOLD
+from holdfast.core.model import Body, Run, Status, Worker, int_of
+from holdfast.core.text import one_line, parse_time, stamp
 from holdfast.layouts.json_file import object_of
 from holdfast.layouts.results import Mode
 
@@ -48,11 +47,11 @@ WORDS = {
     Status.ABANDONED: "aborted",
 }
 WORKING = {
-    "complete": workers.COMPLETE,
-    "completed": workers.COMPLETE,
-    "failed": workers.FAILED,
-    "error": workers.FAILED,
-    "timeout": workers.FAILED,
+    "complete": steps.COMPLETE,
+    "completed": steps.COMPLETE,
+    "failed": steps.FAILED,
+    "error": steps.FAILED,
+    "timeout": steps.FAILED,
 }
 MEMBERS = (
     *("schema_version", "session_id", "created", "created_at", "started", "goal", "mode", "status", "agents"),
@@ -126,7 +125,7 @@ def read_state(value: Body) -> State:
         pending=[text for item in _list(_first_list(value, "pending_tasks", "next_actions")) if (text := _text(item))],
         decisions=[made for item in _list(value.get("decisions_made")) if (made := _choice(item))],
         errors=[met for item in _list(value.get("errors")) if (met := _met(item))],
-        tokens=number(used.get("estimated_tokens")),
+        tokens=int_of(used.get("estimated_tokens")),
         compressed=_text(used.get("last_compression")) or None,
     )
 
@@ -155,12 +154,12 @@ def _agents(items: object) -> Iterator[Worker]:
             id=id,
             type=_text(item.get("type")) or id.rpartition("-")[0] or id,
             task=_text(item.get("task")),
-            status=WORKING.get(_text(item.get("status")), workers.IN_PROGRESS),
-            started=moment(_first(item, "started", "started_at")),
-            completed=moment(_first(item, "completed", "completed_at")),
+            status=WORKING.get(_text(item.get("status")), steps.IN_PROGRESS),
+            started=parse_time(_first(item, "started", "started_at")),
+            completed=parse_time(_first(item, "completed", "completed_at")),
             progress=_percent(item.get("progress")),
             result=_first(item, "result_summary", "output_summary") or None,
-            tokens=number(item.get("context_tokens")),
+            tokens=int_of(item.get("context_tokens")),
             error=_text(item.get("error")) or _text(object_of(item.get("error")).get("message")) or None,
         )
 
@@ -286,7 +285,7 @@ def _renamed(decisions: object) -> list[Any]:
 def _agent(worker: Worker) -> Body:
     found: Body = {"id": worker.id, "type": worker.type, "task": worker.task, "status": worker.status}
     found["started"] = _when(worker.started)
-    if worker.status == workers.IN_PROGRESS:
+    if worker.status == steps.IN_PROGRESS:
         found["progress"] = worker.progress or 0
     else:
         found["completed"] = _when(worker.completed)

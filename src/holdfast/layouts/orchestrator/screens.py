@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from holdfast.core.fold import workers as crew
-from holdfast.core.fold.usage import UNTOLD
+from holdfast.core.fold import steps as crew
+from holdfast.core.fold.activity import UNTOLD
 from holdfast.core.model import Run
 from holdfast.core.text import count, one_line
 from holdfast.layouts.json_file import Unreadable, read_json
@@ -24,7 +24,7 @@ def banner(run: Run, now: datetime) -> Iterator[str]:
     yield ""
     yield from (f"**{name}**: {value}" for name, value in _head(run, now))
     yield from _section("Completed Work", [f"- ✅ {line}" for line in completed(run)])
-    yield from _section("In Progress", [f"- 🔄 {crew.told_at_work(worker)}" for worker in crew.at_work(run)])
+    yield from _section("In Progress", [f"- 🔄 {crew.worker_at_work(worker)}" for worker in crew.at_work(run)])
     yield from _section("Pending", [f"{number}. {_one(task.text)}" for number, task in enumerate(run.open_tasks, 1)])
     yield from _section("Decisions", [f"- {line}" for line in decisions(run)])
     yield from _section("Context Budget", [f"- {line}" for line in budget(run, now)])
@@ -37,7 +37,7 @@ def banner_rows(run: Run, now: datetime) -> list[list[str]]:
     found = _head(run, now)
     for name, lines in (
         ("Completed", completed(run)),
-        ("In progress", [crew.told_at_work(worker) for worker in crew.at_work(run)]),
+        ("In progress", [crew.worker_at_work(worker) for worker in crew.at_work(run)]),
         ("Pending", [_one(task.text) for task in run.open_tasks]),
         ("Decided", decisions(run)),
         ("Context", budget(run, now)),
@@ -47,7 +47,7 @@ def banner_rows(run: Run, now: datetime) -> list[list[str]]:
 
 
 def _head(run: Run, now: datetime) -> list[list[str]]:
-    started, progress = since(run.created, now), crew.told_progress(run)
+    started, progress = since(run.created, now), crew.progress_text(run)
     return [["Session ID", run.id], ["Goal", _one(run.goal)], ["Started", started], ["Progress", progress]]
 
 

@@ -26,7 +26,7 @@ from holdfast.project.workspace import Workspace
 from holdfast.system import files, locate
 from holdfast.system.files import sync
 from holdfast.system.git.command import Git, zsplit
-from holdfast.system.git.objects import BLOB, DIRECTORY, KEEP, TREE, Entry, write_pack
+from holdfast.system.git.repository import BLOB, DIRECTORY, KEEP, TREE, Entry, write_pack
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.packs.prune import hold_packs
 from holdfast.worktree.packs.reachability import kinds, lacked_by_commits, missing, promised

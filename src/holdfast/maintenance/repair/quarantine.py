@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from holdfast.core.errors import Busy, Damaged
-from holdfast.core.formats.timestamps import day
-from holdfast.core.text import count, path_text
+from holdfast.core.text import count, format_date, path_text
 from holdfast.project.quota import MEGABYTE, bytes_of
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -93,7 +92,7 @@ def quarantine_notice(workspace: Workspace) -> str | None:
     what = f"{count(len(found), 'original')} ({size / MEGABYTE:,.1f} MB) that `repair` or `restore-backup` put aside"
     if kept is None:
         return f"{what}: they stay, as `aside.keep_days` is 0"
-    when = day(found[0].since + kept)
+    when = format_date(found[0].since + kept)
     return f"{what}: from {when} on the oldest go when room is needed, so copy away what you still need"
 
 

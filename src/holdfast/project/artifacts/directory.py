@@ -7,8 +7,7 @@ import stat
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from holdfast.core.formats.timestamps import shown
-from holdfast.core.text import count, one_line, path_text
+from holdfast.core.text import count, format_time, one_line, path_text
 from holdfast.project.artifacts.protocol import (
     SUMMARY,
     Found,
@@ -118,7 +117,7 @@ def _summary(files: list[File]) -> str:
 
 def _moment(date: int) -> str:
     try:
-        return shown(datetime.fromtimestamp(date // 10**9, UTC), seconds=True)
+        return format_time(datetime.fromtimestamp(date // 10**9, UTC), seconds=True)
     except (OverflowError, ValueError, OSError):  # a file can carry a date that no calendar has
         return "at an unknown time"
 

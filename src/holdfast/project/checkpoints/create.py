@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 
 from holdfast.core import ids
 from holdfast.core.errors import Damaged, HoldfastError
-from holdfast.core.fold.worktree_log import record_of
+from holdfast.core.fold.run import record_of
 from holdfast.core.model import Checkpoint, Draft, Reason, Run
 from holdfast.core.text import path_text
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
-from holdfast.system.git.objects import DIRECTORY, Entry
+from holdfast.system.git.repository import DIRECTORY, Entry
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.metadata import TreeMetadata
 from holdfast.worktree.packs.object_store import MERGED, differing

@@ -8,12 +8,12 @@ from itertools import chain
 from typing import NamedTuple
 
 from holdfast.core.errors import HoldfastError, Interrupted, Refused, from_os_error
-from holdfast.core.fold.worktree_log import VISITING
+from holdfast.core.fold.run import VISITING
 from holdfast.core.model import Restore
 from holdfast.journal.journal import Journal
 from holdfast.project.workspace import Workspace
 from holdfast.system.git.command import Reader
-from holdfast.system.git.objects import BLOB
+from holdfast.system.git.repository import BLOB
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.metadata import EXECUTABLE
 from holdfast.worktree.packs.object_store import differing

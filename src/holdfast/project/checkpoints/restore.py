@@ -16,7 +16,7 @@ from msgspec import Struct, structs
 from holdfast.core import ids
 from holdfast.core.errors import Damaged, NotFound
 from holdfast.core.fold import run as fold
-from holdfast.core.fold.worktree_log import VISITING
+from holdfast.core.fold.run import VISITING
 from holdfast.core.model import Checkpoint, Draft, Reason, Restore, Run
 from holdfast.core.text import escape_path, path_text, unescape_path
 from holdfast.journal.journal import Journal

@@ -14,8 +14,8 @@ import msgspec
 
 from holdfast.core import ids
 from holdfast.core.errors import Refused
-from holdfast.core.formats.hashing import hexdigest
 from holdfast.core.formats.json_limits import sparse
+from holdfast.core.ids import hexdigest
 from holdfast.journal.codec import UNREADABLE
 from holdfast.system import files
 

@@ -27,7 +27,7 @@ from holdfast.journal.journal import Journal, is_ledger
 from holdfast.journal.store import LEDGER
 from holdfast.project.transfer.bundle import Incoming
 from holdfast.system.clock import from_micros
-from holdfast.system.git.objects import Format
+from holdfast.system.git.repository import Format
 from holdfast.worktree.packs.portable import Shapes, check_beside, parse_pack
 
 LONGEST = 1 << 27  # bytes of one event

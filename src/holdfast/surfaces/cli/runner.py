@@ -18,8 +18,7 @@ from msgspec import Struct
 
 from holdfast import __version__
 from holdfast.core.errors import DONE, FAILED, INTERRUPTED, Bug, HoldfastError, Trouble, WorkflowError, from_os_error
-from holdfast.core.formats.timestamps import Zone
-from holdfast.core.text import ACTING, one_line
+from holdfast.core.text import ACTING, Zone, one_line
 from holdfast.ingest.open import open_workspace
 from holdfast.operations.commands import ALIASES, COMMANDS
 from holdfast.project.workspace import Workspace

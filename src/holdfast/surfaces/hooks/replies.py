@@ -14,7 +14,7 @@ from holdfast.agents.protocol import Agent, Moment, Reading
 from holdfast.core.brief import Brief, plan_brief
 from holdfast.core.errors import HoldfastError
 from holdfast.core.fold.run import BRIEFED
-from holdfast.core.formats.hashing import hexdigest
+from holdfast.core.ids import hexdigest
 from holdfast.core.model import Beginning, Draft, Ending, Reason, Run, Session, Status
 from holdfast.core.text import one_line
 from holdfast.core.untrusted_text import AGE, enclose, opened

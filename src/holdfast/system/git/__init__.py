@@ -1,1 +1,1 @@
-"""git: running it, its repositories, objects and lock files."""
+"""git: commands, and its repository as files."""

@@ -1,40 +1,41 @@
-"""The one module that speaks git: in a private directory, with an empty configuration, and nothing of the user's runs.
+"""git commands in a private directory, isolated from the user's configuration, hooks and filters.
 
-Commands read the user's worktree through our own `GIT_DIR`. Its configuration is empty, and its attributes switch every
-conversion off. Both are a part of this program (`worktree/gitdir/`) and not of the store, where an agent can write: so
-neither a repository nor an agent in it can make us run or change anything. Processes are started by `posix_spawn`:
-Python's own module for them takes longer to load than git takes to answer.
+Commands read the worktree through our own `GIT_DIR`. Its configuration is empty and its attributes disable every
+conversion. Both are part of the installed package (`worktree/gitdir/`), not of the store, where an agent can write: so
+neither a repository nor an agent can make git run or change anything. Processes are started by `posix_spawn`, because
+importing `subprocess` takes longer than git itself.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import io
 import os
 import select
 import signal
 import time
 from collections.abc import Generator, Iterable
 from pathlib import Path
-from typing import NoReturn
+from typing import BinaryIO, NoReturn
 
 from holdfast.core.errors import Damaged, NotFound, Trouble
 from holdfast.core.text import one_line
 from holdfast.system import files
-from holdfast.system.git.objects import DIRECTORY, KEEP, Entry, Format, parse_tree, sorted_tree
+from holdfast.system.git.repository import DIRECTORY, KEEP, Entry, Format, parse_tree, sorted_tree
 from holdfast.system.safe_paths import real_path
 
 DEADLINE = 300.0
 HINTS = ("run the command again", "`git status` says whether git itself works here")
 CHUNK = 1 << 20
-BATCH = 64  # objects asked for at once: their names fit into a pipe
+BATCH = 64  # objects per request: their ids fit into a pipe
 KEPT_TREES = 5_000
 SETTINGS = Path(__file__).parents[2] / "worktree" / "gitdir"
 SWITCHED_OFF = (
     *("-c", "core.hooksPath=/dev/null"),
     *("-c", "core.fsmonitor=false"),
     *("-c", "core.fsync=all"),
-    *("-c", "core.sharedRepository=0600"),  # what git writes for us is the user's alone, under any umask
+    *("-c", "core.sharedRepository=0600"),  # files written by git are private under any umask
     *("-c", "gc.auto=0"),
     *("-c", "core.quotePath=false"),
     *("-c", "core.attributesFile=/dev/null"),
@@ -44,9 +45,9 @@ SWITCHED_OFF = (
 
 
 class Git:
-    """Git commands in a private directory, over a worktree that is pinned.
+    """git commands with a private directory over a pinned worktree.
 
-    A directory that is `whole` has settings and refs of its own: one that was made just now, where nobody else writes.
+    A `whole` directory has its own settings and refs: it was just created, and nothing else writes there.
     """
 
     def __init__(
@@ -58,10 +59,9 @@ class Git:
         self.index = index
         self.form = form
         self.whole = whole
-        self.excludes: Path | None = None  # a list of what is ignored, beside those in the worktree
+        self.excludes: Path | None = None  # further ignore patterns, in addition to those in the worktree
 
     def prepare(self) -> None:
-        """Make the private directory, if it is not there."""
         if (self.directory / "HEAD").exists():
             return
         for directory in (self.directory, self.directory / "refs", self.directory / "info"):
@@ -74,9 +74,9 @@ class Git:
     def start(
         self, *arguments: str, index: Path | None = None, scratch: Path | None = None, home: Path | None = None
     ) -> Running:
-        """Start a command. With `scratch`, what it writes goes there, and the objects are only borrowed.
+        """Start a command. With `scratch`, it writes objects there, and only reads ours.
 
-        With `home`, it reads or writes the refs of that git directory, whose settings are not ours.
+        With `home`, it uses the refs of that git directory, with its settings.
         """
         environment = {
             "PATH": os.defpath,
@@ -104,20 +104,19 @@ class Git:
         return Running(program, command, environment, arguments[0])
 
     def run(self, *arguments: str, input: bytes = b"", **places: Path | None) -> bytes:
-        """What a command prints, started with `places` as `start` takes them."""
+        """Return the output of a command; `places` as in `start`."""
         return self.start(*arguments, **places).finish(input)
 
 
 @functools.cache
 def find_git(search: str, root: str) -> str:
-    """Git's absolute path."""
     if program := find_program("git", search, root):
         return program
     raise NotFound("git is not installed", [("searched", search)], ["install git"])
 
 
 def find_program(name: str, search: str, root: str) -> str | None:
-    """A program's absolute path. What lies in the worktree, or depends on where one stands, is not asked."""
+    """Return a program's absolute path. Programs in the worktree and relative entries of PATH are skipped."""
     inside = real_path(root) + os.sep
     for directory in search.split(os.pathsep):
         program = os.path.join(directory, name)
@@ -133,14 +132,14 @@ def _can_run(program: str) -> bool:
 
 
 class TooMuch(Exception):
-    """A command printed more than anybody wants to hear."""
+    """A command exceeded its output limit."""
 
 
 class Running:
-    """A git command that was started, in a process group of its own."""
+    """A started git command, in its own process group."""
 
     def __init__(self, program: str, command: list[str], environment: dict[str, str], name: str) -> None:
-        self.name, self.said = name, b""  # what it said on standard error, once it has finished
+        self.name, self.said = name, b""  # standard error, once it has finished
         pipes = [os.pipe() for _ in range(3)]
         (given, self.input), (self.output, told), (self.errors, complained) = pipes
         self._open = {self.input, self.output, self.errors}
@@ -168,7 +167,7 @@ class Running:
         deadline: float | None = None,
         most: int | None = None,
     ) -> bytes:
-        """Wait for it, and give back what it printed. Raises TooMuch where that is more than `most` bytes."""
+        """Wait for the command and return its output. Raises TooMuch beyond `most` bytes."""
         try:
             out, self.said = self._talk(input, DEADLINE if deadline is None else deadline, most)
         except BaseException:
@@ -181,7 +180,6 @@ class Running:
         return out
 
     def stop(self) -> None:
-        """End it, whatever it is doing."""
         self._close(*self._open)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
@@ -189,7 +187,7 @@ class Running:
             os.waitpid(self.pid, 0)
 
     def _talk(self, input: bytes, deadline: float, most: int | None) -> tuple[bytes, bytes]:
-        """Write and read at once: whoever only writes waits for ever, once the pipe that nobody reads is full."""
+        """Write and read concurrently: writing alone deadlocks once the output pipe is full."""
         said: dict[int, list[bytes]] = {self.output: [], self.errors: []}
         left = memoryview(input)
         os.set_blocking(self.input, False)
@@ -223,7 +221,7 @@ class Running:
 
 
 def _write(descriptor: int, data: memoryview) -> int:
-    """How much of it was taken. A command that has heard enough takes all."""
+    """Return the number of bytes taken; all of them if the command has stopped reading."""
     try:
         return os.write(descriptor, data)
     except BlockingIOError:
@@ -233,30 +231,29 @@ def _write(descriptor: int, data: memoryview) -> int:
 
 
 class Reader:
-    """Objects by name, through one git process that is started when it is first needed, and stays."""
+    """Objects by id, through one lazily started `git cat-file --batch`."""
 
     def __init__(self, git: Git) -> None:
         self._git = git
         self._form = git.form
         self._running: Running | None = None
-        self._heard = bytearray()
-        self.trees: dict[str, list[Entry]] = {}  # that were asked for already
+        self._output: BinaryIO = io.BytesIO()
+        self.trees: dict[str, list[Entry]] = {}  # already read
         self._names: dict[str, dict[bytes, Entry]] = {}
         self.pending: dict[str, tuple[str, bytes]] = {}  # objects that are about to be written
 
     def start(self) -> Running:
-        """Have the process ready."""
         if self._running is None:
             self._running = self._git.start("cat-file", "--batch")
-            self._heard.clear()
+            self._output = open(self._running.output, "rb", closefd=False)  # noqa: SIM115 - closed with the process
         return self._running
 
     def read(self, id: str) -> bytes | None:
-        """The content of an object, or None where it is not there."""
+        """Return the content of an object, None if it is missing."""
         return next(self.read_many([id]))
 
     def read_many(self, ids: Iterable[str]) -> Generator[bytes | None, None, None]:
-        """The contents of many objects, in their order. A batch is asked for at once, so that git need not wait."""
+        """Yield the contents of objects in order, requested in batches so that git need not wait."""
         waiting = list(ids)
         for first in range(0, len(waiting), BATCH):
             batch = waiting[first : first + BATCH]
@@ -269,7 +266,7 @@ class Reader:
                     left -= id not in self.pending
                     yield self.pending[id][1] if id in self.pending else self._answer(id)
             finally:
-                if left:  # whoever asked has left: nobody else may hear these answers
+                if left:  # the caller stopped early: unread answers would go to the next one
                     self.close()
 
     def _ask(self, ids: list[str]) -> None:
@@ -282,28 +279,15 @@ class Reader:
             self._fail(ids[0])
 
     def _answer(self, id: str) -> bytes | None:
-        head = self._hear_line(id)
-        if len(head) != 3:
+        """Read one reply: `ID TYPE SIZE`, a line end, the content, a line end; or `ID missing`."""
+        head = self._output.readline().split()
+        if len(head) != 3 and head:
             return None
-        size = int(head[2])
-        while len(self._heard) <= size:
-            self._hear(id)
-        data = bytes(self._heard[:size])
-        del self._heard[: size + 1]
-        return data
-
-    def _hear_line(self, id: str) -> list[bytes]:
-        while b"\n" not in self._heard:
-            self._hear(id)
-        end = self._heard.index(b"\n")
-        line = bytes(self._heard[:end])
-        del self._heard[: end + 1]
-        return line.split()
-
-    def _hear(self, id: str) -> None:
-        if not (chunk := os.read(self.start().output, CHUNK)):
+        size = int(head[2]) if head else 0
+        data = self._output.read(size + 1)
+        if len(data) <= size:
             self._fail(id)
-        self._heard += chunk
+        return data[:-1]
 
     def _fail(self, id: str) -> NoReturn:
         self.close()
@@ -316,19 +300,17 @@ class Reader:
                 raise Damaged("A directory of a checkpoint is missing", [("tree", id)], ["`holdfast verify`"])
             try:
                 self.note_tree(id, parse_tree(data, self._form))
-            except ValueError:  # what was named in its place is something else
+            except ValueError:  # the object is of another type
                 raise Damaged("This is no directory of a checkpoint", [("object", id)], ["`holdfast repair`"]) from None
         return self.trees[id]
 
     def note_tree(self, id: str, entries: Iterable[Entry]) -> None:
-        """Remember what is in a tree, for the next time that it is asked for."""
         if len(self.trees) >= KEPT_TREES:
             self.trees.clear()
             self._names.clear()
         self.trees[id] = sorted_tree(entries)
 
     def find(self, tree: str, path: bytes) -> Entry | None:
-        """What stands at a path of a tree."""
         entry: Entry | None = Entry(DIRECTORY, b"", tree)
         for name in path.split(b"/"):
             if entry is None or not entry.is_tree:

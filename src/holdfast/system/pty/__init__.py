@@ -1,1 +1,1 @@
-"""A supervised command on a terminal of its own."""
+"""A supervised command in a terminal of its own."""

@@ -1,7 +1,7 @@
-"""A command that was started and is waited for: how it is told something, when a save is due, and how it ended.
+"""A started command: signals, periodic saves, and how it ended.
 
-A program that catches a signal exits with a code, so how it ended does not tell why. What asked it to end is noted
-here, where the signals, the keys and the end of the terminal pass through.
+A program that catches a signal exits with a code, so its exit status does not tell why. The cause is noted here, where
+signals, keys and hang-ups pass through.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from typing import NamedTuple, NoReturn
 from holdfast.core.errors import NotFound, Refused
 
 CHUNK = 1 << 16
-TYPED = (signal.SIGINT, signal.SIGQUIT)  # what a terminal sends for keys
-FINAL = (signal.SIGHUP, signal.SIGTERM)  # signals that ask for the end; Ctrl-C may only ask a turn or a job to end
-SOON = 15.0  # seconds in which a command that Ctrl-C ends has left: its hooks may need some of them
+TYPED = (signal.SIGINT, signal.SIGQUIT)  # signals that a terminal sends for keys
+FINAL = (signal.SIGHUP, signal.SIGTERM)  # requests to end; Ctrl-C may only interrupt a turn or a job
+SOON = 15.0  # seconds within which Ctrl-C ends a command, including its hooks
 
 
 class Ended(NamedTuple):
-    """How a command ended, with a code or by a signal, and the signal that asked it to end."""
+    """The end of a command, by code or by signal, and the signal that requested it."""
 
     code: int
     signal: int | None = None
@@ -35,7 +35,7 @@ class Ended(NamedTuple):
 
     @property
     def cause(self) -> int | None:
-        """The signal that ended the command, whether it caught it or not. Ctrl-C explains no death by another one."""
+        """The signal that ended the command, caught or not. Ctrl-C does not explain death by another signal."""
         return self.asked if self.asked in FINAL or self.signal is None else self.signal
 
     @property
@@ -44,13 +44,11 @@ class Ended(NamedTuple):
 
 
 class Child(ABC):
-    """A process that was started, and is waited for."""
-
     pid: int
 
     def __init__(self, command: list[str], environ: dict[str, str]) -> None:
-        self.asked: int | None = None  # the first signal that asked for the end
-        self.interrupted: float | None = None  # when Ctrl-C came, if nothing was typed since
+        self.asked: int | None = None  # the first request to end
+        self.interrupted: float | None = None  # time of Ctrl-C, if nothing was typed since
         self.is_over = False
         reading, writing = os.pipe()
         self.pid = self.start(command, environ, writing)
@@ -64,7 +62,7 @@ class Child(ABC):
 
     @abstractmethod
     def start(self, command: list[str], environ: dict[str, str], failed: int) -> int:
-        """Start the command, and answer with its process; what keeps it from starting goes into `failed`."""
+        """Start the command and return its pid; a failure to start is written into `failed`."""
 
     def reap(self) -> None:
         os.waitpid(self.pid, 0)
@@ -80,16 +78,15 @@ class Child(ABC):
 
     @abstractmethod
     def watch(self, beat: Callable[[], None], interval: float) -> Ended:
-        """Wait for its end, with a save whenever the interval is over."""
+        """Wait for the end, saving at every interval."""
 
     def tell(self, number: int) -> None:
-        """Pass on a signal that we were sent. After the command's end its pid may be another process's."""
+        """Forward a signal. After the command's end its pid may be reused."""
         self.note(number)
         if not self.is_over:
             self.forward(number)
 
     def note(self, number: int) -> None:
-        """Remember what asks the command to end."""
         if self.is_over:
             return
         if number in FINAL:
@@ -98,7 +95,7 @@ class Child(ABC):
             self.interrupted = time.monotonic()
 
     def conclude(self, over: Ended) -> Ended:
-        """How the command ended, with what asked it to."""
+        """Return the end of the command with its cause."""
         self.is_over = True
         is_interrupted = self.interrupted is not None and time.monotonic() - self.interrupted < SOON
         return over._replace(asked=self.asked or (int(signal.SIGINT) if is_interrupted else None))
@@ -109,7 +106,7 @@ class Child(ABC):
 
 
 class Beats:
-    """Saves, one at a time, beside whatever is watched: waiting for another writer must not hold up a key or a line."""
+    """Periodic saves in a thread, one at a time: waiting for a lock must not delay keys or output."""
 
     def __init__(self, beat: Callable[[], None], interval: float) -> None:
         self.beat, self.interval = beat, interval
@@ -128,7 +125,7 @@ class Beats:
         return max(0.0, self.until - time.monotonic())
 
     def keep(self) -> None:
-        """Begin a save if one is due. One that takes longer than the interval is the next one too."""
+        """Start a save if one is due and none is running."""
         if self.left:
             return
         self.until = time.monotonic() + self.interval
@@ -142,7 +139,7 @@ def ended(status: int) -> Ended:
 
 
 def check_command(name: str) -> None:
-    """Refuse what cannot be started, before anything is written down about it."""
+    """Refuse a command that cannot start, before anything is recorded about it."""
     if shutil.which(name) is None:
         raise _unstarted(name, errno.EACCES if os.path.dirname(name) and os.path.exists(name) else errno.ENOENT)
 
@@ -153,17 +150,16 @@ def _unstarted(name: str, number: int) -> NotFound | Refused:
     return Refused(f"{name} cannot be run", [("error", os.strerror(number))], ["`chmod +x`"])
 
 
-UNFOUND = 127  # as shells say it
-OURS = (signal.SIGPIPE, signal.SIGXFSZ)  # that Python ignores; what somebody else ignores stays so, as with `nohup`
+UNFOUND = 127  # as in shells
+OURS = (signal.SIGPIPE, signal.SIGXFSZ)  # ignored by Python; those ignored by our parent stay so, as with `nohup`
 STATUS = struct.Struct("i")
-HIGHEST = 4096  # no descriptor of ours is above it
+HIGHEST = 4096  # our descriptors are all below
 
 
 def lead(command: Sequence[str], environ: dict[str, str], told: int, failed: int) -> NoReturn:
-    """In the first process: start the command in front of the terminal; tell its number, and each change of it.
+    """In the session leader: start the command in the foreground; report its pid and every change of its status.
 
-    The command cannot be the first process itself: the kernel stops no process whose group has no parent in the same
-    terminal to start it again.
+    The command cannot be the leader itself: the kernel never stops a process whose group is orphaned.
     """
     try:
         _close_all_but(told, failed)
@@ -184,7 +180,7 @@ def _wait(child: int, told: int) -> NoReturn:
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     while True:
         _, status = os.waitpid(child, os.WUNTRACED)
-        if not os.WIFSTOPPED(status):  # whoever is left in front would be hung up with us
+        if not os.WIFSTOPPED(status):  # a foreground group left behind would get a hang-up with us
             with contextlib.suppress(OSError):
                 _bring_to_front(os.getpgrp())
         with contextlib.suppress(OSError):
@@ -194,26 +190,26 @@ def _wait(child: int, told: int) -> NoReturn:
 
 
 def become(command: Sequence[str], environ: dict[str, str], failed: int) -> NoReturn:
-    """Become the command, or tell why that is not possible."""
+    """Exec the command, or report the error."""
     try:
         for number in OURS:
             signal.signal(number, signal.SIG_DFL)
         os.execvpe(command[0], list(command), environ)
-    except (OSError, ValueError) as error:  # a name that is empty, or has a NUL in it, is none
+    except (OSError, ValueError) as error:  # an empty name, or one with a NUL
         os.write(failed, str(getattr(error, "errno", None) or errno.ENOENT).encode())
     finally:
         os._exit(UNFOUND)
 
 
 def hang_up(pid: int) -> None:
-    """Tell a process that its terminal is gone, as the kernel would: also one that stands still."""
+    """Signal a hang-up as the kernel would, also to a stopped process."""
     for number in (signal.SIGHUP, signal.SIGCONT):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
 
 
 def _bring_to_front(group: int) -> None:
-    before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # else asking for it would stop us
+    before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # else the request would stop us
     os.tcsetpgrp(0, group)
     signal.signal(signal.SIGTTOU, before)
 

@@ -1,7 +1,7 @@
-"""A command that we supervise: in the user's terminal as if nobody stood between, and judged when it is over.
+"""Supervision of a command: transparent in the user's terminal, and judged at its end.
 
-On a terminal it gets one of its own, and every byte, size and signal is passed through; elsewhere it has our own
-descriptors. It does not outlive us unnoticed: its terminal closes with us, and without one the kernel tells it.
+On a terminal the command gets a pty, and every byte, size and signal is passed through; elsewhere it shares our
+descriptors. It does not outlive us unnoticed: its pty closes with us, and otherwise the kernel signals it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from holdfast.system.pty.child import CHUNK, STATUS, TYPED, Beats, Child, Ended,
 
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 PR_SET_PDEATHSIG = 1
-UNRUNNABLE = 126  # as shells say it
+UNRUNNABLE = 126  # as in shells
 
 T = TypeVar("T")
 
@@ -38,10 +38,9 @@ def supervise(
     interval: float,
     judge: Callable[[Ended], T],
 ) -> T:
-    """Run a command to its end, and answer with what `judge` makes of it. `beat` is called whenever the interval is
-    over.
+    """Run a command to its end and return the result of `judge`. `beat` is called at every interval.
 
-    While it is judged, signals do not end us: a terminal that is closed sends more than one.
+    During `judge` signals do not end us: a closed terminal sends more than one.
     """
     has_terminal = sys.stdin.isatty() and sys.stdout.isatty() and _is_in_front()
     supervision = OnTerminal if has_terminal else _Plain
@@ -53,7 +52,7 @@ def supervise(
 
 
 class _Plain(Child):
-    """A child with our own descriptors. What a terminal sends it, it has already: it sends that to all of us."""
+    """A child with our own descriptors. The terminal sends it signals for keys directly."""
 
     def forward(self, number: int) -> None:
         if not (number in TYPED and sys.stdin.isatty()):
@@ -80,15 +79,15 @@ class _Plain(Child):
 
 
 def _is_in_front() -> bool:
-    """Whether we have the terminal, and are not one of its jobs in the background."""
+    """Return True if we are the terminal's foreground job."""
     try:
         return os.tcgetpgrp(0) == os.getpgrp()
-    except OSError:  # nobody's; so we can have it
+    except OSError:  # it has none, so we can take it
         return True
 
 
 def _die_with(parent: int) -> None:
-    """In the child: let the kernel tell us when the supervisor is gone."""
+    """In the child: have the kernel send a hang-up when the supervisor dies."""
     if sys.platform != "linux":
         return
     import ctypes
@@ -100,7 +99,7 @@ def _die_with(parent: int) -> None:
 
 @contextlib.contextmanager
 def _woken() -> Iterator[int]:
-    """A descriptor that can be read from whenever a child has changed."""
+    """Yield a descriptor that is readable when a child has changed."""
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     os.set_blocking(reading, False)
@@ -117,12 +116,11 @@ def _woken() -> Iterator[int]:
 
 @contextlib.contextmanager
 def _forwarding(child: Child) -> Iterator[None]:
-    """What we are told to do, the command is told to do."""
-
     def pass_on(number: int, _frame: FrameType | None) -> None:
         child.tell(number)
 
-    heard = [number for number in FORWARDED if signal.getsignal(number) is not signal.SIG_IGN]  # as with `nohup`
+    # An ignored signal stays ignored, as with `nohup`.
+    heard = [number for number in FORWARDED if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, pass_on) for number in heard}
     try:
         yield
@@ -131,19 +129,19 @@ def _forwarding(child: Child) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-REST = 256  # looks at a terminal whose command is over: more than the kernel can hold
-CONTROL_C = (b"\x03", b"\x1b[99;5u", b"\x1b[27;5;99~")  # plain, and in the two forms that programs can ask for
+REST = 256  # reads after the end of the command: more than the kernel buffers
+CONTROL_C = (b"\x03", b"\x1b[99;5u", b"\x1b[27;5;99~")  # plain, and in the two escaped forms
 SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]P_][^\x07\x1b]*(?:\x07|\x1b\\))")
 
 
 class OnTerminal(Child):
-    """A child with a terminal of its own, which ours shows and feeds."""
+    """A child with a pty, connected to our terminal."""
 
     def __init__(self, command: list[str], environ: dict[str, str]) -> None:
         self.before = termios.tcgetattr(0)
         self.master = self.told = self.monitor = -1
-        self.typed = b""  # and not yet taken
-        self.is_there = True  # our own terminal, and with it the command's
+        self.typed = b""  # not yet written
+        self.is_there = True  # our terminal, and with it the pty
         super().__init__(command, environ)
         self.take()
 
@@ -171,7 +169,7 @@ class OnTerminal(Child):
             os.close(self.master)
 
     def take(self) -> None:
-        """Let our own terminal pass on every key. What was typed already stays."""
+        """Switch our terminal to raw mode. Typed input stays."""
         with contextlib.suppress(termios.error):
             tty.setraw(0, termios.TCSADRAIN)
 
@@ -184,7 +182,7 @@ class OnTerminal(Child):
             fcntl.ioctl(self.master, termios.TIOCSWINSZ, _size())
 
     def forward(self, number: int) -> None:
-        """What is typed goes to all in front, as from any terminal; the rest to the command, as if it were told."""
+        """Send signals of keys to the foreground group, as a terminal does; others to the command."""
         if number in TYPED or number == signal.SIGHUP:
             self.tell_front(number)
         if number == signal.SIGHUP:
@@ -194,7 +192,7 @@ class OnTerminal(Child):
 
     def tell_front(self, number: int) -> None:
         group = os.tcgetpgrp(self.master) if self.is_there else 0
-        if group > 0:  # nobody is in front of a terminal that is being closed, and 0 would mean ourselves
+        if group > 0:  # a terminal being closed has no foreground group, and 0 would mean our own
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(group, number)
 
@@ -214,16 +212,15 @@ class OnTerminal(Child):
                 beats.keep()
 
     def sides(self) -> tuple[list[int], list[int]]:
-        """From whom something is wanted, and to whom something is to be given."""
         if not self.is_there:
             return [self.told], []
         hears = [0] if len(self.typed) < CHUNK else []
         return [*hears, self.master, self.told], [self.master] if self.typed else []
 
     def look(self) -> Ended | None:
-        """How it ended, if it has. One that was stopped stops us too, and goes on when we do.
+        """Return how the command ended, if it has. If it was stopped, stop as well, and continue with it.
 
-        One whose terminal was closed may see the end of its input before it sees the signal, and leave with a code.
+        After a hang-up it may see the end of its input before the signal, and exit with a code.
         """
         told = os.read(self.told, STATUS.size)
         if told and os.WIFSTOPPED(status := STATUS.unpack(told)[0]):
@@ -236,7 +233,7 @@ class OnTerminal(Child):
         return over
 
     def stop(self) -> None:
-        """Stop all whom our terminal would have stopped. Where nobody could start us again, that does nothing."""
+        """Stop our process group. Without a parent that could continue us, this has no effect."""
         self.show_rest()
         self.give_back()
         os.killpg(os.getpgrp(), signal.SIGTSTP)
@@ -246,10 +243,10 @@ class OnTerminal(Child):
             os.killpg(self.pid, signal.SIGCONT)
 
     def hear(self) -> None:
-        """Take what was typed. Where there is nothing to take, our terminal is gone."""
+        """Read typed input. End of input means that our terminal is gone."""
         try:
             data = os.read(0, CHUNK)
-        except BlockingIOError:  # somebody who has our terminal too wants it so
+        except BlockingIOError:  # made non-blocking by another process
             return
         except OSError:
             data = b""
@@ -262,22 +259,22 @@ class OnTerminal(Child):
                 self.note(signal.SIGINT)
 
     def lose(self) -> None:
-        """Our terminal is gone, so the command's goes as well: the kernel tells all who are on it."""
+        """Close the pty after our terminal is gone: the kernel signals its processes."""
         self.note(signal.SIGHUP)
         self.is_there = False
         os.close(self.master)
 
     def feed(self) -> None:
-        """Give on what was typed, as much as is taken: it may be waiting for us to show something."""
+        """Write typed input, as much as is accepted: the command may wait for its output to be read."""
         with contextlib.suppress(BlockingIOError):
             self.typed = self.typed[os.write(self.master, self.typed) :]
 
     def show(self) -> bool:
-        """Show what it says; False where there is nothing."""
+        """Copy output; False if there is none."""
         try:
             data = os.read(self.master, CHUNK)
         except OSError as error:
-            if error.errno not in (errno.EIO, errno.EAGAIN):  # nobody holds the other end, as Linux says it
+            if error.errno not in (errno.EIO, errno.EAGAIN):  # the other end is closed, as Linux reports it
                 raise
             return False
         try:
@@ -288,14 +285,14 @@ class OnTerminal(Child):
         return self.is_there
 
     def show_rest(self) -> None:
-        """What it has said so far; one that it left behind may go on for ever."""
+        """Copy pending output, bounded: a background process may write forever."""
         for _ in range(REST):
             if not self.is_there or not select.select([self.master], [], [], 0)[0] or not self.show():
                 return
 
 
 def _write(data: bytes) -> int:
-    """Write to our terminal, also where somebody who has it too wants nobody to wait for it."""
+    """Write to our terminal, also if another process has made it non-blocking."""
     try:
         return os.write(1, data)
     except BlockingIOError:
@@ -304,12 +301,11 @@ def _write(data: bytes) -> int:
 
 
 def _typed(data: bytes) -> bytes:
-    """The keys in what came from a terminal, which also answers questions and reports the mouse by itself."""
+    """Return the keys in terminal input, without its replies and mouse reports."""
     return SEQUENCE.sub(lambda found: found[0] if found[0] in CONTROL_C else b"", data)
 
 
 def _is_open() -> bool:
-    """Whether our terminal is still there."""
     try:
         termios.tcgetattr(0)
     except termios.error:

@@ -18,8 +18,17 @@ from holdfast.core.errors import Damaged, Refused
 from holdfast.system import files, shared_files
 from holdfast.system.files import sync_objects
 from holdfast.system.git.command import Git, Reader
-from holdfast.system.git.objects import BLOB, DIRECTORY, KEEP, TREE, Entry, Known, format_tree, write_pack
-from holdfast.system.git.repository import Repository
+from holdfast.system.git.repository import (
+    BLOB,
+    DIRECTORY,
+    KEEP,
+    TREE,
+    Entry,
+    Known,
+    Repository,
+    format_tree,
+    write_pack,
+)
 from holdfast.worktree.metadata import FILE
 
 ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from holdfast.core.errors import Damaged
-from holdfast.system.git.objects import BLOB, DIRECTORY, TREE, TYPE_NUMBER, Format, packed, parse_tree
+from holdfast.system.git.repository import BLOB, DIRECTORY, TREE, TYPE_NUMBER, Format, packed, parse_tree
 from holdfast.worktree.metadata import TreeMetadata
 
 KINDS = {TYPE_NUMBER[TREE]: TREE, TYPE_NUMBER[BLOB]: BLOB}

@@ -21,7 +21,7 @@ from msgspec import Struct
 from holdfast.core.errors import Busy, Damaged, HoldfastError
 from holdfast.system import files
 from holdfast.system.files import sync_objects
-from holdfast.system.git.objects import KEEP, MARKED, TREE, PackIndex, parse_tree
+from holdfast.system.git.repository import KEEP, MARKED, TREE, PackIndex, parse_tree
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.packs.object_store import MERGED, ObjectStore
 from holdfast.worktree.packs.reachability import kinds, needed_by_user, reached, tips

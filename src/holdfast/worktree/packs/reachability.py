@@ -17,7 +17,7 @@ from pathlib import Path
 
 from holdfast.core.errors import HoldfastError
 from holdfast.system import files
-from holdfast.system.git.objects import PackIndex
+from holdfast.system.git.repository import PackIndex
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.user_index import bring_shared
 

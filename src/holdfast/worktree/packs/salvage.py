@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from holdfast.system.git.objects import TYPE_NUMBER, Format, PackIndex
+from holdfast.system.git.repository import TYPE_NUMBER, Format, PackIndex
 
 KINDS = {number: kind for kind, number in TYPE_NUMBER.items()}
 DELTA = 6  # type number of a delta whose base is so many bytes before it (`--delta-base-offset`)

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from holdfast.core.errors import Damaged, Refused
 from holdfast.system.git.command import Git, Reader
-from holdfast.system.git.objects import Entry
+from holdfast.system.git.repository import Entry
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.metadata import LINK, MODULE, Kept, Seen, TreeMetadata, is_within, kept_at, parents
 from holdfast.worktree.packs.object_store import differing, is_wanted

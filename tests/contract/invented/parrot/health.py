@@ -8,7 +8,7 @@ from pathlib import Path
 from holdfast.agents import install
 from holdfast.agents.program_checks import check_programs
 from holdfast.agents.protocol import Silence, setup_of
-from holdfast.core.health import OK, WARNING, Check
+from holdfast.core.model import OK, WARNING, Check
 from holdfast.core.text import path_text
 from holdfast.project.workspace import Workspace
 

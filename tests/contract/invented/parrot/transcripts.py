@@ -12,7 +12,7 @@ from holdfast.agents.jsonl import ENDING, parse, split
 from holdfast.agents.payloads import text_of
 from holdfast.agents.protocol import Head, Setup, Usage
 from holdfast.core import ids
-from holdfast.core.fold.usage import Spent
+from holdfast.core.fold.activity import Spent
 from holdfast.core.model import Draft, Session
 from holdfast.system import files
 from holdfast.system.safe_paths import real_path

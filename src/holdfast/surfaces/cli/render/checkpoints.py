@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.core.errors import DONE, Damaged
-from holdfast.core.fold.worktree_log import interrupted
+from holdfast.core.fold.run import interrupted
 from holdfast.core.text import one_line
 from holdfast.operations.checkpoints import CheckpointsListed, Diffed
 from holdfast.operations.delete_checkpoint import CheckpointDeleted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holdfast.core.fold.usage import told
+from holdfast.core.fold.activity import format_fill
 from holdfast.core.text import count, one_line
 from holdfast.operations.budget import Budget
 from holdfast.operations.compacted import Compressed
@@ -21,7 +21,7 @@ def said_budget(found: Budget, view: View) -> Said:
         hint = "`holdfast budget --used N --window N` tells it by hand"
         return Said(found, list(_more(found)), [f"Nothing has measured the context of {found.run} yet; {hint}"])
     style = STYLE_OF.get(found.fill.state, "good")
-    lines: list[Line] = [(style, f"context {told(found.fill)}: {found.fill.state}"), *_more(found)]
+    lines: list[Line] = [(style, f"context {format_fill(found.fill)}: {found.fill.state}"), *_more(found)]
     return Said(found, lines, [f"Advice: {advice}" for advice in found.advice])
 
 

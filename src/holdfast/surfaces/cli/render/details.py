@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator
 
 from holdfast.core.event_text import headline
+from holdfast.core.fold.activity import fill_of, format_fill, format_usage, total_usage
 from holdfast.core.fold.external import said
-from holdfast.core.fold.usage import fill_of, in_words, spent, told
 from holdfast.core.model import Event, Run, Session
 from holdfast.core.text import count, one_line
 from holdfast.operations import look
@@ -45,7 +45,7 @@ def told_run(found: look.RunShown) -> Iterator[Line]:
             yield f"{name.ljust(9)}  {', '.join(one_line(value, 60) for value in values)}"
     for reason in filter(None, (run.status_reason, run.evidence)):
         yield f"because    {one_line(reason, 200)}"
-    if used := in_words(spent(found.sessions)):
+    if used := format_usage(total_usage(found.sessions)):
         yield f"used       {used}"
     yield from _entries(run)
     for session in found.sessions:
@@ -108,7 +108,7 @@ def _used(session: Session) -> Iterator[Line]:
     if session.model:
         yield f"model      {one_line(session.model, 80)}"
     if full := fill_of(session.context_tokens, session.context_window):
-        yield f"context    {told(full)}"
+        yield f"context    {format_fill(full)}"
     if session.tokens_read or session.tokens_written:
         yield f"tokens     {session.tokens_read:,} read, {session.tokens_written:,} written"
     if session.cost is not None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from holdfast.core.fold import activity, steps, usage, workers
+from holdfast.core.fold import activity, steps
 from holdfast.core.fold.external import said
-from holdfast.core.fold.worktree_log import interrupted
+from holdfast.core.fold.run import interrupted
 from holdfast.core.model import Run
 from holdfast.core.text import count, one_line
 from holdfast.operations import status as standing
@@ -66,14 +66,14 @@ def _where(run: Run, found: standing.Status) -> Iterator[Line]:
     for left in found.running:
         yield ("warn", f"Still running, started by {left.session}: process {left.pid}  {left.command}")
     yield from _doing(run)
-    if full := usage.fill_of(run.context_tokens, run.context_window):
-        yield (FILL_STYLE.get(full.state, ""), f"context {usage.told(full)}")
+    if full := activity.fill_of(run.context_tokens, run.context_window):
+        yield (FILL_STYLE.get(full.state, ""), f"context {activity.format_fill(full)}")
     if run.owned:
         yield said(run.owned)
-    yield from (f"Steps: {line}" for line in steps.told(run))
+    yield from (f"Steps: {line}" for line in steps.step_lines(run))
     if run.workers:
-        yield f"Agents: {workers.told_progress(run)}"
-        yield from (f"  {workers.told_at_work(worker)}" for worker in workers.at_work(run)[-5:])
+        yield f"Agents: {steps.progress_text(run)}"
+        yield from (f"  {steps.worker_at_work(worker)}" for worker in steps.at_work(run)[-5:])
     for task in run.open_tasks[:5]:
         yield f"Next: {task.id}  {one_line(task.text, 120)}"
     if len(run.open_tasks) > 5:

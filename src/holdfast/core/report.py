@@ -1,6 +1,6 @@
-"""A run as a picture: sessions as bars over time, and below them what happened when. One SVG that needs nothing else.
+"""Reports of a run: Markdown for a pull request description, and a self-contained SVG timeline.
 
-Time in which nothing happened is drawn short, or a night would be longer than all the work.
+Markup in untrusted text is escaped. In the SVG idle time is compressed, or a night would be longer than all the work.
 """
 
 from __future__ import annotations
@@ -10,18 +10,145 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from holdfast.core.event_text import headline
-from holdfast.core.fold.usage import in_words, spent
-from holdfast.core.formats import timestamps
-from holdfast.core.formats.timestamps import Zone, day
-from holdfast.core.model import Checkpoint, Ending, Event, Run, Session
-from holdfast.core.report.markdown import lasting
-from holdfast.core.text import as_xml
+from holdfast.core.fold.activity import format_usage, has_usage, total_usage
+from holdfast.core.model import Checkpoint, Ending, Event, Run, Session, Step, Task
+from holdfast.core.text import Zone, as_code, as_markdown, as_xml, count, format_date, format_time
 
-WIDTH, LEFT, RIGHT, TOP, ROW = 960, 150, 24, 84, 26
-GAP = 46  # the width of a time in which nothing happened
+MOST = 50  # rows of each list
+WIDTH = 300  # characters of each entry
+LONGEST = 60_000  # characters of a whole report; a GitHub description holds 65,536
+
+
+def recount(run: Run, sessions: list[Session], checkpoints: list[Checkpoint]) -> str:
+    """Return the report of a run: goal, work, decisions, files, open tasks, sessions, cost."""
+    parts = [
+        _head(run, sessions, checkpoints),
+        _section("What was done", _done(run)),
+        _section("Decisions", _decisions(run)),
+        _section("Files changed", [f"- {as_code(path)}" for path in reversed(run.files)]),
+        _section("Open tasks", [f"- [ ] {as_markdown(task.text, WIDTH)}" for task in run.open_tasks]),
+        _section("Notes", [f"- {as_markdown(note.text, WIDTH)}" for note in run.notes]),
+        _section("Errors met", [f"- {as_markdown(met.text, WIDTH)}" for met in run.errors]),
+        _sessions(sessions),
+        _checkpoints(checkpoints),
+    ]
+    text = ""
+    for part in filter(None, parts):
+        if len(text) + len(part) > LONGEST:
+            return text + "\nThe rest is too long for a report: `holdfast show " + run.id + "` has it.\n"
+        text += ("\n" if text else "") + part
+    return text
+
+
+def _head(run: Run, sessions: list[Session], checkpoints: list[Checkpoint]) -> str:
+    facts = [
+        as_code(run.id),
+        run.status.value,
+        f"{_day(run.created)} to {_day(run.updated)}",
+        count(len(sessions), "session"),
+        count(len(checkpoints), "checkpoint"),
+    ]
+    if cost := format_usage(total_usage(sessions)):
+        facts.append(cost)
+    lines = [f"# {as_markdown(run.title, 200)}", "", " · ".join(facts)]
+    if run.name and run.goal:
+        lines += ["", f"Goal: {as_markdown(run.goal, 2000)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _section(title: str, rows: Iterable[str]) -> str:
+    listed = list(rows)
+    if not listed:
+        return ""
+    more = [f"- and {len(listed) - MOST:,} more"] if len(listed) > MOST else []
+    return "\n".join([f"## {title}", "", *listed[:MOST], *more]) + "\n"
+
+
+def _done(run: Run) -> Iterator[str]:
+    yield from map(_step, run.steps)
+    yield from (_task(task) for task in run.tasks if task.done)
+    if not run.steps and not any(task.done for task in run.tasks):
+        yield from (f"- {as_markdown(action.text, WIDTH)}" for action in reversed(run.actions))
+
+
+def _step(step: Step) -> str:
+    mark = "x" if step.status == "completed" else " "
+    error = f": {as_markdown(step.error, WIDTH)}" if step.error else ""
+    return f"- [{mark}] step {as_markdown(step.name, WIDTH)} ({step.status}){error}"
+
+
+def _task(task: Task) -> str:
+    outcome = f": {as_markdown(task.outcome, WIDTH)}" if task.outcome else ""
+    files = f" ({', '.join(as_code(path) for path in task.files[:5])})" if task.files else ""
+    return f"- [x] {as_markdown(task.text, WIDTH)}{outcome}{files}"
+
+
+def _decisions(run: Run) -> Iterator[str]:
+    for decision in run.decisions:
+        text = as_markdown(decision.text, WIDTH)
+        because = f", because {as_markdown(decision.because, WIDTH)}" if decision.because else ""
+        taken_back = f": {as_markdown(decision.revoked_because, WIDTH)}" if decision.revoked_because else ""
+        yield f"- ~~{text}~~ (revoked{taken_back})" if decision.revoked else f"- **{text}**{because}"
+
+
+def _sessions(sessions: list[Session]) -> str:
+    has_cost = any(map(has_usage, sessions))
+    columns = ["session", "agent", "opened", "lasted", "how it ended", *(["tokens read", "written", "cost"] * has_cost)]
+    return _table("Sessions", columns, [_session(session, has_cost) for session in sessions])
+
+
+def _session(session: Session, has_cost: bool) -> list[str]:
+    used = [f"{session.tokens_read:,}", f"{session.tokens_written:,}"] if has_usage(session) else ["", ""]
+    cost = f"{session.cost:,.2f} USD" if session.cost is not None else ""
+    who = ", ".join(filter(None, (session.agent, session.model)))
+    return [
+        as_code(session.id),
+        as_markdown(who, 80),
+        format_time(session.opened),
+        lasting(session.ended - session.opened) if session.ended else "",
+        as_markdown(session.how or "open", 40),
+        *([*used, cost] if has_cost else []),
+    ]
+
+
+def _checkpoints(checkpoints: list[Checkpoint]) -> str:
+    named = [made for made in checkpoints if made.name or made.message] or checkpoints
+    what = [as_markdown(made.name or made.message or made.kind, 120) for made in named]
+    rows = [
+        [as_code(made.id), format_time(made.time), f"{made.changes:,}", about]
+        for made, about in zip(named, what, strict=True)
+    ]
+    return _table("Checkpoints", ["checkpoint", "made", "files", "what"], rows)
+
+
+def _table(title: str, columns: list[str], rows: list[list[str]]) -> str:
+    if not rows:
+        return ""
+    lines = [f"| {' | '.join(cells)} |" for cells in ([*columns], ["---"] * len(columns), *rows[:MOST])]
+    more = ["", f"and {len(rows) - MOST:,} more"] if len(rows) > MOST else []
+    return "\n".join([f"## {title}", "", *lines, *more]) + "\n"
+
+
+def _day(time: datetime | None) -> str:
+    return format_date(time) if time else "?"
+
+
+def lasting(time: timedelta) -> str:
+    """Return a duration as `3 min`, `2 h 05 min`, `4 d 03 h`."""
+    minutes = max(0, int(time.total_seconds())) // 60
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, rest = divmod(minutes, 60)
+    return f"{hours} h {rest:02d} min" if hours < 48 else f"{hours // 24} d {hours % 24:02d} h"
+
+
+# The SVG
+
+ACROSS, LEFT, RIGHT, TOP, ROW = 960, 150, 24, 84, 26
+GAP = 46  # width of an idle period
 LABEL = "Timeline of"
-LEAST = 24  # the least width of a time in which something did
-SHORTEST = timedelta(minutes=10)  # what is shorter is no gap
+LEAST = 24  # least width of an active period
+SHORTEST = timedelta(minutes=10)  # a shorter idle period is no gap
 MOST_SESSIONS, MOST_MARKS = 40, 400
 LANES = {
     "prompt": "prompts",
@@ -54,7 +181,7 @@ DARK = {
 
 
 def _style() -> str:
-    """Colours for both kinds of paper, without anything that only browsers know."""
+    """Colours for light and dark, in plain CSS."""
     light, dark = (_rules(colours) for colours in (LIGHT, DARK))
     text = "text { font: 12px system-ui, sans-serif; } .title { font-size: 16px; font-weight: 600; }"
     return f"{text} .gap {{ stroke-dasharray: 2 4; }}\n{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}"
@@ -66,15 +193,13 @@ def _rules(colours: dict[str, str]) -> str:
 
 
 class Mark(NamedTuple):
-    """Something that happened at one moment."""
-
     time: datetime
     sort: str
     text: str
 
 
 class Stretch(NamedTuple):
-    """A time in which something happened, and where it is drawn."""
+    """A period of activity, and its place in the drawing."""
 
     begin: datetime
     end: datetime
@@ -83,7 +208,7 @@ class Stretch(NamedTuple):
 
 
 def marks_of(events: Iterable[Event], checkpoints: Iterable[Checkpoint]) -> list[Mark]:
-    """What is drawn below the sessions, in the order of time; of more than can be seen, the newest."""
+    """Return the marks below the sessions in order of time, the newest `MOST_MARKS`."""
     found = [Mark(event.time, sort, headline(event)) for event in events if (sort := _sort(event))]
     found += [
         Mark(made.time, "checkpoint", f"{made.id}  {made.name or made.message or made.kind}") for made in checkpoints
@@ -98,14 +223,14 @@ def _sort(event: Event) -> str | None:
 
 
 def draw(run: Run, sessions: list[Session], marks: list[Mark]) -> str:
-    """The picture of a run. What others wrote stands in it as text."""
+    """Return the drawing of a run. Untrusted text is escaped."""
     shown = sorted(sessions, key=lambda session: session.opened)[-MOST_SESSIONS:]
     scale = Scale(_stretches(run, shown, marks))
     lanes = [sort for sort in LANES if any(mark.sort == sort for mark in marks)]
     below = TOP + ROW * len(shown)
     height = below + ROW * len(lanes) + 40
     body = [
-        *_head(run, sessions, len(shown)),
+        *_title(run, sessions, len(shown)),
         *_gaps(scale, below + ROW * len(lanes)),
         *(line for at, session in enumerate(shown) for line in _bar(session, run, scale, TOP + ROW * at)),
         *(line for at, sort in enumerate(lanes) for line in _lane(sort, marks, scale, below + ROW * at)),
@@ -113,24 +238,22 @@ def draw(run: Run, sessions: list[Session], marks: list[Mark]) -> str:
     ]
     label = as_xml(f"{LABEL} {run.id}: {run.title}", 200)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {ACROSS} {height}" width="{ACROSS}" height="{height}"'
         f' role="img" aria-label="{label}">\n<style>{_style()}</style>\n'
-        f'<rect width="{WIDTH}" height="{height}" class="paper"/>\n' + "\n".join(body) + "\n</svg>\n"
+        f'<rect width="{ACROSS}" height="{height}" class="paper"/>\n' + "\n".join(body) + "\n</svg>\n"
     )
 
 
 def is_drawn(head: bytes) -> bool:
-    """Whether a file that begins so was drawn here."""
+    """Return True if a file that begins so was drawn by `draw`."""
     return head.startswith(b"<svg ") and f' aria-label="{LABEL} '.encode() in head.partition(b">")[0]
 
 
 class Scale:
-    """Where a moment is drawn."""
-
     def __init__(self, stretches: list[Stretch]) -> None:
         gaps = GAP * (len(stretches) - 1)
         least = LEAST * len(stretches)
-        room = max(WIDTH - LEFT - RIGHT - gaps - least, 0)
+        room = max(ACROSS - LEFT - RIGHT - gaps - least, 0)
         total = sum((found.end - found.begin).total_seconds() for found in stretches) or 1.0
         left, self.stretches = float(LEFT), list[Stretch]()
         for found in stretches:
@@ -149,7 +272,7 @@ class Scale:
 
 
 def _stretches(run: Run, sessions: list[Session], marks: list[Mark]) -> list[Stretch]:
-    """The times in which something happened. There are so few that all of them and the gaps have room."""
+    """Return the periods of activity, merged until all of them and the gaps fit."""
     spans = sorted(
         [(session.opened, _end(session, run)) for session in sessions] + [(mark.time, mark.time) for mark in marks]
     )
@@ -172,12 +295,12 @@ def _end(session: Session, run: Run) -> datetime:
     return max(end or session.opened, session.opened)
 
 
-def _head(run: Run, sessions: list[Session], shown: int) -> Iterator[str]:
+def _title(run: Run, sessions: list[Session], shown: int) -> Iterator[str]:
     facts = [
         run.id,
         run.status.value,
-        day(run.created) if run.created else "",
-        in_words(spent(sessions)) or "",
+        format_date(run.created) if run.created else "",
+        format_usage(total_usage(sessions)) or "",
     ]
     if shown < len(sessions):
         facts.append(f"the last {shown} of {len(sessions)} sessions")
@@ -191,9 +314,9 @@ def _bar(session: Session, run: Run, scale: Scale, y: int) -> Iterator[str]:
     colour = "open" if session.is_open else "bar" if session.how in (Ending.ENDED, Ending.STOPPED) else "died"
     about = [
         f"{session.id} {session.agent or ''}".strip(),
-        f"{timestamps.shown(session.opened)}, {lasting(_end(session, run) - session.opened)}",
+        f"{format_time(session.opened)}, {lasting(_end(session, run) - session.opened)}",
         ": ".join(filter(None, (session.how or "open", session.reason))),
-        in_words(spent([session])) or "",
+        format_usage(total_usage([session])) or "",
     ]
     name, told = as_xml(session.agent or session.id, 18), as_xml(" | ".join(filter(None, about)), 600)
     yield f'<text class="ink" x="24" y="{y + 15}">{name}</text>'
@@ -205,10 +328,10 @@ def _bar(session: Session, run: Run, scale: Scale, y: int) -> Iterator[str]:
 
 def _lane(sort: str, marks: list[Mark], scale: Scale, y: int) -> Iterator[str]:
     yield f'<text class="faint" x="24" y="{y + 16}">{LANES[sort]}</text>'
-    yield f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y + 12}" y2="{y + 12}"/>'
+    yield f'<line x1="{LEFT}" x2="{ACROSS - RIGHT}" y1="{y + 12}" y2="{y + 12}"/>'
     for mark in marks:
         if mark.sort == sort:
-            told = as_xml(f"{timestamps.shown(mark.time)}  {mark.text}", 400)
+            told = as_xml(f"{format_time(mark.time)}  {mark.text}", 400)
             place = f"translate({scale.x(mark.time):.1f},{y + 12})"
             yield f'<path d="{SHAPES[sort]}" transform="{place}" class="{sort}"><title>{told}</title></path>'
 
@@ -222,11 +345,10 @@ def _gaps(scale: Scale, bottom: int) -> Iterator[str]:
 
 
 def _axis(scale: Scale, y: int) -> Iterator[str]:
-    """When each stretch begins, where there is room to say it."""
-    yield f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y + 4}" y2="{y + 4}"/>'
+    yield f'<line x1="{LEFT}" x2="{ACROSS - RIGHT}" y1="{y + 4}" y2="{y + 4}"/>'
     free = 0.0
     for found in scale.stretches:
         if found.left >= free:
-            begin = timestamps.shown(found.begin, Zone.LOCAL)[5:]
+            begin = format_time(found.begin, Zone.LOCAL)[5:]
             yield f'<text class="faint" x="{found.left:.1f}" y="{y + 22}">{begin}</text>'
             free = found.left + 84
