@@ -83,7 +83,7 @@ FUZZED = {
     "system.process": "line about a process",
     "project.known_projects": "claim",
     "project.transfer.import_plan": "sealed run",
-    "redaction.json_walk": "hidden text",
+    "redaction.json_values": "hidden text",
     "redaction.redactor": "hidden text",
     "journal.rows": OURS,
     "core.formats.json_salvage": "broken face",

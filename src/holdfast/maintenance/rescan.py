@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.core.errors import HoldfastError
 from holdfast.project.workspace import Workspace
-from holdfast.redaction.ruleset import RULES, RULES_FILE
+from holdfast.redaction import RULES, RULES_FILE
 from holdfast.system import files
 
 LARGEST = 64  # bytes of the file that holds the number

@@ -22,7 +22,7 @@ from holdfast.journal import open_store
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import Reader, Store
 from holdfast.project import inbox_writer, known_projects, settings as config
-from holdfast.redaction.ruleset import RULES, RULES_FILE
+from holdfast.redaction import RULES, RULES_FILE
 from holdfast.system import files, locate
 from holdfast.system.clock import Clock, SystemClock
 from holdfast.system.files import Held

@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from holdfast.redaction.contexts import NAMELY, QUOTE, SIGNS
+from holdfast.redaction.false_positives import is_public
 from holdfast.redaction.patterns import ADDRESS_SIGNS, ASSIGNED, KEY_SIGNS, PATTERNS, Found, Pattern
-from holdfast.redaction.public_values import is_public
 from holdfast.redaction.regex import Match, Regex, Set, Spans, compiled
 from holdfast.redaction.secret_names import NAMED
 from holdfast.redaction.tokens import find_tokens

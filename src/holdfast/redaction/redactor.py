@@ -18,7 +18,14 @@ from typing import Any
 import msgspec
 
 from holdfast.redaction import prefilter
-from holdfast.redaction.decoders import (
+from holdfast.redaction.environment import forms
+from holdfast.redaction.false_positives import SHORTEST
+from holdfast.redaction.json_values import DEEPEST, gather, is_command, is_told, items_of, members_of, value_in
+from holdfast.redaction.patterns import KEY, KEY_ENDS, KEY_LINE, MARKS, Found
+from holdfast.redaction.placeholders import BESIDE, around, located, mark, merged, with_marks, words_with_marks
+from holdfast.redaction.regex import Regex, compiled
+from holdfast.redaction.secret_names import kind_of
+from holdfast.redaction.text_forms import (
     BASE64,
     FULL,
     LINES,
@@ -26,17 +33,10 @@ from holdfast.redaction.decoders import (
     from_base64,
     from_percent,
     percent_encoded,
+    shown,
+    shown_parts,
     wrapped,
 )
-from holdfast.redaction.environment import forms
-from holdfast.redaction.false_positives import SHORTEST
-from holdfast.redaction.json_keys import is_command, is_told, items_of, members_of
-from holdfast.redaction.json_walk import DEEPEST, gather, value_in
-from holdfast.redaction.normalize import shown, shown_parts
-from holdfast.redaction.patterns import KEY, KEY_ENDS, KEY_LINE, MARKS, Found
-from holdfast.redaction.placeholders import BESIDE, around, located, mark, merged, with_marks, words_with_marks
-from holdfast.redaction.regex import Regex, compiled
-from holdfast.redaction.secret_names import kind_of
 
 BUDGET = 64 << 20  # characters of one value; the rest is not scanned, and therefore not stored
 LARGEST = 32 << 20  # bytes of memory for one string: four per character if it contains an emoji
