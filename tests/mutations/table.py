@@ -102,7 +102,7 @@ LOCKS = [
     ("lock-writers", "return contextlib.nullcontext()", HELD),
     ("lock-transaction", 'self._connection.execute("BEGIN")',
      of("contract/test_sqlite", "writer_holds_the_database_from_the_beginning_of_its_transaction")),
-    ("store-replaced-while-opened", "if not self._bring_up_to_date(connection, inode) or not (inode := self._look().inode):",
+    ("store-replaced-while-opened", "if not self._migrate(connection, inode) or not (inode := self._stat().inode):",
      of("contract/test_opening", "a_store_that_is_replaced_while_it_is_opened_is_written_where_others_find_it")),
     ("store-replaced-while-migrated", DELETE,
      of("contract/test_opening", "a_store_that_is_replaced_while_its_first_opener_waits_is_not_made_there_once_more")),

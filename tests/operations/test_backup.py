@@ -381,7 +381,7 @@ def test_a_database_that_does_more_than_hold_rows_is_refused(worked: Workspace, 
     connection.close()
     about = Contents(connecting.FORMAT, "now", check_database(copy))
     write_archive(target, [Part("journal.db", copy)], about, lambda size: None)
-    with pytest.raises(Damaged, match="not one of ours"):
+    with pytest.raises(Damaged, match="not made by Holdfast"):
         holdfast.restore_backup(worked, str(target))
 
 

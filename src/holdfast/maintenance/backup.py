@@ -162,7 +162,7 @@ def put_store_back(workspace: Workspace, source: Path) -> PutBack:
         result.before, moment = _keep_before(workspace)
         put_packs(workspace, room)
         with store.locked():  # safeguard: lock-database-restored
-            is_kept = moment is not None and store.moment() == moment  # else another process wrote since
+            is_kept = moment is not None and store.data_version() == moment  # else another process wrote since
             replaced = store.replace(room / DATABASE, aside)
         if replaced is not None:
             _part_with(workspace, result, replaced, is_kept)
@@ -214,7 +214,7 @@ def _keep_before(workspace: Workspace) -> tuple[Path | None, int | None]:
     backup_file.clear_begun(directory)
     target = backup_file.next_place(directory, REPLACED, f"{workspace.clock.now():%Y%m%d-%H%M%S}")
     try:
-        moment = workspace.store.moment()
+        moment = workspace.store.data_version()
     except (Damaged, Refused):  # it is damaged; or a newer Holdfast wrote it
         return None, None
     try:

@@ -12,7 +12,7 @@ from holdfast.agents.registry import find_agent
 from holdfast.core.fold import run as fold
 from holdfast.core.fold.worktree_log import CONVERSATION
 from holdfast.core.model import Body, Event, Run
-from holdfast.journal import codec, rows
+from holdfast.journal import codec
 from holdfast.journal.journal import LEDGER_PREFIX, Journal
 from holdfast.journal.store import Snapshot, Writer
 
@@ -84,5 +84,5 @@ def _rewrite(journal: Journal, ledger: str, bodies: dict[int, Body]) -> None:
     for event in journal.events(ledger):
         journal.apply(state, event)
         if event.seq in milestones:
-            writer.put_snapshot(ledger, Snapshot(event.seq, fold.VERSION, rows.encode(state)))
-    writer.put_run(rows.row_of_run(state, journal.clock.now()))
+            writer.put_snapshot(ledger, Snapshot(event.seq, fold.VERSION, codec.encode(state)))
+    writer.put_run(codec.row_of_run(state, journal.clock.now()))
