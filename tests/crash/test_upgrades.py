@@ -16,7 +16,7 @@ from holdfast.core.errors import Damaged, Refused
 from holdfast.journal import backup_file
 from holdfast.journal.sqlite import migrations
 from holdfast.journal.sqlite.connection import FORMAT
-from holdfast.journal.sqlite.copy import read_schema
+from holdfast.journal.sqlite.migrations import read_schema
 from holdfast.project.workspace import Workspace
 from tests.crash.cases import GOAL, SHARED, in_project, opened, the_run
 from tests.crash.damage import claim

@@ -76,8 +76,9 @@ class Importer:
 
     def take(self, heads: list[Head], worktree: str) -> Taken | None:
         """Import one conversation from its files; None if it has no prompt."""
+        paths = [head.path for head in heads]
         # safeguard: hide-imported-goal
-        first, goal = self.agent.opening_of([head.path for head in heads], self.workspace.hide)
+        first, goal = self.agent.opening_of(paths, self.workspace.hide)
         if goal is None and not self.workspace.exists:
             return None
         self.workspace.create()
@@ -89,18 +90,15 @@ class Importer:
         taken = Taken(run or ids.make("run"), started=run is None)
         if first:
             self._owners.setdefault(first, taken.run)
-        self._tell(heads, Destination(self.workspace, self.agent.NAME, heads[0], worktree, goal or "", taken, known))
-        return taken
-
-    def _tell(self, heads: list[Head], destination: Destination) -> None:
-        paths = [head.path for head in heads]
+        destination = Destination(self.workspace, self.agent.NAME, heads[0], worktree, goal or "", taken, known)
         # safeguard: hide-imported-conversation
-        retelling = self.agent.retell(paths, self.workspace.clean, destination.taken.lose, self.workspace.clock.now())
+        retelling = self.agent.retell(paths, self.workspace.clean, taken.lose, self.workspace.clock.now())
         drafts = retelling.drafts()
         destination.begin()
         while batch := list(itertools.islice(drafts, BATCH)):
             destination.add(batch, retelling)
         destination.finish(retelling)
+        return taken
 
 
 class Destination:
@@ -194,9 +192,8 @@ class Destination:
         others = [other for other in journal.sessions_of(conversation) if other.id != session.id]
         used = share(retelling.spent, others)
         if usage is not None and not self.is_recorded:
-            window = window_in(
-                self.workspace, usage, context_windows.find(self.workspace.here, conversation), [session]
-            )
+            reported = context_windows.find(self.workspace.here, conversation)
+            window = window_in(self.workspace, usage, reported, [session])
             body = {"tokens": usage.tokens, "window": window, "model": usage.model}
             yield Draft(MEASURED, body, self._id(retelling, MEASURED), retelling.time)
         if body := counted(session, used):

@@ -211,7 +211,7 @@ def _keep_before(workspace: Workspace) -> tuple[Path | None, int | None]:
     """A backup of what is there, and of which moment; None where it is too damaged or too new for one."""
     directory = workspace.place / "backups"
     files.make_private_directory(directory)
-    backup_file.clear_begun(directory)
+    backup_file.remove_partial(directory)
     target = backup_file.next_place(directory, REPLACED, f"{workspace.clock.now():%Y%m%d-%H%M%S}")
     try:
         moment = workspace.store.data_version()

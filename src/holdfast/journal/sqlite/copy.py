@@ -46,9 +46,11 @@ def copy_database(source: apsw.Connection, target: Path, progress: Callable[[int
             set_journal_mode("delete", copy, target)  # so that it is one file
         finally:
             copy.close()
-    if check_database(target) != rows:
-        raise Damaged("The copy of the store differs from the store", [("path", target)], ["`holdfast verify --deep`"])
-    _check_events(target)
+    with opened(target) as checked:
+        if check_database(checked, target) != rows:
+            hints = ["`holdfast verify --deep`"]
+            raise Damaged("The copy of the store differs from the store", [("path", target)], hints)
+        _check_events(checked)
     return rows
 
 
@@ -59,54 +61,33 @@ def _copy_pages(source: apsw.Connection, copy: apsw.Connection, progress: Callab
             progress(backup.page_count - backup.remaining, backup.page_count)
 
 
-def check_database(path: Path) -> dict[str, int]:
-    """Check the integrity of a database that no other process uses. Returns the row counts of its tables."""
-    with _opened(path) as connection:
-        found = [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
-        rows = count_rows(connection)
-    if found:
-        hints = ["`holdfast repair` rebuilds it from what is left"]
-        raise Damaged("The database is damaged", [("path", path), ("error", found[0])], hints)
-    return rows
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[apsw.Connection]:
+    """A read-only connection to a database that no other process uses."""
+    with translated(path), contextlib.closing(connect(path, writable=False)) as connection:
+        yield connection
 
 
-def _check_events(path: Path) -> None:
-    """Refuse a copy with events that have changed since they were written. Before format 3 they have no checksum."""
-    with _opened(path) as connection:
-        if int(connection.pragma("user_version")) < 3:
-            return
-        wrong = int(connection.execute(f"SELECT count(*) FROM event WHERE sum != event_sum({SUMMED})").get)
-    if wrong:
+def check_database(connection: apsw.Connection, path: Path) -> dict[str, int]:
+    """Check the integrity of a database. Returns the row counts of its tables."""
+    for (text,) in connection.execute("PRAGMA integrity_check"):
+        if text != "ok":
+            hints = ["`holdfast repair` rebuilds it from what is left"]
+            raise Damaged("The database is damaged", [("path", path), ("error", text)], hints)
+    return count_rows(connection)
+
+
+def _check_events(connection: apsw.Connection) -> None:
+    """Refuse events that have changed since they were written. Before format 3 they have no checksum."""
+    if int(connection.pragma("user_version")) < 3:
+        return
+    if wrong := int(connection.execute(f"SELECT count(*) FROM event WHERE sum != event_sum({SUMMED})").get):
         raise Damaged("The store is damaged", [("events that have changed since they were written", wrong)], WAYS)
 
 
 def count_rows(connection: apsw.Connection) -> dict[str, int]:
     tables = [name for (name,) in connection.execute(TABLES)]
     return {name: int(connection.execute(f'SELECT count(*) FROM "{name}"').get) for name in tables}
-
-
-def format_of(path: Path) -> int:
-    """The format of a database that no other process uses."""
-    with _opened(path) as connection:
-        return int(connection.pragma("user_version"))
-
-
-def schema_of(path: Path) -> set[tuple[str, str, str | None]]:
-    """The schema of a database that no other process uses."""
-    with _opened(path) as connection:
-        return read_schema(connection)
-
-
-def read_schema(connection: apsw.Connection) -> set[tuple[str, str, str | None]]:
-    return set(
-        connection.execute("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_stat%' ESCAPE '\\'")
-    )
-
-
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[apsw.Connection]:
-    with translated(path), contextlib.closing(connect(path, writable=False)) as connection:
-        yield connection
 
 
 # Replacing a database

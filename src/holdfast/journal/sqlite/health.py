@@ -11,8 +11,7 @@ import apsw
 from holdfast.core.errors import Busy
 from holdfast.journal.sqlite import page_checksums
 from holdfast.journal.sqlite.connection import SUMMED
-from holdfast.journal.sqlite.copy import read_schema
-from holdfast.journal.sqlite.migrations import expected_schema
+from holdfast.journal.sqlite.migrations import expected_schema, read_schema
 from holdfast.journal.sqlite.transaction import EVENT, KEY
 from holdfast.journal.store import EventRow
 

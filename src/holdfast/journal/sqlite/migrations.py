@@ -20,13 +20,13 @@ from holdfast.journal.backup_file import (
     UPGRADED,
     Contents,
     Part,
-    clear_begun,
     drop_earlier,
     next_place,
+    remove_partial,
     write_archive,
 )
 from holdfast.journal.sqlite.connection import FORMAT, WAYS, event_sum, set_journal_mode
-from holdfast.journal.sqlite.copy import check_database, copy_database, format_of, read_schema, schema_of
+from holdfast.journal.sqlite.copy import check_database, copy_database, opened
 from holdfast.journal.sqlite.transaction import SqliteView
 from holdfast.system import files
 from holdfast.system.clock import from_micros
@@ -100,29 +100,26 @@ def expected_schema(version: int = FORMAT) -> set[tuple[str, str, str | None]]:
     return found
 
 
+def read_schema(connection: apsw.Connection) -> set[tuple[str, str, str | None]]:
+    return set(
+        connection.execute("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_stat%' ESCAPE '\\'")
+    )
+
+
 def check_copy(path: Path, rows: dict[str, int]) -> None:
-    """Refuse a database that does not have these row counts, or whose schema is not ours."""
-    version = format_of(path)
-    if version > FORMAT:
-        raise Refused(
-            "This backup was written by a newer Holdfast",
-            [("format", version), ("this program reads up to", FORMAT)],
-            ["`pip install --upgrade holdfast`"],
-        )
-    check_schema(path, version)
-    if check_database(path) != rows:
-        hints = ["another backup may be intact"]
-        raise Damaged("The database in this backup does not match its manifest", [("path", path)], hints)
-
-
-def check_schema(path: Path, version: int) -> None:
-    """Refuse a database with another schema than that of this format: its triggers or views could do harm."""
-    if schema_of(path) != expected_schema(version):
-        raise Damaged(
-            "This database was not made by Holdfast",
-            [("path", path), ("format", version)],
-            ["`holdfast restore-backup FILE` puts a backup in its place"],
-        )
+    """Refuse a database with other row counts, or with a schema that is not ours: its triggers could do harm."""
+    with opened(path) as connection:
+        version = int(connection.pragma("user_version"))
+        facts = [("path", path), ("format", version)]
+        if version > FORMAT:
+            facts = [("format", version), ("this program reads up to", FORMAT)]
+            raise Refused("This backup was written by a newer Holdfast", facts, ["`pip install --upgrade holdfast`"])
+        if read_schema(connection) != expected_schema(version):
+            hints = ["`holdfast restore-backup FILE` puts a backup in its place"]
+            raise Damaged("This database was not made by Holdfast", facts, hints)
+        if check_database(connection, path) != rows:
+            hints = ["another backup may be intact"]
+            raise Damaged("The database in this backup does not match its manifest", [("path", path)], hints)
 
 
 def _keep_backup(connection: apsw.Connection, path: Path, version: int) -> None:
@@ -131,7 +128,7 @@ def _keep_backup(connection: apsw.Connection, path: Path, version: int) -> None:
     files.make_private_directory(directory)
     copy = directory / ".copy.db"
     files.remove(copy)
-    clear_begun(directory)
+    remove_partial(directory)
     try:
         rows = copy_database(connection, copy, lambda done, total: None)
         made = next_place(directory, UPGRADED, f"{version}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}")
