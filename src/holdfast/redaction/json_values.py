@@ -9,16 +9,19 @@ from typing import Any
 import msgspec
 
 from holdfast.core.formats.json_limits import is_dense
-from holdfast.redaction.false_positives import (
+from holdfast.redaction.classifiers import (
     SHORTEST,
     WORDLY,
     is_chancy,
     is_elsewhere,
     is_harmless,
+    is_header,
+    is_keyed,
     is_number,
     is_public,
+    is_secretive,
+    matches,
 )
-from holdfast.redaction.secret_names import is_header, is_keyed, is_secretive, matches
 
 DEEPEST = 4  # levels of JSON inside strings
 NESTED = 100  # levels of lists and objects; deeper JSON is not decoded, since none is written on purpose
@@ -47,7 +50,7 @@ def gather(value: Any, texts: list[str]) -> bool:
                     continue
                 texts.append(value)
                 if name not in harmless:
-                    if is_told(name, value):
+                    if is_secret_member(name, value):
                         return True
                     if not is_secretive(name) and not is_keyed(name):
                         harmless.add(name)
@@ -140,7 +143,7 @@ def _is_prose(text: str, is_sent: bool) -> bool:
     return (" " in text and not is_sent) or all(letter.isalpha() or letter in "-_. " for letter in text)
 
 
-def is_told(name: str, value: str) -> bool:
+def is_secret_member(name: str, value: str) -> bool:
     """True if a string is secret by its name, and is neither a placeholder nor a path or variable."""
     if len(value) < SHORTEST or "[redacted " in value:
         return False

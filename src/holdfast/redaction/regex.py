@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
@@ -78,7 +79,7 @@ class Bare:
 
 
 class Set:
-    """Many patterns in one automaton, which tells those that match a text."""
+    """Many patterns in one automaton, which finds all that match a text."""
 
     def __init__(self, sources: Iterable[str], memory: int) -> None:
         import re2
@@ -92,8 +93,9 @@ class Set:
         return self._set.Match(text) or []
 
 
+@functools.lru_cache(2048)
 def compiled(source: str, *, captures: bool = True, memory: int = MEMORY) -> Regex:
-    """Compile a pattern; raises ValueError for an invalid one."""
+    """Compile a pattern, and cache it; raises ValueError for an invalid one."""
     import re2  # lazy: loaded only when data is stored or sent
 
     try:

@@ -6,7 +6,6 @@ Every output shows the display form: without control characters, whose removal c
 from __future__ import annotations
 
 import binascii
-import functools
 import re
 from collections.abc import Collection, Iterator
 from urllib.parse import unquote_to_bytes
@@ -43,7 +42,7 @@ BREAK = re.compile(rb"(?:\r?\n|(?:\\r)?\\n)[ \t]*")
 
 def shown(texts: Collection[str]) -> set[str]:
     """The display forms of texts; empty if all of them are displayed unchanged."""
-    is_changed = _acting().search("".join(texts).encode("utf-8", "surrogatepass"))
+    is_changed = compiled(ACTING, captures=False).search("".join(texts).encode("utf-8", "surrogatepass"))
     return {_shown(text) for text in texts} if is_changed else set()
 
 
@@ -55,7 +54,7 @@ def _shown(text: str) -> str:
     if SELECTOR not in data:  # the effect of a selector depends on the character before it
         data = data.translate(None, CONTROL)
     pieces, at = [], 0
-    for number, match in enumerate(_acting().finditer(data)):
+    for number, match in enumerate(compiled(ACTING, captures=False).finditer(data)):
         if number == MOST:
             return visible(text)
         if match.span()[0] < at:
@@ -78,7 +77,7 @@ def shown_parts(text: str, beside: int = BESIDE) -> list[str]:
     display form may be JSON, the only part is the whole text.
     """
     data = text.encode("utf-8", "surrogatepass")
-    if _acting().search(data) is None:
+    if compiled(ACTING, captures=False).search(data) is None:
         return []
     first, last = visible(text[:EDGE]).strip()[:1], visible(text[-EDGE:]).strip()[-1:]
     controls = len(data) - len(data.translate(None, CONTROL))
@@ -94,7 +93,7 @@ def _parts(data: bytes, beside: int) -> Iterator[tuple[int, int]]:
     """Spans of the lines with removed characters and the lines around them; the whole text if there are too many."""
     start = end = at = 0
     for _ in range(MOST_LINES):
-        if (match := _acting().search(data, at)) is None:
+        if (match := compiled(ACTING, captures=False).search(data, at)) is None:
             break
         at = data.find(b"\n", match.span()[1])
         at = at if at >= 0 else len(data)
@@ -128,11 +127,6 @@ def _behind(data: bytes, end: int, beside: int) -> int:
         end = data.find(b"\n", start)
         end = end if end >= 0 else len(data)
     return end
-
-
-@functools.cache
-def _acting() -> Regex:
-    return compiled(ACTING, captures=False)
 
 
 def wrapped(data: bytes, lines: Regex) -> Iterator[tuple[int, int, bytes]]:

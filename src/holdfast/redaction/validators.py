@@ -5,8 +5,8 @@ from __future__ import annotations
 import binascii
 import re
 
-from holdfast.redaction import false_positives
-from holdfast.redaction.false_positives import (
+from holdfast.redaction import classifiers
+from holdfast.redaction.classifiers import (
     DIGITS,
     LETTERS,
     SEPARATED,
@@ -16,13 +16,16 @@ from holdfast.redaction.false_positives import (
     is_code,
     is_dsn_key,
     is_filled_in,
+    is_for,
     is_harmless,
+    is_keyed,
     is_named,
+    is_secretive,
     is_shuffled,
     is_turning,
+    matches,
 )
 from holdfast.redaction.regex import Match
-from holdfast.redaction.secret_names import is_for, is_keyed, is_secretive, matches
 
 SIGNS = b",;&<>(){}[]$"
 QUOTED = re.compile(rb"[\"'\n]")
@@ -57,14 +60,14 @@ NAMELY = LETTERS + DIGITS + b"_.:->$@"
 def is_password(text: bytes, match: Match) -> bool:
     start, end = match.span(1)
     value = text[start:end]
-    return value not in false_positives.PLACEHOLDERS and not is_filled_in(value) and not is_named(value)
+    return value not in classifiers.PLACEHOLDERS and not is_filled_in(value) and not is_named(value)
 
 
 def is_given(text: bytes, match: Match) -> bool:
     """True if the value of an option is a password, and not a variable that holds one."""
     start, end = match.span(1)
     value = text[start:end]
-    return not is_filled_in(value) and not is_named(value) and not false_positives.is_elsewhere(value)
+    return not is_filled_in(value) and not is_named(value) and not classifiers.is_elsewhere(value)
 
 
 def is_chosen(text: bytes, match: Match) -> bool:
@@ -240,7 +243,7 @@ def is_nested(value: bytes) -> bool:
 
 def is_enclosed(text: bytes, start: int) -> bool:
     """True if a whole quoted text is a template variable, which may have blanks in its brackets."""
-    closing = false_positives.CLOSED.get(text[start : start + 1])
+    closing = classifiers.CLOSED.get(text[start : start + 1])
     end = QUOTED.search(text, start, start + LONGEST_LINE)
     return closing is not None and text[start : end.start() if end else start].endswith(closing)
 
@@ -254,7 +257,7 @@ def is_strange(text: bytes, match: Match) -> bool:
     at = next((at for at, byte in enumerate(value) if byte in SIGNS and at), 0)
     head, sign = value[:at], value[at : at + 1]
     is_mixed = any(byte in DIGITS for byte in value) and any(byte in LETTERS for byte in value)
-    if len(value) < SHORTEST or not is_mixed or is_harmless(value) or not head or false_positives.is_number(head):
+    if len(value) < SHORTEST or not is_mixed or is_harmless(value) or not head or classifiers.is_number(head):
         return False
     if sign in (b"$", b"&"):
         return not is_named(value[at:])
@@ -285,7 +288,7 @@ def is_odd(word: bytes) -> bool:
 
 
 def is_kept_for(text: bytes, match: Match) -> bool:
-    """True for a value of letters and digits after a name in capitals that tells its purpose, like `TOKEN_GITHUB`."""
+    """True for a value of letters and digits after a name in capitals with a purpose, like `TOKEN_GITHUB`."""
     name, value = (text[slice(*match.span(group))] for group in (1, 2))
     is_mixed = any(byte in DIGITS for byte in value) and any(byte in LETTERS for byte in value)
     is_other = is_harmless(value) or is_call(text, match.span(2)[0], value) or is_code(value)
@@ -329,7 +332,7 @@ def is_mixed(text: bytes, match: Match) -> bool:
 
 def is_chance(text: bytes, match: Match) -> bool:
     start, end = match.span(1)
-    return false_positives.is_random(text[start:end])
+    return classifiers.is_random(text[start:end])
 
 
 # Boundaries of an unquoted secret, which may contain punctuation that would end a word in code
