@@ -137,30 +137,32 @@ def _fill(file: IO[bytes], parts: list[Part], about: Contents, progress: Callabl
             progress(found[part.name].size)
             continue
         with open(part.path, "rb") as source:
-            reader = _Hashing(source, progress)
-            size = os.fstat(source.fileno()).st_size
-            _add(file, part.name, size, reader)
-        found[part.name] = Hashed(size, reader.digest.hexdigest())
+            found[part.name] = _add(file, part.name, os.fstat(source.fileno()).st_size, source, progress)
     about.parts = found
     data = msgspec.json.encode(about)
-    _add(file, MANIFEST, len(data), BytesIO(data), end=bytes(2 * tarfile.BLOCKSIZE))
+    _add(file, MANIFEST, len(data), BytesIO(data), lambda size: None, end=bytes(2 * tarfile.BLOCKSIZE))
     return found
 
 
-def _add(file: IO[bytes], name: str, size: int, source: IO[bytes] | _Hashing, end: bytes = b"") -> None:
+def _add(
+    file: IO[bytes], name: str, size: int, source: IO[bytes], progress: Callable[[int], None], end: bytes = b""
+) -> Hashed:
     """Append a part, compressed by itself."""
-    head = tarfile.TarInfo(name)
+    digest, head = sha256(), tarfile.TarInfo(name)
     head.size, head.mode = size, files.PRIVATE_FILE
     with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=6, mtime=0, filename="") as out:
         out.write(head.tobuf(tarfile.GNU_FORMAT))
         left = size
         while left and (data := source.read(min(CHUNK, left))):
             left -= len(data)
+            digest.update(data)
             out.write(data)
+            progress(len(data))
         if left:
             raise Damaged("A file was truncated while it was copied", [("part", name)], ["run the command again"])
         out.write(bytes(-size % tarfile.BLOCKSIZE) + end)
     file.flush()  # from here on, a resumed backup keeps this part
+    return Hashed(size, digest.hexdigest())
 
 
 def _resumable(file: IO[bytes], immutable: Mapping[str, Path]) -> tuple[dict[str, Hashed], int]:
@@ -204,21 +206,6 @@ def _read_part(file: IO[bytes], start: int) -> tuple[str, Hashed, int] | None:
 def _hash(path: Path) -> Hashed:
     with open(path, "rb") as source:
         return _take_out(source, None)
-
-
-class _Hashing:
-    """A file that is hashed while it is read."""
-
-    def __init__(self, source: IO[bytes], progress: Callable[[int], None]) -> None:
-        self.source = source
-        self.progress = progress
-        self.digest = sha256()
-
-    def read(self, size: int = -1) -> bytes:
-        data = self.source.read(size)
-        self.digest.update(data)
-        self.progress(len(data))
-        return data
 
 
 def read_archive(path: Path, place: Callable[[str], Path | None]) -> Contents:
@@ -286,9 +273,7 @@ def _members(whole: IO[bytes] | gzip.GzipFile) -> Iterator[tuple[str, _Section]]
         member = tarfile.TarInfo.frombuf(head, "utf-8", "strict")
         section = _Section(whole, member.size)
         if member.type == tarfile.GNUTYPE_LONGNAME and not name and 0 < member.size <= LONGEST_NAME:
-            name = (
-                section.read(member.size).rstrip(b"\0").decode()
-            )  # a name of more than 100 bytes
+            name = section.read(member.size).rstrip(b"\0").decode()  # a name of more than 100 bytes
         elif member.type != tarfile.REGTYPE or member.size < 0:
             raise _unexpected(member.name)
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,22 +27,22 @@ from holdfast.journal.backup_file import (
 )
 from holdfast.journal.sqlite.connection import FORMAT, WAYS, event_sum, set_journal_mode
 from holdfast.journal.sqlite.copy import check_database, copy_database, opened
-from holdfast.journal.sqlite.transaction import SqliteView
 from holdfast.system import files
 from holdfast.system.clock import from_micros
 
 KINDS = ("error.met", "agent.failed", "action.taken")
 FORGOTTEN = "event.forgotten"
+Fetch = Callable[[bytes], bytes | None]  # finds a large value by its hash
 
 
-def upgrade(connection: apsw.Connection, path: Path) -> None:
+def upgrade(connection: apsw.Connection, path: Path, blob: Fetch) -> None:
     """Migrate the database to the newest format. The caller is the only writer.
 
     A kill at any point leaves a valid database of some format; the next process continues from there.
     """
     version = int(connection.pragma("user_version"))
     if 0 < version < FORMAT:
-        if read_schema(connection) != expected_schema(version):  # before the backup, which evicts a good one
+        if schema_of(connection) != expected_schema(version):  # before the backup, which evicts a good one
             raise _wrong_format(path, version)
         _keep_backup(connection, path, version)
     if version == 0:
@@ -53,7 +53,7 @@ def upgrade(connection: apsw.Connection, path: Path) -> None:
         with connection:
             connection.execute(script)
             if number == 3 and version:
-                index_errors(connection)
+                index_errors(connection, blob)
             if number >= 3:
                 connection.execute("INSERT OR REPLACE INTO about (name, value) VALUES ('needs', ?)", (__version__,))
             connection.execute(f"PRAGMA user_version = {number}")
@@ -71,7 +71,7 @@ def refuse_newer(connection: apsw.Connection, path: Path, version: int) -> None:
         needs = row[0] if row else None
     except apsw.Error:  # later formats may store it elsewhere
         pass
-    if version < 0 or (read_schema(connection) == expected_schema() and not _is_later(needs)):
+    if version < 0 or (schema_of(connection) == expected_schema() and not _is_later(needs)):
         raise _wrong_format(path, version)
     facts: list[tuple[str, object]] = [("store", path), ("format", version), ("this program reads up to", FORMAT)]
     if needs is not None:
@@ -95,12 +95,12 @@ def expected_schema(version: int = FORMAT) -> set[tuple[str, str, str | None]]:
     connection.create_scalar_function("event_sum", event_sum, 8)
     for number in range(1, version + 1):
         connection.execute(script_of(number))
-    found = read_schema(connection)
+    found = schema_of(connection)
     connection.close()
     return found
 
 
-def read_schema(connection: apsw.Connection) -> set[tuple[str, str, str | None]]:
+def schema_of(connection: apsw.Connection) -> set[tuple[str, str, str | None]]:
     return set(
         connection.execute("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_stat%' ESCAPE '\\'")
     )
@@ -114,7 +114,7 @@ def check_copy(path: Path, rows: dict[str, int]) -> None:
         if version > FORMAT:
             facts = [("format", version), ("this program reads up to", FORMAT)]
             raise Refused("This backup was written by a newer Holdfast", facts, ["`pip install --upgrade holdfast`"])
-        if read_schema(connection) != expected_schema(version):
+        if schema_of(connection) != expected_schema(version):
             hints = ["`holdfast restore-backup FILE` puts a backup in its place"]
             raise Damaged("This database was not made by Holdfast", facts, hints)
         if check_database(connection, path) != rows:
@@ -142,10 +142,10 @@ def _keep_backup(connection: apsw.Connection, path: Path, version: int) -> None:
 # Format 3 makes errors searchable
 
 
-def index_errors(connection: apsw.Connection) -> None:
+def index_errors(connection: apsw.Connection, blob: Fetch) -> None:
     """Index the errors that were not forgotten. Unreadable events are skipped; `verify` reports them."""
-    forgotten = {(run, body.get("seq")) for _, run, _, _, body in _bodies(connection, (FORGOTTEN,))}
-    for position, run, seq, kind, body in _bodies(connection, KINDS):
+    forgotten = {(run, body.get("seq")) for _, run, _, _, body in _bodies(connection, blob, (FORGOTTEN,))}
+    for position, run, seq, kind, body in _bodies(connection, blob, KINDS):
         if (run, seq) in forgotten or (kind == "action.taken" and not body.get("error")):
             continue
         words = searchable(Event("", seq, "", kind, from_micros(0), None, None, body))
@@ -154,12 +154,13 @@ def index_errors(connection: apsw.Connection) -> None:
             connection.execute("INSERT INTO search (rowid, words) VALUES (?, ?)", (position, words))
 
 
-def _bodies(connection: apsw.Connection, kinds: tuple[str, ...]) -> Iterator[tuple[int, int, int, str, Body]]:
-    view = SqliteView(connection)
+def _bodies(
+    connection: apsw.Connection, blob: Fetch, kinds: tuple[str, ...]
+) -> Iterator[tuple[int, int, int, str, Body]]:
     select = f"SELECT position, run, seq, kind, body FROM event WHERE kind IN ({', '.join('?' * len(kinds))})"
     row: tuple[Any, ...]
     for row in connection.execute(select, kinds):
         try:
-            yield (*row[:4], codec.unpack(row[4], view.blob))
+            yield (*row[:4], codec.unpack(row[4], blob))
         except Damaged:
             continue

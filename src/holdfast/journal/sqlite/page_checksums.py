@@ -23,7 +23,8 @@ import apsw
 
 from holdfast.core.errors import Refused
 from holdfast.journal.sqlite.connection import name_for_sqlite
-from holdfast.system.files import PRIVATE_FILE, os_errors, read, sync_directory, write_all
+from holdfast.system import files
+from holdfast.system.files import os_errors
 
 HEAD = b"holdfast-sums 1\n"
 START = len(HEAD) + 8  # between HEAD and START: the salts of the log whose sums were recorded last
@@ -69,28 +70,19 @@ def record_log(path: Path, frames: int) -> None:
 
 def _write_at(file: FileIO, position: int, data: bytes) -> None:
     file.seek(position)
-    write_all(file.fileno(), data)
+    files.write_all(file.fileno(), data)
 
 
 def record_all(path: Path) -> None:
     """Record the checksums of all pages. The caller is the only writer, and the log is empty."""
     sums = b"".join(struct.pack(">I", zlib.crc32(page)) for _, page in every_page(path))
-    temporary = sums_path(path).with_name(f".journal.sums.{os.urandom(6).hex()}")
-    with os_errors(temporary):
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
-        with open(descriptor, "wb", buffering=0) as file:
-            os.fchmod(descriptor, PRIVATE_FILE)
-            write_all(descriptor, HEAD + bytes(8) + sums)
-            os.fsync(descriptor)  # safeguard: sync-page-checksums
-            file.flush()
-        os.rename(temporary, sums_path(path))
-        sync_directory(path.parent)  # safeguard: sync-checksums-name
+    files.write(sums_path(path), HEAD + bytes(8) + sums)
 
 
 def changed_pages(path: Path, first: int, count: int) -> tuple[list[int], bool]:
     """The numbers of changed pages in a range, and True if there are pages after it. Writers are locked out."""
     try:
-        known = read(sums_path(path), LOG_LIMIT)
+        known = files.read(sums_path(path), LOG_LIMIT)
     except Refused:
         known = b""
     if known is None:

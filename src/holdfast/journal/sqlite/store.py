@@ -141,14 +141,15 @@ class SqliteStore:
     def verify(self, progress: Callable[[int, int], None]) -> list[str]:
         from holdfast.journal.sqlite.health import changed_bytes  # lazy, as all imports below: commands rarely need it
 
-        return changed_bytes(self, progress)
+        self.open()
+        return changed_bytes(self.path, self.locked, progress)
 
     def shrink(self, progress: Callable[[int, int], None]) -> None:
         from holdfast.journal.sqlite.health import shrink
 
         self._reopen_if_replaced()
         with translated(self.path):
-            shrink(self, self._connection, progress)
+            shrink(self._connection, self.locked, self.write_back, progress)
 
     def scrub(self) -> None:
         from holdfast.journal.sqlite.health import scrub
@@ -156,7 +157,7 @@ class SqliteStore:
         self.open()
         with self.locked(), translated(self.path):
             self._reopen_if_replaced()
-            scrub(self, self._connection)
+            scrub(self._connection, self.write_back, self.deadline)
 
     def backup(self, target: Path, progress: Callable[[int, int], None]) -> Copied:
         from holdfast.journal.sqlite.copy import copy_database
@@ -293,6 +294,6 @@ class SqliteStore:
         with self.locked():
             if self._stat().inode != inode:  # safeguard: store-replaced-while-migrated
                 return False
-            upgrade(connection, self.path)
+            upgrade(connection, self.path, SqliteView(connection).blob)
             self.write_back()
         return True

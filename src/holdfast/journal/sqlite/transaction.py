@@ -35,6 +35,7 @@ RUN = (
     f" {LABELS}, run.key"
 )
 NO_LABELS = "[]"
+RUNS_AT_ONCE = 500  # that are read in one statement
 KEY = "(SELECT key FROM run WHERE id = ?)"
 CHECKPOINT = "id, worktree, number, run, time, named, pinned, record"
 EVENT = "event.seq, event.id, event.kind, event.time, event.session, event.agent, event.body"
@@ -71,11 +72,12 @@ class SqliteView:
         return run_row(row) if row else None
 
     def list_runs(self, query: RunQuery) -> Page:
+        where = Where.of_runs(query)
         if query.search is not None:
             from holdfast.journal.sqlite.search import search_runs  # lazy: most lists search for nothing
 
-            return search_runs(self._connection, query)
-        where = Where.of_runs(query)
+            keys, following = search_runs(self._connection, query, str(where), where.values)
+            return Page(self._runs(keys), following)
         if query.after:
             where.add("(run.updated, run.key) < (?, ?)", *query.after)
         select = f"SELECT {RUN} FROM run WHERE {where} ORDER BY run.updated DESC, run.key DESC LIMIT ?"
@@ -86,7 +88,20 @@ class SqliteView:
     def hits(self, query: HitQuery) -> tuple[list[Hit], bool]:
         from holdfast.journal.sqlite.search import search_events
 
-        return search_events(self._connection, query)
+        where = Where.of_runs(query.runs)
+        where.add_any("event.kind", query.kinds)
+        where.add("run.id = ?", query.run)
+        where.add("event.time >= ?", query.since)
+        where.add("event.time < ?", query.until)
+        return search_events(self._connection, query, str(where), where.values)
+
+    def _runs(self, keys: list[int]) -> list[RunRow]:
+        """The runs of these keys, in their order."""
+        rows: dict[int, RunRow] = {}
+        for some in (keys[first : first + RUNS_AT_ONCE] for first in range(0, len(keys), RUNS_AT_ONCE)):
+            select = f"SELECT {RUN} FROM run WHERE run.key IN ({', '.join('?' * len(some))})"
+            rows |= {row.key: row for row in map(run_row, self._connection.execute(select, some))}
+        return [rows[key] for key in keys]
 
     def all_run_ids(self) -> list[str]:
         return self._column("SELECT id FROM run ORDER BY key")
