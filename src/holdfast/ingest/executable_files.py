@@ -13,14 +13,10 @@ from holdfast.project.trust.check import TRUSTED, Brought, Executable, look
 from holdfast.project.workspace import Workspace
 
 
-def find_files(workspace: Workspace) -> list[Executable]:
-    """The files of the project that may name commands."""
-    return [declared.executable(workspace), *_workflows(workspace), *_settings(workspace)]
-
-
 def find_brought(workspace: Workspace) -> list[Brought]:
-    """The files of the project that do name commands."""
-    found = (look(workspace, file) for file in find_files(workspace))
+    """The files of the project that name commands."""
+    files = [declared.executable(workspace), *_workflows(workspace), *_settings(workspace)]
+    found = (look(workspace, file) for file in files)
     return [brought for brought in found if brought is not None and brought.can_run]
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from holdfast.redaction.classifiers import NAMED, is_public
 from holdfast.redaction.contexts import NAMELY, QUOTE, SIGNS
 from holdfast.redaction.patterns import ADDRESS_SIGNS, ASSIGNED, KEY_SIGNS, PATTERNS, Found, Pattern
-from holdfast.redaction.regex import Match, Regex, Set, Spans, compiled
+from holdfast.redaction.regex import Match, Regex, Set, compiled
 from holdfast.redaction.tokens import find_tokens
 
 MEMORY = 32 << 20  # bytes for an automaton that scans every text
@@ -96,7 +96,7 @@ def _assigned(data: bytes, start: int, end: int) -> Iterator[tuple[Pattern, Matc
                 continue
             value, last = match.span(1), match.span()[1]
             ends[pattern] = last
-            yield pattern, Spans([(begin, last), (begin, value[0]), value])
+            yield pattern, Match([(begin, last), (begin, value[0]), value])
 
 
 def _judged(pattern: Pattern, data: bytes, match: Match) -> Iterator[Found]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -91,13 +92,18 @@ def _is_later(needs: object) -> bool:
 
 def expected_schema(version: int = FORMAT) -> set[tuple[str, str, str | None]]:
     """The schema of a database of this format."""
+    with contextlib.closing(fresh_database(version)) as connection:
+        return schema_of(connection)
+
+
+def fresh_database(version: int = FORMAT) -> apsw.Connection:
+    """An empty database of this format in memory."""
     connection = apsw.Connection(":memory:")
     connection.create_scalar_function("event_sum", event_sum, 8)
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     for number in range(1, version + 1):
         connection.execute(script_of(number))
-    found = schema_of(connection)
-    connection.close()
-    return found
+    return connection
 
 
 def schema_of(connection: apsw.Connection) -> set[tuple[str, str, str | None]]:

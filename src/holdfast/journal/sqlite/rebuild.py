@@ -116,11 +116,12 @@ class Builder:
             batch.append(self._event(run, seq, place))
             self.events += 1
             if len(batch) == BATCH or self._weight > WEIGHT:
-                self._add(store, batch)
+                with store.writing() as view:
+                    self._journal.add(view, batch)
                 batch, self._weight = [], 0
                 self._journal.progress(self.events, total)
-        self._add(store, batch)
         with store.writing() as view:
+            self._journal.add(view, batch)
             self._add_pointers(view, set(self._plan.runs()))
 
     def _choose(self) -> None:
@@ -211,10 +212,6 @@ class Builder:
         if known is None:
             return {}
         return {"goal": known.goal, "layout": known.layout, "worktree": known.worktree, "created": known.created}
-
-    def _add(self, store: Store, batch: list[Event]) -> None:
-        with store.writing() as view:
-            self._journal.add(view, batch)
 
     def _add_pointers(self, view: Writer, runs: set[str]) -> None:
         """Add the current run of each worktree, which no event records."""

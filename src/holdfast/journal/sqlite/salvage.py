@@ -20,8 +20,8 @@ import apsw
 
 from holdfast.core.errors import HoldfastError
 from holdfast.journal.sqlite import page_checksums
-from holdfast.journal.sqlite.connection import FORMAT, event_sum, name_for_sqlite
-from holdfast.journal.sqlite.migrations import script_of
+from holdfast.journal.sqlite.connection import event_sum, name_for_sqlite
+from holdfast.journal.sqlite.migrations import fresh_database
 from holdfast.journal.sqlite.page_checksums import PAGE
 from holdfast.journal.sqlite.transaction import SqliteView
 from holdfast.journal.store import EventRow
@@ -142,7 +142,8 @@ def _copy_pages(path: Path, out: int) -> None:
 
 def _read_tree(copy: Path, file: int, found: bytes) -> Tree:
     """Read the tree with the first page as found, with a new header in it, or with that of a new store."""
-    fresh = _fresh_page()
+    with contextlib.closing(fresh_database()) as database:
+        fresh = database.serialize("main")[:PAGE]
     for first in (found, fresh[:HEAD] + found[HEAD:], fresh):
         for at, data in ((0, first), (18, b"\1\1"), (CHANGES, b"\0\0\0\1"), (92, bytes(4))):
             os.pwrite(file, data, at)  # no log; the differing counters make SQLite take its size from the file
@@ -176,17 +177,6 @@ def _count_events(connection: apsw.Connection) -> int | None:
         return int(connection.execute("SELECT count(body) FROM event NOT INDEXED").get)
     except UNREADABLE:
         return None
-
-
-def _fresh_page() -> bytes:
-    connection = apsw.Connection(":memory:")
-    connection.create_scalar_function("event_sum", event_sum, 8)
-    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-    for number in range(1, FORMAT + 1):
-        connection.execute(script_of(number))
-    page = connection.serialize("main")[:PAGE]
-    connection.close()
-    return page
 
 
 # The leaves
