@@ -26,7 +26,7 @@ TAIL = (
 )
 # A name in capitals may end with the purpose of the secret; one that ends with a property of it is not secret.
 FOR = r"(?:PASSWORD|SECRET|TOKEN|API_KEY)(?:_[A-Z][A-Z0-9]*)+"
-TOLD = frozenset((
+PROPERTIES = frozenset((
     "AGE", "ALGORITHM", "ARN", "AUDIENCE", "BUDGET", "BYTES", "CHARS", "CLASS", "COUNT", "DAYS", "DIR", "ENDPOINT",
     "ENV", "ERROR", "EXPIRATION", "EXPIRES", "EXPIRY", "FIELD", "FIELDS", "FILE", "FILENAME", "FORMAT", "HEADER",
     "HEADERS", "HOST", "HOURS", "ID", "IDS", "ISSUER", "KIND", "LEN", "LENGTH", "LIFETIME", "LIMIT", "LIMITS", "LIST",
@@ -37,7 +37,7 @@ TOLD = frozenset((
 ))  # fmt: skip
 # Names in capitals of a key, a salt or a token, if the value is random.
 KEYED = r"(?:[A-Z0-9]+_)*(?:KEY|SALT|PAT|APIKEY_PRIVATE)|BUNDLE_[A-Z_]+__COM"
-KNOWN_TO_ALL = frozenset(
+PUBLIC_WORDS = frozenset(
     ("PUBLIC", "PUBLISHABLE", "SITE", "CACHE", "SORT", "PRIMARY", "FOREIGN", "PARTITION", "OBJECT")
 )
 KIND_NAMES = ("password", "token", "key", "cookie", "credential", "secret")
@@ -102,7 +102,7 @@ def is_secretive(name: str) -> bool:
 def is_for(name: str) -> bool:
     """True for a name in capitals with the purpose of a secret: `TOKEN_GITHUB`, but not `TOKEN_LIMIT`."""
     return name.startswith(("PASSWORD_", "SECRET_", "TOKEN_", "API_KEY_")) and (
-        matches(rf"\A{FOR}\z", name) and TOLD.isdisjoint(name.split("_"))
+        matches(rf"\A{FOR}\z", name) and PROPERTIES.isdisjoint(name.split("_"))
     )
 
 
@@ -119,7 +119,7 @@ def kind_of(name: bytes) -> str:
 def is_keyed(name: str) -> bool:
     """True for a name in capitals of a key that is not public."""
     return len(name) < LONGEST_NAME and (
-        matches(rf"\A(?:{KEYED})\z", name) and KNOWN_TO_ALL.isdisjoint(name.split("_"))
+        matches(rf"\A(?:{KEYED})\z", name) and PUBLIC_WORDS.isdisjoint(name.split("_"))
     )
 
 

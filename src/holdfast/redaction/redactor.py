@@ -29,11 +29,11 @@ from holdfast.redaction.text_forms import (
     FULL,
     LINES,
     PERCENT,
+    display_forms,
+    display_parts,
     from_base64,
     from_percent,
     percent_encoded,
-    shown,
-    shown_parts,
     wrapped,
 )
 
@@ -72,13 +72,13 @@ class Redactor:
         self._passed: set[str] = set()  # cache of clean strings: those of a call occur again in its event
         self._room = REMEMBERED
         self._seen: tuple[tuple[int, int], list[Found]] = ((0, 0), [])  # the last string with secrets, and their spans
-        self._is_shown_so = False  # True if all strings of the value are displayed unchanged
+        self._is_plain = False  # True if all strings of the value are displayed unchanged
         self._noted: list[tuple[str, str]] | None = None  # kind and text of each masked secret, if `find` needs them
 
     def clean(self, value: Any) -> tuple[Any, Counts]:
         """A decoded JSON value with its secrets masked, and the number found of each kind."""
         counts: Counts = Counter()
-        self._is_shown_so = False
+        self._is_plain = False
         if self.is_clean([value]):
             return value, counts
         self._left = BUDGET
@@ -97,8 +97,9 @@ class Redactor:
         if sum(map(sys.getsizeof, fresh)) > LARGEST:  # scanned one by one, or all their forms are in memory at once
             return False
         again: list[str] = []
-        forms = shown(fresh) if self._own else {part for text in fresh for part in shown_parts(text, self._beside)}
-        self._is_shown_so = not forms
+        parts = (display_parts(text, self._beside) for text in fresh)
+        forms = display_forms(fresh) if self._own else {part for found in parts for part in found}
+        self._is_plain = not forms
         if any(gather(form, again) for form in forms):
             return False
         looked_at = fresh.union(again)
@@ -129,7 +130,7 @@ class Redactor:
 
     def find(self, text: str) -> list[Finding]:
         """The secrets that would be masked in a string; if it is JSON, also those that only member names reveal."""
-        return max((self._findings(form) for form in (text, *shown([text]))), key=len)
+        return max((self._findings(form) for form in (text, *display_forms([text]))), key=len)
 
     def _findings(self, text: str) -> list[Finding]:
         data = text.encode("utf-8", PASSED)
@@ -201,14 +202,14 @@ class Redactor:
             return f"[{len(text):,} characters, too many to look for secrets in]"
         text = self._hidden(text, counts, depth)
         # safeguard: hide-shown-forms
-        for form in shown([text]) if not self._is_shown_so and self._is_more_shown(text) else ():
+        for form in display_forms([text]) if not self._is_plain and self._display_may_hold(text) else ():
             clean = self._hidden(form, counts, min(depth, 1))  # strings nested deeper are scanned on their own
             text = text if clean == form else clean
         return text
 
-    def _is_more_shown(self, text: str) -> bool:
+    def _display_may_hold(self, text: str) -> bool:
         """True if the display form of a string may contain a secret; often a few lines are enough to decide."""
-        parts = shown_parts(text, self._beside)
+        parts = display_parts(text, self._beside)
         is_whole = bool(parts) and (bool(self._own) or (len(parts) == 1 and value_in(parts[0]) is not None))
         return is_whole or any(self._may_hold(part.encode("utf-8", PASSED)) for part in parts)
 

@@ -40,13 +40,13 @@ LINES = rf"(?:\\[nrt])?((?:[A-Za-z0-9+/]{{{FULL},}}(?:\r?\n|(?:\\r)?\\n)[ \t]*)+
 BREAK = re.compile(rb"(?:\r?\n|(?:\\r)?\\n)[ \t]*")
 
 
-def shown(texts: Collection[str]) -> set[str]:
+def display_forms(texts: Collection[str]) -> set[str]:
     """The display forms of texts; empty if all of them are displayed unchanged."""
     is_changed = compiled(ACTING, captures=False).search("".join(texts).encode("utf-8", "surrogatepass"))
-    return {_shown(text) for text in texts} if is_changed else set()
+    return {_display_form(text) for text in texts} if is_changed else set()
 
 
-def _shown(text: str) -> str:
+def _display_form(text: str) -> str:
     """The display form of a text. Only the lines that change pass through `visible`, which is slow for long texts."""
     if text.count("\n") * LONGEST < len(text) - LONGEST:
         return visible(text)
@@ -70,7 +70,7 @@ def _shown(text: str) -> str:
     return b"".join((*pieces, data[at:])).decode("utf-8", "surrogatepass")
 
 
-def shown_parts(text: str, beside: int = BESIDE) -> list[str]:
+def display_parts(text: str, beside: int = BESIDE) -> list[str]:
     """The changed lines of a text's display form, with the lines around them, in one or several parts.
 
     A secret that is in the display form and not in the text itself is in one of them. If most lines change, or the
@@ -86,7 +86,7 @@ def shown_parts(text: str, beside: int = BESIDE) -> list[str]:
         is_short = 2 * sum(end - start for start, end in parts) < len(data)
         if is_short and not any(b"PRIVATE KEY" in data[start:end] for start, end in parts):
             return [visible(data[start:end].decode("utf-8", "surrogatepass")) for start, end in parts]
-    return [_shown(text)]
+    return [_display_form(text)]
 
 
 def _parts(data: bytes, beside: int) -> Iterator[tuple[int, int]]:

@@ -25,7 +25,7 @@ from holdfast.layouts.goteam.presence import SEEN as SEEN
 from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE
 from holdfast.layouts.json_file import LIMIT, Face, Unreadable, as_bytes as as_bytes, parse_face, read_face
 from holdfast.project.workspace import Workspace
-from holdfast.redaction.unmask import put_raw
+from holdfast.redaction.unmask import unmask
 from holdfast.system import files, shared_files
 from holdfast.system.safe_paths import real_path
 
@@ -204,7 +204,7 @@ class Shelf:
         self.remember(key, merge.beside(theirs, ours) if before is not None else None)
         whole = merge.put_beside(ours, self.written.beside.get(key, {}))
         # safeguard: keep-team-file-secrets
-        self.put_bytes(path, before, as_bytes(put_raw(whole, theirs, self.workspace.hide)))
+        self.put_bytes(path, before, as_bytes(unmask(whole, theirs, self.workspace.hide)))
         return True
 
     def put_registry(self, entries: list[Body], active: str | None, gone: set[str]) -> None:
@@ -219,7 +219,7 @@ class Shelf:
             value = self.written.beside.get(REGISTRY, {})
         whole = merge.registry(value, entries, active, gone)
         # safeguard: keep-registry-secrets
-        self.put_bytes(path, before, as_bytes(put_raw(whole, value, self.workspace.hide)))
+        self.put_bytes(path, before, as_bytes(unmask(whole, value, self.workspace.hide)))
 
     def put_bytes(self, path: Path, before: bytes | None, data: bytes) -> None:
         """Replace what was read by this."""

@@ -40,7 +40,7 @@ from holdfast.layouts.orchestrator.rules import HISTORY, SESSION
 from holdfast.layouts.orchestrator.schema import VERSION, Incompatible, State, is_legacy, read_state, render
 from holdfast.layouts.orchestrator.start import find_current, list_runs, make_id
 from holdfast.project.workspace import Workspace
-from holdfast.redaction.unmask import put_raw
+from holdfast.redaction.unmask import unmask
 from holdfast.system import files, shared_files
 from holdfast.system.git.repository import Repository
 
@@ -236,7 +236,7 @@ def _write(workspace: Workspace, run: Run, face: Face | None, updated: datetime 
 def _members(workspace: Workspace, run: Run, before: Body, updated: datetime | None) -> Body:
     """What the file says of the run; what the journal hides of it stays as the file has it."""
     ours = render(run, workspace.hide(before), _where(workspace), updated or workspace.clock.now())
-    raw: Body = put_raw(ours, before, workspace.hide)  # safeguard: keep-session-file-secrets
+    raw: Body = unmask(ours, before, workspace.hide)  # safeguard: keep-session-file-secrets
     return raw
 
 
