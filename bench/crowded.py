@@ -15,7 +15,7 @@ from bench.ground import make_project
 from holdfast.core import event_text
 from holdfast.core.fold import run as fold
 from holdfast.core.model import Event
-from holdfast.journal import codec, rows
+from holdfast.journal import codec
 from holdfast.journal.sqlite import page_checksums
 from holdfast.journal.sqlite.connection import event_sum
 from holdfast.system.clock import micros
@@ -38,7 +38,7 @@ class Template:
             Event(MARK, seq, "", kind, BEGUN + timedelta(seconds=seq), None, None, body)
             for seq, (kind, body) in enumerate(told, 1)
         ]
-        self.run = rows.row_of_run(fold.fold(MARK, self.events), BEGUN)
+        self.run = codec.row_of_run(fold.fold(MARK, self.events), BEGUN)
         self.state = self.run.state.decode()
         self.bodies = [codec.encode(event.body).decode() for event in self.events]
 
@@ -87,7 +87,7 @@ def crowd(directory: Path, runs: int, say: Callable[[str], None]) -> Path:
             _add(connection, template, list(zip(numbers, texts, strict=True)), first)
     connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     connection.close()
-    page_checksums.note_all(path)
+    page_checksums.record_all(path)
     return directory
 
 

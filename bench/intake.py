@@ -16,7 +16,7 @@ from bench import calls
 from bench.ground import fill, ground, hook, make_project
 from bench.report import Report, ratio, times
 from bench.timing import Failed, process, take_turns, timed
-from holdfast.ingest.catch_up import take_in
+from holdfast.ingest.catch_up import ingest_inbox
 
 CALLS = 1000
 
@@ -66,7 +66,7 @@ def _take_in(project: Path, payloads: list[bytes]) -> float:
     with holdfast.open(project) as workspace:
         workspace.store  # noqa: B018 - opening is not what is measured
         taken: list[int] = []
-        seconds = timed(lambda: taken.append(take_in(workspace).taken_in))
+        seconds = timed(lambda: taken.append(ingest_inbox(workspace).taken_in))
     if taken != [len(payloads)]:
         raise Failed(f"{taken} calls were taken in instead of {len(payloads)}")
     return seconds

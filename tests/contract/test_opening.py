@@ -143,7 +143,7 @@ def test_whoever_finds_another_store_each_time_gives_up_and_says_so(
         copy.rename(path)
 
     when_it_was_opened(monkeypatch, exchange)
-    with pytest.raises(Busy, match="Others replace the store"):
+    with pytest.raises(Busy, match="Other processes keep replacing"):
         SqliteStore(path).open()
 
 

@@ -16,6 +16,7 @@ from holdfast.core.errors import Damaged, Refused
 from holdfast.journal import backup_file
 from holdfast.journal.sqlite import migrations
 from holdfast.journal.sqlite.connection import FORMAT
+from holdfast.journal.sqlite.migrations import schema_of
 from holdfast.project.workspace import Workspace
 from tests.crash.cases import GOAL, SHARED, in_project, opened, the_run
 from tests.crash.damage import claim
@@ -186,7 +187,7 @@ def _check(version: int, outcome: Outcome) -> None:
         copy = outcome.directory / "copy"
         shutil.copytree(path.parent, copy)
         connection = apsw.Connection(str(copy / "journal.db"))
-        assert migrations.schema_of(connection) == migrations.expected_schema(version)
+        assert schema_of(connection) == migrations.expected_schema(version)
         connection.close()
     with opened(outcome.directory) as workspace:
         assert the_run(workspace).notes[-1].text == SHARED

@@ -126,7 +126,7 @@ def log_opened_late(place: Path, outside: Path) -> set[str]:
     """The runs in a store that became a link after its database was opened, and before its log was."""
     with contextlib.closing(Held(place)) as held:
         path = held.here / "journal.db"
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=connecting.way_to(path))
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=connecting.vfs_for(path))
         try:
             with exchanged(place, outside):
                 connection.execute("BEGIN IMMEDIATE")
@@ -166,7 +166,7 @@ def test_sqlite_itself_would_open_the_log_elsewhere(
     project: Workspace, without_logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The negative control."""
-    monkeypatch.setattr(connecting, "way_to", lambda path: None)
+    monkeypatch.setattr(connecting, "vfs_for", lambda path: None)
     before = tree_of(without_logs)
     with contextlib.suppress(Exception):
         log_opened_late(project.place, without_logs)

@@ -11,7 +11,7 @@ from .tree import Module, imported, modules, texts
 
 NAMES = {*registry.NAMES, *registry.FOLDERS.values()} - {NATIVE.NAME}
 COMPARED = re.compile(r"\.layout (==|!=|is|in|not in) |\bLAYOUT\b(?!\")")
-EXEMPT = {"journal.sqlite.lists"}  # leaves out the journal's own records of worktrees, which are no layout's
+EXEMPT = {"journal.sqlite.transaction"}  # leaves out the journal's own records of worktrees, which are no layout's
 SHARED = {
     "registry",
     "save",

@@ -23,9 +23,9 @@ import pytest
 import holdfast
 from holdfast.core.errors import Busy, Damaged, NotFound, Refused
 from holdfast.core.model import Draft
-from holdfast.journal.backup_file import Contents, Part, begun_at, write_archive
+from holdfast.journal.backup_file import Contents, Part, partial_path, write_archive
 from holdfast.journal.sqlite import connection as connecting
-from holdfast.journal.sqlite.copy import check_database
+from holdfast.journal.sqlite.copy import check_database, opened
 from holdfast.maintenance.backup import put_packs, take_out, write_backup
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.workspace import Workspace
@@ -185,16 +185,16 @@ def begun(worked: Workspace, tmp_path: Path, target: Path) -> list[Part]:
 
 
 def test_a_killed_backup_goes_on_where_it_was(begun: list[Part], target: Path) -> None:
-    size = begun_at(target).stat().st_size
+    size = partial_path(target).stat().st_size
     assert 3_000_000 < size < 6_000_000
     compressed: list[int] = []
-    with open(begun_at(target), "rb") as left:
+    with open(partial_path(target), "rb") as left:
         first = left.read(2_900_000)
     contents = write_archive(target, begun, Contents(3, "", {}), compressed.append)
     assert compressed[0] == 3_000_000, "the first pack was there, whole, and is told of at once"
     assert target.read_bytes().startswith(first)
     assert contents.parts.keys() == {part.name for part in begun}
-    assert not begun_at(target).exists()
+    assert not partial_path(target).exists()
     with tarfile.open(target) as tar:
         for part in begun:
             found = tar.extractfile(part.name)
@@ -208,7 +208,7 @@ def test_a_killed_backup_goes_on_where_it_was(begun: list[Part], target: Path) -
 def test_what_a_killed_backup_left_counts_only_as_far_as_it_is_right(
     begun: list[Part], target: Path, change: str
 ) -> None:
-    left = begun_at(target)
+    left = partial_path(target)
     if change == "a pack that is another now":
         begun[1].path.write_bytes(os.urandom(3_000_000))
     elif change == "a pack that is gone":
@@ -227,11 +227,11 @@ def test_what_a_killed_backup_left_counts_only_as_far_as_it_is_right(
 
 
 def test_two_backups_to_one_place_do_not_mix(begun: list[Part], target: Path) -> None:
-    with open(begun_at(target), "rb") as held:
+    with open(partial_path(target), "rb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(Busy, match="Another backup"):
             write_archive(target, begun, Contents(3, "", {}), lambda size: None)
-    assert begun_at(target).exists()
+    assert partial_path(target).exists()
 
 
 def test_a_damaged_store_is_not_backed_up_as_if_it_were_whole(worked: Workspace, target: Path) -> None:
@@ -379,9 +379,10 @@ def test_a_database_that_does_more_than_hold_rows_is_refused(worked: Workspace, 
     connection = apsw.Connection(str(copy))
     connection.execute("CREATE TRIGGER harm AFTER INSERT ON event BEGIN DELETE FROM run; END")
     connection.close()
-    about = Contents(connecting.FORMAT, "now", check_database(copy))
+    with opened(copy) as connection:
+        about = Contents(connecting.FORMAT, "now", check_database(connection, copy))
     write_archive(target, [Part("journal.db", copy)], about, lambda size: None)
-    with pytest.raises(Damaged, match="not one of ours"):
+    with pytest.raises(Damaged, match="not made by Holdfast"):
         holdfast.restore_backup(worked, str(target))
 
 

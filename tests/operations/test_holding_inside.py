@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 import holdfast
 from holdfast.core.errors import Busy
-from holdfast.journal.sqlite.connection import new_of
+from holdfast.journal.sqlite.connection import replacement_path
 from holdfast.layouts.goteam import RECORD, purge as teampurging
 from holdfast.maintenance import background, backup, prune as eviction, purge as purging
 from holdfast.maintenance.purge import Purge
@@ -69,7 +69,7 @@ def a_backup(workspace: Workspace, tmp_path: Path) -> Path:
 def left_unfinished(workspace: Workspace) -> Path:
     """A database that was ready to take its place when its process was killed."""
     workspace.close()
-    new = new_of(workspace.place / "journal.db")
+    new = replacement_path(workspace.place / "journal.db")
     new.write_bytes((workspace.place / "journal.db").read_bytes())
     return new
 

@@ -13,7 +13,7 @@ import holdfast
 from holdfast.core.errors import Damaged, NotFound
 from holdfast.core.model import Draft
 from holdfast.journal.sqlite import page_checksums
-from holdfast.journal.sqlite.connection import new_of
+from holdfast.journal.sqlite.connection import replacement_path
 from holdfast.journal.sqlite.store import SqliteStore
 from holdfast.maintenance.backup import write_backup
 from holdfast.maintenance.repair.repair import Mended
@@ -87,7 +87,7 @@ def test_an_event_that_changed_comes_from_a_backup(worked: Workspace) -> None:
 def test_an_event_that_changed_is_kept_and_named_where_there_is_no_backup(worked: Workspace) -> None:
     tamper(worked, "UPDATE event SET time = time + 1 WHERE seq = 20")
     found = mend(worked)
-    assert found.lost == [f"event 20 of {run_of(worked).id} is not as it was written; it is kept as it reads"]
+    assert found.lost == [f"event 20 of {run_of(worked).id} has changed since it was written; it is kept as found"]
     assert len(notes(worked)) == 40
 
 
@@ -210,16 +210,16 @@ def test_a_journal_that_is_gone_is_not_begun_again_in_silence(worked: Workspace)
         holdfast.status(worked)
     assert not (worked.place / "journal.db").exists()
     found = mend(worked)
-    assert ("what happened after backups/kept.tar.gz" in found.lost[0], notes(worked)) == (True, before)
+    assert ("everything after backups/kept.tar.gz" in found.lost[0], notes(worked)) == (True, before)
 
 
 def test_nobody_opens_the_store_while_a_new_database_waits_for_its_place(worked: Workspace) -> None:
     write_back(worked)
     worked.close()
     path = worked.place / "journal.db"
-    new_of(path).write_bytes(path.read_bytes())
+    replacement_path(path).write_bytes(path.read_bytes())
     for _ in range(2):  # once while the old one is still there
-        with pytest.raises(Damaged, match="broken off"):
+        with pytest.raises(Damaged, match="interrupted"):
             holdfast.note(worked, "into the old one")
         path.unlink(missing_ok=True)
     assert mend(worked).mended == ["an interrupted replacement of the database was completed"]
@@ -252,7 +252,7 @@ def test_a_log_that_breaks_off_is_found_before_anybody_writes_over_it(worked: Wo
     worked.close()
     log = worked.place / "journal.db-wal"
     change(log, lambda data: data.__setitem__(32 + 24 + 50, data[32 + 24 + 50] ^ 1))
-    assert any("the log is damaged at its frame 1" in what for what in deep(worked))
+    assert any("the log is damaged at frame 1" in what for what in deep(worked))
     found = mend(worked)
     assert notes(worked)[-1] == "behind it"
     assert found.mended != []
@@ -278,8 +278,8 @@ def test_sums_that_were_kept_before_the_log_was_emptied_are_no_damage(worked: Wo
     holdfast.note(worked, "one more")
     store = worked.store
     assert isinstance(store, SqliteStore)
-    frames = (page_checksums.log_of(store.path).stat().st_size - 32) // (24 + page_checksums.PAGE)
-    page_checksums.note_log(store.path, frames)
+    frames = (page_checksums.log_path(store.path).stat().st_size - 32) // (24 + page_checksums.PAGE)
+    page_checksums.record_log(store.path, frames)
     assert deep(worked) == []
     holdfast.note(worked, "and another")
     assert deep(worked) == []
@@ -290,9 +290,9 @@ def test_sums_that_were_kept_before_the_log_was_emptied_are_no_damage(worked: Wo
 @pytest.mark.parametrize(
     ("statement", "what"),
     [
-        ("CREATE TABLE stray (x)", "the table stray is not what this format has"),
-        ("DELETE FROM search WHERE rowid = 3", "the search index is not what the events say"),
-        ("INSERT INTO search (rowid, words) VALUES (900, 'stray')", "the search index is not what the events say"),
+        ("CREATE TABLE stray (x)", "the table stray is not the one of this format"),
+        ("DELETE FROM search WHERE rowid = 3", "the search index does not match the events"),
+        ("INSERT INTO search (rowid, words) VALUES (900, 'stray')", "the search index does not match the events"),
         ("UPDATE event SET id = randomblob(16) WHERE seq = 3", "event 3 is corrupt"),
     ],
 )
@@ -366,5 +366,6 @@ def test_an_event_that_changed_is_kept_also_where_the_first_page_is_gone(worked:
     write_back(worked)
     worked.close()
     change(worked.place / "journal.db", lose_first_page)
-    assert mend(worked).lost == [f"event 20 of {run_of(worked).id} is not as it was written; it is kept as it reads"]
+    lost = mend(worked).lost
+    assert lost == [f"event 20 of {run_of(worked).id} has changed since it was written; it is kept as found"]
     assert len(notes(worked)) == 40

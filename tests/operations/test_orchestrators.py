@@ -45,7 +45,7 @@ def test_who_takes_over_writes_and_who_was_taken_over_cannot_any_more(project: W
                 lambda: holdfast.decide(first, "too late"),
                 lambda: holdfast.complete(first),
             ):
-                with pytest.raises(HoldfastError, match="may not write to its run any more"):
+                with pytest.raises(HoldfastError, match="may no longer write to its run"):
                     write()
             assert session_path(project).read_bytes() == before
         with as_session(project, joined.session.id) as second:

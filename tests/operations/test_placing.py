@@ -14,7 +14,7 @@ import pytest
 import holdfast
 from holdfast.agents.claude import events
 from holdfast.core.model import Process, Run, Session, Status
-from holdfast.ingest.routing import Ground, place
+from holdfast.ingest.routing import CallContext, route_call
 from holdfast.maintenance.background import run_pending
 from holdfast.project.inbox import Call
 from holdfast.project.workspace import Workspace
@@ -56,7 +56,7 @@ def tell(
         payload={"hook_event_name": event, "session_id": conversation, "cwd": str(workspace.root), **payload},
     )
     with workspace.writing(for_session=False) as journal:
-        return place(journal, call, events.read_call(call), Ground(workspace.worktree, DAY))
+        return route_call(journal, call, events.read_call(call), CallContext(workspace.worktree, DAY))
 
 
 def prompt(workspace: Workspace, conversation: str, client: Process, text: str, **more: Any) -> None:

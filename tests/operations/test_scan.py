@@ -7,7 +7,7 @@ import pytest
 import holdfast
 from holdfast.operations.doctor import doctor
 from holdfast.project.workspace import Workspace
-from holdfast.redaction.ruleset import RULES, RULES_FILE
+from holdfast.redaction import RULES, RULES_FILE
 from tests.operations.trees import put
 from tests.tools import Command
 

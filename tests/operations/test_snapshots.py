@@ -9,7 +9,7 @@ import pytest
 import holdfast
 from holdfast.core.fold import run as fold
 from holdfast.core.model import Draft, Event
-from holdfast.journal import rows
+from holdfast.journal import codec
 from holdfast.journal.journal import MILESTONE
 from holdfast.journal.store import EventRow
 from holdfast.project.workspace import Workspace
@@ -45,13 +45,13 @@ def test_earlier_state_is_read_from_the_nearest_snapshot(long: Workspace, seq: i
 def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of the events that are read from now on."""
     seen: list[int] = []
-    event_of = rows.event_of
+    event_of = codec.event_of
 
     def note_and_read(row: EventRow, fetch: Callable[[bytes], bytes | None]) -> Event:
         seen.append(row.seq)
         return event_of(row, fetch)
 
-    monkeypatch.setattr(rows, "event_of", note_and_read)
+    monkeypatch.setattr(codec, "event_of", note_and_read)
     return seen
 
 

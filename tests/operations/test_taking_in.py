@@ -95,9 +95,9 @@ def test_whoever_is_in_a_hurry_leaves_many_calls_for_the_next_one_to_remove(
     monkeypatch.setattr(catch_up, "FEW", 2)
     for number in range(3):
         keep_by_hand(project.inbox, b'{"n": %d}' % number, monotonic=number + 1)
-    assert catch_up.take_in(project, hurry=True).taken_in == 3
+    assert catch_up.ingest_inbox(project, hurry=True).taken_in == 3
     assert len(kept_files(project.inbox)) == 3
-    assert catch_up.take_in(project).taken_in == 0
+    assert catch_up.ingest_inbox(project).taken_in == 0
     assert kept_files(project.inbox) == []
     assert kinds_of(project) == ["run.started", *["call.kept"] * 3]
 
@@ -160,7 +160,7 @@ def test_more_calls_than_a_batch_are_taken_in_order(project: Workspace, monkeypa
         keep_by_hand(project.inbox, b'{"n": %d}' % number, monotonic=number)
     assert holdfast.sweep(project).taken_in == 10
     assert [event.body["call"]["n"] for event in events_of(project)[1:]] == list(range(10))
-    assert [done for what, done, total in seen if (what, total) == ("taking in calls", 10)] == [4, 8, 10]
+    assert [done for what, done, total in seen if (what, total) == ("ingesting calls", 10)] == [4, 8, 10]
 
 
 CONVERSATION = ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"]
@@ -203,7 +203,7 @@ def test_calls_that_were_taken_in_and_not_removed_are_removed_a_batch_at_a_time(
     holdfast.start(project, "goal")
     for number in range(10):
         keep_by_hand(project.inbox, b'{"n": %d}' % number, monotonic=number)
-    assert catch_up.take_in(project, hurry=True).taken_in == 10
+    assert catch_up.ingest_inbox(project, hurry=True).taken_in == 10
     monkeypatch.setattr(drain, "BATCH_CALLS", 4)
     sizes: list[int] = []
     remove = intake.remove
@@ -213,7 +213,7 @@ def test_calls_that_were_taken_in_and_not_removed_are_removed_a_batch_at_a_time(
         remove(inbox, names)
 
     monkeypatch.setattr(intake, "remove", removing)
-    assert catch_up.take_in(project).taken_in == 0
+    assert catch_up.ingest_inbox(project).taken_in == 0
     assert sizes == [4, 4, 2]
     assert intake.waiting(project.inbox) == []
 
@@ -442,7 +442,7 @@ def test_call_that_cannot_be_read_keeps_nobody_else_waiting_and_is_taken_in_once
         assert numbers_of(project) == [2, 3]
         assert kept_files(project.inbox) == [project.inbox / bad.name]
         (told,) = project.warnings
-        assert f"1 kept call cannot be read for the moment; the others are taken in: {project.place}/inbox/" in told
+        assert f"1 call in the inbox cannot be read at present; the others are ingested: {project.place}/inbox/" in told
         assert f"`mv {project.place}/inbox/{bad.name} .`" in told
     assert holdfast.sweep(project).taken_in == 1
     assert numbers_of(project) == [2, 3, 1]

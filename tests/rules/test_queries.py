@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.journal.sqlite import store
-from holdfast.journal.sqlite.lists import match_expression
+from holdfast.journal.sqlite.search import match_expression
 from holdfast.journal.sqlite.transaction import like_fragment
 
 from .strategies import TEXT, WILD_TEXT, examples, many_examples

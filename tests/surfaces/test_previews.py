@@ -85,7 +85,7 @@ def test_every_reading_verb_works_on_another_systems_files_and_writes_nothing(
     before = whole(repository, home, scratch)
     for arguments in READING:
         done = say(*arguments).ok()
-        assert "no store is here yet" in done.err, arguments
+        assert "there is no store here" in done.err, arguments
         assert whole(repository, home, scratch) == before, arguments
     assert run in say("runs").out
     assert say("show", run, "--json").json["run"]["id"] == run
@@ -121,7 +121,7 @@ def test_files_that_cannot_be_read_are_told_and_left(repository: Path, say: Say)
 
 def test_a_project_that_is_switched_off_shows_no_preview(repository: Path) -> None:
     faber(repository)
-    assert "no store is here yet" not in Command.run("status", directory=repository, env={"HOLDFAST": "0"}).err
+    assert "there is no store here" not in Command.run("status", directory=repository, env={"HOLDFAST": "0"}).err
 
 
 def test_the_verb_that_goes_on_with_a_listed_session_works_too(repository: Path, say: Say) -> None:
@@ -157,7 +157,7 @@ def test_a_run_in_another_systems_files_is_gone_on_with_without_a_store(case: st
     make(repository)
     done = say(*arguments)
     assert "No session to resume" not in done.err
-    assert "no store is here yet" not in done.err
+    assert "there is no store here" not in done.err
     assert (done.code, run in done.out + done.err) == (1 if case.startswith("FABER") else 0, True)
     found = say("status", "--json").ok().json
     assert (found["run"]["id"], found["run"]["status"]) == (run, "active")

@@ -9,7 +9,7 @@ from hypothesis import example, given, strategies as st
 
 from holdfast.core import text
 from holdfast.core.untrusted_text import tame
-from holdfast.redaction import normalize
+from holdfast.redaction import text_forms
 from holdfast.redaction.redactor import Redactor
 from holdfast.redaction.regex import compiled
 from tests.world.test_redact import TOKENS
@@ -92,11 +92,11 @@ def test_what_has_no_secret_keeps_every_character() -> None:
 def test_all_that_is_ascii_loses_the_same_characters_as_any_other_text() -> None:
     said = "".join(f"a{chr(number)}b" for number in range(0x80)) + "c\r\nd"
     assert text.visible(said) == text.visible(said + "é")[:-1] == text.ACTING.sub("", said)
-    assert normalize._shown(said) == text.visible(said)
+    assert text_forms._display_form(said) == text.visible(said)
 
 
 def test_every_character_that_is_taken_away_is_known_in_its_bytes() -> None:
-    found = compiled(normalize.ACTING, captures=False)
+    found = compiled(text_forms.ACTING, captures=False)
     for number in range(0x110000):
         is_taken = bool(text.ACTING.search(chr(number)))
         assert bool(found.search(chr(number).encode("utf-8", "surrogatepass"))) == is_taken, hex(number)

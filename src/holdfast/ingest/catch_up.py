@@ -1,7 +1,7 @@
-"""Making the journal say what is true now: what files of other systems say, what hooks have kept, who has died.
+"""Bring the journal up to date: ingest the inbox and other systems' files, and detect dead sessions.
 
-Calls become events in the order in which they were made, exactly once: the event's id comes from the call's name, and
-the call is removed only after its event is committed.
+Calls become events in the order in which they were made, exactly once: an event's id is derived from the call's name,
+and a call is removed only after its event is committed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import time
 
 from msgspec import Struct
 
+from holdfast.agents.registry import adapters
 from holdfast.core.errors import Trouble
 from holdfast.core.model import Session
 from holdfast.core.text import count, one_line, path_text
@@ -20,61 +21,61 @@ from holdfast.project import inbox
 from holdfast.project.sessions import bury, judged
 from holdfast.project.workspace import Workspace
 
-FEW = 50  # calls that are removed in no time
+FEW = 50  # calls whose removal takes no noticeable time
 
 
 class CaughtUp(Struct):
-    """What was taken in and who was found dead."""
+    """The result of catching up."""
 
     taken_in: int = 0  # calls that became events
     set_aside: int = 0
-    interrupted: list[str] = []
-    left: set[str] = set()  # calls that were taken in and not removed
-    unread: dict[str, Trouble] = {}  # calls that cannot be read for the moment, and wait
+    interrupted: list[str] = []  # runs whose sessions were found dead
+    left: set[str] = set()  # ingested calls that are not yet removed
+    unread: dict[str, Trouble] = {}  # calls that cannot be read at present, and stay in the inbox
 
 
 def establish(workspace: Workspace) -> None:
-    """Make the store where there is none, and ingest the files of other systems before anything else is recorded."""
+    """Create the store if there is none, and ingest other systems' files before anything else is recorded."""
     if workspace.create() and not workspace.is_off:
         catch_up(workspace)
 
 
 def catch_up(workspace: Workspace, until: float | None = None, *, hurry: bool = False) -> CaughtUp:
-    """Take in and notice; no longer than `until`, a moment of the monotonic clock."""
+    """Ingest everything and mark dead sessions. `until`, a monotonic time, limits the ingestion of the inbox."""
     for layout in present(workspace):
         layout.ingest(workspace)
-    result = take_in(workspace, until, hurry=hurry)
-    result.interrupted = sweep(workspace)
+    result = ingest_inbox(workspace, until, hurry=hurry)
+    result.interrupted = mark_dead_sessions(workspace)
     for run in result.interrupted:
         with workspace.reading() as journal:
             found = journal.get_run(run)
         find_layout(found.layout).keep_interrupted(workspace, found)
-    face(workspace)
+    sync_layouts(workspace)
     return result
 
 
-def face(workspace: Workspace) -> None:
-    """Let the files that show our runs to other systems say what the journal says."""
+def sync_layouts(workspace: Workspace) -> None:
+    """Bring the files in which other systems show our runs into agreement with the journal."""
     for layout in present(workspace):
         layout.reconcile(workspace)
 
 
-def take_in(workspace: Workspace, until: float | None = None, *, hurry: bool = False) -> CaughtUp:
-    """Turn every kept call into events. One process does it; others wait for it, and find nothing left.
+def ingest_inbox(workspace: Workspace, until: float | None = None, *, hurry: bool = False) -> CaughtUp:
+    """Turn all inbox calls into events. One process at a time does it; others wait and find the inbox empty.
 
-    Removing many files takes as long as taking them in. Whoever is in a hurry leaves that to the next one, who knows
-    them by their events.
+    Removing many files takes as long as ingesting them. With `hurry`, the removal is left to the next process, which
+    recognises ingested calls by their events.
     """
     result = CaughtUp()
     waiting = inbox.waiting(workspace.inbox)
     if not waiting:
         return result
-    from holdfast.ingest.drain import take_batch  # what calls mean takes its time to load, and mostly none wait
+    from holdfast.ingest.drain import ingest_batch  # lazy: slow to load, and the inbox is mostly empty
 
     handled = 0
     while waiting:
         with workspace.writing(for_session=False) as journal:
-            batch = take_batch(workspace, journal, waiting)
+            batch = ingest_batch(workspace, journal, waiting)
         if hurry and len(batch.done) > FEW:
             result.left.update(batch.done)
         else:
@@ -87,29 +88,29 @@ def take_in(workspace: Workspace, until: float | None = None, *, hurry: bool = F
         result.unread |= batch.unread
         stay = result.left | result.unread.keys()
         tried, waiting = waiting, [name for name in inbox.waiting(workspace.inbox) if name not in stay]
-        workspace.progress("taking in calls", handled, handled + len(waiting))  # more may have come meanwhile
+        workspace.progress("ingesting calls", handled, handled + len(waiting))  # more may have arrived meanwhile
         if waiting == tried or (until is not None and time.monotonic() > until):
             break
     inbox.clear_leftovers(workspace.inbox, time.time())
-    _hold_later(workspace)
+    _enforce_quota(workspace)
     if result.unread:
-        _tell_unread(workspace, result.unread)
+        _warn_of_unread(workspace, result.unread)
     return result
 
 
-def _tell_unread(workspace: Workspace, unread: dict[str, Trouble]) -> None:
-    """Say of all of them at once that they wait, what is wrong with the first, and what can be done."""
-    import shlex  # a disk that fails is rare
+def _warn_of_unread(workspace: Workspace, unread: dict[str, Trouble]) -> None:
+    """Warn once of all unreadable calls, with the error of the first one and its remedies."""
+    import shlex  # lazy: a failing disk is rare
 
     name, error = next(iter(unread.items()))
     path = one_line(path_text(workspace.place / "inbox" / name), 300)
-    told = f"{count(len(unread), 'kept call')} cannot be read for the moment; the others are taken in: {path}"
-    ways = [*error.hints, f"`mv {shlex.quote(path)} .` takes it out of the way"]
-    workspace.warn(f"{told}: {error.message}; {'; '.join(ways)}")
+    problem = f"{count(len(unread), 'call')} in the inbox cannot be read at present; the others are ingested: {path}"
+    hints = [*error.hints, f"`mv {shlex.quote(path)} .` takes it out of the way"]
+    workspace.warn(f"{problem}: {error.message}; {'; '.join(hints)}")
 
 
-def _hold_later(workspace: Workspace) -> None:
-    """Where the journal alone is larger than the store may be, let it be tidied where nobody waits."""
+def _enforce_quota(workspace: Workspace) -> None:
+    """Start the eviction of old data in the background if the journal alone exceeds the quota of the store."""
     size = workspace.store.size()
     if size > workspace.settings.whole("store.cap") * 1_000_000:
         from holdfast.project.quota import has_outgrown
@@ -118,8 +119,8 @@ def _hold_later(workspace: Workspace) -> None:
             detach.go_on_later(str(workspace.root))
 
 
-def sweep(workspace: Workspace) -> list[str]:
-    """Mark as interrupted what died. Only evidence counts: silence and odd clocks prove nothing."""
+def mark_dead_sessions(workspace: Workspace) -> list[str]:
+    """Mark dead sessions as interrupted; returns their runs. Silence and odd clocks are no evidence of death."""
     if not workspace.store.has_processes():
         return []
     with workspace.reading() as journal:
@@ -132,3 +133,11 @@ def sweep(workspace: Workspace) -> list[str]:
 
 def _dead_sessions(journal: Journal) -> list[tuple[Session, str]]:
     return list(judged(journal.list_sessions(only_open=True, with_process=True)))
+
+
+def warn_if_silent(workspace: Workspace) -> None:
+    """Warn of agents whose installed hooks no longer run, so that silence is not mistaken for health."""
+    for agent in adapters() if not workspace.is_off else ():
+        if silence := agent.find_silence(workspace):
+            ways = ", or ".join(silence.hints)
+            workspace.warn(f"{agent.LABEL} is not recorded here any more: {silence.about}; {ways}")

@@ -1,6 +1,6 @@
-"""Measuring how full an agent's context is, when its calls are taken in: once for each conversation of a batch.
+"""Measure the fill of an agent's context window, once for each conversation of a batch.
 
-When a session ends, what it has used is counted too.
+At the end of a session, its total usage is recorded too.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from holdfast.project.inbox import Call
 from holdfast.project.workspace import Workspace
 
 NAMES = {MEASURED: "context", COUNTED: "usage"}
-Moments = dict[str, tuple[Call, Reading]]  # by conversation, the last call after which it is to be measured
+Moments = dict[str, tuple[Call, Reading]]  # by conversation, the last call after which its context may have changed
 
 
 def note_moment(moments: Moments, call: Call, reading: Reading) -> None:
-    """Remember that a conversation is to be measured, if the call is one after which its context has changed."""
+    """Note that a conversation is to be measured, unless the call leaves its context unchanged."""
     if reading.conversation and reading.transcript and reading.moment not in (Moment.PROMPT, Moment.OTHER):
         moments.pop(reading.conversation, None)
         moments[reading.conversation] = (call, reading)
 
 
 def measure(workspace: Workspace, journal: Journal, moments: Moments) -> None:
-    """Append what was measured, where it is something new."""
+    """Append new measurements."""
     for call, reading in moments.values():
         _measure(workspace, journal, call, reading)
 
@@ -55,7 +55,7 @@ def _measure(workspace: Workspace, journal: Journal, call: Call, reading: Readin
 
 
 def _fill(workspace: Workspace, call: Call, reading: Reading, sessions: list[Session]) -> Body:
-    """How full the context is; empty where that is not known, or nothing new."""
+    """The body of a measurement of the context; empty if it is unknown or has not changed."""
     session, known = sessions[0], context_windows.find(workspace.here, reading.conversation or "")
     usage = _usage(call, reading, known)
     if usage is None:
@@ -67,13 +67,13 @@ def _fill(workspace: Workspace, call: Call, reading: Reading, sessions: list[Ses
 
 
 def _spent(call: Call, reading: Reading, sessions: list[Session]) -> Body:
-    """The usage of a session that has ended: some clients write it into the transcript only."""
+    """The body of the usage of an ended session, which some clients write only into the transcript."""
     total = find_agent(call.agent).read_spent(Path(reading.transcript or ""))
     return counted(sessions[0], remaining_usage(total, sessions[1:])) if total else {}
 
 
 def counted(session: Session, used: Spent) -> Body:
-    """The body of the event that a session has used so much; empty where that is known, or nothing was used."""
+    """The body of a session's usage; empty if it is known already, or if nothing was used."""
     known = (session.tokens_read, session.tokens_written, session.cost)
     if (used.tokens_read, used.tokens_written, used.cost) == known:
         return {}
@@ -81,14 +81,14 @@ def counted(session: Session, used: Spent) -> Body:
 
 
 def window_in(workspace: Workspace, usage: Usage, known: Gauge, sessions: list[Session]) -> int:
-    """The tokens that a context holds: as the user set it, as the client said, or by the model."""
+    """The size of a context in tokens: set by the user, reported by the client, or known of the model."""
     said = workspace.settings.whole("context.window") or int_of(known.window)
     earlier = max((session.context_window or 0 for session in sessions), default=0)
     return window_of(usage.tokens, usage.model or known.model, said, earlier)
 
 
 def _usage(call: Call, reading: Reading, known: Gauge) -> Usage | None:
-    """The usage in the transcript; where that has none, the one that the status line was told."""
+    """The usage in the transcript; if it has none, the usage that the client reported to the status line."""
     if found := find_agent(call.agent).read_usage(Path(reading.transcript or "")):
         return found
     tokens = int_of(known.tokens)

@@ -5,7 +5,7 @@ import sys
 
 
 def go_on_later(directory: str = "", call: str = "") -> None:
-    """Start the work that nobody waits for, after a call, in a session of its own that outlives the agent."""
+    """Start `holdfast hook later` in a process session of its own, which outlives the agent."""
     nowhere = [(posix.POSIX_SPAWN_OPEN, number, "/dev/null", posix.O_RDWR, 0) for number in range(3)]
     command = [sys.executable, "-I", "-m", "holdfast", "hook", "later", directory, call]
     posix.posix_spawn(sys.executable, command, posix.environ, file_actions=nowhere, setsid=True)

@@ -1,4 +1,4 @@
-"""What kept calls become: one batch of them, in one commit."""
+"""Turn a batch of inbox calls into events, in one transaction."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from holdfast.core import ids
 from holdfast.core.errors import Trouble
 from holdfast.core.text import path_text
 from holdfast.ingest.context_usage import Moments, measure, note_moment
-from holdfast.ingest.routing import Ground, place
+from holdfast.ingest.routing import CallContext, route_call
 from holdfast.journal.journal import Journal
-from holdfast.project import inbox as intake
+from holdfast.project import inbox
 from holdfast.project.inbox import Call, NotACall
 from holdfast.project.workspace import Workspace
 from holdfast.system import locate
 
 BATCH_CALLS, BATCH_BYTES = 1000, 16 * 1024 * 1024
-CHUNK_CALLS, CHUNK_BYTES = 50, 1024 * 1024  # that are looked through for secrets together
+CHUNK_CALLS, CHUNK_BYTES = 50, 1024 * 1024  # that are scanned for secrets together
 
 
 class Batch(Struct):
-    """Calls to remove, files to set aside, calls that stay because they cannot be read, and how many are new."""
+    """The result of ingesting a batch."""
 
-    done: list[str] = []
-    strange: list[str] = []
-    unread: dict[str, Trouble] = {}
+    done: list[str] = []  # calls to remove
+    strange: list[str] = []  # files that are not calls
+    unread: dict[str, Trouble] = {}  # calls that cannot be read at present, and stay
     taken: int = 0  # calls that became events
 
 
-def take_batch(workspace: Workspace, journal: Journal, names: Iterable[str]) -> Batch:
-    """Append the first of these calls, as many as one commit takes."""
+def ingest_batch(workspace: Workspace, journal: Journal, names: Iterable[str]) -> Batch:
+    """Append the first of these calls, up to the limit of a transaction."""
     batch = Batch()
     worktrees: dict[str, str] = {}
     moments: Moments = {}
@@ -55,26 +55,25 @@ def take_batch(workspace: Workspace, journal: Journal, names: Iterable[str]) -> 
 
 
 def _read(workspace: Workspace, journal: Journal, names: Iterable[str], batch: Batch) -> Iterator[Call]:
-    """The calls that can be read, in their order. One that cannot is overtaken by those after it.
+    """The readable calls in their order. An unreadable one is skipped, and ingested once it can be read.
 
-    Whose it is stands in the call itself, so nobody can tell which of the others are of its conversation; were all of
-    them to wait, one bad block or one file with another owner would stop every command for good. Coming later, it is an
-    event with its own time, and opens no conversation again that has ended since: see `placing.py`.
+    Its conversation is unknown until then. If all later calls waited for it, one bad block or one file with another
+    owner would stop every command. An event that comes late has its own time, and does not reopen a conversation that
+    has ended since: see `routing.py`.
     """
-    inbox = workspace.inbox
     for name in names:
         if len(batch.done) >= BATCH_CALLS:
             return
-        if journal.has_event(ids.event_of_call(name)):  # whoever took it in did not come to remove it
+        if journal.has_event(ids.event_of_call(name)):  # ingested, but not removed before the process ended
             batch.done.append(name)
             continue
         try:
-            call = intake.read(inbox, name)
+            call = inbox.read(workspace.inbox, name)
         except NotACall:
             batch.strange.append(name)
             continue
         except Trouble as error:
-            if not intake.is_of_one_file(error):
+            if not inbox.is_of_one_file(error):
                 raise
             batch.unread[name] = error
             continue
@@ -97,7 +96,7 @@ def _in_chunks(calls: Iterable[Call]) -> Iterator[list[Call]]:
 
 
 def _without_secrets(workspace: Workspace, call: Call) -> Any:
-    """The payload, redacted before anything is cut to its length: half a token matches no pattern."""
+    """The payload, redacted before anything is truncated: half a token matches no pattern."""
     payload = call.payload
     keys = find_client(call.agent).PLACES if isinstance(payload, dict) else ()
     places = {key: payload[key] for key in keys if key in payload}
@@ -108,10 +107,10 @@ def _without_secrets(workspace: Workspace, call: Call) -> Any:
 def _append_call(
     workspace: Workspace, journal: Journal, call: Call, worktrees: dict[str, str], moments: Moments
 ) -> None:
-    if call.directory not in worktrees:  # a batch has few directories, and each costs some looking around
+    if call.directory not in worktrees:  # cached: a batch has few directories, and each lookup is slow
         worktrees[call.directory] = path_text(locate.worktree_name(locate.locate_store(call.directory)[0]))
     recent = timedelta(hours=workspace.settings.number("join.hours"))
-    ground = Ground(worktrees[call.directory], recent)
+    context = CallContext(worktrees[call.directory], recent)
     reading = find_agent(call.agent).read_call(call)
     note_moment(moments, call, reading)
-    place(journal, call, reading, ground)
+    route_call(journal, call, reading, context)

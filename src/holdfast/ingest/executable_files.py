@@ -1,4 +1,4 @@
-"""Files of a repository that could run something: settings of agents, and files of other systems."""
+"""Files of a repository that can name commands: settings of agents, and files of other systems."""
 
 from __future__ import annotations
 
@@ -13,30 +13,26 @@ from holdfast.project.trust.check import TRUSTED, Brought, Executable, look
 from holdfast.project.workspace import Workspace
 
 
-def find_files(workspace: Workspace) -> list[Executable]:
-    """Every file of the project that may name something to be run."""
-    return [declared.executable(workspace), *_workflows(workspace), *_settings(workspace)]
-
-
 def find_brought(workspace: Workspace) -> list[Brought]:
-    """Those that do."""
-    found = (look(workspace, file) for file in find_files(workspace))
+    """The files of the project that name commands."""
+    files = [declared.executable(workspace), *_workflows(workspace), *_settings(workspace)]
+    found = (look(workspace, file) for file in files)
     return [brought for brought in found if brought is not None and brought.can_run]
 
 
 def find_waiting(workspace: Workspace) -> list[str]:
-    """The files that name a command for an artifact which the user has not allowed as it is now."""
+    """The files whose commands for artifacts the user has not allowed in their present form."""
     found = (look(workspace, file) for file in [declared.executable(workspace), *_workflows(workspace)])
     return [brought.path for brought in found if brought and brought.can_run and brought.state != TRUSTED]
 
 
 def allowed(workspace: Workspace, path: Path) -> list[str]:
-    """The commands of a file that the user has allowed."""
+    """The commands that the user has allowed in a file."""
     return check.allowed(workspace, file_at(workspace, path))
 
 
 def file_at(workspace: Workspace, path: Path) -> Executable:
-    """A file by its path, also outside of the project: then it is a workflow."""
+    """A file by its path; outside of the project, it is a workflow."""
     known = [declared.executable(workspace), *_settings(workspace)]
     settings = next((file for file in known if file.path == path), None)
     found = (layout.find_executable(path) for layout in layouts())
@@ -44,7 +40,7 @@ def file_at(workspace: Workspace, path: Path) -> Executable:
 
 
 def find_outside(workspace: Workspace) -> list[Executable]:
-    """Files outside of the project that other systems' workflows may come from."""
+    """Files outside of the project from which other systems read workflows."""
     found = [file for layout in layouts() for file in layout.executable_files(workspace, outside=True)]
     return [file for file in found if not check.is_inside(workspace, file.path)]
 

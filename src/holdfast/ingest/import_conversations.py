@@ -1,6 +1,6 @@
-"""Transcripts that were there before us: which of them are of this project, and taking one conversation in.
+"""Import conversations from transcripts that agents wrote before Holdfast was installed.
 
-A conversation that is recorded already stays with its run, and what its hooks have told is not told again.
+A conversation that is recorded already stays with its run, and events from its hooks are not imported again.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from holdfast.project.workspace import Workspace
 from holdfast.system import files, locate, process
 from holdfast.system.safe_paths import real_path
 
-IMPORTED = "imported; nobody knows how it ended"  # the reason of a session's end, for people
+IMPORTED = "imported; it is unknown how it ended"  # the reason of a session's end, for people
 BATCH = 2_000  # events in one commit
-NEAR = 10.0  # seconds between what a hook told and the line that says the same
-OF_RECORDED = ("prompt.given", "action.taken")  # what is added to a conversation that hooks have recorded
+NEAR = 10.0  # seconds between a hook's event and the transcript's line about the same prompt
+OF_RECORDED = ("prompt.given", "action.taken")  # kinds that are added to a conversation recorded by hooks
 
 
 class Taken(Struct):
-    """What became of one conversation."""
+    """The result of importing a conversation."""
 
     run: str
     started: bool
@@ -50,7 +50,7 @@ class Taken(Struct):
 
 
 def roots_of(workspace: Workspace) -> list[Path]:
-    """The directory of the project, and those of the other worktrees of its repository."""
+    """The directories of the project and of the other worktrees of its repository."""
     linked = [_first_line(entry / "gitdir") for entry in files.listed(workspace.place.parent / "worktrees")]
     main = workspace.place.parent
     roots = [workspace.root, *(Path(line).parent for line in linked if os.path.isabs(line))]
@@ -58,7 +58,7 @@ def roots_of(workspace: Workspace) -> list[Path]:
 
 
 def worktree_of(workspace: Workspace, directory: str, *, is_named: bool) -> str | None:
-    """The worktree of this project that a directory lies in. One that is gone counts if somebody named the file."""
+    """The worktree of this project that contains a directory; for a removed one, only if the file was named."""
     if os.path.isdir(directory):
         root, place = locate.locate_store(real_path(directory))
         return path_text(locate.worktree_name(root)) if place == str(workspace.place) else None
@@ -67,7 +67,7 @@ def worktree_of(workspace: Workspace, directory: str, *, is_named: bool) -> str 
 
 
 class Importer:
-    """Takes conversations in, one after the other. A fork is known by the first prompt that it shares."""
+    """Imports conversations one by one. A fork is recognised by its first prompt, which it shares."""
 
     def __init__(self, workspace: Workspace, agent: Agent) -> None:
         self.workspace = workspace
@@ -75,9 +75,10 @@ class Importer:
         self._owners: dict[str, str] = {}  # the first prompt's line -> its run
 
     def take(self, heads: list[Head], worktree: str) -> Taken | None:
-        """One conversation from its files; None where nobody ever asked anything in it."""
+        """Import one conversation from its files; None if it has no prompt."""
+        paths = [head.path for head in heads]
         # safeguard: hide-imported-goal
-        first, goal = self.agent.opening_of([head.path for head in heads], self.workspace.hide)
+        first, goal = self.agent.opening_of(paths, self.workspace.hide)
         if goal is None and not self.workspace.exists:
             return None
         self.workspace.create()
@@ -89,34 +90,25 @@ class Importer:
         taken = Taken(run or ids.make("run"), started=run is None)
         if first:
             self._owners.setdefault(first, taken.run)
-        self._tell(heads, Destination(self.workspace, self.agent.NAME, heads[0], worktree, goal or "", taken, known))
-        return taken
-
-    def _tell(self, heads: list[Head], destination: Destination) -> None:
-        paths = [head.path for head in heads]
+        destination = Destination(self.workspace, self.agent.NAME, heads[0], worktree, goal or "", taken, known)
         # safeguard: hide-imported-conversation
-        retelling = self.agent.retell(paths, self.workspace.clean, destination.taken.lose, self.workspace.clock.now())
+        retelling = self.agent.retell(paths, self.workspace.clean, taken.lose, self.workspace.clock.now())
         drafts = retelling.drafts()
         destination.begin()
         while batch := list(itertools.islice(drafts, BATCH)):
             destination.add(batch, retelling)
         destination.finish(retelling)
+        return taken
 
 
 class Destination:
-    """The run and the session to which the lines of one conversation go."""
+    """The run and the session to which the lines of a conversation are added."""
 
     def __init__(
         self, workspace: Workspace, agent: str, head: Head, worktree: str, goal: str, taken: Taken, known: list[Session]
     ) -> None:
-        self.workspace, self.agent, self.head, self.worktree, self.goal, self.taken = (
-            workspace,
-            agent,
-            head,
-            worktree,
-            goal,
-            taken,
-        )
+        self.workspace, self.agent, self.head = workspace, agent, head
+        self.worktree, self.goal, self.taken = worktree, goal, taken
         self.is_recorded = any(session.begun is not Beginning.IMPORTED for session in known)
         self.session = next((session.id for session in reversed(known) if not session.fenced), None)
         self.before: Status | None = None
@@ -125,7 +117,7 @@ class Destination:
         self._actions: set[str] = set()
 
     def begin(self) -> None:
-        """Remember how the run stands, and what hooks have told of it."""
+        """Note the status of the run, and the events that hooks have recorded."""
         if self.taken.started:
             return
         with self.workspace.reading() as journal:
@@ -146,10 +138,10 @@ class Destination:
             self._append(journal, new)
 
     def finish(self, retelling: Retelling) -> None:
-        """What it adds up to; the session ends, and the run rests as it did before."""
+        """Add the totals, end the session, and give the run its previous status."""
         with self.workspace.writing(for_session=False) as journal:
             self._open(journal, retelling)
-            self._append(journal, list(self._sums(journal, retelling)))
+            self._append(journal, list(self._totals(journal, retelling)))
             run = journal.get_run(self.taken.run)
             if self.taken.events and run.status is Status.ACTIVE and (step := self._rest(journal, run)):
                 rested = fold.status_draft(step, IMPORTED if step is Move.PAUSE else None)
@@ -172,7 +164,7 @@ class Destination:
         return draft.kind in OF_RECORDED and str(body.get("key")) not in self._actions
 
     def _open(self, journal: Journal, retelling: Retelling) -> None:
-        """Begin the run and the session, where they are not there yet."""
+        """Start the run and the session if they do not exist."""
         time = retelling.begun or retelling.time
         if journal.find_run(self.taken.run) is None:
             body = {"goal": self.goal, "layout": "native", "worktree": self.worktree, "directory": self.head.directory}
@@ -192,7 +184,7 @@ class Destination:
         self.session, self._has_session = opened.id, True
         self.taken.events += 1
 
-    def _sums(self, journal: Journal, retelling: Retelling) -> Iterator[Draft]:
+    def _totals(self, journal: Journal, retelling: Retelling) -> Iterator[Draft]:
         session = journal.find_session(self.session or "")
         usage, conversation = retelling.usage, self.head.conversation
         if session is None:
@@ -200,9 +192,8 @@ class Destination:
         others = [other for other in journal.sessions_of(conversation) if other.id != session.id]
         used = remaining_usage(retelling.spent, others)
         if usage is not None and not self.is_recorded:
-            window = window_in(
-                self.workspace, usage, context_windows.find(self.workspace.here, conversation), [session]
-            )
+            reported = context_windows.find(self.workspace.here, conversation)
+            window = window_in(self.workspace, usage, reported, [session])
             body = {"tokens": usage.tokens, "window": window, "model": usage.model}
             yield Draft(MEASURED, body, self._id(retelling, MEASURED), retelling.time)
         if body := counted(session, used):

@@ -1,7 +1,7 @@
-"""Which run and which session a kept call belongs to.
+"""Route each call to a run and a session.
 
-A conversation stays with its run, however it is resumed, compacted, cleared or forked. A new one joins the worktree's
-run by the table in `joining.py`; otherwise its first prompt or action starts a run of its own.
+A conversation stays with its run when it is resumed, compacted, cleared or forked. A new one joins the worktree's run
+by the table in `core/join_rules.py`; otherwise its first prompt or action starts a new run.
 """
 
 from __future__ import annotations
@@ -28,24 +28,27 @@ from holdfast.project.workspace import find_followed
 from holdfast.system import process
 
 
-class Ground(Struct):
-    """Where a call was made, and how long ago a run may have been worked on to be joined."""
+class CallContext(Struct):
+    """The worktree of a call, and the age up to which a run may be joined."""
 
     worktree: str
     recent: timedelta
 
 
-def place(journal: Journal, call: Call, reading: Reading, ground: Ground) -> int:
-    """Append what a call says to the run it belongs to; answers with how many events were added."""
+def route_call(journal: Journal, call: Call, reading: Reading, context: CallContext) -> int:
+    """Append the events of a call to its run. Returns their number."""
     named = call.environment.get("HOLDFAST_SESSION")
     session = find_followed(journal, named) if named else None
     if session is not None:
         journal.append(session.run, *_identified(call, reading, session))
     elif reading.conversation:
-        session = _session_of(journal, call, reading, ground)
-    run = _run_of(journal, call, reading, session, ground)
-    if run is None:  # a conversation that has only begun: nobody knows yet what it will be about
-        return len(journal.append(journal.ledger(ground.worktree).id, *_named(reading.drafts, reading.conversation)))
+        session = _session_of(journal, call, reading, context)
+    run = _run_of(journal, call, reading, session, context)
+    if run is None:  # a conversation that has only begun, and has no run yet
+        # only by the name of the conversation are its events found when the run that it gets is purged
+        named_by = {CONVERSATION: reading.conversation}
+        drafts = [structs.replace(draft, body={**draft.body, **named_by}) for draft in reading.drafts]
+        return len(journal.append(journal.ledger(context.worktree).id, *drafts))
     news = [draft for draft in reading.drafts if not activity.is_repeated(run, draft)]
     added = len(journal.append(run.id, *_before(call, reading, session, run), *_signed(news, session)))
     if reading.ends and session and session.is_open and _is_same(session, call):
@@ -54,9 +57,9 @@ def place(journal: Journal, call: Call, reading: Reading, ground: Ground) -> int
 
 
 def _identified(call: Call, reading: Reading, session: Session) -> Iterator[Draft]:
-    """The conversation that begins in a session which no client opened: the first one, or the next in its place.
+    """An event for a conversation that begins in a session opened by a verb: the first one, or its successor.
 
-    A client that such a client starts has a conversation of its own in the same session.
+    A nested client has a conversation of its own in the same session, which is ignored here.
     """
     is_next = session.agent_session is None or reading.begins is Beginning.CLEAR
     if reading.begins and reading.conversation and session.is_open and is_next:
@@ -66,10 +69,10 @@ def _identified(call: Call, reading: Reading, session: Session) -> Iterator[Draf
 
 
 def _before(call: Call, reading: Reading, session: Session | None, run: Run) -> Iterator[Draft]:
-    """Events before those of a call: a first prompt is the goal of a run without one; an action may wake its run.
+    """Events before those of a call: a first prompt becomes the goal of a run without one; an action may resume a run.
 
-    Only a prompt wakes a paused run, and an interrupted one of the Go Team. An action of a session that was opened
-    since proves that one was given; on an interrupted run only such a session is open.
+    Only a prompt resumes a paused run, and an interrupted one of the Go Team. An action in a session that was opened
+    since then proves that there was a prompt; on an interrupted run only such a session is open.
     """
     if session is None or session.fenced:
         return
@@ -82,13 +85,8 @@ def _before(call: Call, reading: Reading, session: Session | None, run: Run) -> 
 
 
 def _work_of(call: Call) -> str:
-    """The goal of a run that has to be started without a prompt."""
+    """The goal of a run that is started without a prompt."""
     return f"Work of {call.agent or 'an agent'}"
-
-
-def _named(drafts: list[Draft], conversation: str | None) -> list[Draft]:
-    """The drafts with the name of their conversation: only by it are they found once the run that it has is purged."""
-    return [structs.replace(draft, body={**draft.body, CONVERSATION: conversation}) for draft in drafts]
 
 
 def _signed(drafts: list[Draft], session: Session | None) -> list[Draft]:
@@ -104,23 +102,23 @@ def _ending(call: Call, reading: Reading, session: Session) -> Draft:
     return Draft(fold.ENDED, body, id=call.event_id("ended"), time=call.time, session=session.id, agent=call.agent)
 
 
-def _session_of(journal: Journal, call: Call, reading: Reading, ground: Ground) -> Session | None:
-    """The session of a conversation in the process that called; opened, where it begins or goes on."""
+def _session_of(journal: Journal, call: Call, reading: Reading, context: CallContext) -> Session | None:
+    """The session of a conversation in the calling process; opened if the conversation begins or continues."""
     known = journal.sessions_of(reading.conversation or "")
     found = next((session for session in known if session.is_open and _is_same(session, call)), None)
     if found is not None:
         return found
     latest = known[0] if known else None
     if latest is not None and latest.how is Ending.TAKEN_OVER and _is_same(latest, call):
-        return latest  # its run was taken from it: what it still says there is late, whatever it begins
+        return latest  # it was fenced off: its calls are late, whatever they begin
     if latest is not None and _is_before_its_end(latest, call):
-        return latest  # it could not be read when its turn was: whatever it began has ended since
+        return latest  # the call was unreadable at its turn: what it began has ended since
     is_new = reading.acts and latest is None
     if reading.begins is None and reading.goal is None and not is_new:
-        return latest  # a late word of one that has ended
-    run = journal.find_run(latest.run) if latest else _run_to_join(journal, call, reading, ground)
+        return latest  # a late call of an ended session
+    run = journal.find_run(latest.run) if latest else _run_to_join(journal, call, reading, context)
     if run is None and (reading.goal is not None or is_new):
-        run = _start(journal, call, reading.goal or _work_of(call), ground)
+        run = _start(journal, call, reading.goal or _work_of(call), context)
     return _open(journal, call, reading, run) if run else None
 
 
@@ -138,43 +136,43 @@ def _is_same(session: Session, call: Call) -> bool:
     )
 
 
-def _run_to_join(journal: Journal, call: Call, reading: Reading, ground: Ground) -> Run | None:
+def _run_to_join(journal: Journal, call: Call, reading: Reading, context: CallContext) -> Run | None:
     if run := journal.find_run(call.environment.get("HOLDFAST_RUN") or ""):
         return run
-    if reading.begins is Beginning.CLEAR:  # it follows another one of its process
+    if reading.begins is Beginning.CLEAR:  # it succeeds another one of its process
         before = next((found for found in journal.list_sessions(limit=100) if _shares_process(found, call)), None)
         return journal.find_run(before.run) if before and before.how is not Ending.TAKEN_OVER else None
     if reading.begins is Beginning.FORK:
-        return newest_run(journal, ground.worktree)
-    return _open_run(journal, call, ground)
+        return newest_run(journal, context.worktree)
+    return _open_run(journal, call, context)
 
 
 def _shares_process(session: Session, call: Call) -> bool:
     return session.process is not None and call.process is not None and _is_same(session, call)
 
 
-def _open_run(journal: Journal, call: Call, ground: Ground) -> Run | None:
-    """The run that a new conversation joins by the table in `joining.py`. One with an owner is never too old."""
-    pointed = current_run(journal, ground.worktree)
-    query = RunQuery(worktree=ground.worktree, statuses=OPEN_STATUSES, limit=2)
+def _open_run(journal: Journal, call: Call, context: CallContext) -> Run | None:
+    """The run that a new conversation joins by the join rules. One with an owner is never too old."""
+    pointed = current_run(journal, context.worktree)
+    query = RunQuery(worktree=context.worktree, statuses=OPEN_STATUSES, limit=2)
     claim, run = lifecycle.claim(pointed, () if pointed else journal.list_runs(query)[0])
     if run is None:
         return None
-    is_recent = run.owned is not None or run.updated is None or call.time - run.updated <= ground.recent
+    is_recent = run.owned is not None or run.updated is None or call.time - run.updated <= context.recent
     return run if lifecycle.joins(claim, living=bool(attended(journal, run.id)), recent=is_recent) else None
 
 
-def _start(journal: Journal, call: Call, goal: str, ground: Ground) -> Run:
-    body = {"goal": goal, "layout": "native", "worktree": ground.worktree, "directory": path_text(call.directory)}
+def _start(journal: Journal, call: Call, goal: str, context: CallContext) -> Run:
+    body = {"goal": goal, "layout": "native", "worktree": context.worktree, "directory": path_text(call.directory)}
     run = journal.start(ids.make("run"), Draft("run.started", {**body, "unasked": True}, time=call.time))
-    pointed = current_run(journal, ground.worktree)
+    pointed = current_run(journal, context.worktree)
     if pointed is None or not attended(journal, pointed.id):
-        journal.point(ground.worktree, run.id)
+        journal.point(context.worktree, run.id)
     return run
 
 
 def _open(journal: Journal, call: Call, reading: Reading, run: Run) -> Session:
-    """Open a session for a conversation; what a process that is gone left open there is closed first."""
+    """Open a session for a conversation, after marking the run's dead sessions."""
     for session, evidence in judged(journal.list_sessions(run.id, only_open=True, with_process=True)):
         bury(journal, session, evidence)
     opened = Draft(fold.OPENED, id=call.event_id("opened"), time=call.time, agent=call.agent)
@@ -190,14 +188,14 @@ def _open(journal: Journal, call: Call, reading: Reading, run: Run) -> Session:
     )
 
 
-def _run_of(journal: Journal, call: Call, reading: Reading, session: Session | None, ground: Ground) -> Run | None:
-    """The run of the session, or the one that the call names; for an agent without conversations, the worktree's."""
+def _run_of(
+    journal: Journal, call: Call, reading: Reading, session: Session | None, context: CallContext
+) -> Run | None:
+    """The run of the session, or the one named by the call; for an agent without conversations, the worktree's."""
     named = session.run if session else call.environment.get("HOLDFAST_RUN")
     if named and (run := journal.find_run(named)):
         return run
     if reading.conversation:
         return None
-    worktree = ground.worktree
-    return (
-        current_run(journal, worktree) or newest_run(journal, worktree) or _start(journal, call, _work_of(call), ground)
-    )
+    found = current_run(journal, context.worktree) or newest_run(journal, context.worktree)
+    return found or _start(journal, call, _work_of(call), context)

@@ -1,4 +1,4 @@
-"""Events of all runs, stored and folded; the stores are reached through `open_store`."""
+"""The events of all runs, stored and folded. `open_store` opens a store."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://")
 
 
 def open_store(url: str, deadline: float = 10.0, held: Held | None = None) -> Store:
-    """The store of a directory, which may be one that is held open; nothing is read or made before it is used."""
+    """The store in a directory; `held` is that directory if it is held open. It is opened, or created, on first use."""
     if found := SCHEME.match(url):
         hints = ["give the directory of a store"]
-        raise Refused(f"A journal cannot lie at a {found[1]}:// address: this version has no such store", [], hints)
-    from holdfast.journal.sqlite.store import SqliteStore  # databases take their time to load
+        raise Refused(f"This version has no store for {found[1]}:// addresses", [], hints)
+    from holdfast.journal.sqlite.store import SqliteStore  # lazy: slow to load
 
     return SqliteStore(Path(url) / "journal.db", deadline, held)

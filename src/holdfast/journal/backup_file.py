@@ -1,9 +1,8 @@
-"""A backup file: the parts of a store in one compressed tar, with a list of their hashes at its end.
+"""A backup file: the parts of a store in one compressed tar, with a manifest of their hashes at its end.
 
-It is written beside its final name, read back whole, and only then renamed. Each part is compressed by itself, so that
-the next backup to the same place goes on where a killed one was: parts that never change come first, and those that are
-whole and still wanted stay. A reader believes nothing before it has seen all of it: parts go where the caller says, and
-count once the list has confirmed every one of them.
+It is written under a temporary name, read back and then renamed. Each part is compressed by itself, and parts that
+never change come first, so the next backup to the same place resumes a killed one. A reader extracts the parts to
+places chosen by the caller, who may use them only after the manifest has confirmed all of them.
 """
 
 from __future__ import annotations
@@ -29,23 +28,22 @@ from holdfast.core.errors import Busy, Damaged, NotFound, Refused
 from holdfast.core.text import path_text
 from holdfast.system import files
 
-LIST = "manifest.json"
+MANIFEST = "manifest.json"
 DATABASE = "journal.db"
 REFS = "refs.json"
-LASTING = "packs/"  # the beginning of the names of parts whose content never changes
+IMMUTABLE = "packs/"  # prefix of the names of parts whose content never changes
 NAME = re.compile(
     r"journal\.db|refs\.json|packs/pack-[0-9a-f]{40,64}\.(pack|idx)|inbox/(aside/)?[0-9A-Za-z][0-9A-Za-z._-]{0,127}"
     r"|faces/[0-9a-f]{32}/[0-9]{8}-[0-9a-f]{64}|(exported|deleted)/[0-9a-z][0-9a-z._-]{0,135}"
     r"|carried/[0-9a-z][0-9a-z._-]{0,127}/[0-9A-Za-z][0-9A-Za-z._-]{0,127}"
 )
-LIST_LIMIT = 32 * 1024 * 1024
+MANIFEST_LIMIT = 32 * 1024 * 1024
 CHUNK = 1 << 20
 LONGEST_NAME = 1024
 BROKEN = (tarfile.TarError, zlib.error, EOFError, ValueError, OverflowError)
 KEPT = 2  # of each kind
-UPGRADED = "format-"  # how the name of a backup begins that an upgrade made
-REPLACED = "replaced-"  # and of one that restoring another one made
-ROTATED = re.compile(r".*-([0-9]{8}-[0-9]{6})(?:-([0-9]{1,9}))?\.tar\.gz")  # earlier versions gave no numbers
+UPGRADED, REPLACED = "format-", "replaced-"  # prefixes of the names of backups made by a migration, and by a restore
+ROTATED = re.compile(r".*-([0-9]{8}-[0-9]{6})(?:-([0-9]{1,9}))?\.tar\.gz")  # names of earlier versions have no number
 
 
 class Part(NamedTuple):
@@ -59,50 +57,50 @@ class Hashed(Struct):
 
 
 class Contents(Struct):
-    """What a backup says about itself."""
+    """The manifest of a backup."""
 
     format: int  # of the database in it
-    made: str  # when, UTC
-    rows: dict[str, int]  # how many each table of the database has
-    ledgers: int = 0  # rows of the runs that nobody sees
+    made: str  # time, UTC
+    rows: dict[str, int]  # row counts of the tables
+    ledgers: int = 0  # rows of hidden runs
     parts: dict[str, Hashed] = {}
-    version: int = 1  # of the form of backups
+    version: int = 1  # of the form of backup files
 
 
-def write_archive(target: Path, parts: Iterable[Part], about: Contents, told: Callable[[int], None]) -> Contents:
-    """Write a backup, and read it back before it gets its name. `told` hears of every byte that went in."""
-    begun = begun_at(target)
+def write_archive(target: Path, parts: Iterable[Part], about: Contents, progress: Callable[[int], None]) -> Contents:
+    """Write a backup, and read it back before it gets its name. `progress` gets the number of bytes added."""
+    partial = partial_path(target)
     with files.os_errors(target):
-        opened = _open_begun(begun)
+        opened = _open_partial(partial)
         try:
             with open(opened, "r+b") as file:
-                about.parts = _fill(file, list(parts), about, told)
+                about.parts = _fill(file, list(parts), about, progress)
                 file.flush()
                 os.fsync(file.fileno())  # safeguard: sync-backup
-            read_archive(begun, lambda _: None)
-            os.rename(begun, target)
+            read_archive(partial, lambda _: None)
+            os.rename(partial, target)
             files.sync_directory(target.parent)  # safeguard: sync-backup-name
-        except KeyboardInterrupt:  # whoever stops it may want to go on
+        except KeyboardInterrupt:  # the next backup may resume it
             raise
         except BaseException:
-            files.remove(begun)
+            files.remove(partial)
             raise
     return about
 
 
-def begun_at(target: Path) -> Path:
-    """The file that a backup is written to before it gets its name."""
+def partial_path(target: Path) -> Path:
+    """The temporary name of a backup."""
     return target.with_name(f".{target.name}.part")
 
 
-def clear_begun(directory: Path) -> None:
-    """Remove what killed backups left where each one has a name of its own, so that none goes on."""
+def remove_partial(directory: Path) -> None:
+    """Remove partial backups where each backup has a new name, so that none is ever resumed."""
     for path in directory.glob(".*.part"):
         files.remove(path)
 
 
-def _open_begun(path: Path) -> int:
-    """What a killed backup left, if it is a file of our own; otherwise a new one."""
+def _open_partial(path: Path) -> int:
+    """Open the partial file of a killed backup if it is the user's own; otherwise a new one."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     with contextlib.suppress(OSError):
         status = os.lstat(path)
@@ -115,11 +113,11 @@ def _open_begun(path: Path) -> int:
     except BlockingIOError:
         os.close(descriptor)
         raise Busy(
-            "Another backup is being written there", [("path", path_text(path))], ["give another name"]
+            "Another backup is being written to this file", [("path", path_text(path))], ["give another name"]
         ) from None
-    if not _is_at(path, descriptor):  # another backup, which had just ended, has given it its name: that one is whole
+    if not _is_at(path, descriptor):  # another backup has just completed and renamed it
         os.close(descriptor)
-        return _open_begun(path)
+        return _open_partial(path)
     return descriptor
 
 
@@ -129,56 +127,58 @@ def _is_at(path: Path, descriptor: int) -> bool:
     return False
 
 
-def _fill(file: IO[bytes], parts: list[Part], about: Contents, told: Callable[[int], None]) -> dict[str, Hashed]:
-    lasting = {part.name: part.path for part in parts if part.name.startswith(LASTING)}
-    found, end = _begun(file, lasting)
+def _fill(file: IO[bytes], parts: list[Part], about: Contents, progress: Callable[[int], None]) -> dict[str, Hashed]:
+    immutable = {part.name: part.path for part in parts if part.name.startswith(IMMUTABLE)}
+    found, end = _resumable(file, immutable)
     file.seek(end)
     file.truncate()
-    for part in sorted(parts, key=lambda part: not part.name.startswith(LASTING)):
+    for part in sorted(parts, key=lambda part: part.name not in immutable):
         if part.name in found:
-            told(found[part.name].size)
+            progress(found[part.name].size)
             continue
         with open(part.path, "rb") as source:
-            reader = _Hashing(source, told)
-            size = os.fstat(source.fileno()).st_size
-            _add(file, part.name, size, reader)
-        found[part.name] = Hashed(size, reader.digest.hexdigest())
+            found[part.name] = _add(file, part.name, os.fstat(source.fileno()).st_size, source, progress)
     about.parts = found
     data = msgspec.json.encode(about)
-    _add(file, LIST, len(data), BytesIO(data), end=bytes(2 * tarfile.BLOCKSIZE))
+    _add(file, MANIFEST, len(data), BytesIO(data), lambda size: None, end=bytes(2 * tarfile.BLOCKSIZE))
     return found
 
 
-def _add(file: IO[bytes], name: str, size: int, source: IO[bytes] | _Hashing, end: bytes = b"") -> None:
+def _add(
+    file: IO[bytes], name: str, size: int, source: IO[bytes], progress: Callable[[int], None], end: bytes = b""
+) -> Hashed:
     """Append a part, compressed by itself."""
-    head = tarfile.TarInfo(name)
+    digest, head = sha256(), tarfile.TarInfo(name)
     head.size, head.mode = size, files.PRIVATE_FILE
     with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=6, mtime=0, filename="") as out:
         out.write(head.tobuf(tarfile.GNU_FORMAT))
         left = size
         while left and (data := source.read(min(CHUNK, left))):
             left -= len(data)
+            digest.update(data)
             out.write(data)
+            progress(len(data))
         if left:
-            raise Damaged("A file became shorter while it was copied", [("part", name)], ["run the command again"])
+            raise Damaged("A file was truncated while it was copied", [("part", name)], ["run the command again"])
         out.write(bytes(-size % tarfile.BLOCKSIZE) + end)
-    file.flush()  # whatever happens to us next, this part is written
+    file.flush()  # from here on, a resumed backup keeps this part
+    return Hashed(size, digest.hexdigest())
 
 
-def _begun(file: IO[bytes], lasting: Mapping[str, Path]) -> tuple[dict[str, Hashed], int]:
-    """The parts that are written already, whole and as they still are; and where the next one goes."""
+def _resumable(file: IO[bytes], immutable: Mapping[str, Path]) -> tuple[dict[str, Hashed], int]:
+    """The complete parts of a partial backup that are still current, and the offset after them."""
     found: dict[str, Hashed] = {}
     end = 0
     while (written := _read_part(file, end)) is not None:
         name, part, after = written
-        if name not in lasting or name in found or _hash(lasting[name]) != part:
+        if name not in immutable or name in found or _hash(immutable[name]) != part:
             break
         found[name], end = part, after
     return found, end
 
 
 def _read_part(file: IO[bytes], start: int) -> tuple[str, Hashed, int] | None:
-    """The part that begins there, with its hash and its end; None where nothing whole does."""
+    """The name, hash and end of the part at an offset; None if there is no complete part."""
     file.seek(start)
     unpacking, buffer, size = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16), b"", None
     digest, left, name = sha256(), 0, ""
@@ -208,50 +208,35 @@ def _hash(path: Path) -> Hashed:
         return _take_out(source, None)
 
 
-class _Hashing:
-    """A file that is hashed while somebody reads it."""
-
-    def __init__(self, source: IO[bytes], told: Callable[[int], None]) -> None:
-        self.source = source
-        self.told = told
-        self.digest = sha256()
-
-    def read(self, size: int = -1) -> bytes:
-        data = self.source.read(size)
-        self.digest.update(data)
-        self.told(len(data))
-        return data
-
-
 def read_archive(path: Path, place: Callable[[str], Path | None]) -> Contents:
-    """Read a backup to its end. A part goes to the file that `place` names for it, synced; None: it is only hashed."""
+    """Read a whole backup. Each part is extracted to the file that `place` returns for its name, or only hashed."""
     found: dict[str, Hashed] = {}
     about: Contents | None = None
     try:
         with _opened(path) as file, gzip.open(file) as whole:
             for name, source in _members(whole):
-                if name == LIST and about is None:
-                    about = msgspec.json.decode(source.read(LIST_LIMIT), type=Contents)
+                if name == MANIFEST and about is None:
+                    about = msgspec.json.decode(source.read(MANIFEST_LIMIT), type=Contents)
                 elif NAME.fullmatch(name) and name not in found and about is None:
                     found[name] = _take_out(source, place(name))
                 else:
-                    raise _strange(name)
+                    raise _unexpected(name)
     except FileNotFoundError as error:
         raise NotFound("There is no such file", [("path", path_text(path))], ["`ls`"]) from error
     except (*BROKEN, msgspec.MsgspecError) as error:
         raise _unreadable(path, error) from error
     except OSError as error:
-        if error.errno is None:  # gzip says so when the file is none of its own
+        if error.errno is None:  # gzip's error for a file of another kind
             raise _unreadable(path, error) from error
         raise
     if about is None or about.parts != found or DATABASE not in found:
-        raise _unreadable(path, "its list of parts does not fit")
+        raise _unreadable(path, "its manifest does not match its parts")
     return about
 
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes]]:
-    """A regular file. A pipe or a device is refused, and never waited for."""
+    """Open a regular file; a pipe or a device is refused without blocking."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -263,7 +248,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
 
 
 class _Section:
-    """The bytes of one part, as long as somebody reads it."""
+    """The content of one part in the archive."""
 
     def __init__(self, whole: IO[bytes] | gzip.GzipFile, size: int) -> None:
         self._whole = whole
@@ -277,44 +262,43 @@ class _Section:
 
     def finish(self) -> None:
         if self._left:
-            raise ValueError("a part is longer than it may be")
+            raise ValueError("a part is too long")
         _exactly(self._whole, self._padding)
 
 
 def _members(whole: IO[bytes] | gzip.GzipFile) -> Iterator[tuple[str, _Section]]:
-    """The parts, each with its name. A head of any other kind is refused: it could say that its name has gigabytes."""
+    """The parts with their names. Other kinds of headers are refused: one could announce a name of gigabytes."""
     name = ""
     while (head := _exactly(whole, tarfile.BLOCKSIZE)).strip(b"\0"):
         member = tarfile.TarInfo.frombuf(head, "utf-8", "strict")
         section = _Section(whole, member.size)
         if member.type == tarfile.GNUTYPE_LONGNAME and not name and 0 < member.size <= LONGEST_NAME:
-            name = section.read(member.size).rstrip(b"\0").decode()  # of more than a hundred bytes: a part of its own
+            name = section.read(member.size).rstrip(b"\0").decode()  # a name of more than 100 bytes
         elif member.type != tarfile.REGTYPE or member.size < 0:
-            raise _strange(member.name)
+            raise _unexpected(member.name)
         else:
             yield name or member.name, section
             name = ""
         section.finish()
     while data := whole.read(CHUNK):
         if data.strip(b"\0"):
-            raise ValueError("something follows where it should end")
+            raise ValueError("data follows its end")
 
 
 def _exactly(whole: IO[bytes] | gzip.GzipFile, size: int) -> bytes:
     data = whole.read(size) if size else b""
     if len(data) != size:
-        raise EOFError("it breaks off")
+        raise EOFError("it is truncated")
     return data
 
 
-def _strange(name: str) -> Damaged:
-    return Damaged("This backup holds something that is no part of one", [("name", name)], ["try an earlier one"])
+def _unexpected(name: str) -> Damaged:
+    return Damaged("This backup has an unexpected part", [("name", name)], ["try an earlier one"])
 
 
 def _unreadable(path: Path, why: Any) -> Damaged:
-    return Damaged(
-        "This is no backup, or it is damaged", [("path", path_text(path)), ("error", why)], ["try an earlier one"]
-    )
+    facts = [("path", path_text(path)), ("error", why)]
+    return Damaged("This is not a backup, or it is damaged", facts, ["try an earlier one"])
 
 
 def _take_out(source: IO[bytes] | _Section, target: Path | None) -> Hashed:
@@ -334,23 +318,23 @@ def _take_out(source: IO[bytes] | _Section, target: Path | None) -> Hashed:
     return Hashed(size, digest.hexdigest())
 
 
-# Backups that are made by themselves: their order is told by a number, since clocks are set back
+# Automatic backups: ordered by a number, since clocks can be set back
 
 
 def list_backups(place: Path) -> list[Path]:
-    """The backups of a store that were made by themselves, the newest first."""
+    """The automatic backups of a store, newest first."""
     found = [path for path in (place / "backups").glob("*.tar.gz") if not path.name.startswith(".")]
     return sorted(found, key=lambda path: (path.stat().st_mtime, path.name), reverse=True)
 
 
 def next_place(directory: Path, kind: str, what: str) -> Path:
-    """A place that no backup of this kind has, after all of them. Whoever calls this is the only one to make one."""
+    """An unused path for the next backup of this kind. The caller is the only one to make one."""
     last = max((_age(path)[0] for path in _found(directory, kind)), default=0)
     return directory / f"{kind}{what}-{last + 1}.tar.gz"
 
 
 def drop_earlier(made: Path, kind: str) -> None:
-    """Remove all but the one that was just made, which stays whatever it is called, and the last before it."""
+    """Remove all but the backup just made and the last one before it."""
     others = [path for path in _found(made.parent, kind) if path.name != made.name]
     for old in sorted(others, key=_age)[: 1 - KEPT]:
         files.remove(old)

@@ -1,43 +1,118 @@
-"""How an event's body is stored: as JSON, compressed where that pays, with large repeated values stored once.
+"""The stored form of runs, sessions, checkpoints and events: JSON, compressed where that is smaller.
 
-A string of `SHARED` characters or more is taken out of the body and replaced by `{"$blob": HASH}`. A key of the body
-that begins with a dollar sign is written with one more, so that no body can forge a reference.
-
-A large value that changes little is stored as the difference to an earlier one. Of a text that was thinned out, only
-its size is left, as `{"$thin": BYTES}`; whoever asks for it is given a line that says so.
+A string in an event's body of `SHARED` characters or more is stored once and replaced by `{"$blob": HASH}`. A key that
+begins with a dollar sign is stored with one more, so that no body can forge a reference. A large value that changes
+little is stored as the difference to an earlier one. A text that was thinned is replaced by its size,
+`{"$thin": BYTES}`, and reads as a line that says so.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Collection, Iterator
-from typing import Any
+from datetime import datetime
+from typing import Any, TypeVar
 
 import msgspec
 
 from holdfast.core.errors import Damaged
+from holdfast.core.fold import run as fold
+from holdfast.core.fold.run import record_of
 from holdfast.core.formats.json_limits import sparse
 from holdfast.core.ids import hexdigest
-from holdfast.core.model import Body
+from holdfast.core.model import Body, Checkpoint, Event, Run, Session
+from holdfast.journal.store import CheckpointRow, EventRow, RunRow, SessionRow
+from holdfast.system.clock import from_micros, micros
 
 SHARED = 1024
 WORTH_COMPRESSING = 400
 WORTH_THINNING = 256  # characters of a text
 WORTH_COMPARING = 8192  # bytes of a value that may be stored as a difference
-LARGEST = 1 << 28  # bytes that a difference may make
-DEEPEST = 100  # differences between a value and one that is stored whole
+LARGEST = 1 << 28  # bytes of a value that a difference may produce
+DEEPEST = 100  # differences in a chain
 PLAIN, COMPRESSED, DIFFERENT = b"j", b"z", b"d"
 DIGEST = 16  # bytes of a hash
 WAYS = ["`holdfast verify`"]
+ARCHIVED = "archived"  # the listed status of a run in an archive that has not ended
 
-# What decoding raises: bytes that are not UTF-8 are a ValueError, nesting has its end, and damage makes other types.
+# The errors of decoding: ValueError for bytes that are not UTF-8, TypeError for types that damage has changed.
 UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError, TypeError)
 encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder().decode
+RUN, SESSION, CHECKPOINT = msgspec.json.Decoder(Run), msgspec.json.Decoder(Session), msgspec.json.Decoder(Checkpoint)
 BLOCK = 32  # bytes that must be equal before anything is copied
-SAMPLES = 16  # places that are looked at before two texts are compared at all
+SAMPLES = 16  # blocks that are tested before two texts are compared
 STRIDE = 4096
 Difference = list[int | bytes]
+T = TypeVar("T")
+
+
+def event_of(row: EventRow, fetch: Callable[[bytes], bytes | None]) -> Event:
+    body = unpack(row.body, fetch)
+    try:
+        id, time = row.id.hex(), from_micros(row.time)
+        if not all(isinstance(text, str) for text in (row.kind, row.session or "", row.agent or "")):
+            raise TypeError("a text has another type")
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:  # damage changes types and numbers
+        raise Damaged(f"Event {row.seq} of run {row.run} cannot be read", [("error", error)], WAYS) from error
+    return Event(row.run, row.seq, id, row.kind, time, row.session, row.agent, body)
+
+
+def row_of_run(run: Run, now: datetime) -> RunRow:
+    labels = {f"agent:{agent}" for agent in run.agents} | {f"tag:{tag}" for tag in run.tags}
+    return RunRow(
+        run.id,
+        run.status if run.is_open or not run.status.is_open else ARCHIVED,
+        run.layout,
+        run.worktree,
+        micros(run.created or now),
+        micros(run.updated or now),
+        run.seq,
+        fold.VERSION,
+        encode(run),
+        frozenset(labels),
+    )
+
+
+def decode_run(state: bytes, id: str = "") -> Run:
+    return _decoded(RUN, state, f"The state of run {id}")
+
+
+def row_of_session(session: Session) -> SessionRow:
+    return SessionRow(
+        session.id,
+        session.run,
+        micros(session.opened),
+        session.is_open,
+        session.process is not None,
+        session.agent_session,
+        encode(session),
+    )
+
+
+def session_of(row: SessionRow) -> Session:
+    return _decoded(SESSION, row.record, f"The record of session {row.id}")
+
+
+def row_of_checkpoint(found: Checkpoint) -> CheckpointRow:
+    record = encode(record_of(found))
+    is_named = found.name is not None
+    time = micros(found.time)
+    return CheckpointRow(found.id, found.worktree, found.number, found.run, time, is_named, found.pinned, record)
+
+
+def checkpoint_of(row: CheckpointRow) -> Checkpoint:
+    return _decoded(CHECKPOINT, row.record, f"Checkpoint {row.id}")
+
+
+def _decoded(decoder: msgspec.json.Decoder[T], data: bytes, what: str) -> T:
+    try:
+        return decoder.decode(data)
+    except UNREADABLE as error:
+        raise Damaged(f"{what} cannot be read", [("error", error)], WAYS) from error
+
+
+# The body of an event
 
 
 def pack(body: Body) -> tuple[bytes, dict[bytes, bytes]]:
@@ -47,7 +122,7 @@ def pack(body: Body) -> tuple[bytes, dict[bytes, bytes]]:
 
 
 def unpack(data: bytes, fetch: Callable[[bytes], bytes | None]) -> Body:
-    """The body again; `fetch` finds a large value by its hash."""
+    """The body of a stored form; `fetch` finds a large value by its hash."""
     try:
         body = _put_back(decode(sparse(expand(data))), fetch)
     except UNREADABLE as error:
@@ -79,7 +154,7 @@ def squeeze(data: bytes) -> bytes:
 
 def expand(data: bytes) -> bytes:
     if not isinstance(data, bytes):
-        raise Damaged("A stored value is of another type than it was", [("type", type(data).__name__)], WAYS)
+        raise Damaged("A stored value has a wrong type", [("type", type(data).__name__)], WAYS)
     kind, rest = data[:1], data[1:]
     if kind == PLAIN:
         return rest
@@ -92,7 +167,7 @@ def expand(data: bytes) -> bytes:
 
 
 def against(base: bytes, digest: bytes, depth: int, value: bytes) -> bytes | None:
-    """The stored form of a value as the difference to `base`, which has this hash; None where that does not pay."""
+    """The stored form of a value as the difference to `base`, which has this hash; None if it is not much smaller."""
     if depth >= DEEPEST or len(value) < WORTH_COMPARING or not is_alike(base, value):
         return None
     small = zlib.compress(msgspec.msgpack.encode(difference(base, value)))
@@ -100,13 +175,13 @@ def against(base: bytes, digest: bytes, depth: int, value: bytes) -> bytes | Non
 
 
 def base_in(data: bytes) -> tuple[int, bytes]:
-    """How many differences away from a whole value a stored one is, and the hash of the one it rests on."""
+    """The depth of a stored difference in its chain, and the hash of its base; (0, b"") for a whole value."""
     is_difference = data[:1] == DIFFERENT and len(data) > 2 + DIGEST
     return (data[1], data[2 : 2 + DIGEST]) if is_difference else (0, b"")
 
 
 def combine(base: bytes, data: bytes) -> bytes:
-    """A value again, from the one it rests on and its stored form."""
+    """The value of a stored difference and its base."""
     try:
         return patch(base, msgspec.msgpack.decode(zlib.decompress(data[2 + DIGEST :])), LARGEST)
     except (zlib.error, *UNREADABLE) as error:
@@ -114,7 +189,7 @@ def combine(base: bytes, data: bytes) -> bytes:
 
 
 def thin(data: bytes, places: Collection[str], fetch: Callable[[bytes], bytes | None]) -> bytes | None:
-    """A stored body without the long texts in these places, of which the sizes stay; None where there are none."""
+    """A stored body with the long texts under these keys replaced by their sizes; None if there are none."""
     body = decode(sparse(expand(data)))
     if not isinstance(body, dict):
         return None
@@ -180,7 +255,7 @@ def _fetch(digest: bytes, fetch: Callable[[bytes], bytes | None]) -> str:
 
 
 def is_alike(base: bytes, value: bytes) -> bool:
-    """Whether comparing may pay: most of a few samples of the one occur in the other."""
+    """True if most of a few samples of one text occur in the other, so that a comparison may pay."""
     if len(value) < SAMPLES * BLOCK or len(base) < SAMPLES * BLOCK:
         return False
     step = (len(value) - BLOCK) // (SAMPLES - 1)
@@ -188,10 +263,10 @@ def is_alike(base: bytes, value: bytes) -> bool:
 
 
 def difference(base: bytes, value: bytes) -> Difference:
-    """What makes `value` of `base`."""
+    """The difference from `base` to `value`: new bytes, and pairs of start and length in `base`."""
     places = {base[at : at + BLOCK]: at for at in range(len(base) - BLOCK, -1, -BLOCK)}
     found: Difference = []
-    new = at = 0  # where what is new begins, and where we look
+    new = at = 0  # the start of the new bytes, and the current position
     while at <= len(value) - BLOCK:
         start = places.get(value[at : at + BLOCK])
         if start is None:
@@ -206,7 +281,7 @@ def difference(base: bytes, value: bytes) -> Difference:
 
 
 def patch(base: bytes, changes: Any, limit: int) -> bytes:
-    """The value again. A ValueError says that this is no difference to this base, or that it becomes too large."""
+    """Apply a difference; raises ValueError if it does not fit the base or the value becomes too large."""
     if not isinstance(changes, list):
         raise ValueError("a difference is a list")
     return b"".join(_parts(base, iter(changes), limit))
@@ -217,18 +292,18 @@ def _parts(base: bytes, changes: Iterator[Any], limit: int) -> Iterator[bytes]:
         part = item if isinstance(item, bytes) else _copied(base, item, next(changes, None))
         limit -= len(part)
         if limit < 0:
-            raise ValueError("a difference makes more than a value may be")
+            raise ValueError("the result of a difference is too large")
         yield part
 
 
 def _copied(base: bytes, start: Any, length: Any) -> bytes:
     if type(start) is not int or type(length) is not int or not 0 <= start <= start + length <= len(base):
-        raise ValueError("a difference copies what its base does not have")
+        raise ValueError("a difference copies bytes outside of its base")
     return base[start : start + length]
 
 
 def _common(one: bytes, at: int, other: bytes, there: int) -> int:
-    """How many bytes are equal from these two places on."""
+    """The number of equal bytes from two positions on."""
     most = min(len(one) - at, len(other) - there)
     length, step = 0, STRIDE
     while step and length < most:

@@ -1,7 +1,7 @@
-"""The journal: events of all runs, in order, and what they add up to. It stands between the verbs and a store.
+"""The journal: the events of all runs in order, folded into states. It is the layer between verbs and a store.
 
-One `Journal` lives as long as one transaction. It numbers events, refuses those of a session that was fenced out, folds
-each event into the state of its run and session, and writes the states once, at the end.
+A `Journal` exists for one transaction. It numbers events, refuses those of a session that is fenced off, folds each
+event into the state of its run and session, and writes the states once, at the end.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from holdfast.core.lifecycle import Rules, RulesOf
 from holdfast.core.model import Body, Checkpoint, Draft, Ending, Event, Run, Session
 from holdfast.core.retention import RAW
 from holdfast.core.text import sound, sound_text
-from holdfast.journal import codec, rows
+from holdfast.journal import codec
 from holdfast.journal.store import LEDGER, EventRow, Page, Reader, RunQuery, RunRow, Snapshot, Writer
 from holdfast.system.clock import Clock, micros
 
-MILESTONE = 256  # events between two snapshots that stay
+MILESTONE = 256  # events between two snapshots
 
 PLACED, PLACES = ("run.", "session.", "checkpoint."), ("worktree", "directory", "transcript")
-LEDGER_PREFIX = "ledger-"  # of the id of a run that holds what happens to a worktree itself
+LEDGER_PREFIX = "ledger-"  # of the id of a run that records the events of a worktree itself
 
 
 class Journal:
@@ -46,8 +46,8 @@ class Journal:
         self.session = session
         self._runs: dict[str, Run] = {}
         self._sessions: dict[str, Session] = {}
-        self._outdated: set[str] = set()  # runs that another version of the fold has stored, and so their sessions
-        self._conversations: dict[str, list[Session]] = {}  # as long as no session opens or ends
+        self._outdated: set[str] = set()  # runs that were stored by another version of the fold, as were their sessions
+        self._conversations: dict[str, list[Session]] = {}  # a cache, valid until a session opens or ends
 
     # folding
 
@@ -63,7 +63,7 @@ class Journal:
         """Add one event to a state of its run."""
         fold.apply(run, event, self._rules_of)
 
-    # looking
+    # reading
 
     def find_run(self, id: str) -> Run | None:
         if id not in self._runs:
@@ -85,13 +85,13 @@ class Journal:
         return [self._runs.get(row.id) or self._run_of(row) for row in page.rows], page
 
     def run_at(self, id: str, seq: int) -> Run:
-        """The state of a run after its event `seq`. What was forgotten since is not known then either."""
+        """The state of a run after its event `seq`, without events that were forgotten since."""
         forgotten = self.get_run(id).forgotten
         start = self._nearest_snapshot(id, seq)
         later = list(self.events(id, after=start.seq if start else 0, until=seq))
         if start is None or forgotten or any(event.kind in fold.REFOLDED for event in later):
             return fold.fold(id, self.events(id, until=seq), forgotten, self._rules_of)
-        run = rows.decode_run(start.state)
+        run = codec.decode_run(start.state)
         for event in later:
             self.apply(run, event)
         return run
@@ -100,7 +100,7 @@ class Journal:
         self, run: str, *, after: int = 0, until: int | None = None, newest: int | None = None
     ) -> Iterator[Event]:
         for row in self.view.events(run, after=after, until=until, newest=newest):
-            yield rows.event_of(row, self.view.blob)
+            yield codec.event_of(row, self.view.blob)
 
     def has_event(self, id: str) -> bool:
         return self.view.has_event(bytes.fromhex(id))
@@ -110,30 +110,30 @@ class Journal:
             row = self.view.find_session(sound_text(id)) if id else None
             if row is None:
                 return None
-            self._sessions[id] = rows.session_of(row)
+            self._sessions[id] = codec.session_of(row)
         return self._sessions[id]
 
     def list_sessions(
         self, run: str | None = None, *, only_open: bool = False, with_process: bool = False, limit: int | None = None
     ) -> list[Session]:
         found = self.view.list_sessions(run, only_open=only_open, with_process=with_process, limit=limit)
-        return [self._sessions.get(row.id) or rows.session_of(row) for row in found]
+        return [self._sessions.get(row.id) or codec.session_of(row) for row in found]
 
     def sessions_of(self, conversation: str) -> list[Session]:
-        """The sessions of one conversation of an agent, the newest first."""
+        """The sessions of an agent's conversation, newest first."""
         if conversation not in self._conversations:
             found = self.view.sessions_of(sound_text(conversation))
-            self._conversations[conversation] = [rows.session_of(row) for row in found]
+            self._conversations[conversation] = [codec.session_of(row) for row in found]
         return [self._sessions.get(session.id, session) for session in self._conversations[conversation]]
 
     def find_checkpoint(self, id: str) -> Checkpoint | None:
         row = self.view.find_checkpoint(sound_text(id))
-        return rows.checkpoint_of(row) if row else None
+        return codec.checkpoint_of(row) if row else None
 
     def list_checkpoints(
         self, worktree: str | None = None, *, run: str | None = None, limit: int | None = None
     ) -> Iterator[Checkpoint]:
-        return map(rows.checkpoint_of, self.view.list_checkpoints(worktree, run=run, limit=limit))
+        return map(codec.checkpoint_of, self.view.list_checkpoints(worktree, run=run, limit=limit))
 
     def fold_checkpoints(self, run: str) -> dict[str, Checkpoint]:
         """The checkpoints of a worktree, folded from its ledger."""
@@ -147,11 +147,11 @@ class Journal:
         return found
 
     def ledger_of(self, worktree: str) -> Run | None:
-        """The ledger of a worktree, if anything ever happened to it."""
+        """The ledger of a worktree; None before its first event."""
         return self.find_run(LEDGER_PREFIX + ids.file_name(worktree))
 
     def ledger(self, worktree: str) -> Run:
-        """The run that holds what happened to a worktree itself; nobody sees it among the others."""
+        """The run that records the events of a worktree itself; lists omit it."""
         found = self.ledger_of(worktree)
         if found is None:
             body = {"goal": f"Checkpoints of {worktree}", "layout": LEDGER, "worktree": worktree}
@@ -159,19 +159,19 @@ class Journal:
             found = self.start(LEDGER_PREFIX + ids.file_name(worktree), first)
         return found
 
-    # adding
+    # writing
 
     def start(self, id: str, draft: Draft) -> Run:
-        """Begin a run with its first event."""
+        """Start a run with its first event."""
         run = Run(id=id, created=draft.time, updated=draft.time)
         self._runs[id] = run
         self._put_run(run)
         self.append(id, draft)
-        self._put_run(run)  # with its layout and worktree, or lists made before the commit would take it for another
+        self._put_run(run)  # again, with layout and worktree: lists before the commit need them
         return run
 
     def append(self, run_id: str, *drafts: Draft) -> list[Event]:
-        """Add events to a run, in this order. One whose id is there already is passed over."""
+        """Append events to a run. Events whose ids exist are skipped."""
         added = []
         for draft in drafts:
             run = self.get_run(run_id)
@@ -184,7 +184,7 @@ class Journal:
         return added
 
     def replay(self, run_id: str, events: Iterable[Event]) -> int:
-        """Add events that another store has numbered, without secrets. Nobody is fenced: there, they have happened."""
+        """Append events that another store has numbered, redacted. No session is fenced off: they have happened."""
         added = 0
         for event in events:
             agent = self._name_without_secrets(event.agent or "") or None
@@ -200,7 +200,7 @@ class Journal:
         return added
 
     def end_session(self, id: str, reason: str | None) -> bool:
-        """End a session in good order; False where it had ended already."""
+        """End a session normally; False if it has ended already."""
         session = self.find_session(id)
         if session is None or not session.is_open:
             return False
@@ -209,18 +209,18 @@ class Journal:
         return True
 
     def point(self, worktree: str, run: str | None) -> None:
-        """Let commands in a worktree mean this run when they name none."""
+        """Set the current run of a worktree."""
         self._writer.point(worktree, run)
 
     def delete(self, run: str) -> None:
-        """Take a run out of the journal, for good."""
+        """Delete a run permanently."""
         self._runs.pop(run, None)
         self._sessions = {id: session for id, session in self._sessions.items() if session.run != run}
         self._conversations.clear()
         self._writer.delete_run(run)
 
     def replace_bodies(self, run: str, bodies: dict[int, bytes]) -> None:
-        """Store smaller bodies of events of which nothing that is folded changes, and let go what they referred to."""
+        """Replace bodies of events by thinned ones, which fold to the same state, and release unused large values."""
         for seq, body in bodies.items():
             self._writer.replace_body(run, seq, body)
         used = set[bytes]().union(*(codec.blobs_in(row.body) for row in self.view.events(run)))
@@ -228,13 +228,13 @@ class Journal:
         self._writer.note_thinned(run)
 
     def flush(self) -> None:
-        """Write the states that have changed. Called once, before the commit."""
+        """Write all states. Called once, before the commit."""
         for id in self._outdated & self._runs.keys():
             self._sessions.update(self.fold_sessions(id))
         for run in self._runs.values():
             self._put_run(run)
         for session in self._sessions.values():
-            self._writer.put_session(rows.row_of_session(session))
+            self._writer.put_session(codec.row_of_session(session))
 
     # inside
 
@@ -257,16 +257,16 @@ class Journal:
         )
 
     def _without_secrets(self, kind: str, body: Body) -> Body:
-        """The one door of the store. Places stay as they are, because runs are found by them."""
+        """Redact a body: all bodies pass here before they are stored. Paths stay, because runs are found by them."""
         places = {key: body[key] for key in PLACES if key in body} if kind.startswith(PLACED) else {}
         return {**self._clean(body), **places}
 
     def _name_without_secrets(self, agent: str) -> str:
-        """An agent is called whatever somebody gave as its name, and lists and exports repeat that."""
+        """Redact the name of an agent, which may be any text and is shown in lists and exports."""
         return str(self._clean({"agent": agent})["agent"])  # safeguard: hide-agent-name
 
     def _own_session(self, run: Run) -> str | None:
-        """The session we work in, unless it has ended by itself or belongs to another run."""
+        """The id of the current session, unless it has ended normally or belongs to another run."""
         session = self.find_session(self.session) if self.session else None
         return session.id if session and session.run == run.id and (session.is_open or session.fenced) else None
 
@@ -275,7 +275,7 @@ class Journal:
         if session is None or session.run != run.id or not _is_fenced(session, run):
             return
         raise Fenced(
-            "This session may not write to its run any more",
+            "This session may no longer write to its run",
             [("session", session.id), ("run", run.id), ("because", session.reason or "the run was taken over")],
             [f"`holdfast join {run.id}` begins a new session on it"],
         )
@@ -294,14 +294,14 @@ class Journal:
         )
         if not self._writer.add_event(row, searchable(event)):
             return False
-        like = None if event.kind in RAW else event.kind  # raw calls are no versions of one thing
+        like = None if event.kind in RAW else event.kind  # raw calls do not resemble each other
         for digest, data in blobs.items():
             self._writer.put_blob(event.run, digest, data, like)
         return True
 
     def _fold(self, event: Event) -> None:
         if event.kind in fold.REFOLDED:
-            self._fold_anew(event)
+            self._refold(event)
         else:
             self.apply(self._runs[event.run], event)
             if event.session:
@@ -309,7 +309,7 @@ class Journal:
         if event.kind.startswith("checkpoint."):
             self._fold_checkpoint(event)
         if event.seq % MILESTONE == 0:
-            state = rows.encode(self._runs[event.run])
+            state = codec.encode(self._runs[event.run])
             self._writer.put_snapshot(event.run, Snapshot(event.seq, fold.VERSION, state))
 
     def _fold_session(self, id: str, event: Event) -> None:
@@ -320,9 +320,9 @@ class Journal:
         if after is not None:
             self._sessions[id] = after
             if event.kind in (fold.OPENED, fold.TOLD_OF, fold.ENDED):
-                # lists made before the commit must know who is at work
+                # lists before the commit need the current state
                 self._conversations.clear()
-                self._writer.put_session(rows.row_of_session(after))
+                self._writer.put_session(codec.row_of_session(after))
 
     def _fold_checkpoint(self, event: Event) -> None:
         id = str(event.body.get("id", ""))
@@ -331,10 +331,10 @@ class Journal:
             return
         after = fold.apply_checkpoint(self.find_checkpoint(id), event)
         if after is not None:
-            self._writer.put_checkpoint(rows.row_of_checkpoint(after))
+            self._writer.put_checkpoint(codec.row_of_checkpoint(after))
 
-    def _fold_anew(self, event: Event) -> None:
-        """Fold the whole run: the event changes what came before it."""
+    def _refold(self, event: Event) -> None:
+        """Fold the whole run, because the event changes earlier ones."""
         if event.kind == fold.FORGOTTEN:
             self._writer.forget_words(event.run, event.body.get("seq", 0))
         self._runs[event.run] = self.fold(event.run)
@@ -356,16 +356,16 @@ class Journal:
         return good[-1] if good else None
 
     def _put_run(self, run: Run) -> None:
-        self._writer.put_run(rows.row_of_run(run, self.clock.now()))
+        self._writer.put_run(codec.row_of_run(run, self.clock.now()))
 
     def _run_of(self, row: RunRow) -> Run:
         if row.fold != fold.VERSION:
             return self.fold(row.id)
-        return rows.decode_run(row.state, row.id)
+        return codec.decode_run(row.state, row.id)
 
 
 def is_ledger(id: str) -> bool:
-    """Whether an id is that of a worktree's ledger: no list shows it, and no verb takes it for a run."""
+    """True for the id of a worktree's ledger, which lists omit and no verb accepts as a run."""
     return id.startswith(LEDGER_PREFIX)
 
 

@@ -1,7 +1,7 @@
-"""The Store protocol: keep rows, find rows, all or nothing, and stay healthy. A store understands none of its rows.
+"""The Store protocol: rows, transactions, health and replacement. A store does not interpret its rows.
 
-Folding, numbering and checking belong to `journal.py`, so that a second database needs no second copy of them.
-`tests/contract` is the suite that every store must pass.
+Folding, numbering and checking belong to `journal.py`, so that they exist once for all databases. `tests/contract` is
+the suite that every store must pass.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 from holdfast.core.model import Event
 
-LEDGER = "worktree"  # the layout of runs that only keep what happened to a worktree; lists leave them out
+LEDGER = "worktree"  # the layout of the runs that record the events of a worktree; lists omit them
 
 
 class RunRow(NamedTuple):
@@ -25,10 +25,10 @@ class RunRow(NamedTuple):
     created: int  # microseconds since 1970, as every time in a row
     updated: int
     seq: int
-    fold: int  # the version of the fold that made the state
+    fold: int  # the version of the fold that produced the state
     state: bytes
     labels: frozenset[str] = frozenset()  # `agent:claude`, `tag:urgent`
-    key: int = 0  # given by the store; the place of a run in lists
+    key: int = 0  # assigned by the store; the position of a run in lists
 
 
 class EventRow(NamedTuple):
@@ -70,11 +70,11 @@ class Snapshot(NamedTuple):
 
 
 class RunSize(NamedTuple):
-    """Bytes that are stored for one run alone."""
+    """The bytes stored for one run alone."""
 
     run: str
-    events: int = 0  # with what they add up to
-    values: int = 0  # large ones, that no other run refers to
+    events: int = 0  # including the states folded from them
+    values: int = 0  # large values that no other run refers to
 
     @property
     def total(self) -> int:
@@ -90,7 +90,7 @@ class RunQuery(NamedTuple):
     until: int | None = None
     search: str | None = None
     limit: int = 50
-    after: tuple[int, int] | None = None  # the page key of the last row seen
+    after: tuple[int, int] | None = None  # `Page.next` of the previous page
 
 
 class Page(NamedTuple):
@@ -99,7 +99,7 @@ class Page(NamedTuple):
 
 
 class HitQuery(NamedTuple):
-    """Which events a search is about: what their words are, and what holds for them and for their runs."""
+    """A search for events: its words, and conditions on the events and their runs."""
 
     search: str
     runs: RunQuery = RunQuery()
@@ -107,7 +107,7 @@ class HitQuery(NamedTuple):
     kinds: frozenset[str] = frozenset()
     since: int | None = None
     until: int | None = None
-    merits: dict[str, float] | None = None  # by kind, how much more their words count; None: the newest come first
+    merits: dict[str, float] | None = None  # the weight of words by kind of event; None: the newest come first
     limit: int = 50
 
 
@@ -117,11 +117,13 @@ class Hit(NamedTuple):
 
 
 class Reader(Protocol):
-    """One consistent view of the store."""
+    """A consistent snapshot of the store."""
 
     def find_run(self, id: str) -> RunRow | None: ...
     def list_runs(self, query: RunQuery) -> Page: ...
-    def hits(self, query: HitQuery) -> tuple[list[Hit], bool]: ...
+    def hits(self, query: HitQuery) -> tuple[list[Hit], bool]:
+        """Events that a search finds; True if they are ranked, False if the newest come first."""
+
     def all_run_ids(self) -> list[str]: ...
     def find_ids(self, table: str, fragment: str, limit: int) -> list[str]: ...
     def find_session(self, id: str) -> SessionRow | None: ...
@@ -155,7 +157,7 @@ class Reader(Protocol):
 
 
 class Writer(Reader, Protocol):
-    """The same, and all changes made through it, or none of them."""
+    """A transaction: all changes made through it are committed, or none."""
 
     def add_event(self, row: EventRow, search: str) -> bool: ...
     def forget_words(self, run: str, seq: int) -> None: ...
@@ -173,32 +175,32 @@ class Writer(Reader, Protocol):
 
 
 class Copied(NamedTuple):
-    """A backup's copy of a store."""
+    """A copy of a store for a backup."""
 
     format: int
     rows: dict[str, int]  # of each table
 
 
 class Rebuilt(NamedTuple):
-    """Events that were put together, those that are lost, the backups that some came from, and the damaged original."""
+    """The result of a rebuild."""
 
-    events: int
-    lost: list[str]
-    sources: list[str]
-    aside: Path | None
+    events: int  # in the new store
+    lost: list[str]  # descriptions of lost data
+    sources: list[str]  # backups that provided events
+    aside: Path | None  # the directory of the damaged files
 
 
 class Rebuilding(Protocol):
-    """The journal's part in a rebuild: a store does not understand its rows."""
+    """Callbacks of a rebuild, since a store does not interpret its rows."""
 
     def now(self) -> datetime: ...
     def add(self, view: Writer, events: list[Event]) -> None: ...
     def prove(self, view: Reader) -> list[str]: ...
-    def told(self, done: int, total: int) -> None: ...
+    def progress(self, done: int, total: int) -> None: ...
 
 
 class Store(Protocol):
-    """A place where a journal lies. It is opened, and made where there is none, by what first reads or writes it."""
+    """The storage of a journal. The first read or write opens it, and creates it if it does not exist."""
 
     def reading(self) -> AbstractContextManager[Reader]: ...
     def writing(self) -> AbstractContextManager[Writer]: ...
@@ -208,38 +210,38 @@ class Store(Protocol):
     def size(self) -> int: ...
 
     def changes(self) -> int:
-        """The number of rows that were changed through this very store since it was opened."""
+        """The number of rows changed through this object since it was opened."""
 
-    def moment(self) -> int:
-        """A number that differs once another process has written."""
+    def data_version(self) -> int:
+        """A number that changes when another process has written."""
 
     def has_processes(self) -> bool:
-        """Whether any open session has a process, which may have died."""
+        """True if an open session has a process, which may have died."""
 
     # health and space
 
-    def verify(self, told: Callable[[int, int], None]) -> list[str]:
-        """Stored bytes that are not what was written."""
+    def verify(self, progress: Callable[[int, int], None]) -> list[str]:
+        """Report stored bytes that are not as they were written."""
 
-    def shrink(self, told: Callable[[int, int], None]) -> None:
-        """Give unused room back."""
+    def shrink(self, progress: Callable[[int, int], None]) -> None:
+        """Release unused space."""
 
     def scrub(self) -> None:
-        """Leave no byte of what was deleted."""
+        """Remove all bytes of deleted data."""
 
-    def backup(self, target: Path, told: Callable[[int, int], None]) -> Copied:
-        """Copy one moment of the store into a new file, while others write."""
+    def backup(self, target: Path, progress: Callable[[int, int], None]) -> Copied:
+        """Copy a snapshot of the store into a new file, while other processes write."""
 
     def check_backup(self, copy: Path, rows: dict[str, int]) -> None:
-        """Refuse a copy that is damaged, newer than this program or not of so many rows; bring it to this format."""
+        """Refuse a copy that is damaged, newer than this program or has other row counts; migrate it to this format."""
 
-    # Replacing. Callers are the only writer. A replacement that was killed is unfinished, and can be finished.
+    # Replacement: the caller is the only writer. One that was killed is unfinished, and can be finished.
 
     def replace(self, copy: Path, aside: Path) -> Path | None:
-        """Put a checked copy in the place of the store. Returns the place of the old one."""
+        """Replace the store by a checked copy. Returns the new place of the old one."""
 
     def rebuild(self, room: Path, backups: list[Path], aside: Path, journal: Rebuilding) -> Rebuilt:
-        """Replace a damaged store by one of the events that are left of it, and of its backups."""
+        """Replace a damaged store by one with the events that are left in it and in its backups."""
 
     def is_unfinished(self) -> bool: ...
     def finish_replacing(self, aside: Path) -> Path | None: ...

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from holdfast.core import ids
 from holdfast.core.errors import Busy
 from holdfast.core.model import Reason
-from holdfast.ingest.catch_up import catch_up, take_in
+from holdfast.ingest.catch_up import catch_up, ingest_inbox
 from holdfast.journal.journal import Journal, is_ledger
 from holdfast.journal.store import EventRow
 from holdfast.maintenance.prune import enforce_quota
@@ -72,7 +72,7 @@ def _has_acted(workspace: Workspace, prompt: EventRow) -> bool:
 
     A call is recorded before its action changes a file, so this ingest covers every file that was scanned.
     """
-    take_in(workspace)
+    ingest_inbox(workspace)
     with workspace.reading() as journal:
         later = journal.view.events(prompt.run, after=prompt.seq)
         return any(row.kind in ACTIONS and row.session == prompt.session for row in later)

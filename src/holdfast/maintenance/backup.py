@@ -165,7 +165,7 @@ def replace_store(workspace: Workspace, source: Path) -> PutBack:
         result.before, moment = _keep_before(workspace)
         put_packs(workspace, room)
         with store.locked():  # safeguard: lock-database-restored
-            is_kept = moment is not None and store.moment() == moment  # otherwise another process wrote meanwhile
+            is_kept = moment is not None and store.data_version() == moment  # else another process wrote since
             replaced = store.replace(room / DATABASE, aside)
         if replaced is not None:
             _part_with(workspace, result, replaced, is_kept)
@@ -214,11 +214,11 @@ def _keep_before(workspace: Workspace) -> tuple[Path | None, int | None]:
     """Back up the present store. Returns the file and the moment; None if the store is too damaged or too new."""
     directory = workspace.place / "backups"
     files.make_private_directory(directory)
-    backup_file.clear_begun(directory)
+    backup_file.remove_partial(directory)
     target = backup_file.next_place(directory, REPLACED, f"{workspace.clock.now():%Y%m%d-%H%M%S}")
     try:
-        moment = workspace.store.moment()
-    except (Damaged, Refused):  # damaged, or written by a newer version
+        moment = workspace.store.data_version()
+    except (Damaged, Refused):  # it is damaged; or a newer Holdfast wrote it
         return None, None
     try:
         write_backup(workspace, target)

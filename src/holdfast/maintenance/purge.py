@@ -29,7 +29,7 @@ from holdfast.core.fold.run import CONVERSATION
 from holdfast.core.model import Body, Draft, Event, Run
 from holdfast.core.text import path_text
 from holdfast.ingest.open import open_workspace
-from holdfast.journal import codec, rows
+from holdfast.journal import codec
 from holdfast.journal.codec import UNREADABLE
 from holdfast.journal.journal import LEDGER_PREFIX, Journal
 from holdfast.journal.store import Snapshot, Writer
@@ -366,8 +366,8 @@ def _rewrite(journal: Journal, ledger: str, bodies: dict[int, Body]) -> None:
     for event in journal.events(ledger):
         journal.apply(state, event)
         if event.seq in milestones:
-            writer.put_snapshot(ledger, Snapshot(event.seq, fold.VERSION, rows.encode(state)))
-    writer.put_run(rows.row_of_run(state, journal.clock.now()))
+            writer.put_snapshot(ledger, Snapshot(event.seq, fold.VERSION, codec.encode(state)))
+    writer.put_run(codec.row_of_run(state, journal.clock.now()))
 
 
 # Search in copies

@@ -16,8 +16,8 @@ from holdfast.core.fold import run as fold
 from holdfast.core.model import Checkpoint, Run
 from holdfast.core.text import path_text
 from holdfast.journal import backup_file, codec
+from holdfast.journal.codec import event_of, row_of_checkpoint, row_of_run, row_of_session
 from holdfast.journal.journal import LEDGER_PREFIX, Journal, is_ledger
-from holdfast.journal.rows import event_of, row_of_checkpoint, row_of_run, row_of_session
 from holdfast.journal.store import EventRow
 from holdfast.project.workspace import Workspace
 from holdfast.system import files

@@ -12,7 +12,7 @@ from holdfast.core.errors import WrongUsage
 from holdfast.core.fold import steps
 from holdfast.core.fold.activity import MEASURED, MOST_TOKENS, UNTOLD, Fill, fill_of
 from holdfast.core.model import Draft, Run, Session
-from holdfast.ingest.preview import readable
+from holdfast.ingest.open import readable
 from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import find_layout
 from holdfast.operations.parameters import RunName, option

@@ -20,7 +20,7 @@ from holdfast.core.question import Choose, Instead
 from holdfast.core.recovery import told_silent
 from holdfast.core.text import count, one_line
 from holdfast.ingest.catch_up import catch_up
-from holdfast.ingest.preview import foreign_files, readable
+from holdfast.ingest.open import foreign_files, readable
 from holdfast.layouts.registry import find_chat_run, find_layout, layouts
 from holdfast.layouts.save import save_run
 from holdfast.maintenance.verify import prove

@@ -9,7 +9,7 @@ from msgspec import Struct
 from holdfast.core.errors import NotFound, WrongUsage
 from holdfast.core.model import OPEN, Run, Status
 from holdfast.core.question import Instead
-from holdfast.journal.rows import ARCHIVED
+from holdfast.journal.codec import ARCHIVED
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.registry import find_layout, layouts
 from holdfast.operations.parameters import Kind, Parameter, option

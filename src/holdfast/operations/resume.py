@@ -20,7 +20,7 @@ from holdfast.core.model import Bearings, Checkpoint, Draft, Reason, Restore, Ru
 from holdfast.core.recovery import CHECKPOINT, FRESH, LIVE, Option
 from holdfast.core.text import path_text
 from holdfast.ingest.catch_up import establish
-from holdfast.ingest.preview import foreign_files, readable
+from holdfast.ingest.open import foreign_files, readable
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.registry import find_layout, layouts

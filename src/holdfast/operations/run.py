@@ -17,7 +17,7 @@ from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Draft, Ending, Reason, Run, Session, Status
 from holdfast.core.recovery import DISCONNECT
 from holdfast.core.text import one_line, path_text
-from holdfast.ingest.catch_up import catch_up, establish, face
+from holdfast.ingest.catch_up import catch_up, establish, sync_layouts
 from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import present
 from holdfast.operations.parameters import Kind, RunName, argument, option
@@ -142,7 +142,7 @@ def _judge(workspace: Workspace, session: Session, words: list[str], ended: Ende
         found = journal.get_run(session.run)
         clear_signs(workspace, journal)
     workspace.owns_session = False
-    face(workspace)
+    sync_layouts(workspace)
     return Ran(found.id, session.id, words, ended.exit_code, number.name if number else None, found.status)
 
 

@@ -110,7 +110,7 @@ def _look(workspace: Workspace, claim: Claim, query: RunQuery) -> list[Run]:
         other.check_ours()
         if not other.is_off:
             with contextlib.suppress(Busy):  # somebody else takes in just now
-                catch_up.take_in(other, time.monotonic() + PATIENCE)
-                catch_up.sweep(other)
+                catch_up.ingest_inbox(other, time.monotonic() + PATIENCE)
+                catch_up.mark_dead_sessions(other)
         with other.reading() as journal:
             return journal.list_runs(query)[0]

@@ -10,8 +10,8 @@ from holdfast.agents.protocol import setup_of
 from holdfast.core.errors import Ambiguous, NotFound
 from holdfast.core.model import Checkpoint, Restore, Run, Session
 from holdfast.core.text import path_text
+from holdfast.ingest.catch_up import warn_if_silent
 from holdfast.ingest.executable_files import find_waiting
-from holdfast.ingest.silence import warn_if_silent
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.registry import find_layout, present

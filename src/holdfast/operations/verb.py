@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
 from holdfast.core.text import count
-from holdfast.ingest.catch_up import catch_up, face
-from holdfast.ingest.preview import previewed
+from holdfast.ingest.catch_up import catch_up, sync_layouts
+from holdfast.ingest.open import previewed
 from holdfast.operations.parameters import Parameter
 from holdfast.operations.registry import (
     FAMILIES,
@@ -93,7 +93,7 @@ def synced(function: Callable[Concatenate[Workspace, P], R]) -> Callable[Concate
             result = function(workspace, *args, **kwargs)
             _tell_hidden(workspace)  # safeguard: tell-hidden
             if workspace.store.changes() != before:
-                face(workspace)
+                sync_layouts(workspace)
             return result
 
     return call

@@ -22,7 +22,7 @@ from holdfast.journal import open_store
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import Reader, Store
 from holdfast.project import inbox_writer, known_projects, settings as config
-from holdfast.redaction.ruleset import RULES, RULES_FILE
+from holdfast.redaction import RULES, RULES_FILE
 from holdfast.system import files, locate
 from holdfast.system.clock import Clock, SystemClock
 from holdfast.system.files import Held
@@ -275,7 +275,7 @@ class Workspace:
         Its id comes last: until then it does not exist, and once it does, it is known to be ours.
         """
         if self.exists and not adopt:
-            self.store.moment()  # refuses what is not ours
+            self.store.data_version()  # refuses what is not ours
             return False
         self.check_broad()
         if not self.place.parent.exists():
@@ -289,7 +289,7 @@ class Workspace:
             files.make_private_directory(directory)
         with contextlib.closing(Held(self.place)) as held:
             self._furnish(held.here)
-        self.store.moment()  # makes the database
+        self.store.data_version()  # makes the database
         return True
 
     def _furnish(self, here: Path) -> None:

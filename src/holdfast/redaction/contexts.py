@@ -5,7 +5,7 @@ The group of each is masked if its text looks like a password that a person chos
 
 from __future__ import annotations
 
-from holdfast.redaction.secret_names import NAMED, TAIL
+from holdfast.redaction.classifiers import NAMED, TAIL
 
 QUOTE = r"\\*[\"']"
 # A part of each secret name, and the rest of the name.

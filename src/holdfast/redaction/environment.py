@@ -10,9 +10,15 @@ from pathlib import Path
 from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from holdfast.core.errors import HoldfastError
-from holdfast.redaction.false_positives import SHORTEST, is_elsewhere, is_number, is_place, is_random
-from holdfast.redaction.public_values import is_public
-from holdfast.redaction.secret_names import is_secretive
+from holdfast.redaction.classifiers import (
+    SHORTEST,
+    is_elsewhere,
+    is_number,
+    is_place,
+    is_public,
+    is_random,
+    is_secretive,
+)
 from holdfast.redaction.validators import is_odd
 from holdfast.system import files
 

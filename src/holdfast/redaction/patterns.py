@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from holdfast.redaction import contexts, validators
+from holdfast.redaction.classifiers import FOR, KEYED, NAMED, TAIL, kind_of
 from holdfast.redaction.contexts import NAMELY, QUOTE
 from holdfast.redaction.regex import Match
-from holdfast.redaction.secret_names import FOR, KEYED, NAMED, TAIL, kind_of
 from holdfast.redaction.token_formats import EDGE
 
 GAP = r"[ \t]*"  # of any width, since values may be aligned in columns

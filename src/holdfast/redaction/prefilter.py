@@ -11,14 +11,14 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
+from holdfast.redaction.classifiers import NAMED, is_public
 from holdfast.redaction.contexts import NAMELY, QUOTE, SIGNS
 from holdfast.redaction.patterns import ADDRESS_SIGNS, ASSIGNED, KEY_SIGNS, PATTERNS, Found, Pattern
-from holdfast.redaction.public_values import is_public
-from holdfast.redaction.regex import Match, Regex, Set, Spans, compiled
-from holdfast.redaction.secret_names import NAMED
+from holdfast.redaction.regex import Match, Regex, Set, compiled
 from holdfast.redaction.tokens import find_tokens
 
 MEMORY = 32 << 20  # bytes for an automaton that scans every text
+LONG = r"[A-Za-z0-9+/_=-]{24}"  # precondition of the pattern without a hint, for random text
 FOLLOWING = 2  # lines after one with a sign: the value of a name may be there
 SIGN = rf"(?i){NAMED}|{SIGNS}|authorization|bearer[ \t]|cookie|machine\s|identified\s|[?&](?:x-[a-z]+-)?sig|[_\"']auth"
 # Names of public values, and of references to a secret in Helm charts.
@@ -67,12 +67,12 @@ def matches(pattern: Pattern, data: bytes) -> Iterator[Match]:
         if pattern.behind:
             yield from (match for one, match in _assigned(data, start, end) if one is pattern)
         elif pattern.gate or pattern in _patterns(data[start:end]):
-            yield from _regex(pattern.source).finditer(data, start, end)
+            yield from compiled(pattern.source).finditer(data, start, end)
 
 
 def _patterns(window: bytes) -> Iterator[Pattern]:
     """The patterns that may match in these lines."""
-    if _long().search(window):
+    if compiled(LONG, captures=False).search(window):
         yield from LINES[""]
     for hints, found in zip(HINTS, _hints(), strict=True):
         for number in found.match(window):
@@ -82,21 +82,21 @@ def _patterns(window: bytes) -> Iterator[Pattern]:
 
 
 def _found(pattern: Pattern, data: bytes, start: int, end: int) -> Iterator[Found]:
-    for match in _regex(pattern.source).finditer(data, start, end):
+    for match in compiled(pattern.source).finditer(data, start, end):
         yield from _judged(pattern, data, match)
 
 
 def _assigned(data: bytes, start: int, end: int) -> Iterator[tuple[Pattern, Match]]:
     """Matches of the patterns that start with a head. As with `finditer`, matches of one pattern do not overlap."""
     ends = dict.fromkeys(HEADED, 0)
-    for head in _regex(ASSIGNED).finditer(data, start, end):
+    for head in compiled(ASSIGNED).finditer(data, start, end):
         begin, behind = head.span()
         for pattern in BEHIND.get(data[behind : behind + 1], BARE):
-            if begin < ends[pattern] or (match := _regex(pattern.behind).match(data, behind, end)) is None:
+            if begin < ends[pattern] or (match := compiled(pattern.behind).match(data, behind, end)) is None:
                 continue
             value, last = match.span(1), match.span()[1]
             ends[pattern] = last
-            yield pattern, Spans([(begin, last), (begin, value[0]), value])
+            yield pattern, Match([(begin, last), (begin, value[0]), value])
 
 
 def _judged(pattern: Pattern, data: bytes, match: Match) -> Iterator[Found]:
@@ -130,7 +130,7 @@ def _key_end(data: bytes, at: int) -> int:
 
 def _windows(data: bytes) -> Iterator[tuple[int, int]]:
     """Spans of lines with a sign and the lines after them."""
-    signs, at, start, end = _signs(), 0, -1, -1
+    signs, at, start, end = compiled(SIGN, captures=False, memory=MEMORY), 0, -1, -1
     while at < len(data) and (match := signs.search(data, at)) is not None:
         begin = data.rfind(b"\n", 0, match.span()[0]) + 1
         if start >= 0 and begin > end:
@@ -151,16 +151,6 @@ def _line_end(data: bytes, at: int) -> int:
 
 
 @functools.cache
-def _signs() -> Regex:
-    return compiled(SIGN, captures=False, memory=MEMORY)
-
-
-@functools.cache
-def _long() -> Regex:
-    return compiled(r"[A-Za-z0-9+/_=-]{24}", captures=False)  # needed by the pattern without a hint, for random text
-
-
-@functools.cache
 def _commands() -> Regex:
     words = "|".join(re.escape(word.decode()) for word in COMMANDS)
     return compiled(rf"(?i)\b(?:{words})\b", captures=False)
@@ -169,8 +159,3 @@ def _commands() -> Regex:
 @functools.cache
 def _hints() -> list[Set]:
     return [Set(hints, MEMORY) for hints in HINTS]
-
-
-@functools.cache
-def _regex(source: str) -> Regex:
-    return compiled(source)

@@ -18,25 +18,24 @@ from typing import Any
 import msgspec
 
 from holdfast.redaction import prefilter
-from holdfast.redaction.decoders import (
+from holdfast.redaction.classifiers import SHORTEST, kind_of
+from holdfast.redaction.environment import forms
+from holdfast.redaction.json_values import DEEPEST, gather, is_command, is_secret_member, items_of, members_of, value_in
+from holdfast.redaction.patterns import KEY, KEY_ENDS, KEY_LINE, MARKS, Found
+from holdfast.redaction.placeholders import BESIDE, around, located, mark, merged, with_marks, words_with_marks
+from holdfast.redaction.regex import Regex, compiled
+from holdfast.redaction.text_forms import (
     BASE64,
     FULL,
     LINES,
     PERCENT,
+    display_forms,
+    display_parts,
     from_base64,
     from_percent,
     percent_encoded,
     wrapped,
 )
-from holdfast.redaction.environment import forms
-from holdfast.redaction.false_positives import SHORTEST
-from holdfast.redaction.json_keys import is_command, is_told, items_of, members_of
-from holdfast.redaction.json_walk import DEEPEST, gather, value_in
-from holdfast.redaction.normalize import shown, shown_parts
-from holdfast.redaction.patterns import KEY, KEY_ENDS, KEY_LINE, MARKS, Found
-from holdfast.redaction.placeholders import BESIDE, around, located, mark, merged, with_marks, words_with_marks
-from holdfast.redaction.regex import Regex, compiled
-from holdfast.redaction.secret_names import kind_of
 
 BUDGET = 64 << 20  # characters of one value; the rest is not scanned, and therefore not stored
 LARGEST = 32 << 20  # bytes of memory for one string: four per character if it contains an emoji
@@ -69,35 +68,17 @@ class Redactor:
         self._beside = BESIDE + max((value.count("\n") for value in values), default=0)  # lines of context
         self._own = [compiled(source) for source in own]
         self._allow = [compiled(source) for source in allow]
-        self._encoded = compiled(BASE64)
         self._left = 0
         self._passed: set[str] = set()  # cache of clean strings: those of a call occur again in its event
         self._room = REMEMBERED
         self._seen: tuple[tuple[int, int], list[Found]] = ((0, 0), [])  # the last string with secrets, and their spans
-        self._is_shown_so = False  # True if all strings of the value are displayed unchanged
+        self._is_plain = False  # True if all strings of the value are displayed unchanged
         self._noted: list[tuple[str, str]] | None = None  # kind and text of each masked secret, if `find` needs them
-
-    @functools.cached_property
-    def _wrapped(self) -> Regex:
-        return compiled(LINES)
-
-    @functools.cached_property
-    def _percent(self) -> Regex:
-        return compiled(PERCENT)
-
-    @functools.cached_property
-    def _marks(self) -> Regex:
-        return compiled(MARKS)
-
-    @functools.cached_property
-    def _keys(self) -> tuple[Regex, Regex, Regex]:
-        """Patterns for the header, the footer and a line of a private key."""
-        return compiled(KEY), compiled(KEY_ENDS), compiled(KEY_LINE)
 
     def clean(self, value: Any) -> tuple[Any, Counts]:
         """A decoded JSON value with its secrets masked, and the number found of each kind."""
         counts: Counts = Counter()
-        self._is_shown_so = False
+        self._is_plain = False
         if self.is_clean([value]):
             return value, counts
         self._left = BUDGET
@@ -116,8 +97,9 @@ class Redactor:
         if sum(map(sys.getsizeof, fresh)) > LARGEST:  # scanned one by one, or all their forms are in memory at once
             return False
         again: list[str] = []
-        forms = shown(fresh) if self._own else {part for text in fresh for part in shown_parts(text, self._beside)}
-        self._is_shown_so = not forms
+        parts = (display_parts(text, self._beside) for text in fresh)
+        forms = display_forms(fresh) if self._own else {part for found in parts for part in found}
+        self._is_plain = not forms
         if any(gather(form, again) for form in forms):
             return False
         looked_at = fresh.union(again)
@@ -148,7 +130,7 @@ class Redactor:
 
     def find(self, text: str) -> list[Finding]:
         """The secrets that would be masked in a string; if it is JSON, also those that only member names reveal."""
-        return max((self._findings(form) for form in (text, *shown([text]))), key=len)
+        return max((self._findings(form) for form in (text, *display_forms([text]))), key=len)
 
     def _findings(self, text: str) -> list[Finding]:
         data = text.encode("utf-8", PASSED)
@@ -191,7 +173,7 @@ class Redactor:
 
     def _items(self, items: Iterable[tuple[str, Any]], counts: Counts, depth: int) -> Iterator[Any]:
         """The items of a list with secrets masked. A patch has a private key as one item per line."""
-        begins, ends, of_it = self._keys
+        begins, ends, of_it = compiled(KEY), compiled(KEY_ENDS), compiled(KEY_LINE)
         in_key = False
         for name, item in items:
             line = item.encode("utf-8", PASSED) if isinstance(item, str) and len(item) < LONGEST_LINE else b"no line"
@@ -201,7 +183,7 @@ class Redactor:
                 in_key = not ends.search(line)
 
     def _named_text(self, name: str, text: str, counts: Counts, depth: int) -> str:
-        if not is_told(name, text) or (self._allow and self._is_allowed(text.encode("utf-8", PASSED))):
+        if not is_secret_member(name, text) or (self._allow and self._is_allowed(text.encode("utf-8", PASSED))):
             return self._text(text, counts, depth)
         kind = kind_of(name.encode("utf-8", "replace"))
         counts[kind] += 1
@@ -220,14 +202,14 @@ class Redactor:
             return f"[{len(text):,} characters, too many to look for secrets in]"
         text = self._hidden(text, counts, depth)
         # safeguard: hide-shown-forms
-        for form in shown([text]) if not self._is_shown_so and self._is_more_shown(text) else ():
+        for form in display_forms([text]) if not self._is_plain and self._display_may_hold(text) else ():
             clean = self._hidden(form, counts, min(depth, 1))  # strings nested deeper are scanned on their own
             text = text if clean == form else clean
         return text
 
-    def _is_more_shown(self, text: str) -> bool:
+    def _display_may_hold(self, text: str) -> bool:
         """True if the display form of a string may contain a secret; often a few lines are enough to decide."""
-        parts = shown_parts(text, self._beside)
+        parts = display_parts(text, self._beside)
         is_whole = bool(parts) and (bool(self._own) or (len(parts) == 1 and value_in(parts[0]) is not None))
         return is_whole or any(self._may_hold(part.encode("utf-8", PASSED)) for part in parts)
 
@@ -269,7 +251,7 @@ class Redactor:
             for match in each.finditer(data) if each else ():
                 found.append(Found(*match.span(1 if each and each.groups else 0), kind))
         found += (Found(at, at + len(form), "known value") for form in self._long for at in _places(data, form))
-        marks = [match.span() for match in self._marks.finditer(data)] if found else []
+        marks = [match.span() for match in compiled(MARKS).finditer(data)] if found else []
         left = [one for one in found if 0 <= one.start < one.end and not self._is_passed(data, one, marks)]
         self._seen = (text, left) if left else self._seen
         return left
@@ -308,13 +290,13 @@ class Redactor:
 
     def _decoded(self, data: bytes) -> Iterator[tuple[int, int, bytes | None]]:
         is_wrapped = False
-        for match in self._encoded.finditer(data):
+        for match in compiled(BASE64).finditer(data):
             start, end = match.span()
             is_wrapped = is_wrapped or end - start >= FULL
             yield start, end, from_base64(data[start:end])
-        for start, end, word in wrapped(data, self._wrapped) if is_wrapped else ():
+        for start, end, word in wrapped(data, compiled(LINES)) if is_wrapped else ():
             yield start, end, from_base64(word)
-        for start, end in percent_encoded(data, self._percent) if b"%" in data else ():
+        for start, end in percent_encoded(data, compiled(PERCENT)) if b"%" in data else ():
             yield start, end, from_percent(data[start:end])
 
 

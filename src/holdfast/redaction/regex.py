@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 NOWHERE = (-1, -1)
 MEMORY = 8 << 20  # bytes for each of about a hundred patterns: with less, the engine falls back to a slow search
 
 
-class Match(Protocol):
-    def span(self, group: int = 0) -> tuple[int, int]: ...
-
-
-class Regex(Protocol):
-    groups: int
-
-    def search(self, text: bytes, pos: int = 0) -> Match | None: ...
-    def match(self, text: bytes, pos: int, endpos: int) -> Match | None: ...
-    def finditer(self, text: bytes, pos: int = 0, endpos: int | None = None) -> Iterator[Match]: ...
-    def places(self, text: bytes) -> Iterator[tuple[int, int]]: ...
-    def fullmatch(self, text: bytes) -> Match | None: ...
-
-
-class Spans:
+class Match:
     """A match: the spans of the match and of its groups."""
 
     __slots__ = ("_spans",)
@@ -35,7 +22,7 @@ class Spans:
         return self._spans[group]
 
 
-class Bare:
+class Regex:
     """A pattern over bytes that calls RE2 directly: the library's own methods would take half of the time."""
 
     def __init__(self, pattern: Any) -> None:
@@ -60,7 +47,7 @@ class Bare:
     def finditer(self, text: bytes, pos: int = 0, endpos: int | None = None) -> Iterator[Match]:
         end = len(text) if endpos is None else min(endpos, len(text))
         while pos <= end and (spans := self._match(self._anywhere, text, pos, end))[0] != NOWHERE:
-            yield Spans(spans)
+            yield Match(spans)
             pos = max(pos + 1, spans[0][1])  # advances after an empty match
 
     def places(self, text: bytes) -> Iterator[tuple[int, int]]:
@@ -74,11 +61,11 @@ class Bare:
         if pos > end:
             return None
         spans = self._match(anchor, text, pos, end)
-        return None if spans[0] == NOWHERE else Spans(spans)
+        return None if spans[0] == NOWHERE else Match(spans)
 
 
 class Set:
-    """Many patterns in one automaton, which tells those that match a text."""
+    """Many patterns in one automaton, which finds all that match a text."""
 
     def __init__(self, sources: Iterable[str], memory: int) -> None:
         import re2
@@ -92,12 +79,13 @@ class Set:
         return self._set.Match(text) or []
 
 
+@functools.lru_cache(2048)
 def compiled(source: str, *, captures: bool = True, memory: int = MEMORY) -> Regex:
-    """Compile a pattern; raises ValueError for an invalid one."""
+    """Compile a pattern, and cache it; raises ValueError for an invalid one."""
     import re2  # lazy: loaded only when data is stored or sent
 
     try:
-        return Bare(re2.compile(source.encode(), _options(memory, captures)))
+        return Regex(re2.compile(source.encode(), _options(memory, captures)))
     except re2.error as error:
         why = error.args[0] if error.args else "it is not a valid pattern"
         raise ValueError(why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)) from error

@@ -13,8 +13,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from holdfast.redaction.false_positives import DIGITS, HEX, LETTERS
-from holdfast.redaction.regex import Regex, compiled
+from holdfast.redaction.classifiers import DIGITS, HEX, LETTERS
+from holdfast.redaction.regex import compiled
 from holdfast.redaction.token_formats import CASED, CHANCY, EDGE, HOOKS, PREFIXED, SHAPES, SHORT, VARIED, Rows
 
 ESCAPE = re.compile(rb"\\[abefnrtv]|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\[[0-9;]*m")
@@ -22,6 +22,7 @@ ESCAPING = b"\\["
 WORDLIKE, LIKE = LETTERS + DIGITS + b"_~+/=.%|:!-", r"[A-Za-z0-9_~+/=.%|:!-]"
 IN_WORD = [byte in WORDLIKE for byte in range(256)]
 SHORTEST = 24  # bytes of a token without a distinctive prefix
+LONG_WORD = rf"[0-9]{LIKE}{{11,}}|{LIKE}{{12,}}[0-9]{LIKE}*"  # with a digit that half of SHORTEST precedes or follows
 BEFORE = 8  # bytes of an escape sequence and of the character before it
 WORD = LETTERS + DIGITS + b"_"
 LONGEST = 4096  # bytes in which a tail is matched at first; a longer one is matched again without a limit
@@ -111,7 +112,8 @@ class Runs:
         return next((end for chain in chains if (end := self._chain_end(begin, chain)) > 0), -1)
 
     def _matched(self, begin: int, source: str) -> int:
-        tail, limit = _tail(source), min(len(self._data), begin + LONGEST)
+        # with a group, the engine builds no automaton for a short text
+        tail, limit = compiled(f"({source})"), min(len(self._data), begin + LONGEST)
         match = tail.match(self._data, begin, limit)
         if match is not None and match.span()[1] == limit:
             match = tail.match(self._data, begin, len(self._data))
@@ -196,11 +198,6 @@ def _letters(source: str) -> str:
 
 
 @functools.cache
-def _tail(source: str) -> Regex:
-    return compiled(f"({source})")  # with a group, the engine builds no automaton for a short text
-
-
-@functools.cache
 def _prefixed() -> Prefixes:
     return Prefixes((PREFIXED, is_any), (CHANCY, is_mixed), (CASED, is_cased), addresses=HOOKS)
 
@@ -208,17 +205,6 @@ def _prefixed() -> Prefixes:
 @functools.cache
 def _short() -> Prefixes:
     return Prefixes((SHORT, is_mixed), (VARIED, is_varied))
-
-
-@functools.cache
-def _shape(source: str) -> Regex:
-    return compiled(source, captures=False)
-
-
-@functools.cache
-def _digits() -> Regex:
-    """Pattern for long words with a digit: half of SHORTEST or more precedes it or follows it."""
-    return compiled(rf"[0-9]{LIKE}{{11,}}|{LIKE}{{12,}}[0-9]{LIKE}*", captures=False)
 
 
 def find_tokens(data: bytes) -> Iterator[tuple[int, int, str]]:
@@ -229,7 +215,7 @@ def find_tokens(data: bytes) -> Iterator[tuple[int, int, str]]:
         yield (*words.place(start, end), kind)
     for literals, source in SHAPES:
         if any(literal.encode() in words.joined for literal in literals.split()):
-            for match in _shape(source).finditer(words.joined):
+            for match in compiled(source, captures=False).finditer(words.joined):
                 yield (*words.place(*_word(words.joined, *match.span())), "token")
 
 
@@ -257,7 +243,7 @@ class LongWords:
 def _long_words(data: bytes) -> Iterator[tuple[int, int]]:
     """Spans of words that are long enough for a token and have a digit, with the preceding sign or escape."""
     last = 0
-    for start, end in _digits().places(data):
+    for start, end in compiled(LONG_WORD, captures=False).places(data):
         if start < last:
             continue
         if start > last and IN_WORD[data[start - 1]]:

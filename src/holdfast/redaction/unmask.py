@@ -12,7 +12,7 @@ NAMED_BY = ("id", "task", "decision", "error")  # keys that identify an entry of
 Place = tuple[str | int, ...]
 
 
-def put_raw(ours: Any, theirs: Any, clean: Callable[[Any], Any]) -> Any:
+def unmask(ours: Any, theirs: Any, clean: Callable[[Any], Any]) -> Any:
     """Our value, with each redacted string replaced by the string of the file that redaction turns into it.
 
     The string in the same position is preferred, then others with the same redacted form, in their order. List entries
@@ -21,10 +21,10 @@ def put_raw(ours: Any, theirs: Any, clean: Callable[[Any], Any]) -> Any:
     if not any(MARK in text for _, text in texts(ours)):
         return ours
     hidden = clean(theirs)
-    return _Raw(theirs, hidden).value(ours, theirs, hidden)
+    return _Originals(theirs, hidden).value(ours, theirs, hidden)
 
 
-class _Raw:
+class _Originals:
     """The original strings of a file, by position and by their redacted form."""
 
     def __init__(self, theirs: Any, hidden: Any) -> None:

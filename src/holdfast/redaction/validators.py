@@ -5,9 +5,8 @@ from __future__ import annotations
 import binascii
 import re
 
-from holdfast.redaction import false_positives
-from holdfast.redaction.boundaries import OPENING, is_last, is_name, is_torn, reach
-from holdfast.redaction.false_positives import (
+from holdfast.redaction import classifiers
+from holdfast.redaction.classifiers import (
     DIGITS,
     LETTERS,
     SEPARATED,
@@ -15,15 +14,18 @@ from holdfast.redaction.false_positives import (
     WORDLY,
     is_chancy,
     is_code,
+    is_dsn_key,
     is_filled_in,
+    is_for,
     is_harmless,
+    is_keyed,
     is_named,
+    is_secretive,
     is_shuffled,
     is_turning,
+    matches,
 )
-from holdfast.redaction.public_values import is_dsn_key
 from holdfast.redaction.regex import Match
-from holdfast.redaction.secret_names import is_for, is_keyed, is_secretive, matches
 
 SIGNS = b",;&<>(){}[]$"
 QUOTED = re.compile(rb"[\"'\n]")
@@ -43,19 +45,29 @@ LONGEST_LINE = 1000  # bytes in which the closing quote is searched for
 LONGEST_PHRASE = 100
 PROSE = frozenset((b"the", b"of", b"your", b"is", b"must", b"to", b"for", b"and"))  # words of a sentence
 MOST_WORDS = 3  # words of a secret with blanks: more are a sentence
+FURTHEST = 300  # bytes up to its end; unlimited, a text of many names without a blank would take quadratic time
+MOST_BEHIND = 8  # trailing signs that are cut off
+LONGEST_NAME = 100  # characters of an identifier
+MARK = b"[redacted "
+ENDS = re.compile(rb"[\s\"'`]|\\[A-Za-z\"'\\]|</")
+PARTS = re.compile(rb"[&;,#]")  # separators in a URL or a list of settings
+LISTED = (b"?", b"&", b";", b",")  # the sign before a name there
+OPENED = {b")": b"(", b"]": b"[", b"}": b"{", b">": b"<"}
+OPENING = b"([{<"
+NAMELY = LETTERS + DIGITS + b"_.:->$@"
 
 
 def is_password(text: bytes, match: Match) -> bool:
     start, end = match.span(1)
     value = text[start:end]
-    return value not in false_positives.PLACEHOLDERS and not is_filled_in(value) and not is_named(value)
+    return value not in classifiers.PLACEHOLDERS and not is_filled_in(value) and not is_named(value)
 
 
 def is_given(text: bytes, match: Match) -> bool:
     """True if the value of an option is a password, and not a variable that holds one."""
     start, end = match.span(1)
     value = text[start:end]
-    return not is_filled_in(value) and not is_named(value) and not false_positives.is_elsewhere(value)
+    return not is_filled_in(value) and not is_named(value) and not classifiers.is_elsewhere(value)
 
 
 def is_chosen(text: bytes, match: Match) -> bool:
@@ -231,7 +243,7 @@ def is_nested(value: bytes) -> bool:
 
 def is_enclosed(text: bytes, start: int) -> bool:
     """True if a whole quoted text is a template variable, which may have blanks in its brackets."""
-    closing = false_positives.CLOSED.get(text[start : start + 1])
+    closing = classifiers.CLOSED.get(text[start : start + 1])
     end = QUOTED.search(text, start, start + LONGEST_LINE)
     return closing is not None and text[start : end.start() if end else start].endswith(closing)
 
@@ -245,7 +257,7 @@ def is_strange(text: bytes, match: Match) -> bool:
     at = next((at for at, byte in enumerate(value) if byte in SIGNS and at), 0)
     head, sign = value[:at], value[at : at + 1]
     is_mixed = any(byte in DIGITS for byte in value) and any(byte in LETTERS for byte in value)
-    if len(value) < SHORTEST or not is_mixed or is_harmless(value) or not head or false_positives.is_number(head):
+    if len(value) < SHORTEST or not is_mixed or is_harmless(value) or not head or classifiers.is_number(head):
         return False
     if sign in (b"$", b"&"):
         return not is_named(value[at:])
@@ -276,7 +288,7 @@ def is_odd(word: bytes) -> bool:
 
 
 def is_kept_for(text: bytes, match: Match) -> bool:
-    """True for a value of letters and digits after a name in capitals that tells its purpose, like `TOKEN_GITHUB`."""
+    """True for a value of letters and digits after a name in capitals with a purpose, like `TOKEN_GITHUB`."""
     name, value = (text[slice(*match.span(group))] for group in (1, 2))
     is_mixed = any(byte in DIGITS for byte in value) and any(byte in LETTERS for byte in value)
     is_other = is_harmless(value) or is_call(text, match.span(2)[0], value) or is_code(value)
@@ -320,4 +332,57 @@ def is_mixed(text: bytes, match: Match) -> bool:
 
 def is_chance(text: bytes, match: Match) -> bool:
     start, end = match.span(1)
-    return false_positives.is_random(text[start:end])
+    return classifiers.is_random(text[start:end])
+
+
+# Boundaries of an unquoted secret, which may contain punctuation that would end a word in code
+
+
+def reach(text: bytes, start: int, end: int, begin: int = 0) -> int:
+    """The end of a secret: a blank or a quote, without trailing punctuation of a sentence or of code.
+
+    `begin` is the start of its name: in a URL or a list of settings, the secret ends where the next setting starts.
+    """
+    end = _stop(text, start, end)
+    if begin and text[begin - 1 : begin] in LISTED and (part := PARTS.search(text, start, end)):
+        end = part.start()
+    for _ in range(MOST_BEHIND):
+        if text[end - 1] not in b",;.:" and not _is_too_many(text, start, end):
+            break
+        end -= 1
+    return end
+
+
+def _is_too_many(text: bytes, start: int, end: int) -> bool:
+    """True if the last sign closes a bracket that was opened before the text."""
+    opening = OPENED.get(text[end - 1 : end])
+    return opening is not None and text.count(text[end - 1 : end], start, end) > text.count(opening, start, end)
+
+
+def is_name(head: bytes) -> bool:
+    """True for an identifier of code: words with at most one number in each."""
+    if len(head) > LONGEST_NAME or not head.strip(DIGITS) or head[:1].isdigit() or head.translate(None, NAMELY):
+        return False
+    return all(not part.lstrip(LETTERS).lstrip(DIGITS).lstrip(LETTERS) for part in head.translate(SEPARATED).split())
+
+
+def is_torn(text: bytes, start: int, end: int) -> bool:
+    """True at the end of a line with an unclosed bracket: code would close it there or continue after it."""
+    last = _stop(text, start, end)
+    return is_last(text, start, end) and any(
+        text.count(opening, start, last) > text.count(closing, start, last) for closing, opening in OPENED.items()
+    )
+
+
+def is_last(text: bytes, start: int, end: int) -> bool:
+    """True at the end of a line that needs no continuation."""
+    last = _stop(text, start, end)
+    return text[last : last + 1] in (b"", b"\n", b"\r", b"\\") and text[last - 1] not in OPENING + b",;"
+
+
+def _stop(text: bytes, start: int, end: int) -> int:
+    furthest = min(len(text), end + FURTHEST)
+    found = ENDS.search(text, end, furthest)
+    last = found.start() if found else furthest
+    mark = text.find(MARK, start, last + len(MARK))
+    return mark if mark > start else last

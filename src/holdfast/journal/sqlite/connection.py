@@ -1,4 +1,4 @@
-"""Opening a database file of ours: the settings that every connection needs, and SQLite's failures in our words."""
+"""Connections to a database file: the settings that each needs, and the translation of SQLite's errors."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from holdfast.core.errors import Busy, Damaged, HoldfastError, Trouble, known
 from holdfast.system.safe_paths import HELD
 
 FORMAT = 3  # the number of the newest file in schema/
-SUMMED = "run, seq, id, kind, time, session, agent, body"  # columns of an event that its checksum is about
-WAYS = ["`holdfast verify --deep` names what is wrong", "`holdfast repair` rebuilds it from what is left"]
+SUMMED = "run, seq, id, kind, time, session, agent, body"  # columns of an event that its checksum covers
+WAYS = ["`holdfast verify --deep` names the damage", "`holdfast repair` rebuilds the store from what is left"]
 
 
 def connect(path: Path, *, writable: bool = True, deadline: float = 10.0) -> apsw.Connection:
-    """Open a file that is there. Its schema is not trusted to be ours, and closing it writes nothing back."""
+    """Open an existing file. Its schema is not trusted, and closing it does not checkpoint the log."""
     flags = apsw.SQLITE_OPEN_READWRITE if writable else apsw.SQLITE_OPEN_READONLY
-    connection = apsw.Connection(name_for_sqlite(path), flags=flags, vfs=way_to(path))
+    connection = apsw.Connection(name_for_sqlite(path), flags=flags, vfs=vfs_for(path))
     connection.set_busy_timeout(int(deadline * 1000))
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
@@ -36,9 +36,9 @@ def connect(path: Path, *, writable: bool = True, deadline: float = 10.0) -> aps
 
 
 def event_sum(*row: Any) -> int:
-    """The checksum of an event's row. Its run and number are in it, so that a row in another place is found too.
+    """The checksum of an event's row. It covers run and number, so that a misplaced row is detected too.
 
-    One flipped bit can make another type of a value. Such a row has a sum that none was ever written with.
+    A flipped bit can change the type of a value. Such a row gets -1, which no row is written with.
     """
     run, seq, id, kind, time, session, agent, body = row
     try:
@@ -48,23 +48,23 @@ def event_sum(*row: Any) -> int:
         return -1
 
 
-def new_of(path: Path) -> Path:
-    """The database that is about to take the place of another one."""
+def replacement_path(path: Path) -> Path:
+    """The path of the database that is about to replace another one."""
     return path.with_name(path.name + ".new")
 
 
 @contextlib.contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """SQLite's failures in our words."""
+    """Raise SQLite's errors as ours."""
     try:
         yield
     except apsw.Error as error:
-        raise _in_our_words(error, path) from error
-    except UnicodeDecodeError as error:  # a text that is none any more
+        raise _translate(error, path) from error
+    except UnicodeDecodeError as error:  # damaged text
         raise Damaged("The store is damaged", [("store", path), ("error", error)], WAYS) from error
 
 
-def _in_our_words(error: apsw.Error, path: Path) -> HoldfastError:
+def _translate(error: apsw.Error, path: Path) -> HoldfastError:
     facts = [("store", path), ("error", error)]
     match error:
         case apsw.BusyError() | apsw.LockedError():
@@ -74,7 +74,7 @@ def _in_our_words(error: apsw.Error, path: Path) -> HoldfastError:
         case apsw.FullError():
             return Trouble("The disk is full", facts, ["free some space, then run the command again"])
         case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.CantOpenError():
-            import shlex  # takes its time to load
+            import shlex  # lazy: slow to load
 
             place = shlex.quote(known(str(path.parent)))
             return Trouble("The store cannot be written", facts, [f"look at `ls -ld {place}`"])
@@ -83,17 +83,19 @@ def _in_our_words(error: apsw.Error, path: Path) -> HoldfastError:
     raise error
 
 
-def write_by(mode: str, connection: apsw.Connection, path: Path) -> None:
-    """Say how SQLite shall write: `wal`, into a log first, or `delete`. Unheard, it passes over that it could not."""
+def set_journal_mode(mode: str, connection: apsw.Connection, path: Path) -> None:
+    """Set the journal mode, `wal` or `delete`. SQLite itself does not report a failure."""
     if connection.execute(f"PRAGMA journal_mode = {mode}").get != mode:
-        raise Trouble("SQLite cannot write as it should", [("store", path)], ["free some space", "look at `dmesg`"])
+        raise Trouble(
+            f"SQLite cannot use the journal mode {mode}", [("store", path)], ["free some space", "look at `dmesg`"]
+        )
 
 
 class AsNamed(apsw.VFS):
-    """SQLite's own way to files, but for this: it takes a name as it is, and does not ask where it leads.
+    """SQLite's default VFS, except that it does not resolve links in a path.
 
-    Otherwise it would follow the name of a directory that is held open to that directory's name, and then open its log
-    by that one, whatever stands there by then.
+    Otherwise it would resolve the path of an open directory (`/proc/self/fd/N`) to the directory's name, and open the
+    log by that name, which another directory may have by then.
     """
 
     NAME = "holdfast-as-named"
@@ -110,13 +112,13 @@ def _as_named() -> AsNamed:
     return AsNamed()
 
 
-def way_to(path: Path) -> str | None:
-    """What SQLite opens a file with: its own way, or ours for a file by way of a directory that is held open."""
+def vfs_for(path: Path) -> str | None:
+    """The VFS that opens a file: the default, or `AsNamed` for a path through an open directory."""
     return _as_named().NAME if str(path).startswith(HELD) else None  # safeguard: pinned-log
 
 
 def name_for_sqlite(path: Path) -> str:
-    """SQLite wants names in UTF-8. A directory whose name is not has another one, as long as we keep it open."""
+    """A path in UTF-8, as SQLite needs it: where a name is not, it leads through its directory, which stays open."""
     try:
         str(path).encode()
         return str(path)

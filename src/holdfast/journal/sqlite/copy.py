@@ -1,29 +1,37 @@
-"""A copy of a database while others write to it: one moment of it, checked before anybody relies on it."""
+"""Copy a database to a new file while other processes write to it, and replace a database atomically."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
 
 from holdfast.core.errors import Damaged
-from holdfast.journal.sqlite.connection import SUMMED, WAYS, connect, name_for_sqlite, new_of, translated, write_by
-from holdfast.journal.sqlite.page_checksums import log_of, note_all, sums_of
+from holdfast.journal.sqlite.connection import (
+    SUMMED,
+    WAYS,
+    connect,
+    name_for_sqlite,
+    replacement_path,
+    set_journal_mode,
+    translated,
+)
+from holdfast.journal.sqlite.page_checksums import log_path, record_all, sums_path
 from holdfast.system.files import PRIVATE_FILE, make_private_directory, os_errors, remove, sync_directory
 
-PAGES = 1000  # that are copied between two words about progress
+PAGES = 1000  # that are copied between two reports of progress
 TABLES = (
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
     " AND name NOT LIKE 'search%' ORDER BY name"
 )
 
 
-def copy_database(source: apsw.Connection, target: Path, told: Callable[[int, int], None]) -> dict[str, int]:
-    """Copy the database as it is at this moment into a new file. Answers with the rows of each table."""
+def copy_database(source: apsw.Connection, target: Path, progress: Callable[[int, int], None]) -> dict[str, int]:
+    """Copy a snapshot of the database into a new file. Returns the row counts of its tables."""
     with os_errors(target):
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, PRIVATE_FILE))
     with translated(target):
@@ -31,56 +39,49 @@ def copy_database(source: apsw.Connection, target: Path, told: Callable[[int, in
         try:
             source.execute("BEGIN")
             try:
-                rows = count_rows(source)  # from here on this connection sees this moment
-                _copy_pages(source, copy, told)
+                rows = count_rows(source)  # the first read fixes the snapshot
+                _copy_pages(source, copy, progress)
             finally:
                 source.execute("ROLLBACK")
-            write_by("delete", copy, target)  # so that it is one file
+            set_journal_mode("delete", copy, target)  # so that it is one file
         finally:
             copy.close()
-    if check_database(target) != rows:
-        raise Damaged("A copy of the store is not what was copied", [("path", target)], ["`holdfast verify --deep`"])
-    _check_events(target)
+    with opened(target) as checked:
+        if check_database(checked, target) != rows:
+            hints = ["`holdfast verify --deep`"]
+            raise Damaged("The copy of the store differs from the store", [("path", target)], hints)
+        _check_events(checked)
     return rows
 
 
-def _copy_pages(source: apsw.Connection, copy: apsw.Connection, told: Callable[[int, int], None]) -> None:
+def _copy_pages(source: apsw.Connection, copy: apsw.Connection, progress: Callable[[int, int], None]) -> None:
     with copy.backup("main", source, "main") as backup:
         while not backup.done:
             backup.step(PAGES)
-            told(backup.page_count - backup.remaining, backup.page_count)
+            progress(backup.page_count - backup.remaining, backup.page_count)
 
 
-def check_database(path: Path) -> dict[str, int]:
-    """Look whether a database that nobody else uses is whole. Answers with the rows of each table."""
-    with translated(path):
-        connection = connect(path, writable=False)
-        try:
-            found = [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
-            rows = count_rows(connection)
-        finally:
-            connection.close()
-    if found:
-        raise Damaged(
-            "The database is damaged",
-            [("path", path), ("error", found[0])],
-            ["`holdfast repair` rebuilds it from what is left"],
-        )
-    return rows
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[apsw.Connection]:
+    """A read-only connection to a database that no other process uses."""
+    with translated(path), contextlib.closing(connect(path, writable=False)) as connection:
+        yield connection
 
 
-def _check_events(path: Path) -> None:
-    """Refuse a copy of events that have changed since they were written. Before format 3 nothing tells that."""
-    with translated(path):
-        connection = connect(path, writable=False)
-        try:
-            if int(connection.pragma("user_version")) < 3:
-                return
-            select = f"SELECT count(*) FROM event WHERE sum != event_sum({SUMMED})"
-            wrong = int(connection.execute(select).get)
-        finally:
-            connection.close()
-    if wrong:
+def check_database(connection: apsw.Connection, path: Path) -> dict[str, int]:
+    """Check the integrity of a database. Returns the row counts of its tables."""
+    for (text,) in connection.execute("PRAGMA integrity_check"):
+        if text != "ok":
+            hints = ["`holdfast repair` rebuilds it from what is left"]
+            raise Damaged("The database is damaged", [("path", path), ("error", text)], hints)
+    return count_rows(connection)
+
+
+def _check_events(connection: apsw.Connection) -> None:
+    """Refuse events that have changed since they were written. Before format 3 they have no checksum."""
+    if int(connection.pragma("user_version")) < 3:
+        return
+    if wrong := int(connection.execute(f"SELECT count(*) FROM event WHERE sum != event_sum({SUMMED})").get):
         raise Damaged("The store is damaged", [("events that have changed since they were written", wrong)], WAYS)
 
 
@@ -89,38 +90,24 @@ def count_rows(connection: apsw.Connection) -> dict[str, int]:
     return {name: int(connection.execute(f'SELECT count(*) FROM "{name}"').get) for name in tables}
 
 
-def format_of(path: Path) -> int:
-    """The format of a database that nobody else uses."""
-    with translated(path):
-        connection = connect(path, writable=False)
-        try:
-            return int(connection.pragma("user_version"))
-        finally:
-            connection.close()
-
-
 # Replacing a database
 
 
 def replace_database(path: Path, complete: Path, aside: Path) -> Path | None:
-    """Let a database that nobody uses take the place of ours. Answers with where the old one is now."""
+    """Replace our database by one that no process uses. Returns the new place of the old one."""
     _make_one_file(complete)
     with os_errors(complete):
-        os.rename(complete, new_of(path))
+        os.rename(complete, replacement_path(path))
         sync_directory(path.parent)
     return finish_replacing(path, aside)
 
 
-def is_unfinished(path: Path) -> bool:
-    return new_of(path).exists()
-
-
 def finish_replacing(path: Path, aside: Path) -> Path | None:
-    """Go on where a replacement was broken off. Whoever calls this is the only writer."""
-    made = time.strftime("%Y%m%d-%H%M%S", time.gmtime(new_of(path).stat().st_mtime))
-    place = aside / f"journal-{made}-{new_of(path).stat().st_ino:x}"
+    """Finish an interrupted replacement. The caller is the only writer."""
+    status = replacement_path(path).stat()
+    place = aside / f"journal-{time.strftime('%Y%m%d-%H%M%S', time.gmtime(status.st_mtime))}-{status.st_ino:x}"
     with os_errors(path):
-        for old in (path, log_of(path)):
+        for old in (path, log_path(path)):
             if old.exists() and old.stat().st_size:
                 make_private_directory(aside)
                 make_private_directory(place)
@@ -128,24 +115,20 @@ def finish_replacing(path: Path, aside: Path) -> Path | None:
                 sync_directory(place)
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(old)
-        for stale in (path.with_name(path.name + "-shm"), sums_of(path)):
+        for stale in (path.with_name(path.name + "-shm"), sums_path(path)):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(stale)
-        os.rename(new_of(path), path)
+        os.rename(replacement_path(path), path)
         sync_directory(path.parent)
-    note_all(path)
+    record_all(path)
     return place if place.exists() else None
 
 
 def _make_one_file(path: Path) -> None:
-    """Let the database have no log beside it, and be ready for one."""
-    with translated(path):
-        connection = connect(path)
-        try:
-            write_by("wal", connection, path)
-            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        finally:
-            connection.close()
+    """Set WAL mode, and remove the log after its checkpoint."""
+    with translated(path), contextlib.closing(connect(path)) as connection:
+        set_journal_mode("wal", connection, path)
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
     with os_errors(path), open(path, "rb") as file:
         os.fsync(file.fileno())
     for name in ("-wal", "-shm"):

@@ -1,10 +1,11 @@
-"""Bringing a database to the newest format: a verified backup first, then one transaction for each step."""
+"""Migrate a database to the newest format: a verified backup first, then one transaction for each step."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,40 +21,40 @@ from holdfast.journal.backup_file import (
     UPGRADED,
     Contents,
     Part,
-    clear_begun,
     drop_earlier,
     next_place,
+    remove_partial,
     write_archive,
 )
-from holdfast.journal.sqlite.blobs import SqliteValues
-from holdfast.journal.sqlite.connection import FORMAT, WAYS, connect, event_sum, translated, write_by
-from holdfast.journal.sqlite.copy import check_database, copy_database, format_of
+from holdfast.journal.sqlite.connection import FORMAT, WAYS, event_sum, set_journal_mode
+from holdfast.journal.sqlite.copy import check_database, copy_database, opened
 from holdfast.system import files
 from holdfast.system.clock import from_micros
 
 KINDS = ("error.met", "agent.failed", "action.taken")
 FORGOTTEN = "event.forgotten"
+Fetch = Callable[[bytes], bytes | None]  # finds a large value by its hash
 
 
-def upgrade(connection: apsw.Connection, path: Path) -> None:
-    """Bring the database to the newest format. Whoever calls this is the only writer.
+def upgrade(connection: apsw.Connection, path: Path, blob: Fetch) -> None:
+    """Migrate the database to the newest format. The caller is the only writer.
 
-    A kill at any point leaves the old format or a newer one, whole; what is left is done by the next one.
+    A kill at any point leaves a valid database of some format; the next process continues from there.
     """
     version = int(connection.pragma("user_version"))
     if 0 < version < FORMAT:
-        if schema_of(connection) != expected_schema(version):  # else each try would push out a good backup
+        if schema_of(connection) != expected_schema(version):  # before the backup, which evicts a good one
             raise _wrong_format(path, version)
         _keep_backup(connection, path, version)
     if version == 0:
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # so that free pages can be given back, a few at a time
-    write_by("wal", connection, path)
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # `shrink` needs it
+    set_journal_mode("wal", connection, path)
     for number in range(version + 1, FORMAT + 1):
         script = script_of(number)
         with connection:
             connection.execute(script)
             if number == 3 and version:
-                index_errors(connection)
+                index_errors(connection, blob)
             if number >= 3:
                 connection.execute("INSERT OR REPLACE INTO about (name, value) VALUES ('needs', ?)", (__version__,))
             connection.execute(f"PRAGMA user_version = {number}")
@@ -64,12 +65,12 @@ def script_of(number: int) -> str:
 
 
 def refuse_newer(connection: apsw.Connection, path: Path, version: int) -> None:
-    """Say which Holdfast a store needs that is of a later format than ours; or that its number is damaged."""
+    """Raise `Refused` for a store of a later format, with the version it needs, or `Damaged` for a wrong number."""
     needs = None
     try:
         row = connection.execute("SELECT value FROM about WHERE name = 'needs'").fetchone()
         needs = row[0] if row else None
-    except apsw.Error:  # later formats may say it elsewhere
+    except apsw.Error:  # later formats may store it elsewhere
         pass
     if version < 0 or (schema_of(connection) == expected_schema() and not _is_later(needs)):
         raise _wrong_format(path, version)
@@ -80,24 +81,29 @@ def refuse_newer(connection: apsw.Connection, path: Path, version: int) -> None:
 
 
 def _wrong_format(path: Path, version: int) -> Damaged:
-    return Damaged("The store is not of the format that it says", [("store", path), ("format", version)], WAYS)
+    return Damaged("The store does not have the format that it states", [("store", path), ("format", version)], WAYS)
 
 
 def _is_later(needs: object) -> bool:
-    """Whether a Holdfast is later than this one."""
+    """True if a version of Holdfast is later than this one."""
     needed, ours = ([int(number) for number in re.findall("[0-9]{1,9}", str(text))] for text in (needs, __version__))
     return needed > ours
 
 
 def expected_schema(version: int = FORMAT) -> set[tuple[str, str, str | None]]:
-    """What the schema of a database of this format says."""
+    """The schema of a database of this format."""
+    with contextlib.closing(fresh_database(version)) as connection:
+        return schema_of(connection)
+
+
+def fresh_database(version: int = FORMAT) -> apsw.Connection:
+    """An empty database of this format in memory."""
     connection = apsw.Connection(":memory:")
     connection.create_scalar_function("event_sum", event_sum, 8)
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     for number in range(1, version + 1):
         connection.execute(script_of(number))
-    found = schema_of(connection)
-    connection.close()
-    return found
+    return connection
 
 
 def schema_of(connection: apsw.Connection) -> set[tuple[str, str, str | None]]:
@@ -107,44 +113,28 @@ def schema_of(connection: apsw.Connection) -> set[tuple[str, str, str | None]]:
 
 
 def check_copy(path: Path, rows: dict[str, int]) -> None:
-    """Refuse a copy of a database that is not of these rows, or whose tables do more than hold them."""
-    version = format_of(path)
-    if version > FORMAT:
-        raise Refused(
-            "This backup was written by a newer Holdfast",
-            [("format", version), ("this program reads up to", FORMAT)],
-            ["`pip install --upgrade holdfast`"],
-        )
-    check_schema(path, version)
-    if check_database(path) != rows:
-        raise Damaged(
-            "The database in this backup is not what its list says", [("path", path)], ["another backup may be whole"]
-        )
-
-
-def check_schema(path: Path, version: int) -> None:
-    """Refuse a database whose tables are not those of this format: it may do more than hold rows."""
-    with translated(path):
-        connection = connect(path, writable=False)
-        try:
-            found = schema_of(connection)
-        finally:
-            connection.close()
-    if found != expected_schema(version):
-        raise Damaged(
-            "This database is not one of ours",
-            [("path", path), ("format", version)],
-            ["`holdfast restore-backup FILE` puts a backup in its place"],
-        )
+    """Refuse a database with other row counts, or with a schema that is not ours: its triggers could do harm."""
+    with opened(path) as connection:
+        version = int(connection.pragma("user_version"))
+        facts = [("path", path), ("format", version)]
+        if version > FORMAT:
+            facts = [("format", version), ("this program reads up to", FORMAT)]
+            raise Refused("This backup was written by a newer Holdfast", facts, ["`pip install --upgrade holdfast`"])
+        if schema_of(connection) != expected_schema(version):
+            hints = ["`holdfast restore-backup FILE` puts a backup in its place"]
+            raise Damaged("This database was not made by Holdfast", facts, hints)
+        if check_database(connection, path) != rows:
+            hints = ["another backup may be intact"]
+            raise Damaged("The database in this backup does not match its manifest", [("path", path)], hints)
 
 
 def _keep_backup(connection: apsw.Connection, path: Path, version: int) -> None:
-    """Keep the database as it is beside it; nothing is changed before this was read back."""
+    """Write a backup of the database before anything is changed, and read it back."""
     directory = path.with_name("backups")
     files.make_private_directory(directory)
     copy = directory / ".copy.db"
     files.remove(copy)
-    clear_begun(directory)
+    remove_partial(directory)
     try:
         rows = copy_database(connection, copy, lambda done, total: None)
         made = next_place(directory, UPGRADED, f"{version}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}")
@@ -155,13 +145,13 @@ def _keep_backup(connection: apsw.Connection, path: Path, version: int) -> None:
     drop_earlier(made, UPGRADED)
 
 
-# Words of errors, from format 3 on
+# Format 3 makes errors searchable
 
 
-def index_errors(connection: apsw.Connection) -> None:
-    """Index what failed, but for what was forgotten. An event that cannot be read is named by `verify`."""
-    forgotten = {(run, body.get("seq")) for _, run, _, _, body in _bodies(connection, (FORGOTTEN,))}
-    for position, run, seq, kind, body in _bodies(connection, KINDS):
+def index_errors(connection: apsw.Connection, blob: Fetch) -> None:
+    """Index the errors that were not forgotten. Unreadable events are skipped; `verify` reports them."""
+    forgotten = {(run, body.get("seq")) for _, run, _, _, body in _bodies(connection, blob, (FORGOTTEN,))}
+    for position, run, seq, kind, body in _bodies(connection, blob, KINDS):
         if (run, seq) in forgotten or (kind == "action.taken" and not body.get("error")):
             continue
         words = searchable(Event("", seq, "", kind, from_micros(0), None, None, body))
@@ -170,12 +160,13 @@ def index_errors(connection: apsw.Connection) -> None:
             connection.execute("INSERT INTO search (rowid, words) VALUES (?, ?)", (position, words))
 
 
-def _bodies(connection: apsw.Connection, kinds: tuple[str, ...]) -> Iterator[tuple[int, int, int, str, Body]]:
-    values = SqliteValues(connection)
+def _bodies(
+    connection: apsw.Connection, blob: Fetch, kinds: tuple[str, ...]
+) -> Iterator[tuple[int, int, int, str, Body]]:
     select = f"SELECT position, run, seq, kind, body FROM event WHERE kind IN ({', '.join('?' * len(kinds))})"
     row: tuple[Any, ...]
     for row in connection.execute(select, kinds):
         try:
-            yield (*row[:4], codec.unpack(row[4], values.blob))
+            yield (*row[:4], codec.unpack(row[4], blob))
         except Damaged:
             continue

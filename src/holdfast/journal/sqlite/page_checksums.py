@@ -1,9 +1,9 @@
-"""A checksum for each page of the database, so that damage is found where SQLite itself never looks.
+"""A checksum for each page of the database, which detects damage that SQLite itself does not.
 
-`journal.sums` says what each page is once the log was copied into the database. It is written before that is done, so
-that a page which is no longer in the log always has its sum; one that is still in it may be any of its versions there.
-A kill at any point leaves nothing that looks like damage. The log's own frames carry checksums, but SQLite takes the
-first one that does not fit for the end of the log, and loses what lies behind it without a word; here that is said.
+`journal.sums` holds the checksum each page has after a WAL checkpoint. It is written before the checkpoint, so every
+page outside the WAL has a checksum; a page in the WAL may match any of its frames. A kill at any point leaves nothing
+that looks like damage. The frames of the WAL carry checksums, but SQLite takes the first wrong one as the end of the
+WAL and silently drops the frames after it; `read_log` reports them.
 """
 
 from __future__ import annotations
@@ -23,45 +23,46 @@ import apsw
 
 from holdfast.core.errors import Refused
 from holdfast.journal.sqlite.connection import name_for_sqlite
-from holdfast.system.files import PRIVATE_FILE, os_errors, read, sync_directory, write_all
+from holdfast.system import files
+from holdfast.system.files import os_errors
 
 HEAD = b"holdfast-sums 1\n"
-START = len(HEAD) + 8  # behind it, the salts of the log whose sums were kept last
+START = len(HEAD) + 8  # between HEAD and START: the salts of the log whose sums were recorded last
 PAGE = 4096
-LOCK_PAGE = 2**30 // PAGE + 1  # SQLite locks this one and never writes it
+LOCK_PAGE = 2**30 // PAGE + 1  # SQLite locks this page and never writes it
 FRAME, LOG_HEAD = 24, 32
 MAGIC = 0x377F0682
 LOG_LIMIT = 1 << 32
 
 
 class Log(NamedTuple):
-    pages: dict[int, set[int]]  # the sums of all versions of each page that the log holds
+    pages: dict[int, set[int]]  # the checksums of all versions of each page
     problem: str | None
-    salts: bytes = b""  # that no other log has
+    salts: bytes = b""  # unique to this log
 
 
-def sums_of(path: Path) -> Path:
+def sums_path(path: Path) -> Path:
     return path.with_name("journal.sums")
 
 
-def log_of(path: Path) -> Path:
+def log_path(path: Path) -> Path:
     return path.with_name(path.name + "-wal")
 
 
-def note_log(path: Path, frames: int) -> None:
-    """Keep the sums of the pages in the first frames of the log. Whoever calls this is the only writer."""
-    if not frames or not sums_of(path).exists():
+def record_log(path: Path, frames: int) -> None:
+    """Record the checksums of the pages in the first frames of the log. The caller is the only writer."""
+    if not frames or not sums_path(path).exists():
         return
     found: dict[int, int] = {}
-    with open(log_of(path), "rb") as log:
+    with open(log_path(path), "rb") as log:
         salts = log.read(LOG_HEAD)[16:24]
         for _ in range(frames):
             frame = log.read(FRAME + PAGE)
             found[int.from_bytes(frame[:4], "big")] = zlib.crc32(frame[FRAME:])
-    with os_errors(sums_of(path)), open(sums_of(path), "r+b", buffering=0) as file:
+    with os_errors(sums_path(path)), open(sums_path(path), "r+b", buffering=0) as file:
         _write_at(file, len(HEAD), salts)
         # safeguard: sync-log-identity
-        os.fsync(file.fileno())  # first, or a power cut could leave sums of pages that nobody expects yet
+        os.fsync(file.fileno())  # first, or a power cut could leave checksums of pages that are not yet written
         for number, total in found.items():
             _write_at(file, START + 4 * (number - 1), struct.pack(">I", total))
         os.fsync(file.fileno())  # safeguard: sync-log-checksums
@@ -69,51 +70,42 @@ def note_log(path: Path, frames: int) -> None:
 
 def _write_at(file: FileIO, position: int, data: bytes) -> None:
     file.seek(position)
-    write_all(file.fileno(), data)
+    files.write_all(file.fileno(), data)
 
 
-def note_all(path: Path) -> None:
-    """Keep the sums of all pages as they are. Whoever calls this is the only writer, and the log is empty."""
+def record_all(path: Path) -> None:
+    """Record the checksums of all pages. The caller is the only writer, and the log is empty."""
     sums = b"".join(struct.pack(">I", zlib.crc32(page)) for _, page in every_page(path))
-    temporary = sums_of(path).with_name(f".journal.sums.{os.urandom(6).hex()}")
-    with os_errors(temporary):
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
-        with open(descriptor, "wb", buffering=0) as file:
-            os.fchmod(descriptor, PRIVATE_FILE)
-            write_all(descriptor, HEAD + bytes(8) + sums)
-            os.fsync(descriptor)  # safeguard: sync-page-checksums
-            file.flush()
-        os.rename(temporary, sums_of(path))
-        sync_directory(path.parent)  # safeguard: sync-checksums-name
+    files.write(sums_path(path), HEAD + bytes(8) + sums)
 
 
 def changed_pages(path: Path, first: int, count: int) -> tuple[list[int], bool]:
-    """Which of these pages are not what was last written, and whether there are more. Nobody writes meanwhile."""
+    """The numbers of changed pages in a range, and True if there are pages after it. Writers are locked out."""
     try:
-        known = read(sums_of(path), LOG_LIMIT)
+        known = files.read(sums_path(path), LOG_LIMIT)
     except Refused:
         known = b""
     if known is None:
         return [], False
     if not known.startswith(HEAD):
         return [0], False
-    log = read_log(log_of(path))
-    was_noted = known[len(HEAD) : START] == log.salts
+    log = read_log(log_path(path))
+    was_recorded = known[len(HEAD) : START] == log.salts
     wrong, last = [], 0
     for number, page in every_page(path, first, count):
         last = number
         at = START + 4 * (number - 1)
         total = int.from_bytes(known[at : at + 4], "big")
         versions = log.pages.get(number, set())
-        if not total or number == LOCK_PAGE or (was_noted and versions):
-            continue  # it was never written; or it may not have been copied yet, and its sum be half written
+        if not total or number == LOCK_PAGE or (was_recorded and versions):
+            continue  # never written; or not copied yet, with its checksum possibly half written
         if zlib.crc32(page) not in {total, *versions}:
             wrong.append(number)
     return wrong, last == first + count - 1
 
 
 def every_page(path: Path, first: int = 1, count: int = 2**62) -> Iterator[tuple[int, bytes]]:
-    """Pages of the database file. SQLite itself reads them: closing a file of our own would drop all its locks."""
+    """Pages of the database file, read through SQLite: closing a descriptor of our own would drop its locks."""
     file = apsw.VFSFile("", name_for_sqlite(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
     try:
         size = file.xFileSize()
@@ -125,7 +117,7 @@ def every_page(path: Path, first: int = 1, count: int = 2**62) -> Iterator[tuple
 
 
 def read_log(path: Path) -> Log:
-    """What the log holds, and whether it breaks off where it should not."""
+    """The pages in the log, and a problem if it ends too early."""
     frames = _parts_of(path)
     head = next(frames)
     if len(head) < LOG_HEAD:
@@ -134,7 +126,7 @@ def read_log(path: Path) -> Log:
     order = ">" if magic & 1 else "<"
     state = _checksum(head[: LOG_HEAD - 8], order, (0, 0))
     if magic & ~1 != MAGIC or page != PAGE or state != (one, two):
-        return Log({}, "the head of the log is damaged, so that nothing in it counts")
+        return Log({}, "the header of the log is damaged, so SQLite ignores all of it")
     found: dict[int, set[int]] = {}
     waiting: list[tuple[int, int]] = []
     for place, frame in enumerate(frames, 1):
@@ -142,7 +134,7 @@ def read_log(path: Path) -> Log:
         content = frame[FRAME:]
         state = _checksum(content, order, _checksum(frame[:8], order, state))
         if there != salt or state != (one, two):
-            return Log(found, _broken_off(chain([frame], frames), place, salt), head[16:24])
+            return Log(found, _damage_after(chain([frame], frames), place, salt), head[16:24])
         waiting.append((number, zlib.crc32(content)))
         if size:
             for number, total in waiting:
@@ -152,7 +144,7 @@ def read_log(path: Path) -> Log:
 
 
 def _parts_of(path: Path) -> Iterator[bytes]:
-    """The head of the log, then its whole frames, one at a time: a log can be as large as the database."""
+    """The header of the log, then its complete frames, one at a time: a log can be as large as the database."""
     with os_errors(path), contextlib.ExitStack() as stack:
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -166,7 +158,7 @@ def _parts_of(path: Path) -> Iterator[bytes]:
 
 
 def sound_frames(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Every page in the log that is as it was written, also behind one that is not; of whole transactions only."""
+    """The undamaged pages in complete transactions of the log, including those after a damaged page."""
     waiting: list[tuple[int, bytes]] = []
     for number, content, is_last in _frames(path):
         if content is not None:
@@ -177,7 +169,7 @@ def sound_frames(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def lost_pages(path: Path) -> int:
-    """How many pages in the log are not as they were written, and do not come again behind that."""
+    """The number of pages whose last version in the log is damaged."""
     lost: set[int] = set()
     for number, content, _ in _frames(path):
         lost = lost | {number} if content is None else lost - {number}
@@ -185,9 +177,9 @@ def lost_pages(path: Path) -> int:
 
 
 def _frames(path: Path) -> Iterator[tuple[int, bytes | None, bool]]:
-    """The frames of the log: its page, what it holds if that is sound, and whether a transaction ends there.
+    """The frames of the log: page number, content unless damaged, and True at the end of a transaction.
 
-    A frame's checksum goes on from the one before it, which that one says itself.
+    A frame's checksum continues from the one stored in the previous frame, so one damaged frame affects no other.
     """
     frames = _parts_of(path)
     head = next(frames)
@@ -197,7 +189,7 @@ def _frames(path: Path) -> Iterator[tuple[int, bytes | None, bool]]:
     for frame in frames:
         number, size, _, _, one, two = struct.unpack(">6I", frame[:FRAME])
         if not any(frame[n : n + 4] == ours[n - 8 : n - 4] for n in (8, 12)):
-            continue  # an earlier log left it
+            continue  # left by an earlier log
         content = frame[FRAME:]
         sound = _checksum(content, order, _checksum(frame[:8], order, state)) == (one, two)
         yield number, content if sound else None, bool(size)
@@ -205,19 +197,19 @@ def _frames(path: Path) -> Iterator[tuple[int, bytes | None, bool]]:
 
 
 def _salts_of(path: Path, head: bytes) -> bytes:
-    """The salts of a log: those of its head, if any frame has them; otherwise those that most frames have."""
+    """The salts of a log: those of its header if any frame has them, otherwise the most frequent ones."""
     frames = _parts_of(path)
     next(frames)
     salts = Counter(frame[8:16] for frame in frames)
     return head[16:24] if head[16:24] in salts else max(salts, key=lambda found: salts[found], default=b"")
 
 
-def _broken_off(frames: Iterator[bytes], place: int, salt: list[int]) -> str | None:
-    """Whether what follows belongs to this log. What an earlier one left behind has other salts."""
+def _damage_after(frames: Iterator[bytes], place: int, salt: list[int]) -> str | None:
+    """A problem if frames of this log follow; frames that an earlier log left have other salts."""
     ours = sum(any(a == b for a, b in zip(struct.unpack_from(">2I", frame, 8), salt, strict=True)) for frame in frames)
     if not ours:
         return None
-    return f"the log is damaged at its frame {place}, so that {ours:,} pages in it do not count"
+    return f"the log is damaged at frame {place}, so SQLite ignores {ours:,} pages in it"
 
 
 def _checksum(data: bytes, order: str, state: tuple[int, int]) -> tuple[int, int]:

@@ -1,8 +1,8 @@
-"""Building a damaged database anew from the events that are left in it, and in backups.
+"""Rebuild a damaged database from the events that are left in it and in backups.
 
-Everything else in a database is folded from the events, so only they are looked for. The new database is proven before
-it takes the old one's place, and the old files stay aside. A plan, which is as long as the journal and so lies in a
-temporary database, says where each event comes from.
+Everything else in a database is folded from the events. The new database is verified before it replaces the old one,
+whose files are kept. The plan, which has the source of each event, is in a temporary database, because it is as long as
+the journal.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import apsw
 from holdfast.core import ids
 from holdfast.core.errors import Damaged, HoldfastError
 from holdfast.core.model import Event
-from holdfast.journal import backup_file, codec, rows
+from holdfast.journal import backup_file, codec
 from holdfast.journal.sqlite.copy import replace_database
 from holdfast.journal.sqlite.salvage import Salvage, salvage
 from holdfast.journal.store import EventRow, Rebuilding, Rebuilt, Store, Writer
@@ -48,7 +48,7 @@ ORDER BY place, run, seq
 
 
 def rebuild(path: Path, room: Path, new: Store, backups: list[Path], aside: Path, journal: Rebuilding) -> Rebuilt:
-    """Build the database of a path anew, as a new store of that name in a room, and let that take its place."""
+    """Rebuild a database as a new store in the directory `room`, and replace the old one by it."""
     with contextlib.ExitStack() as stack:
         sources = [salvage(path, _room(room, "damaged"))]
         names = [""]
@@ -68,13 +68,13 @@ def rebuild(path: Path, room: Path, new: Store, backups: list[Path], aside: Path
             problems = journal.prove(view)
         if problems:
             raise Damaged(
-                "What is left of the journal does not fit together",
+                "The rebuilt journal is inconsistent",
                 [("problem", problems[0]), ("problems", len(problems))],
-                ["`holdfast restore-backup FILE` puts a backup back"],
+                ["`holdfast restore-backup FILE` restores a backup"],
             )
     used = [names[number] for number in sorted(builder.used - {DAMAGED})]
     if sources[DAMAGED] is None:
-        builder.lost.append(f"what happened after {used[0]}" if used else "the journal: no backup is left")
+        builder.lost.append(f"everything after {used[0]}" if used else "the journal: there is no backup")
     return Rebuilt(builder.events, builder.lost, used, replace_database(path, room / path.name, aside))
 
 
@@ -84,7 +84,7 @@ def _room(directory: Path, name: str) -> Path:
 
 
 def _open_backup(path: Path, directory: Path) -> tuple[str, Salvage | None]:
-    """When a backup was made, and the database in it; None where it is no use."""
+    """The time of a backup and the rows in its database; None if the backup is unusable."""
     database = directory / backup_file.DATABASE
     try:
         contents = backup_file.read_archive(path, lambda name: database if name == backup_file.DATABASE else None)
@@ -94,7 +94,7 @@ def _open_backup(path: Path, directory: Path) -> tuple[str, Salvage | None]:
 
 
 class Builder:
-    """Takes each event from the best place it is to be had, and adds it to a new journal."""
+    """Adds each event from its best source to a new journal."""
 
     def __init__(self, journal: Rebuilding, sources: list[Salvage | None], names: list[str], plan: Plan) -> None:
         self._journal = journal
@@ -102,12 +102,12 @@ class Builder:
         self._sources = sources
         self._plan = plan
         self._runs = [source.runs() if source else {} for source in sources]
-        self._weight = 0  # bytes of large values in the events that wait for their commit
-        self.used: set[int] = set()  # sources that events came from
+        self._weight = 0  # bytes of large values in uncommitted events
+        self.used: set[int] = set()  # sources that provided events
         self.events = 0
         self.lost: list[str] = []
         if (damaged := sources[DAMAGED]) and damaged.lost_pages:
-            self.lost.append(f"what {damaged.lost_pages:,} pages of the log held, which were written last")
+            self.lost.append(f"the contents of {damaged.lost_pages:,} pages of the log, which were written last")
 
     def build(self, store: Store) -> None:
         self._choose()
@@ -116,15 +116,16 @@ class Builder:
             batch.append(self._event(run, seq, place))
             self.events += 1
             if len(batch) == BATCH or self._weight > WEIGHT:
-                self._add(store, batch)
+                with store.writing() as view:
+                    self._journal.add(view, batch)
                 batch, self._weight = [], 0
-                self._journal.told(self.events, total)
-        self._add(store, batch)
+                self._journal.progress(self.events, total)
         with store.writing() as view:
-            self._add_the_rest(view, set(self._plan.runs()))
+            self._journal.add(view, batch)
+            self._add_pointers(view, set(self._plan.runs()))
 
     def _choose(self) -> None:
-        """Choose for each run and number where its event is taken from."""
+        """Choose the source of each event."""
         for number, source in enumerate(self._sources):
             for left in source.events(self._runs[number]) if source else ():
                 self._plan.note(number, left.position, left.row, left.is_sound)
@@ -133,23 +134,22 @@ class Builder:
         lengths = damaged.lengths() if damaged else {}
         for number in range(len(self._sources)):
             for run in self._plan.runs_of(number):
-                if number and run not in known and not self._may_have_lost(number):
+                if number and run not in known and not self._may_have_lost_runs(number):
                     continue
                 if not self._plan.last(run):
                     self._plan.take(number, run)
-                elif not self._plan.went_another_way(number, run):
+                elif not self._plan.has_diverged(number, run):
                     self._plan.take(number, run, self._until(number, run, lengths.get(run)))
         for run, length in lengths.items():
             if length > (last := self._plan.last(run)) > 0:
                 self.lost.append(f"the events of {run} after {last}, up to {length}")
 
     def _until(self, number: int, run: str, length: int | None) -> int | None:
-        """Up to which event a backup may fill in what is missing. One that restoring made is of a history that was
-        left: it counts as far as both have the same events."""
+        """The last event that a backup may fill in; for a backup of an abandoned history, the last common one."""
         return self._plan.last_common(number, run) if self._is_left[number] else length
 
-    def _may_have_lost(self, number: int) -> bool:
-        """Whether a whole run may be missing. One that only an older backup has was deleted since."""
+    def _may_have_lost_runs(self, number: int) -> bool:
+        """True if a run in this backup may be lost. One that only older backups have was deleted since."""
         newest = next((other for other, source in enumerate(self._sources) if other and source), 0)
         damaged = self._sources[DAMAGED]
         return number == newest and (damaged is None or not damaged.is_complete)
@@ -166,11 +166,11 @@ class Builder:
         assert source is not None
         left = source.event_at(place.position, self._runs[place.source])
         try:
-            event = rows.event_of(left.row, lambda digest: self._value(run, seq, digest))
+            event = codec.event_of(left.row, lambda digest: self._value(run, seq, digest))
         except (HoldfastError, OverflowError, ValueError, OSError):
             return None
         if not left.is_sound:
-            self.lost.append(f"event {seq} of {run} is not as it was written; it is kept as it reads")
+            self.lost.append(f"event {seq} of {run} has changed since it was written; it is kept as found")
         self.used.add(place.source)
         return event
 
@@ -185,11 +185,11 @@ class Builder:
         return GONE
 
     def _stand_in(self, run: str, seq: int) -> Event:
-        """What keeps the number of an event that is lost. The first one of a run is made again from its state."""
+        """A placeholder for a lost event. The first event of a run is recreated from the run's state."""
         now = self._journal.now()
         state = self._state(run) if seq == 1 else {}
-        told = "; what its state knew of it is kept" if state else ""
-        self.lost.append(f"event {seq} of {run}{told}")
+        rest = "; its goal and worktree are kept" if state else ""
+        self.lost.append(f"event {seq} of {run}{rest}")
         time = state.pop("created", now) if isinstance(state.get("created"), datetime) else now
         return Event(
             run,
@@ -206,19 +206,15 @@ class Builder:
         damaged = self._sources[DAMAGED]
         stored = damaged.state(run) if damaged else None
         try:
-            known = rows.decode_run(codec.expand(stored), run) if stored else None
+            known = codec.decode_run(codec.expand(stored), run) if stored else None
         except HoldfastError:
             known = None
         if known is None:
             return {}
         return {"goal": known.goal, "layout": known.layout, "worktree": known.worktree, "created": known.created}
 
-    def _add(self, store: Store, batch: list[Event]) -> None:
-        with store.writing() as view:
-            self._journal.add(view, batch)
-
-    def _add_the_rest(self, view: Writer, runs: set[str]) -> None:
-        """Where each worktree points: no event says that."""
+    def _add_pointers(self, view: Writer, runs: set[str]) -> None:
+        """Add the current run of each worktree, which no event records."""
         for number, source in reversed(list(enumerate(self._sources))):
             for worktree, key in (source.pointers() if source else {}).items():
                 if self._runs[number].get(key) in runs:
@@ -226,25 +222,25 @@ class Builder:
 
 
 class Place(NamedTuple):
-    """Where an event is to be had: in which source, at which position there."""
+    """The place of an event: its source and the position there."""
 
     source: int
     position: int
 
 
 class Plan:
-    """For each run and number, where the event is to be had; a sound one before one that has changed."""
+    """The place of each event, by run and number; an undamaged version is preferred."""
 
     def __init__(self) -> None:
         self._connection = apsw.Connection("")
         self._connection.execute(SCHEMA)
-        self._connection.execute("BEGIN")  # for good: nobody else ever looks
+        self._connection.execute("BEGIN")  # never committed: the database is private
 
     def close(self) -> None:
         self._connection.close()
 
     def note(self, source: int, position: int, row: EventRow, is_sound: bool) -> None:
-        """A source has this event."""
+        """Note that a source has this event."""
         self._connection.execute("INSERT OR IGNORE INTO run (id) VALUES (?)", (row.run,))
         self._connection.execute(
             f"INSERT INTO found ({COLUMNS}) VALUES ({KEY}, ?, ?, ?, ?, ?) ON CONFLICT {SOUNDER}",
@@ -252,34 +248,34 @@ class Plan:
         )
 
     def runs_of(self, source: int) -> list[str]:
-        """The runs of which a source has events."""
+        """The runs with events in a source."""
         select = "SELECT DISTINCT run.id FROM found JOIN run ON run.key = found.run WHERE source = ? ORDER BY key"
         return [id for (id,) in self._connection.execute(select, (source,))]
 
     def last(self, run: str) -> int:
-        """The highest number of a run that is taken from somewhere; 0 where none is."""
+        """The highest number of a run's events in the plan; 0 if there are none."""
         return int(self._connection.execute(f"SELECT coalesce(max(seq), 0) FROM taken WHERE run = {KEY}", (run,)).get)
 
     def take(self, source: int, run: str, until: int | None = None) -> None:
-        """Take from a source what is missing, or has changed, up to a number."""
+        """Take missing or damaged events from a source, up to a number."""
         self._connection.execute(
             f"INSERT INTO taken ({COLUMNS}) SELECT {COLUMNS} FROM found WHERE source = ? AND run = {KEY} AND seq <= ?"
             f" ON CONFLICT {SOUNDER}",
             (source, run, 2**62 if until is None else until),
         )
 
-    def went_another_way(self, source: int, run: str) -> bool:
-        """Whether a source has other events of a run under the same numbers as those that are taken."""
+    def has_diverged(self, source: int, run: str) -> bool:
+        """True if a source has other events of a run under the same numbers as the plan."""
         where = "found.is_sound AND taken.is_sound AND found.id != taken.id"
         return bool(self._connection.execute(f"SELECT EXISTS (SELECT 1 {BOTH} AND {where})", self._of(source, run)).get)
 
     def last_common(self, source: int, run: str) -> int:
-        """Up to which number a source has events of a run that are taken too."""
+        """The highest number under which source and plan have the same event of a run."""
         select = f"SELECT coalesce(max(seq), 0) {BOTH} AND found.id = taken.id"
         return int(self._connection.execute(select, self._of(source, run)).get)
 
     def runs(self) -> list[str]:
-        """The runs of which anything is taken."""
+        """The runs with events in the plan."""
         select = "SELECT id FROM run WHERE EXISTS (SELECT 1 FROM taken WHERE taken.run = run.key) ORDER BY key"
         return [id for (id,) in self._connection.execute(select)]
 
@@ -287,7 +283,7 @@ class Plan:
         return int(self._connection.execute("SELECT count(*) FROM taken").get)
 
     def in_order(self) -> Iterator[tuple[str, int, Place | None]]:
-        """All events in order of commit. A number that is nowhere to be had comes before the next one of its run."""
+        """All events in order of commit; each missing number comes before the next one of its run."""
         last: dict[str, int] = {}
         for run, seq, source, position in self._connection.execute(IN_ORDER):
             yield from ((run, missing, None) for missing in range(last.get(run, 0) + 1, seq))
@@ -295,7 +291,7 @@ class Plan:
             yield run, seq, Place(source, position)
 
     def is_new(self, id: str) -> bool:
-        """Whether an event's id was not asked about before."""
+        """True if this is the first event with its id."""
         self._connection.execute("INSERT OR IGNORE INTO used VALUES (?)", (bytes.fromhex(id),))
         return self._connection.changes() == 1
 

@@ -1,9 +1,9 @@
-"""Rows that are left in a damaged database. The damaged files themselves are only read.
+"""Salvage the rows of a damaged database. The damaged files themselves are only read.
 
-All pages of the database are copied, and over them every sound page of its log, also behind a damaged one. SQLite then
-reads each leaf page of the copy as if it were a table of its own: no path through the tree is needed, so damage costs
-the rows that it hit. Free pages are skipped, because they hold what was deleted. Events are checked by their own
-checksums, so that no mixture of pages is believed. One page at a time is in memory.
+All pages of the database are copied, then overwritten by every undamaged page of its log. SQLite reads each leaf page
+of the copy as a table of its own: no path through the tree is needed, so damage loses only the rows it hit. Free pages
+are skipped, because they hold deleted rows. The checksum of each event detects mixed versions of pages. One page at a
+time is in memory.
 """
 
 from __future__ import annotations
@@ -20,19 +20,18 @@ import apsw
 
 from holdfast.core.errors import HoldfastError
 from holdfast.journal.sqlite import page_checksums
-from holdfast.journal.sqlite.blobs import SqliteValues
-from holdfast.journal.sqlite.connection import FORMAT, event_sum, name_for_sqlite
-from holdfast.journal.sqlite.migrations import script_of
+from holdfast.journal.sqlite.connection import event_sum, name_for_sqlite
+from holdfast.journal.sqlite.migrations import fresh_database
 from holdfast.journal.sqlite.page_checksums import PAGE
+from holdfast.journal.sqlite.transaction import SqliteView
 from holdfast.journal.store import EventRow
 from holdfast.system.files import PRIVATE_FILE
 
 UNREADABLE = (apsw.Error, UnicodeDecodeError)
 TABLE_LEAF, INDEX_LEAF, INDEX_INNER = 0x0D, 0x0A, 0x02  # kinds of pages
-CHANGES = 24  # where the first page has the number by which SQLite sees that the file has changed
-FREE = 32  # and where the number of the first page of the list of free ones
+CHANGES, FREE = 24, 32  # offsets in the first page: the file change counter, and the head of the free list
 HEAD = 100  # bytes of the first page before its rows
-ID = 16  # bytes
+ID = 16  # bytes of an id or a hash
 GATHERED = """
 CREATE TABLE run (key INTEGER PRIMARY KEY, id, seq, state);
 CREATE TABLE event (position INTEGER PRIMARY KEY, run, seq, id, kind, time, session, agent, body, is_sound);
@@ -43,7 +42,7 @@ EVENT_COLUMNS = 10
 
 
 class Left(NamedTuple):
-    """An event that is left."""
+    """A salvaged event."""
 
     position: int
     row: EventRow
@@ -51,21 +50,21 @@ class Left(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """Facts that only a path through the tree leads to, as far as it can be read."""
+    """Facts that are read through the damaged tree, as far as possible."""
 
-    runs: dict[int, str]  # by the index of ids, which may have what the table has lost
+    runs: dict[int, str]  # from the index of ids, which may have more than the table
     pointers: dict[str, int]
-    events: int | None  # None: there are some that cannot be read
+    events: int | None  # their number; None if some are unreadable
 
 
 class Salvage:
-    """What is left of a database: the rows of all its leaf pages, gathered in a temporary one."""
+    """The rows of all leaf pages of a damaged database, in a temporary database."""
 
     def __init__(self, gathered: apsw.Connection, tree: Tree, lost_pages: int) -> None:
         self._connection = gathered
-        self._values = SqliteValues(gathered)
+        self._view = SqliteView(gathered)
         self._tree = tree
-        self.lost_pages = lost_pages  # of the log: what was committed last
+        self.lost_pages = lost_pages  # of the log, with the newest commits
         self.is_complete = gathered.execute("SELECT count(*) FROM event").get == tree.events
 
     def close(self) -> None:
@@ -87,16 +86,16 @@ class Salvage:
 
     def blob(self, digest: bytes) -> bytes | None:
         try:
-            return self._values.blob(digest)
+            return self._view.blob(digest)
         except HoldfastError:
             return None
 
     def lengths(self) -> dict[str, int]:
-        """The number of events that each run should have, as far as that is known."""
+        """The number of events each run should have, as far as known."""
         return dict(self._connection.execute("SELECT id, seq FROM run"))
 
     def state(self, run: str) -> bytes | None:
-        """The stored state of a run, packed, if it is left."""
+        """The stored state of a run, compressed, if it was salvaged."""
         found = self._connection.execute("SELECT state FROM run WHERE id = ?", (run,)).get
         return found if isinstance(found, bytes) else None
 
@@ -107,11 +106,11 @@ def _left(row: tuple[Any, ...], runs: dict[int, str]) -> Left:
 
 
 def salvage(path: Path, directory: Path) -> Salvage | None:
-    """What is left of a database; None where nothing is. The copy in the directory is removed again."""
+    """Salvage a database; None if it has no pages. The copy in the directory is temporary."""
     copy = directory / "left.db"
     file = os.open(copy, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
     try:
-        _lay_together(path, file)
+        _copy_pages(path, file)
         if os.fstat(file).st_size < PAGE:
             return None
         first = os.pread(file, PAGE, 0)
@@ -120,20 +119,20 @@ def salvage(path: Path, directory: Path) -> Salvage | None:
         gathered.execute(GATHERED)
         with contextlib.closing(Leaves(copy, file)) as leaves, gathered:
             _gather(gathered, leaves)
-        return Salvage(gathered, tree, page_checksums.lost_pages(page_checksums.log_of(path)))
+        return Salvage(gathered, tree, page_checksums.lost_pages(page_checksums.log_path(path)))
     finally:
         os.close(file)
         os.unlink(copy)
 
 
-def _lay_together(path: Path, out: int) -> None:
-    """Write all pages of the database into a file, and over them those that are sound in its log."""
+def _copy_pages(path: Path, out: int) -> None:
+    """Copy all pages of the database to a file, then the undamaged pages of its log."""
     count = 0
     for number, page in page_checksums.every_page(path) if path.exists() else ():
         os.pwrite(out, page, (number - 1) * PAGE)
         count = number
-    for number, content in page_checksums.sound_frames(page_checksums.log_of(path)):
-        if 0 < number <= count + 100_000:  # a number that damage has made
+    for number, content in page_checksums.sound_frames(page_checksums.log_path(path)):
+        if 0 < number <= count + 100_000:  # else the number itself is damaged
             os.pwrite(out, content, (number - 1) * PAGE)
             count = max(count, number)
 
@@ -142,11 +141,12 @@ def _lay_together(path: Path, out: int) -> None:
 
 
 def _read_tree(copy: Path, file: int, found: bytes) -> Tree:
-    """Open the copy with its own first page, with a new head of that, or with the first page of a new store."""
-    fresh = _fresh_page()
+    """Read the tree with the first page as found, with a new header in it, or with that of a new store."""
+    with contextlib.closing(fresh_database()) as database:
+        fresh = database.serialize("main")[:PAGE]
     for first in (found, fresh[:HEAD] + found[HEAD:], fresh):
         for at, data in ((0, first), (18, b"\1\1"), (CHANGES, b"\0\0\0\1"), (92, bytes(4))):
-            os.pwrite(file, data, at)  # no log; and as two numbers differ, SQLite asks the file itself for its size
+            os.pwrite(file, data, at)  # no log; the differing counters make SQLite take its size from the file
         connection = apsw.Connection(name_for_sqlite(copy), flags=apsw.SQLITE_OPEN_READONLY)
         try:
             connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
@@ -171,7 +171,7 @@ def _pairs(connection: apsw.Connection, select: str, *kinds: type) -> Iterator[t
 
 
 def _count_events(connection: apsw.Connection) -> int | None:
-    """The number of events, if all rows of runs and events can be read."""
+    """The number of events if all rows of runs and events are readable."""
     try:
         connection.execute("SELECT count(state) FROM run NOT INDEXED").fetchall()
         return int(connection.execute("SELECT count(body) FROM event NOT INDEXED").get)
@@ -179,22 +179,11 @@ def _count_events(connection: apsw.Connection) -> int | None:
         return None
 
 
-def _fresh_page() -> bytes:
-    connection = apsw.Connection(":memory:")
-    connection.create_scalar_function("event_sum", event_sum, 8)
-    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-    for number in range(1, FORMAT + 1):
-        connection.execute(script_of(number))
-    page = connection.serialize("main")[:PAGE]
-    connection.close()
-    return page
-
-
 # The leaves
 
 
 class Leaves:
-    """The leaf pages of a copy that are in use. SQLite reads each as the root of a table, so it needs no other page."""
+    """The leaf pages in use of a copy. SQLite reads each as the root of a table, so it needs no other page."""
 
     def __init__(self, copy: Path, file: int) -> None:
         self._file = file
@@ -209,11 +198,11 @@ class Leaves:
         self._connection.close()
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """The rows of all ordinary tables: the number, then as many values as a row of ours may have."""
+        """The rows of all rowid tables: the rowid, then as many values as any table of ours has columns."""
         return self._read_pages("SELECT rowid, * FROM leaf", TABLE_LEAF, self._count + 1)
 
     def entries(self) -> Iterator[tuple[Any, ...]]:
-        """The first two values of all entries of indexes and of tables without numbers."""
+        """The first two values of all entries of indexes and of tables without rowids."""
         for kind in (INDEX_LEAF, INDEX_INNER):
             yield from self._read_pages("SELECT * FROM entry", kind, self._count + 2)
 
@@ -225,7 +214,7 @@ class Leaves:
             cells = _cells(page)
             try:
                 yield from self._read(select, _leaf(page, cells), root)
-            except UNREADABLE:  # a row at a time, without those that are damaged
+            except UNREADABLE:  # read one row at a time, without the damaged ones
                 for cell in cells:
                     with contextlib.suppress(*UNREADABLE):
                         yield from self._read(select, _leaf(page, [cell]), root)
@@ -237,9 +226,9 @@ class Leaves:
         return self._connection.execute(select)
 
     def _free_pages(self) -> Iterator[int]:
-        """The pages that the first page's list calls free."""
+        """The pages in the free list."""
         following = self._number(1, FREE)
-        for _ in range(self._count):  # damage can make a ring of it
+        for _ in range(self._count):  # a damaged list may be a cycle
             if not 1 < following <= self._count:
                 return
             yield following
@@ -252,14 +241,14 @@ class Leaves:
 
 
 def _cells(page: bytes) -> list[int]:
-    """Where the rows of a page begin. On a page between the leaves of an index they stand behind a page's number."""
+    """The offsets of a page's rows. On an inner page of an index, each row follows a page number."""
     head, number = (12, 4) if page[0] == INDEX_INNER else (8, 0)
     most = min(int.from_bytes(page[3:5], "big"), (PAGE - head) // 2)
     return [int.from_bytes(page[at : at + 2], "big") + number for at in range(head, head + 2 * most, 2)]
 
 
 def _leaf(page: bytes, cells: list[int]) -> bytes:
-    """A leaf page with some of a page's rows."""
+    """A leaf page with some of the rows of a page."""
     kind = TABLE_LEAF if page[0] == TABLE_LEAF else INDEX_LEAF
     places = struct.pack(f">{len(cells)}H", *(cell % 2**16 for cell in cells))
     head = struct.pack(">BHH", kind, 0, len(cells)) + page[5:7] + b"\0"
@@ -267,7 +256,7 @@ def _leaf(page: bytes, cells: list[int]) -> bytes:
 
 
 def _first_page(count: int) -> bytes:
-    """The first page of a database of so many pages and two more, which are the roots of its tables."""
+    """The first page of a database with `count` pages and two more, the roots of its tables."""
     connection = apsw.Connection(":memory:")
     connection.execute("CREATE TABLE leaf (a, b, c, d, e, f, g, h, i, j, k)")
     connection.execute("CREATE TABLE entry (a PRIMARY KEY, b) WITHOUT ROWID; PRAGMA writable_schema = ON")
@@ -278,13 +267,13 @@ def _first_page(count: int) -> bytes:
 
 
 def _gather(gathered: apsw.Connection, leaves: Leaves) -> None:
-    """Add the events, runs and large values, known by the types of their columns."""
+    """Insert the events, runs and large values, which are recognised by the types of their columns."""
     for number, *row in leaves.rows():
         if _is_run(row):
             gathered.execute("INSERT OR IGNORE INTO run VALUES (?, ?, ?, ?)", (number, row[1], row[7], row[9]))
         elif _is_event(row):
             *values, total = row[1:10]
-            is_sound = total is None or total == event_sum(*values)  # before format 3 there is none
+            is_sound = total is None or total == event_sum(*values)  # there is none before format 3
             act = "REPLACE" if is_sound else "IGNORE"
             marks = ", ".join("?" * EVENT_COLUMNS)
             gathered.execute(f"INSERT OR {act} INTO event VALUES ({marks})", (number, *values, is_sound))

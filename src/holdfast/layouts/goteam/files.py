@@ -24,7 +24,7 @@ from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, REGISTRY, ROLLBAC
 from holdfast.layouts.json_file import LIMIT, JsonFile, Unreadable, as_bytes as as_bytes, parse_json, read_json
 from holdfast.layouts.registry import find_layout, is_present
 from holdfast.project.workspace import Workspace
-from holdfast.redaction.unmask import put_raw
+from holdfast.redaction.unmask import unmask
 from holdfast.system import files, shared_files
 from holdfast.system.safe_paths import real_path
 
@@ -203,7 +203,7 @@ class SessionFiles:
             self.remember(key, merge.beside(theirs, ours))
         whole = merge.put_beside(ours, self.written.beside.get(key, {}))
         # safeguard: keep-team-file-secrets
-        self.put_bytes(path, before, as_bytes(put_raw(whole, theirs, self.workspace.hide)))
+        self.put_bytes(path, before, as_bytes(unmask(whole, theirs, self.workspace.hide)))
         return True
 
     def put_registry(self, entries: list[Body], active: str | None, gone: set[str]) -> None:
@@ -218,7 +218,7 @@ class SessionFiles:
             value = self.written.beside.get(REGISTRY, {})
         whole = merge.registry(value, entries, active, gone)
         # safeguard: keep-registry-secrets
-        self.put_bytes(path, before, as_bytes(put_raw(whole, value, self.workspace.hide)))
+        self.put_bytes(path, before, as_bytes(unmask(whole, value, self.workspace.hide)))
 
     def put_bytes(self, path: Path, before: bytes | None, data: bytes) -> None:
         """Replace the version that was read."""

@@ -38,7 +38,7 @@ from holdfast.layouts.orchestrator.files import (
 )
 from holdfast.layouts.orchestrator.schema import VERSION, Incompatible, State, is_legacy, read_state, render
 from holdfast.project.workspace import Workspace
-from holdfast.redaction.unmask import put_raw
+from holdfast.redaction.unmask import unmask
 from holdfast.system import files, shared_files
 from holdfast.system.git.repository import Repository
 
@@ -225,7 +225,7 @@ def _write(workspace: Workspace, run: Run, file: JsonFile | None, updated: datet
 def _members(workspace: Workspace, run: Run, before: Body, updated: datetime | None) -> Body:
     """The members of the file for a run; text that is masked in the journal stays as the file has it."""
     ours = render(run, workspace.hide(before), _where(workspace), updated or workspace.clock.now())
-    raw: Body = put_raw(ours, before, workspace.hide)  # safeguard: keep-session-file-secrets
+    raw: Body = unmask(ours, before, workspace.hide)  # safeguard: keep-session-file-secrets
     return raw
 
 

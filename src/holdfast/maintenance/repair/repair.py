@@ -91,7 +91,7 @@ class Rebuilding:
         found = [*rows_of(journal), *check_runs(journal, lambda *_: None).problems]
         return [*view.problems(), *(f"{problem.where}: {problem.what}" for problem in found)]
 
-    def told(self, done: int, total: int) -> None:
+    def progress(self, done: int, total: int) -> None:
         self._workspace.progress("rebuilding the journal", done, total)
 
     def _journal(self, view: Reader) -> Journal:

@@ -17,9 +17,8 @@ from holdfast.core import ids
 from holdfast.core.errors import Ambiguous, HoldfastError, NotFound, Refused, WrongUsage
 from holdfast.core.model import OPEN, Checkpoint, Draft, Run, Session, Status
 from holdfast.core.text import count, one_line, path_text, sound_text
-from holdfast.journal.codec import UNREADABLE
+from holdfast.journal.codec import UNREADABLE, checkpoint_of
 from holdfast.journal.journal import Journal, is_ledger
-from holdfast.journal.rows import checkpoint_of
 from holdfast.journal.store import RunQuery
 from holdfast.project.sessions import find_conversation, told_conversation
 from holdfast.project.workspace import Workspace

@@ -18,7 +18,7 @@ from holdfast.core.question import confirmation
 from holdfast.core.recovery import recommended
 from holdfast.core.text import count, one_line, path_text
 from holdfast.core.untrusted_text import enclose
-from holdfast.ingest.silence import warn_if_silent
+from holdfast.ingest.catch_up import warn_if_silent
 from holdfast.layouts.registry import find_layout
 from holdfast.operations.past_runs import past_runs
 from holdfast.operations.recover import HISTORY, Recovery, recover

@@ -1,12 +1,56 @@
-"""False positives in the position of a secret: paths, variables, numbers, template variables."""
+"""Classifiers of names and values: names that hold a secret, values that cannot be one, random values, public keys."""
 
 from __future__ import annotations
 
+import functools
 import math
 import re
+import sys
 from collections import Counter
 
-from holdfast.redaction.secret_names import is_secretive
+from holdfast.redaction.regex import Match, compiled
+
+# Names of variables, object members and headers that hold a secret
+
+NAMED = (
+    r"pass(?:word|wd|phrase|wort)|pwd|kennwort|contrase(?:n|\xc3\xb1)a|senha|secret|token|api[_-]?key|apikey|access[_-]?key"
+    r"|account[_-]?key|private[_-]?key|auth[_-]?key|encryption[_-]?key|signing[_-]?key|master[_-]?key|license[_-]?key"
+    r"|storage[_-]?key|pre-?shared-?key|credential|wpa[_-]?psk|bind[_-]?pw|root[_-]?pw|(?-i:_PASS)"
+    r"|(?:db|database|user|admin|root|login|sudo|become|ssh|s?ftp|smtp|mail|imap|ldap|http|proxy|auth|redis|mysql|mongo)"
+    r"[_-]?pass"  # but not `first_pass`
+)
+# Endings of a secret name: `token_prod` and `token_old` are tokens, `token_count` is not.
+TAIL = (
+    r"s?(?:[_-]?(?:key|value|base|b64|base64|string|enc|[0-9]+)"
+    r"|[_-](?:prod|production|dev|test|staging|old|new|ro|rw|v[0-9]+))*"
+)
+# A name in capitals may end with the purpose of the secret; one that ends with a property of it is not secret.
+FOR = r"(?:PASSWORD|SECRET|TOKEN|API_KEY)(?:_[A-Z][A-Z0-9]*)+"
+PROPERTIES = frozenset((
+    "AGE", "ALGORITHM", "ARN", "AUDIENCE", "BUDGET", "BYTES", "CHARS", "CLASS", "COUNT", "DAYS", "DIR", "ENDPOINT",
+    "ENV", "ERROR", "EXPIRATION", "EXPIRES", "EXPIRY", "FIELD", "FIELDS", "FILE", "FILENAME", "FORMAT", "HEADER",
+    "HEADERS", "HOST", "HOURS", "ID", "IDS", "ISSUER", "KIND", "LEN", "LENGTH", "LIFETIME", "LIMIT", "LIMITS", "LIST",
+    "LOCATION", "MANAGER", "MAX", "MIN", "MINUTES", "MODE", "NAME", "NAMES", "NUMBER", "OWNER", "PARAM", "PATH",
+    "PATTERN", "POLICY", "PREFIX", "PROVIDER", "REF", "REGEX", "REGION", "SCOPE", "SCOPES", "SECONDS", "SIZE",
+    "SOURCE", "STORE", "SUFFIX", "TIME", "TIMEOUT", "TTL", "TYPE", "TYPES", "URI", "URL", "USAGE", "USER", "USERNAME",
+    "VALIDATOR", "VALIDATORS", "VAR", "VERSION",
+))  # fmt: skip
+# Names in capitals of a key, a salt or a token, if the value is random.
+KEYED = r"(?:[A-Z0-9]+_)*(?:KEY|SALT|PAT|APIKEY_PRIVATE)|BUNDLE_[A-Z_]+__COM"
+PUBLIC_WORDS = frozenset(
+    ("PUBLIC", "PUBLISHABLE", "SITE", "CACHE", "SORT", "PRIMARY", "FOREIGN", "PARTITION", "OBJECT")
+)
+KIND_NAMES = ("password", "token", "key", "cookie", "credential", "secret")
+KINDS = re.compile(
+    rb"(pass|pwd|pw|psk|mdp|psw|kennwort|contrase|senha|login|connect)|(token)|(key|salt|hmac|jwt|fernet|aes|cipher)|(cookie)"
+    rb"|(credential|auth)|(secret)"
+)
+LONGEST_NAME = 200  # characters
+SENT = r"(?:http[_-]|proxy[_-]|set[_-]|x[_-])?(?:authorization|cookie)"
+SECRETIVE = rf"(?i)(?:(?:{NAMED}){TAIL}|\A{SENT})\z"
+HEADER = rf"(?i)\A(?:{SENT}|x-[a-z0-9-]*(?:{NAMED}){TAIL})\z"
+
+# Values in the position of a secret
 
 SHORTEST = 8  # characters of a secret
 SHORTEST_CHANCE, LONG_PART = 14, 10  # characters of a random value, and of a part of one
@@ -38,6 +82,65 @@ PLACEHOLDERS: tuple[bytes, ...] = (
 )
 PLACEHOLDERS += (b"string", b"changeme", b"change_me", b"change-me", b"changeit", b"!vault", b"unchanged", b"none")
 PLACEHOLDERS += (b"include", b"same-origin")  # values of the `credentials` option of fetch
+# PostHog's project key, Mapbox's public token, publishable keys of Stripe, Clerk, Supabase and others: all of them are
+# served to browsers. `pk_` alone does not qualify: Klaviyo's private keys start with it.
+PUBLIC = re.compile(
+    rb"(?:phc_|pk\.eyJ|pk_(?:live|test)_|(?:live|test)_pub_|sb_publishable_|FLWPUBK(?:_TEST)?-|pk-lf-|pubkey-"
+    rb"|(?:pub|sub)-c-|public-(?:sandbox|development|production)-)[A-Za-z0-9_.=-]{16,}"
+)
+DSN_KEY = re.compile(rb"[0-9a-f]{32}")
+DSN_HOST = re.compile(rb"@[A-Za-z0-9.-]*sentry[A-Za-z0-9.-]*(?::[0-9]+)?(?:/[A-Za-z0-9_-]+)*/[0-9]+(?![A-Za-z0-9_/-])")
+
+
+def is_secretive(name: str) -> bool:
+    """True if a member or variable of this name holds a secret."""
+    if len(name) >= LONGEST_NAME:  # long names would fill the cache of `matches`
+        return False
+    return (matches(SECRETIVE, name) and not is_public_name(name)) or is_for(name)  # safeguard: name-of-purpose
+
+
+def is_for(name: str) -> bool:
+    """True for a name in capitals with the purpose of a secret: `TOKEN_GITHUB`, but not `TOKEN_LIMIT`."""
+    return name.startswith(("PASSWORD_", "SECRET_", "TOKEN_", "API_KEY_")) and (
+        matches(rf"\A{FOR}\z", name) and PROPERTIES.isdisjoint(name.split("_"))
+    )
+
+
+def kind_of(name: bytes) -> str:
+    """The kind of secret that a name announces, by its last word for a kind."""
+    found = KINDS.findall(name.lower())
+    return (
+        next((kind for kind, word in zip(KIND_NAMES, found[-1], strict=True) if word), "secret")
+        if found
+        else "password"
+    )
+
+
+def is_keyed(name: str) -> bool:
+    """True for a name in capitals of a key that is not public."""
+    return len(name) < LONGEST_NAME and (
+        matches(rf"\A(?:{KEYED})\z", name) and PUBLIC_WORDS.isdisjoint(name.split("_"))
+    )
+
+
+def is_public_name(name: str) -> bool:
+    """True for the name of a public value: a publishable key is no secret."""
+    return matches(
+        r"(?i)(?:public|publishable)[A-Za-z0-9]*[_-]?(?:api[_-]?)?(?:key|token)\z|existing[_-]?secret\z", name
+    )
+
+
+def is_header(name: str) -> bool:
+    """True for the name of a header that carries a secret."""
+    return len(name) < LONGEST_NAME and matches(HEADER, name)
+
+
+@functools.lru_cache(4096)
+def matches(source: str, text: str) -> bool:
+    return compiled(source).search(text.encode("utf-8", "replace")) is not None
+
+
+# False positives: paths, variables, numbers, template variables, public keys
 
 
 def is_harmless(value: bytes) -> bool:
@@ -172,3 +275,13 @@ def is_random(value: bytes) -> bool:
         return False
     times = Counter(value).values()
     return -sum(n / len(value) * math.log2(n / len(value)) for n in times) >= 3.9
+
+
+def is_public(text: bytes, start: int = 0, end: int = sys.maxsize) -> bool:
+    return PUBLIC.fullmatch(text, start, end) is not None
+
+
+def is_dsn_key(text: bytes, match: Match) -> bool:
+    """True if the user part of a URL is the public key of a Sentry DSN, which browsers send."""
+    start, end = match.span(1)
+    return DSN_KEY.fullmatch(text, start, end) is not None and DSN_HOST.match(text, end) is not None

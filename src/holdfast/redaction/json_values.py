@@ -1,14 +1,33 @@
-"""Members of a decoded value that are secret by name: `password`, a header, a `value` next to such a name."""
+"""Strings of a decoded JSON value, and the members that are secret by name: `password`, a header, a named `value`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from types import NoneType
 from typing import Any
 
-from holdfast.redaction.false_positives import SHORTEST, WORDLY, is_chancy, is_elsewhere, is_harmless, is_number
-from holdfast.redaction.public_values import is_public
-from holdfast.redaction.secret_names import is_header, is_keyed, is_secretive, matches
+import msgspec
 
+from holdfast.core.formats.json_limits import is_dense
+from holdfast.redaction.classifiers import (
+    SHORTEST,
+    WORDLY,
+    is_chancy,
+    is_elsewhere,
+    is_harmless,
+    is_header,
+    is_keyed,
+    is_number,
+    is_public,
+    is_secretive,
+    matches,
+)
+
+DEEPEST = 4  # levels of JSON inside strings
+NESTED = 100  # levels of lists and objects; deeper JSON is not decoded, since none is written on purpose
+BEGINNINGS = '{[" \t\r\n'
+PLAIN = (int, float, NoneType)  # values without strings
+OPENING, CLOSING = ("{", "[", '"'), ("}", "]", '"')
 NAMING = ("name", "Name", "key", "Key")  # members that name the `value` of the same object
 ABOUT = ("id", "name", "type", "kind", "version", "user", "username", "email", "description", "created", "updated")
 MOST_DASHES = 3  # in a secret; an id has more
@@ -16,6 +35,51 @@ MOST_WORDS, LONGEST_COMMAND = 1000, 1 << 16  # words and characters of a command
 LONGEST_TIME = 40  # characters of a timestamp
 ENOUGH = 1 << 16  # characters that show if a value is a number, a path or a template variable
 TIME = r"\A\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?\z"
+
+
+def gather(value: Any, texts: list[str]) -> bool:
+    """Collect all strings of a value, and of strings that are JSON. True as soon as a member is secret by its name."""
+    harmless = {""}  # cache of names that are not secret: most members share a few names
+    inner = [("", value)]
+    for depth in reversed(range(DEEPEST + 1)):
+        left, inner = inner, []
+        while left:
+            name, value = left.pop()
+            if isinstance(value, str):
+                if len(value) < SHORTEST:
+                    continue
+                texts.append(value)
+                if name not in harmless:
+                    if is_secret_member(name, value):
+                        return True
+                    if not is_secretive(name) and not is_keyed(name):
+                        harmless.add(name)
+                if depth and value[0] in BEGINNINGS and (found := value_in(value)) is not None:
+                    inner.append(("", found))
+            elif isinstance(value, dict):
+                texts += value
+                left += [member for member in members_of(value, name) if not isinstance(member[1], PLAIN)]
+            elif isinstance(value, list | tuple):
+                left += items_of(value, name)
+                texts += [" ".join(value)] if is_command(value) else []
+    return False
+
+
+def value_in(text: str) -> Any:
+    """The decoded value of a string that is JSON; None for any other."""
+    bare = text.strip()
+    if not bare.startswith(OPENING) or not bare.endswith(CLOSING) or is_dense(bare):
+        return None
+    try:
+        value = msgspec.json.decode(bare)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return None if bare.count("{") + bare.count("[") > NESTED and _is_deeper(value, NESTED) else value
+
+
+def _is_deeper(value: Any, depth: int) -> bool:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return depth == 0 or any(_is_deeper(item, depth - 1) for item in inside)
 
 
 def members_of(owner: dict[str, Any], name: str = "") -> Iterable[tuple[str, Any]]:
@@ -79,7 +143,7 @@ def _is_prose(text: str, is_sent: bool) -> bool:
     return (" " in text and not is_sent) or all(letter.isalpha() or letter in "-_. " for letter in text)
 
 
-def is_told(name: str, value: str) -> bool:
+def is_secret_member(name: str, value: str) -> bool:
     """True if a string is secret by its name, and is neither a placeholder nor a path or variable."""
     if len(value) < SHORTEST or "[redacted " in value:
         return False

@@ -1,10 +1,14 @@
-"""Display form of texts, as every output shows them: removing control characters can join the parts of a secret."""
+"""Other forms of a text, in which a secret may be recognisable: its display form, decoded base64 and percent-encoding.
+
+Every output shows the display form: without control characters, whose removal can join the parts of a secret.
+"""
 
 from __future__ import annotations
 
-import functools
+import binascii
 import re
 from collections.abc import Collection, Iterator
+from urllib.parse import unquote_to_bytes
 
 from holdfast.core.text import CONTROL, visible
 from holdfast.redaction.placeholders import BESIDE
@@ -19,8 +23,6 @@ ACTING = (
     r"|\xef(?:\xb8[\x80-\x8f]|\xbb\xbf|\xbe\xa0|\xbf[\xb0-\xbb])"
     r"|\xf0(?:\x93\x90[\xb0-\xbf]|\x9b\xb2[\xa0-\xa3]|\x9d\x85[\xb3-\xba])|\xf3\xa0"
 )
-
-
 LONGEST = 1 << 16  # bytes of a line that is handled on its own: more copies of a long text would cost memory
 MOST = 1000  # removed characters that are handled line by line; with more, all lines are
 SELECTOR = b"\xef\xb8"  # first bytes of the variation selectors of emoji, in UTF-8
@@ -28,15 +30,23 @@ MOST_LINES = 5000  # changed lines that are scanned on their own; with more, the
 EDGE = 1000  # characters that show whether a text starts and ends like JSON
 JSON = ("{}", "[]", '""')  # first and last character of JSON
 GOES_ON = re.compile(rb".*\\\r?|[ \t]*[A-Za-z0-9+/]{40,}={0,2}\r?", re.DOTALL)  # a line that the next one continues
+# Base64 of ASCII: the first bit of each of three bytes is 0, so three of four characters have half the values.
+BASE64 = r"(?:[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][\w+/-]){6,}[\w+/-]{0,3}={0,2}"
+PERCENT = r"%[0-9A-Fa-f]{2}[^\s\"'<>`]*"  # the rest of an encoded word; its start is searched for backwards from here
+PERCENT_WORD = bytes(byte for byte in range(256) if byte not in b" \t\n\f\r\"'<>`")
+NEAR = 256  # bytes that hold the start of most words
+FULL = 40  # characters at least of a line of wrapped base64
+LINES = rf"(?:\\[nrt])?((?:[A-Za-z0-9+/]{{{FULL},}}(?:\r?\n|(?:\\r)?\\n)[ \t]*)+[A-Za-z0-9+/]+={{0,2}})"
+BREAK = re.compile(rb"(?:\r?\n|(?:\\r)?\\n)[ \t]*")
 
 
-def shown(texts: Collection[str]) -> set[str]:
+def display_forms(texts: Collection[str]) -> set[str]:
     """The display forms of texts; empty if all of them are displayed unchanged."""
-    is_changed = _acting().search("".join(texts).encode("utf-8", "surrogatepass"))
-    return {_shown(text) for text in texts} if is_changed else set()
+    is_changed = compiled(ACTING, captures=False).search("".join(texts).encode("utf-8", "surrogatepass"))
+    return {_display_form(text) for text in texts} if is_changed else set()
 
 
-def _shown(text: str) -> str:
+def _display_form(text: str) -> str:
     """The display form of a text. Only the lines that change pass through `visible`, which is slow for long texts."""
     if text.count("\n") * LONGEST < len(text) - LONGEST:
         return visible(text)
@@ -44,7 +54,7 @@ def _shown(text: str) -> str:
     if SELECTOR not in data:  # the effect of a selector depends on the character before it
         data = data.translate(None, CONTROL)
     pieces, at = [], 0
-    for number, match in enumerate(_acting().finditer(data)):
+    for number, match in enumerate(compiled(ACTING, captures=False).finditer(data)):
         if number == MOST:
             return visible(text)
         if match.span()[0] < at:
@@ -60,14 +70,14 @@ def _shown(text: str) -> str:
     return b"".join((*pieces, data[at:])).decode("utf-8", "surrogatepass")
 
 
-def shown_parts(text: str, beside: int = BESIDE) -> list[str]:
+def display_parts(text: str, beside: int = BESIDE) -> list[str]:
     """The changed lines of a text's display form, with the lines around them, in one or several parts.
 
     A secret that is in the display form and not in the text itself is in one of them. If most lines change, or the
     display form may be JSON, the only part is the whole text.
     """
     data = text.encode("utf-8", "surrogatepass")
-    if _acting().search(data) is None:
+    if compiled(ACTING, captures=False).search(data) is None:
         return []
     first, last = visible(text[:EDGE]).strip()[:1], visible(text[-EDGE:]).strip()[-1:]
     controls = len(data) - len(data.translate(None, CONTROL))
@@ -76,14 +86,14 @@ def shown_parts(text: str, beside: int = BESIDE) -> list[str]:
         is_short = 2 * sum(end - start for start, end in parts) < len(data)
         if is_short and not any(b"PRIVATE KEY" in data[start:end] for start, end in parts):
             return [visible(data[start:end].decode("utf-8", "surrogatepass")) for start, end in parts]
-    return [_shown(text)]
+    return [_display_form(text)]
 
 
 def _parts(data: bytes, beside: int) -> Iterator[tuple[int, int]]:
     """Spans of the lines with removed characters and the lines around them; the whole text if there are too many."""
     start = end = at = 0
     for _ in range(MOST_LINES):
-        if (match := _acting().search(data, at)) is None:
+        if (match := compiled(ACTING, captures=False).search(data, at)) is None:
             break
         at = data.find(b"\n", match.span()[1])
         at = at if at >= 0 else len(data)
@@ -119,6 +129,51 @@ def _behind(data: bytes, end: int, beside: int) -> int:
     return end
 
 
-@functools.cache
-def _acting() -> Regex:
-    return compiled(ACTING, captures=False)
+def wrapped(data: bytes, lines: Regex) -> Iterator[tuple[int, int, bytes]]:
+    """Base64 wrapped in lines of one length: its span and the joined text, since a secret may span lines."""
+    for match in lines.finditer(data):
+        start, end = match.span(1)
+        stops = [*(found.span() for found in BREAK.finditer(data, start, end)), (end, end)]
+        size, at, until, full = stops[0][0] - start, start, start, []
+        for stop, after in stops:
+            if stop - at != size:
+                break
+            full.append(data[at:stop])
+            until, at = stop, after
+        if size % 4 == 0:
+            yield start, until, b"".join(full)
+        if size % 4 == 0 and 0 < stop - at < size:  # the last line, or a word of the text after it
+            yield start, stop, b"".join((*full, data[at:stop]))
+
+
+def percent_encoded(data: bytes, rests: Regex) -> Iterator[tuple[int, int]]:
+    """Spans of words with a percent-encoded character."""
+    last = 0
+    for match in rests.finditer(data):
+        start, end = match.span()
+        while start > last:
+            before = data[max(last, start - NEAR) : start]
+            rest = before.rstrip(PERCENT_WORD)
+            start -= len(before) - len(rest)
+            if rest:
+                break
+        yield start, end
+        last = end
+
+
+def from_base64(word: bytes) -> bytes | None:
+    """The ASCII text that a word of base64 encodes; None if it is none."""
+    bare = word.rstrip(b"=")
+    if b"-" in bare or b"_" in bare:  # avoids a copy: a word may have megabytes
+        bare = bare.translate(bytes.maketrans(b"-_", b"+/"))
+    bare = bare[: len(bare) - (len(bare) % 4 == 1)]
+    try:
+        plain = binascii.a2b_base64(bare + b"=" * (-len(bare) % 4) if len(bare) % 4 else bare)
+    except (binascii.Error, ValueError):
+        return None
+    return plain if plain.isascii() else None
+
+
+def from_percent(word: bytes) -> bytes | None:
+    plain = unquote_to_bytes(word)
+    return plain if plain != word else None
