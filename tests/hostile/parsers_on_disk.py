@@ -15,7 +15,7 @@ import msgspec
 
 import holdfast
 from holdfast.agents import install, jsonl
-from holdfast.agents.claude import conversations, installed, transcript
+from holdfast.agents.claude import installed, transcript
 from holdfast.agents.protocol import setup_of
 from holdfast.ingest.executable_files import find_brought
 from holdfast.journal import backup_file
@@ -175,7 +175,7 @@ def _transcripts(stage: Stage) -> dict[str, Parser]:
     def read() -> None:
         transcript.read_usage(path)
         transcript.read_spent(path)
-        conversations.read_head(path)
+        transcript.read_head(path)
         lost: list[int] = []
         found = list(transcript.read_lines(path, lambda: lost.append(1)))
         json.dumps(found)

@@ -41,7 +41,6 @@ FUZZED = {
     "agents.claude.installed": "plugins of the client",
     "project.context_windows": "gauges",
     "agents.claude.settings_file": "settings of the client",
-    "agents.claude.conversations": "transcript",
     "agents.install": "record of an installation",
     "agents.claude.transcript_events": "lines of a transcript",
     "agents.claude.transcript": "transcript",

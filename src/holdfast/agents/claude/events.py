@@ -14,8 +14,8 @@ from typing import Any
 
 from holdfast.agents.claude import transcript
 from holdfast.agents.claude.client import CONVERSATION, MOMENTS
+from holdfast.agents.generic_client import text_of
 from holdfast.agents.jsonl import ENDING
-from holdfast.agents.payloads import text_of
 from holdfast.agents.protocol import Moment, Reading
 from holdfast.core import chat_commands, ids
 from holdfast.core.model import Beginning, Body, Draft

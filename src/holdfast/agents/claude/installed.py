@@ -16,16 +16,17 @@ from msgspec import Struct
 from holdfast.agents import install
 from holdfast.agents.claude import settings_file
 from holdfast.agents.claude.client import MOMENTS
-from holdfast.agents.claude.setup import SCOPES, config_directory, place_of
 from holdfast.agents.hook_command import files_of
-from holdfast.agents.protocol import HookCommand, Moment, NotSettings, Place, Setup
+from holdfast.agents.protocol import HookCommand, Moment, NotSettings, Place, Setup, Silence, setup_of
 from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.formats.json_limits import sparse
 from holdfast.core.text import path_text, sound_text
 from holdfast.journal.codec import UNREADABLE
+from holdfast.project.workspace import Workspace
 from holdfast.system import files, locate, process
 from holdfast.system.git.command import find_program
 
+SCOPES = ("local", "project", "user")
 PLUGIN = "holdfast@"
 PLUGIN_HOOKS = "hooks/hooks.json"
 OFF = "disableAllHooks"
@@ -38,6 +39,41 @@ CATALOG = ".claude-plugin/marketplace.json"
 DEADLINE = 10.0
 LIMIT = 64 * 1024 * 1024
 T = TypeVar("T")
+
+
+def config_directory(environ: Mapping[str, str]) -> Path:
+    """Claude Code's directory for the user's settings and data."""
+    home = environ.get("HOME") or os.path.expanduser("~")
+    return Path(environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"))
+
+
+def is_used(setup: Setup) -> bool:
+    if (setup.root / ".claude").is_dir() or config_directory(setup.environ).is_dir():
+        return True
+    return find_program("claude", setup.environ.get("PATH", os.defpath), str(setup.root)) is not None
+
+
+def places(setup: Setup) -> dict[str, Place]:
+    return {scope: place_of(scope, setup) for scope in SCOPES}
+
+
+def place_of(scope: str, setup: Setup) -> Place:
+    directory, name, mode = setup.root / ".claude", "settings.local.json", files.PRIVATE_FILE
+    border = setup.root
+    if scope == "user":
+        directory, name = config_directory(setup.environ), "settings.json"
+        home = Path(setup.environ.get("HOME") or os.path.expanduser("~"))
+        border = home if home in directory.parents else directory
+    elif scope == "project":
+        name, mode = "settings.json", _common_mode()  # meant to be committed
+    return Place(directory / name, border, setup.state, settings_file, mode)
+
+
+def _common_mode() -> int:
+    """The mode of an ordinary file according to the umask."""
+    umask = os.umask(0o077)  # readable only by setting it; a file that another thread creates meanwhile is too private
+    os.umask(umask)
+    return 0o666 & ~umask
 
 
 class Level:
@@ -130,6 +166,37 @@ def find_lost(setup: Setup) -> tuple[str, Path] | None:
     if not lost:
         return None
     return None if is_called(levels(setup), setup.environ) else lost[0]
+
+
+def find_silence(workspace: Workspace) -> Silence | None:
+    """Detect hooks that `init` installed and that no longer run."""
+    return find_removal(workspace) or _find_off_switch(workspace)
+
+
+def find_removal(workspace: Workspace) -> Silence | None:
+    """Detect hooks that were removed from the settings without `uninit`."""
+    lost = find_lost(setup_of(workspace))
+    if lost is None:
+        return None
+    scope, path = lost
+    hints = [f"`holdfast init --scope {scope}` restores them", "`holdfast uninit` confirms the removal"]
+    return Silence(f"the hooks were removed from {path_text(path)} (perhaps by `git clean -fdx`)", hints)
+
+
+def _find_off_switch(workspace: Workspace) -> Silence | None:
+    """Detect the setting that turns off all hooks, including ours."""
+    found = levels(setup_of(workspace))
+    switch = find_switch(found)
+    if switch is None or not is_called(found, workspace.environ):
+        return None
+    place = path_text(switch.path)
+    return Silence(f"`{OFF}` in {place} turns all hooks off", [f"remove `{OFF}` from {place}"])
+
+
+def find_switch(found: list[Level]) -> Level | None:
+    """The level that turns off all hooks: the first one with that setting decides."""
+    said = next((level for level in found if OFF in level.settings), None)
+    return said if said is not None and said.is_set(OFF) else None
 
 
 def hook_commands(setup: Setup) -> list[HookCommand]:

@@ -153,6 +153,14 @@ def goal_in(line: Line) -> str | None:
     return events.goal_of({"prompt": text}) if text else None
 
 
+def opening_of(transcripts: Iterable[Path], hide: Callable[[Any], Any]) -> tuple[str, str | None]:
+    for path in transcripts:
+        for line in read_lines(path):
+            if goal_in(line) and (goal := goal_in(hide(line))):  # redacted before it is truncated
+                return str(line.get("uuid") or ""), goal
+    return "", None
+
+
 def _call(asked: Asked, key: str) -> Body:
     return {
         "tool_name": asked.name,

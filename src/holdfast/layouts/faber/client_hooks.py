@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from holdfast.agents.claude import bundled_plugin
+from holdfast.agents.claude.hooks import FABER_PLUGIN, faber_command
 from holdfast.agents.protocol import HookCommand, Moment, Setup
 from holdfast.agents.registry import adapters
 from holdfast.layouts.faber.presence import is_present
@@ -16,7 +16,7 @@ from holdfast.project.workspace import Workspace
 
 COMMAND = re.compile(r"/fractary-faber:|\bfractary-faber session-|faber/hooks/")
 SESSION = (Moment.START, Moment.COMPACTING, Moment.END)  # at which FABER loads or saves
-PLUGINS = (f"{bundled_plugin.FABER}@", "faber@")
+PLUGINS = (f"{FABER_PLUGIN}@", "faber@")
 
 
 def is_client_hook(command: str) -> bool:
@@ -59,4 +59,4 @@ def find_plugin_hint(workspace: Workspace) -> str | None:
     """How FABER's own names of its session commands are installed beside our plugin."""
     if not is_present(workspace):
         return None
-    return f"`{bundled_plugin.faber_command()}` adds FABER's own names: `/fractary-faber:session-load` and the others"
+    return f"`{faber_command()}` adds FABER's own names: `/fractary-faber:session-load` and the others"

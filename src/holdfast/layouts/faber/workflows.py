@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdfast.agents.claude.setup import config_directory
+from holdfast.agents.claude.installed import config_directory
 from holdfast.core.errors import WorkflowError
 from holdfast.core.text import one_line, path_text, sound_text
 from holdfast.layouts.faber.schema import check_run_id

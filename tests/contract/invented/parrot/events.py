@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.agents.payloads import text_of
+from holdfast.agents.generic_client import text_of
 from holdfast.agents.protocol import Moment, Reading
 from holdfast.core import chat_commands
 from holdfast.core.model import Beginning, Body, Draft
