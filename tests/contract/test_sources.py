@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from holdfast.core.text import one_line
-from holdfast.project.artifacts.protocol import Found, Loaded, Source, Unloadable, Wanted
-from holdfast.project.artifacts.registry import SOURCES, find_source
+from holdfast.project.artifacts.protocol import SOURCES, Found, Loaded, Source, Unloadable, Wanted, find_source
 
 GOOD = {
     "json": {"path": "plan.json"},

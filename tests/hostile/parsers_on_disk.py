@@ -9,7 +9,6 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -31,7 +30,7 @@ from holdfast.maintenance.purge import purge as purging
 from holdfast.project import context_windows, inbox, known_projects, quota, settings
 from holdfast.project.runs import select, tombstones
 from holdfast.project.transfer import bundle, import_plan
-from holdfast.project.trust.check import Grant, Grants
+from holdfast.project.trust import Grant, Grants
 from holdfast.project.workspace import Workspace
 from holdfast.system.git.objects import Format, Known
 from holdfast.system.git.repository import Repository
@@ -285,7 +284,7 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
     def catalog() -> None:
         found = installed._place_in(stage.home, "x", stage.home)
         if found is not None:
-            installed._noted(found / installed.PLUGIN_HOOKS, dict[str, Any])
+            installed._noted(found / installed.PLUGIN_HOOKS)
 
     def purging_now() -> None:
         tombstones.unfinished_purge(store)

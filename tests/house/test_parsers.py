@@ -64,11 +64,10 @@ FUZZED = {
     "layouts.goteam.files": "written Go Team files",
     "layouts.goteam.purge": "written Go Team files",
     "core.fold.team": OURS,
-    "project.trust.check": "grant",
+    "project.trust": "grant",
     "core.fold.run": OURS,
     "system.safe_paths": "it opens files and looks for zero bytes in them",
     "project.inbox": "kept call",
-    "project.trust.command_line": "command of a workflow",
     "journal.journal": OURS,
     "core.formats.json_edit": "settings of the client",
     "maintenance.background": OURS,
@@ -109,7 +108,7 @@ ALSO = {  # fuzz targets of parsers that span modules
     "index of a damaged pack",
     *("Go Team file", "settings of the user", "settings that are changed", "settings that call us"),
     *("workflow that waits", "condition", "troubles of hooks", "projects of the client", "written session file"),
-    "catalog of a marketplace",
+    *("catalog of a marketplace", "command of a workflow"),
 }
 
 

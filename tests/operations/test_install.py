@@ -20,8 +20,8 @@ import pytest
 import holdfast
 from holdfast.agents import install
 from holdfast.agents.claude import hooks as hooking
-from holdfast.agents.claude.settings_file import called
 from holdfast.agents.claude.installed import SCOPES
+from holdfast.agents.claude.settings_file import called
 from holdfast.agents.protocol import setup_of
 from holdfast.core.errors import Busy, NotFound, Refused, WrongUsage
 from holdfast.project.workspace import Workspace

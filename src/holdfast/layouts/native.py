@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # every command loads this module, and few use more than a lo
     from holdfast.layouts.session_reports import Marks, Reloaded, SessionSaved
     from holdfast.project.checkpoints.restore import Restored
     from holdfast.project.inbox import Call
-    from holdfast.project.trust.check import Executable
+    from holdfast.project.trust import Executable
     from holdfast.project.workspace import Workspace
 
 NAME = "native"

@@ -21,7 +21,7 @@ from holdfast.journal.journal import Journal
 from holdfast.layouts.session_reports import Marks, Reloaded, SessionSaved
 from holdfast.project.checkpoints.restore import Restored
 from holdfast.project.inbox import Call
-from holdfast.project.trust.check import Executable
+from holdfast.project.trust import Executable
 from holdfast.project.workspace import Workspace
 
 STORE, JOURNAL = "the store", "the journal"  # where a copy comes from

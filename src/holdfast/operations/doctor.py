@@ -19,7 +19,7 @@ from holdfast.maintenance.repair.quarantine import told_of_originals
 from holdfast.maintenance.rescan import told_of_scan
 from holdfast.operations.verb import Group, verb
 from holdfast.project import inbox as intake, settings
-from holdfast.project.quota import cap_of, look_at_room, warning_of
+from holdfast.project.quota import cap_of, measure_usage, warning_of
 from holdfast.project.workspace import Workspace
 from holdfast.redaction.redactor import check_pattern, listed
 from holdfast.system import files
@@ -71,7 +71,7 @@ def _store(workspace: Workspace) -> Iterator[Check]:
     if problems:
         yield Check("store", BROKEN, f"the database is damaged: {problems[0]}", ["`holdfast verify`"])
         return
-    warning = warning_of(look_at_room(workspace), cap_of(workspace))
+    warning = warning_of(measure_usage(workspace), cap_of(workspace))
     if warning:
         yield Check("store", WARNING, f"{path_text(workspace.place)}: {warning}", ["`holdfast tidy`"])
     else:
@@ -101,7 +101,7 @@ def _patterns(workspace: Workspace) -> Iterator[Check]:
     for key in settings.PATTERNS:
         for source in listed(str(workspace.settings.values[key].value)):
             if why := check_pattern(source):
-                about = f"{key}: the pattern {one_line(source, 60)} is passed over: {one_line(why, 100)}"
+                about = f"{key}: the pattern {one_line(source, 60)} is ignored: {one_line(why, 100)}"
                 yield Check("patterns", WARNING, about, [f"`holdfast config set {key} PATTERN`"])
 
 

@@ -22,17 +22,17 @@ from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import present
 from holdfast.operations.parameters import Kind, RunName, argument, option
 from holdfast.operations.verb import Group, verb
-from holdfast.project.checkpoints.save import Turn, keep_if_changed
+from holdfast.project.checkpoints.create import Turn, keep_if_changed
 from holdfast.project.runs import select
 from holdfast.project.sessions import (
-    attend,
-    attended,
-    attended_by_others,
     clear_signs,
-    dismiss,
+    fence_off,
     give_sign,
+    live_sessions,
     next_epoch,
-    refuse_attended,
+    open_process_session,
+    other_live_sessions,
+    refuse_live,
     settle,
 )
 from holdfast.project.workspace import Workspace, find_followed
@@ -76,16 +76,16 @@ def run(
     establish(workspace)
     with workspace.writing(for_session=False) as journal:
         found = _run_for(workspace, journal, words, run)
-        alive = attended_by_others(workspace, journal, found.id)
+        alive = other_live_sessions(workspace, journal, found.id)
         if alive and not take_over:
             again = shlex.join(["holdfast", "run", "--run", found.id, "--take-over", "--", *words])
-            refuse_attended(found, alive, one_line(again, LINE))
+            refuse_live(found, alive, one_line(again, LINE))
         for session in alive:
-            dismiss(journal, session, f"taken over by process {os.getpid()}")
+            fence_off(journal, session, f"taken over by process {os.getpid()}")
         settle(journal, found, Move.RESUME)
         epoch = next_epoch(workspace, journal, found) if take_over else found.epoch
         name = agent or os.path.basename(words[0])
-        session = attend(workspace, journal, found, os.getpid(), one_line(name, 40), epoch=epoch)
+        session = open_process_session(workspace, journal, found, os.getpid(), one_line(name, 40), epoch=epoch)
         select.choose(journal, workspace.worktree, found)
         clear_signs(workspace, journal)
     return supervise(
@@ -171,7 +171,7 @@ def _settle(journal: Journal, run: Run, session: Session, words: list[str], ende
     why = f"ended by {number.name}"
     body = {"how": Ending.STOPPED if number in ON_PURPOSE else Ending.DIED, "reason": why}
     journal.append(run.id, Draft(fold.ENDED, body, session=session.id, agent=session.agent))
-    if run.status.is_open and not attended(journal, run.id):
+    if run.status.is_open and not live_sessions(journal, run.id):
         journal.append(run.id, _move(number, why))
 
 

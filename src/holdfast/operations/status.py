@@ -20,7 +20,7 @@ from holdfast.maintenance.rescan import told_of_scan
 from holdfast.operations.parameters import RunName
 from holdfast.operations.verb import Group, verb
 from holdfast.project import inbox
-from holdfast.project.quota import cap_of, look_at_room, warning_of
+from holdfast.project.quota import cap_of, measure_usage, warning_of
 from holdfast.project.runs import select, tombstones
 from holdfast.project.sessions import Leftover, find_leftovers, is_silent, last_heard
 from holdfast.project.workspace import Workspace
@@ -74,7 +74,7 @@ def status(workspace: Workspace, *, run: RunName = None) -> Status:
         workspace.warn(told)
     result.troubles = inbox.troubles(workspace.here)
     result.set_aside, result.unread = inbox.aside(workspace.inbox), inbox.unread(workspace.inbox)
-    if warning := warning_of(look_at_room(workspace), cap_of(workspace)):
+    if warning := warning_of(measure_usage(workspace), cap_of(workspace)):
         workspace.warn(warning)
         if told := told_of_originals(workspace):
             workspace.warn(told)

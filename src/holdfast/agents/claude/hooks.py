@@ -30,7 +30,6 @@ def block(scope: str, python: str, script: str) -> dict[str, Handler]:
 
 
 def status_line(scope: str, python: str, script: str) -> Handler:
-    """The settings entry that draws the status line."""
     return {"type": "command", "command": _command(scope, STATUS_LINE, python, script)}
 
 
@@ -41,7 +40,6 @@ def plugin() -> dict[str, object]:
 
 
 def as_settings(calls: dict[str, Handler]) -> dict[str, object]:
-    """The hooks in the form of a settings file."""
     return {"hooks": {event: [{"hooks": [call]}] for event, call in calls.items()}}
 
 

@@ -8,18 +8,19 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import Struct
 
 from holdfast.agents import install
 from holdfast.agents.claude import settings_file
 from holdfast.agents.claude.client import MOMENTS
+from holdfast.agents.generic_client import text_of
 from holdfast.agents.hook_command import files_of
 from holdfast.agents.protocol import HookCommand, Moment, NotSettings, Place, Setup, Silence, setup_of
 from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.formats.json_limits import sparse
+from holdfast.core.model import Body
 from holdfast.core.text import path_text, sound_text
 from holdfast.journal.codec import UNREADABLE
 from holdfast.project.workspace import Workspace
@@ -38,7 +39,6 @@ MANAGED = Path(
 CATALOG = ".claude-plugin/marketplace.json"
 DEADLINE = 10.0
 LIMIT = 64 * 1024 * 1024
-T = TypeVar("T")
 
 
 def config_directory(environ: Mapping[str, str]) -> Path:
@@ -108,45 +108,6 @@ class Plugin(NamedTuple):
     directory: Path | None  # None: not installed
 
 
-class Installation(Struct):
-    installPath: str = ""  # a copy of the plugin; not used if the marketplace is a directory
-
-
-class Installations(Struct):
-    """The client's list of installed plugins, with the fields that we need."""
-
-    plugins: dict[str, list[Installation]] = {}
-
-
-class Source(Struct, frozen=True):
-    source: str = ""
-
-
-class Marketplace(Struct):
-    """An entry of the client's list of marketplaces."""
-
-    source: Source = Source()
-    installLocation: str = ""
-
-
-class Entry(Struct):
-    """A plugin in the catalog of a marketplace."""
-
-    name: Any = None
-    source: Any = None  # its directory in the marketplace, or an object for a plugin that is fetched
-
-
-class Metadata(Struct, frozen=True):
-    pluginRoot: str = ""  # the directory of plugins with a bare name as source
-
-
-class Catalog(Struct):
-    """The catalog of a marketplace, with the fields that we need."""
-
-    plugins: list[Entry] = []
-    metadata: Metadata = Metadata()
-
-
 def levels(setup: Setup, managed: Path = MANAGED) -> list[Level]:
     """All settings files that apply to a project, in order of precedence.
 
@@ -210,8 +171,8 @@ def hook_commands(setup: Setup) -> list[HookCommand]:
     said = {name: value for level in reversed(found_levels) for name, value in level.plugins().items()}
     for name, is_on in said.items():
         directory = installed_at(name, setup.environ) if is_on else None
-        brought = _noted(directory / PLUGIN_HOOKS, dict[str, Any]) if directory is not None else None
-        found += [HookCommand("plugin", name, moment, command, False) for moment, command in _commands(brought or {})]
+        brought = _noted(directory / PLUGIN_HOOKS) if directory is not None else {}
+        found += [HookCommand("plugin", name, moment, command, False) for moment, command in _commands(brought)]
     return found
 
 
@@ -268,51 +229,58 @@ def find_plugin(found: list[Level], environ: Mapping[str, str]) -> Plugin | None
 def installed_at(name: str, environ: Mapping[str, str]) -> Path | None:
     """The directory from which the client loads a plugin; None if it is not installed."""
     directory = config_directory(environ) / "plugins"
-    known = _noted(directory / "installed_plugins.json", Installations)
-    copy = next((each.installPath for each in known.plugins.get(name, []) if each.installPath), None) if known else None
+    copies = _list(_object(_noted(directory / "installed_plugins.json").get("plugins")).get(name))
+    copy = next(filter(None, (text_of(each, "installPath") for each in copies)), None)
     if copy is None:
         return None
-    places = _noted(directory / "known_marketplaces.json", dict[str, Marketplace]) or {}
     plugin, _, marketplace = name.partition("@")
-    place = places.get(marketplace)
-    if place is None or place.source.source != "directory":
+    place = _object(_noted(directory / "known_marketplaces.json").get(marketplace))
+    if text_of(place.get("source"), "source") != "directory":
         return Path(copy)
-    return _place_in(Path(place.installLocation), plugin, Path(copy))
+    return _place_in(Path(text_of(place, "installLocation")), plugin, Path(copy))
 
 
 def _place_in(marketplace: Path, plugin: str, copy: Path) -> Path | None:
     """The directory of a plugin in a marketplace that is a directory; the copy, if the plugin is fetched."""
-    catalog = _noted(marketplace / CATALOG, Catalog)
-    if catalog is None or not catalog.plugins:  # moved or damaged: the client finds no plugin there either
+    catalog = _noted(marketplace / CATALOG)
+    entries = [entry for entry in _list(catalog.get("plugins")) if isinstance(entry, dict)]
+    if not entries:  # moved or damaged: the client finds no plugin there either
         return marketplace
-    entry = next((entry for entry in catalog.plugins if entry.name == plugin), None)
+    entry = next((entry for entry in entries if entry.get("name") == plugin), None)
     if entry is None:
         return None
-    if not isinstance(entry.source, str):
+    source = entry.get("source")
+    if not isinstance(source, str):
         return copy
-    is_bare = not entry.source.startswith(".")
-    return marketplace / (catalog.metadata.pluginRoot if is_bare else "") / entry.source
+    root = "" if source.startswith(".") else text_of(catalog.get("metadata"), "pluginRoot")  # for a bare name
+    return marketplace / root / source
 
 
-def _noted(path: Path, kind: type[T]) -> T | None:
+def _noted(path: Path) -> Body:
+    """A JSON file of the client; empty if it is missing or damaged."""
     try:
-        return msgspec.json.decode(sparse(files.read(path, LIMIT) or b"{}"), type=kind)
+        return _object(msgspec.json.decode(sparse(files.read(path, LIMIT) or b"{}")))
     except (*UNREADABLE, Refused):
-        return None
+        return {}
+
+
+def _object(value: Any) -> Body:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def is_trusted(root: Path, environ: Mapping[str, str]) -> bool | None:
     """True if the user has trusted the folder or a parent of it; None if that is unknown."""
     directory = environ.get("CLAUDE_CONFIG_DIR") or environ.get("HOME") or os.path.expanduser("~")
-    try:
-        known = msgspec.json.decode(sparse(files.read(Path(directory, ".claude.json"), LIMIT) or b"{}"))
-    except (*UNREADABLE, Refused):
-        return None
-    projects = known.get("projects") if isinstance(known, dict) else None
+    projects = _noted(Path(directory, ".claude.json")).get("projects")
     if not isinstance(projects, dict):
         return None
-    entries = [projects.get(str(place)) for place in (root, *root.parents)]
-    return any(isinstance(entry, dict) and entry.get("hasTrustDialogAccepted") is True for entry in entries)
+    return any(
+        _object(projects.get(str(place))).get("hasTrustDialogAccepted") is True for place in (root, *root.parents)
+    )
 
 
 def find_version(root: Path, environ: Mapping[str, str]) -> tuple[str | None, str | None]:

@@ -86,7 +86,6 @@ def read_usage(path: Path) -> Usage | None:
 
 
 def path_of_subagent(path: Path, subagent: str) -> Path:
-    """The transcript of a subagent of the conversation with this transcript."""
     return path.with_suffix("") / SUBAGENTS / f"agent-{subagent}{ENDING}"
 
 

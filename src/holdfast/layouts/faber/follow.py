@@ -33,7 +33,7 @@ from holdfast.layouts.faber.session_save import save_session
 from holdfast.layouts.protocol import ClientHooks
 from holdfast.project import inbox_writer
 from holdfast.project.inbox import Call
-from holdfast.project.sessions import attended
+from holdfast.project.sessions import live_sessions
 from holdfast.project.workspace import Workspace
 
 PATIENCE = 2.0  # seconds to get hold of the state file
@@ -100,7 +100,7 @@ def _active(workspace: Workspace) -> str | None:
 def _other(workspace: Workspace, run: str, client: Client) -> str | None:
     """Another conversation that is alive and works on the run."""
     with workspace.reading() as journal:
-        others = [found for found in attended(journal, journal_id(run)) if found.agent_session != client.id]
+        others = [found for found in live_sessions(journal, journal_id(run)) if found.agent_session != client.id]
     if not others:
         return None
     process = others[0].process

@@ -18,7 +18,7 @@ from msgspec import Struct
 from holdfast.core.errors import Refused, WorkflowError
 from holdfast.core.model import Status
 from holdfast.core.text import one_line, path_text, visible
-from holdfast.project.trust.command_line import PLACEHOLDER
+from holdfast.project.trust import PLACEHOLDER
 from holdfast.system import files
 from holdfast.system.safe_paths import real_path
 

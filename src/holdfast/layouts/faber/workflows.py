@@ -18,7 +18,7 @@ from holdfast.core.errors import WorkflowError
 from holdfast.core.text import one_line, path_text, sound_text
 from holdfast.layouts.faber.schema import check_run_id
 from holdfast.layouts.json_file import Unreadable, parse_face, read_face
-from holdfast.project.trust.check import FILE_LIMIT, Executable
+from holdfast.project.trust import FILE_LIMIT, Executable
 from holdfast.project.workspace import Workspace
 from holdfast.system.safe_paths import real_path
 

@@ -8,7 +8,7 @@ from holdfast.core.model import Run, Status
 from holdfast.journal.journal import Journal
 from holdfast.layouts.goteam.reconcile import team_runs
 from holdfast.project.runs import select
-from holdfast.project.sessions import attended, attended_by_others, is_silent, last_heard
+from holdfast.project.sessions import is_silent, last_heard, live_sessions, other_live_sessions
 from holdfast.project.workspace import Workspace
 from holdfast.system import process
 
@@ -61,7 +61,7 @@ def silent_since(workspace: Workspace, run: Run) -> datetime | None:
     if run.status is not Status.ACTIVE or run.updated is None:
         return None
     with workspace.reading() as journal:
-        sessions = attended(journal, run.id)
+        sessions = live_sessions(journal, run.id)
     if any(session.process and process.judge(session.process).alive for session in sessions):
         return None
     heard = max([run.updated, *(last_heard(workspace, session) for session in sessions)])
@@ -75,5 +75,5 @@ def is_resumable(workspace: Workspace, journal: Journal, run: Run) -> bool:
     The caller's own client may be on it, unless it is at work there: it waits for the choice how to go on.
     """
     is_active = run.status is Status.ACTIVE
-    found = attended(journal, run.id) if is_active else attended_by_others(workspace, journal, run.id)
+    found = live_sessions(journal, run.id) if is_active else other_live_sessions(workspace, journal, run.id)
     return run.status.is_open and all(is_silent(workspace, session) for session in found)

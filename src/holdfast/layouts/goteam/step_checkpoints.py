@@ -10,9 +10,13 @@ from holdfast.core.fold import team
 from holdfast.core.fold.team import Meant
 from holdfast.core.model import Body, Checkpoint, Draft, Reason, Run
 from holdfast.core.text import path_text
-from holdfast.project.checkpoints.create import make_checkpoint, shadow_of
-from holdfast.project.checkpoints.interrupted import find_unfinished, refuse_unfinished
-from holdfast.project.checkpoints.save import keep_changes
+from holdfast.project.checkpoints.create import (
+    find_unfinished,
+    keep_changes,
+    make_checkpoint,
+    refuse_unfinished,
+    shadow_of,
+)
 from holdfast.project.workspace import Workspace
 from holdfast.worktree.capture import Shadow
 

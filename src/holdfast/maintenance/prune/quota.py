@@ -21,7 +21,7 @@ from holdfast.layouts.registry import present
 from holdfast.maintenance.prune.checkpoints import Tidied, tidy_checkpoints
 from holdfast.maintenance.prune.output import thin_out
 from holdfast.maintenance.repair.quarantine import Original, list_originals, name_of, remove_original, remove_originals
-from holdfast.project.quota import Last, cap_of, has_outgrown, last_tidied, look_at_room, note_tidied
+from holdfast.project.quota import Last, cap_of, has_outgrown, last_tidied, measure_usage, note_tidied
 from holdfast.project.runs import tombstones
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -32,7 +32,7 @@ AIM = 0.9  # of the cap, so that not every turn has something to do
 
 def hold(workspace: Workspace) -> Tidied | None:
     """Tidy where that is due, or where the store has outgrown its cap; nobody waits for this."""
-    last, now, room = last_tidied(workspace), workspace.clock.now(), look_at_room(workspace)
+    last, now, room = last_tidied(workspace), workspace.clock.now(), measure_usage(workspace)
     every = workspace.settings.number("tidy.every")
     is_due = bool(every) and (last.time is None or now - last.time > timedelta(hours=every))
     if not is_due and not has_outgrown(workspace, room.total):
@@ -58,7 +58,7 @@ def tidy_up(
 
     Checkpoints of open runs are thinned out only where somebody asks for it.
     """
-    before, cap = look_at_room(workspace), cap_of(workspace)
+    before, cap = measure_usage(workspace), cap_of(workspace)
     aim = int(AIM * cap) if before.total > cap else cap
     needed, old_output = before.total - aim, _ago(workspace, "output.keep_days")
     copies, aside, freed = _remove_copies(workspace, needed, dry_run)
@@ -77,7 +77,7 @@ def tidy_up(
         for path in ended:
             files.remove(path)
         workspace.store.shrink(lambda done, total: workspace.progress("giving space back", done, total))
-    result.room = look_at_room(workspace)
+    result.room = measure_usage(workspace)
     result.given_back = max(0, before.total - result.room.total)
     return result
 
