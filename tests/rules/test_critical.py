@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from holdfast.core.errors import WorkflowError
 from holdfast.layouts.faber.artifact_rules import DEFAULTS, Asked, Choice, Declared, choose, read_declared
-from holdfast.project.artifacts.protocol import SOURCES
+from holdfast.project.artifacts.protocol import KINDS
 from tests.faber_states import a_state
 from tests.rules.strategies import JSON, WILD_TEXT, many_examples
 
@@ -201,7 +201,7 @@ def test_a_list_that_is_none_is_passed_over_with_a_warning(value: object) -> Non
 # Any declaration
 
 FIELDS = ("id", "type", "path", "path_from_state", "command", "condition", "required", "reload_triggers", "description")
-ITEMS = JSON | st.dictionaries(st.sampled_from(FIELDS), JSON | WILD_TEXT | st.sampled_from(list(SOURCES)), max_size=9)
+ITEMS = JSON | st.dictionaries(st.sampled_from(FIELDS), JSON | WILD_TEXT | st.sampled_from(KINDS), max_size=9)
 BLOCKS = st.fixed_dictionaries(
     {},
     optional={

@@ -12,7 +12,7 @@ import pytest
 import holdfast
 from holdfast.core.model import Artifact
 from holdfast.project.artifacts.declared import LIMIT, parse, read_artifacts
-from holdfast.project.artifacts.protocol import SOURCES
+from holdfast.project.artifacts.protocol import KINDS
 from holdfast.project.workspace import Workspace
 from tests.tools import Command
 
@@ -43,7 +43,7 @@ def test_artifacts_come_in_the_order_of_the_list_and_once(project: Workspace, re
 
 
 def test_every_kind_of_a_workflow_is_a_kind_of_the_settings_too() -> None:
-    assert parse([f"{kind}:a b" for kind in SOURCES]) == [(kind, "a b") for kind in SOURCES]
+    assert parse([f"{kind}:a b" for kind in KINDS]) == [(kind, "a b") for kind in KINDS]
     assert parse(["notes.md", "c:/notes.md", "skill:"]) == [
         ("markdown", each) for each in ("notes.md", "c:/notes.md", "skill:")
     ]

@@ -37,7 +37,7 @@ from holdfast.operations.switch import switch
 from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.checkpoints.conflicts import describe_clashes
 from holdfast.project.checkpoints.restore import Restored
-from holdfast.project.inbox import told_failure
+from holdfast.project.inbox import parse_failure
 from holdfast.project.runs import select
 from holdfast.project.sessions import switch_session
 from holdfast.project.workspace import Workspace
@@ -197,7 +197,7 @@ def _standing(found: Status) -> Lines:
         yield f"Session {presence.session.id}: {presence.evidence}"
     for other in found.others:
         yield f"Also open: {_row(other)}"
-    for title, time, about in map(told_failure, found.troubles):
+    for title, time, about in map(parse_failure, found.troubles):
         yield f"{title}: {f'{shown(time)}: ' if time else ''}{one_line(about, 200)}"
 
 

@@ -57,7 +57,7 @@ def doctor(workspace: Workspace) -> Examined:
 
 
 def _store(workspace: Workspace) -> Iterator[Check]:
-    if told := workspace.told_of_earlier():
+    if told := workspace.find_earlier_hint():
         yield Check("earlier store", WARNING, told)
     if not workspace.exists:
         yield Check("store", BROKEN, "there is no store here, so hooks keep nothing", ["`holdfast init`"])
@@ -125,7 +125,7 @@ def _inbox(workspace: Workspace) -> Iterator[Check]:
         about = f"{count(len(unread), 'call')} cannot be read for the moment"
         yield Check("not read", WARNING, about, [f"`ls -l {shlex.quote(path_text(workspace.place))}/inbox`", "`dmesg`"])
     if troubles:
-        _, time, failure = intake.told_failure(troubles[-1])
+        _, time, failure = intake.parse_failure(troubles[-1])
         last = f"{timestamps.shown(time)}: {failure}" if time else failure
         about = f"hooks failed {count(len(troubles), 'time')}; the last: {last}"
         yield Check("troubles", WARNING, about, ["`holdfast status`"])

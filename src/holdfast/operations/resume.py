@@ -227,7 +227,7 @@ def _nothing(workspace: Workspace) -> HoldfastError:
     hints = [f'`holdfast start "GOAL" --layout {name}`' for name in archives] or ['`holdfast start "GOAL"`']
     if workspace.exists:
         hints.insert(0, "`holdfast history` lists archived sessions")
-    elif earlier := workspace.told_of_earlier():
+    elif earlier := workspace.find_earlier_hint():
         hints.insert(0, earlier)
     return NotFound("No session to resume", [("directory", path_text(workspace.root))], hints)
 

@@ -25,15 +25,15 @@ from holdfast.operations.verb import Group, verb
 from holdfast.project.checkpoints.create import Turn, keep_if_changed
 from holdfast.project.runs import select
 from holdfast.project.sessions import (
-    clear_signs,
+    clear_heartbeats,
     fence_off,
-    give_sign,
     live_sessions,
     next_epoch,
     open_process_session,
     other_live_sessions,
     refuse_live,
     settle,
+    write_heartbeat,
 )
 from holdfast.project.workspace import Workspace, find_followed
 from holdfast.system import files
@@ -87,7 +87,7 @@ def run(
         name = agent or os.path.basename(words[0])
         session = open_process_session(workspace, journal, found, os.getpid(), one_line(name, 40), epoch=epoch)
         select.choose(journal, workspace.worktree, found)
-        clear_signs(workspace, journal)
+        clear_heartbeats(workspace, journal)
     return supervise(
         words,
         {**os.environ, "HOLDFAST_SESSION": session.id, "HOLDFAST_RUN": found.id},
@@ -113,7 +113,7 @@ def _run_for(workspace: Workspace, journal: Journal, words: list[str], name: str
 def _save(workspace: Workspace, session: Session) -> None:
     """Give a sign of life, ingest what happened meanwhile, and write the faces. Trouble must not end the command."""
     work: Callable[[], object]
-    for work in (lambda: give_sign(workspace, workspace.session or session.id), lambda: _save_faces(workspace)):
+    for work in (lambda: write_heartbeat(workspace, workspace.session or session.id), lambda: _save_faces(workspace)):
         try:
             with files.os_errors():
                 work()
@@ -140,7 +140,7 @@ def _judge(workspace: Workspace, session: Session, words: list[str], ended: Ende
         if known is not None and known.is_open:
             _settle(journal, found, known, words, ended)
         found = journal.get_run(session.run)
-        clear_signs(workspace, journal)
+        clear_heartbeats(workspace, journal)
     workspace.owns_session = False
     face(workspace)
     return Ran(found.id, session.id, words, ended.exit_code, number.name if number else None, found.status)

@@ -58,7 +58,7 @@ class Status(Struct):
 @verb(group=Group.SEE, example="holdfast status", about="where we are", common=True, changes=False, previews=True)
 def status(workspace: Workspace, *, run: RunName = None) -> Status:
     """Where we are: the run, who works on it, what is next, and what went wrong unseen."""
-    if told := workspace.told_of_earlier():
+    if told := workspace.find_earlier_hint():
         workspace.warn(told)
     if not workspace.exists:
         return Status(path_text(workspace.root), None, workspace.is_off, warnings=workspace.warnings)

@@ -185,7 +185,7 @@ class Failure(NamedTuple):
     about: str  # the agent, the event, the error
 
 
-def told_failure(line: str) -> Failure:
+def parse_failure(line: str) -> Failure:
     """Parse one line of the trouble file."""
     seconds, _, about = line.partition(" ")
     event = [*about.split(" ", 2), "", ""][1]

@@ -110,7 +110,7 @@ def find_conversation(workspace: Workspace, journal: Journal) -> Session | None:
     named = journal.find_session(workspace.session or "")
     if named and named.is_open and named.agent_session:
         return named
-    if told := told_conversation(workspace, journal):
+    if told := find_named_conversation(workspace, journal):
         return None if told.fenced else told
     open_ones = journal.list_sessions(only_open=True, with_process=True)
     started = {
@@ -121,7 +121,7 @@ def find_conversation(workspace: Workspace, journal: Journal) -> Session | None:
     return next((started[pid] for pid in (os.getpid(), *process.ancestors()) if pid in started), None)
 
 
-def told_conversation(workspace: Workspace, journal: Journal) -> Session | None:
+def find_named_conversation(workspace: Workspace, journal: Journal) -> Session | None:
     """Return the open or else the last session of the conversation that the environment names."""
     for caller in workspace.callers:
         if known := journal.sessions_of(caller.conversation):
@@ -148,13 +148,13 @@ def is_silent(workspace: Workspace, session: Session) -> bool:
     return waited.total_seconds() > workspace.settings.number("silent.after")
 
 
-def give_sign(workspace: Workspace, session: str) -> None:
+def write_heartbeat(workspace: Workspace, session: str) -> None:
     """Write a heartbeat of an idle session into a file, since events would only make the journal grow."""
     files.make_private_directory(workspace.here / SIGNS)
     files.put(workspace.here / SIGNS / session, workspace.clock.now().isoformat().encode(), synced=False)
 
 
-def clear_signs(workspace: Workspace, journal: Journal) -> None:
+def clear_heartbeats(workspace: Workspace, journal: Journal) -> None:
     directory = workspace.here / SIGNS
     for name in os.listdir(directory) if directory.is_dir() else []:
         found = journal.find_session(name)

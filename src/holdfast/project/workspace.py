@@ -239,11 +239,11 @@ class Workspace:
     def check_exists(self) -> None:
         if not self.exists:
             hints = ["`holdfast init` creates one", '`holdfast start "GOAL"` creates one and starts a run']
-            if earlier := self.told_of_earlier():
+            if earlier := self.find_earlier_hint():
                 hints.insert(0, earlier)
             raise NotFound("There is no Holdfast store here", [("looked at", self.place)], hints)
 
-    def told_of_earlier(self) -> str | None:
+    def find_earlier_hint(self) -> str | None:
         """Return the hint for a store that the project had before it became a repository."""
         return EARLIER if known_projects.find_earlier(self._claims, self.place, self.root) else None
 
@@ -279,7 +279,7 @@ class Workspace:
         if not adopt and self._holds_something():
             known_projects.refuse(self.place)
         known_projects.check_worktree(self.root, self.place)
-        if earlier := self.told_of_earlier():
+        if earlier := self.find_earlier_hint():
             self.warn(earlier)
         for directory in (self.user_directory("state"), self.place):
             files.make_private_directory(directory)
@@ -345,32 +345,15 @@ class Workspace:
             self.close()
 
 
-def open_workspace(
-    directory: str | os.PathLike[str] = ".",
-    *,
-    clock: Clock | None = None,
-    chance: Callable[[], str] = ids.make_mark,
-    environ: Mapping[str, str] | None = None,
-    progress: Progress = silent,
-    clients: Clients | None = None,
-    rules_of: RulesOf,
-) -> Workspace:
+def locate_project(directory: str | os.PathLike[str]) -> tuple[Path, Path]:
+    """Return the worktree and the store of a directory: of its repository, or of a project without one."""
     try:
         start = os.path.realpath(directory, strict=True)
     except OSError as error:
         gone = "The directory that you are in was removed" if directory == "." else "There is no such directory"
         raise NotFound(gone, [("path", directory)], ["`cd` to an existing one"]) from error
     root, place = locate.locate_store(start)
-    return Workspace(
-        Path(root),
-        Path(place),
-        clock=clock,
-        chance=chance,
-        environ=environ,
-        progress=progress,
-        clients=clients,
-        rules_of=rules_of,
-    )
+    return Path(root), Path(place)
 
 
 def find_followed(journal: Journal, id: str) -> Session | None:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from holdfast.core.errors import WorkflowError
 from holdfast.core.text import one_line, sound_text
 from holdfast.layouts.faber.session_records import BEGINNING, CUT, State
-from holdfast.project.artifacts.protocol import SOURCES
+from holdfast.project.artifacts.protocol import KINDS
 
 ALWAYS, CONDITIONAL = "always_load", "conditional_load"
 STRATEGIES = ("all", "latest_only", "summary")
@@ -115,7 +115,7 @@ def _read(item: object, phase: str | None, warnings: list[str]) -> Declared | No
         return None
     id = one_line(item["id"], 80)
     kind = item.get("type")
-    if kind not in SOURCES:
+    if kind not in KINDS:
         warnings.append(f"the artifact {id} has the unknown type {one_line(str(kind), 40)}; it is passed over")
         return None
     strategy = item.get("load_strategy")

@@ -28,6 +28,7 @@ SOURCES = {  # the module of this package that loads each kind
     "skill": "command",
     "git_info": "git_info",
 }
+KINDS = tuple(SOURCES)
 SUMMARY = "summary"  # the strategy that loads only size and beginning
 
 

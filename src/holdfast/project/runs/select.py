@@ -21,7 +21,7 @@ from holdfast.journal.codec import UNREADABLE
 from holdfast.journal.journal import Journal, is_ledger
 from holdfast.journal.rows import checkpoint_of
 from holdfast.journal.store import RunQuery
-from holdfast.project.sessions import find_conversation, told_conversation
+from holdfast.project.sessions import find_conversation, find_named_conversation
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.system.clock import micros
@@ -46,7 +46,7 @@ def get_run(workspace: Workspace, journal: Journal, name: str | None, *, ended_t
         return find_by_name(workspace, journal, named)
     session = journal.find_session(workspace.session or "")
     if session is None or not (session.is_open or session.fenced):
-        told = told_conversation(workspace, journal)
+        told = find_named_conversation(workspace, journal)
         session = told if told and told.is_open else None
     if session and (run := journal.find_run(session.run)):
         return run
@@ -113,17 +113,10 @@ def find_by_name(workspace: Workspace, journal: Journal, name: str) -> Run:
 
 
 def get_session(workspace: Workspace, journal: Journal, name: str) -> Session:
-    found = [name] if journal.find_session(name) else _matching(workspace, journal, "session", name)
-    session = journal.find_session(found[0]) if len(found) == 1 else None
-    if len(found) > 1:
-        raise Ambiguous(
-            f'Several sessions fit "{one_line(name, 40)}"',
-            [("session", id) for id in found],
-            ["give more letters of one"],
-        )
-    if session is None:
+    found = journal.find_session(name) or journal.find_session(_find_only(workspace, journal, "session", name) or "")
+    if found is None:
         raise _not_found(workspace, "session", name)
-    return session
+    return found
 
 
 def get_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkpoint:
@@ -148,14 +141,16 @@ def find_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkp
         return found
     if not _is_row(name) and (found := _named_checkpoint(workspace, journal, name)):
         return found
-    matching = _matching(workspace, journal, "checkpoint", name)
-    if len(matching) > 1:
-        raise Ambiguous(
-            f'Several checkpoints fit "{one_line(name, 40)}"',
-            [("checkpoint", id) for id in matching],
-            ["give more letters of one", "`holdfast checkpoints` lists them"],
-        )
-    return journal.find_checkpoint(matching[0]) if matching else None
+    return journal.find_checkpoint(_find_only(workspace, journal, "checkpoint", name) or "")
+
+
+def _find_only(workspace: Workspace, journal: Journal, kind: str, name: str) -> str | None:
+    """Find the only id that a shortened name matches."""
+    found = _matching(workspace, journal, kind, name)
+    if len(found) > 1:
+        hints = ["give more letters of one", f"`holdfast {kind}s` lists them"]
+        raise Ambiguous(f'Several {kind}s fit "{one_line(name, 40)}"', [(kind, id) for id in found], hints)
+    return found[0] if found else None
 
 
 def names_checkpoint(workspace: Workspace, word: str, *, is_path: bool) -> bool:
