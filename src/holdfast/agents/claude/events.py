@@ -34,18 +34,10 @@ REFUSED = re.compile(  # prefixes of the result of a tool call that the client d
     re.DOTALL,
 )
 WRITING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
-TELLING = [
-    "command",
-    "file_path",
-    "notebook_path",
-    "pattern",
-    "url",
-    "query",
-    "subject",
-    "description",
-    "prompt",
-    "skill",
-]
+TELLING = (  # inputs of tools: the first that a call has is its summary
+    *("command", "file_path", "notebook_path", "pattern", "url", "query"),
+    *("subject", "description", "prompt", "skill"),
+)
 
 
 def read_call(call: Call) -> Reading:
