@@ -65,13 +65,14 @@ def test_every_kind_of_the_documents_has_a_source_and_no_other() -> None:
 
 
 SHOUT = """
+from pathlib import Path
 from holdfast.project.artifacts.protocol import Found, Loaded, locate
 
 def look(wanted):
     return Found(True, None, locate(wanted).shown)
 
 def load(wanted):
-    return Loaded(open(locate(wanted).full).read().upper(), 1, "shout")
+    return Loaded(Path(locate(wanted).full).read_text().upper(), 1, "shout")
 """
 
 

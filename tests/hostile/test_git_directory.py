@@ -277,7 +277,7 @@ WAYS: dict[str, list[Way]] = {
     "an index": [linked("index")],
 }
 LINKED = " is a link, and may lead into another repository"
-BORROWED = " borrows objects, which may be another repository's"
+BORROWED = " borrows objects, which may be of another repository"
 WHY = {
     "branches and alternates": BORROWED,
     "a commit and alternates": BORROWED,
