@@ -12,7 +12,7 @@ import apsw
 import holdfast
 from holdfast.core.model import Draft
 from holdfast.journal.sqlite.store import SqliteStore
-from holdfast.maintenance.backup import keep_store
+from holdfast.maintenance.backup import write_backup
 from holdfast.project import known_projects
 from holdfast.project.workspace import Workspace
 from tests.crash.cases import environment, opened
@@ -50,7 +50,7 @@ def a_full_store(directory: Path, *, with_checkpoints: bool = True) -> None:
         if with_checkpoints:
             holdfast.checkpoint(workspace, name="two")
         (workspace.place / "backups").mkdir(mode=0o700)
-        keep_store(workspace, workspace.place / "backups" / "before.tar.gz")
+        write_backup(workspace, workspace.place / "backups" / "before.tar.gz")
         write_back(workspace)
         holdfast.note(workspace, "late")
         holdfast.decide(workspace, "Keep going", because="it is nearly done")

@@ -34,7 +34,7 @@ from holdfast.project.artifacts.protocol import Unloadable
 from holdfast.redaction import redactor as redact
 from holdfast.system import process
 from holdfast.system.git.objects import Entry, Format, format_tree
-from holdfast.worktree.metadata import Beside
+from holdfast.worktree.metadata import TreeMetadata
 from holdfast.worktree.packs.portable import Shapes, check_beside, format_pack, parse_pack
 from tests import faber_states, orchestrator_files
 from tests.hostile.inputs import GOOD_CALL, HOSTILE, ODD_JSON
@@ -401,7 +401,7 @@ def patch(data: bytes) -> None:
 BLOB = SHA1.id_of("blob", b"content\n")
 TREE = format_tree([Entry(0o100644, b"a.py", BLOB), Entry(0o100755, b"tool", BLOB)])
 PACK = b"".join(format_pack([("blob", b"content\n"), ("tree", TREE)], 2, SHA1))
-BESIDE = Beside({b"tool": 0o700}, [b"empty"], {b"sub": BLOB}, {b"big": 99}).encode()
+BESIDE = TreeMetadata({b"tool": 0o700}, [b"empty"], {b"sub": BLOB}, {b"big": 99}).encode()
 
 
 def read_pack(data: bytes) -> None:

@@ -26,7 +26,7 @@ from holdfast.layouts.goteam import files as teamfaces
 from holdfast.layouts.json_file import read_face
 from holdfast.layouts.orchestrator import files as sessionfile
 from holdfast.layouts.orchestrator.rules import SESSION
-from holdfast.maintenance.purge import purge as purging
+from holdfast.maintenance import purge as purging
 from holdfast.project import context_windows, inbox, known_projects, quota, settings
 from holdfast.project.runs import select, tombstones
 from holdfast.project.transfer import bundle, import_plan
@@ -36,7 +36,7 @@ from holdfast.system.git.objects import Format, Known
 from holdfast.system.git.repository import Repository
 from holdfast.system.locate import locate_store, worktree_name
 from holdfast.worktree.capture import Shadow
-from holdfast.worktree.packs.salvage import Remains
+from holdfast.worktree.packs.salvage import DamagedPack
 from tests.conftest import TickingClock
 from tests.faber_states import RUN
 from tests.hostile.inputs import GOOD_TOML, ODD_TOML, ODD_TROUBLES
@@ -217,7 +217,7 @@ def _with_differences(repository: Path, place: Path) -> Path:
     made = subprocess.run(pack, input=names, check=True, capture_output=True).stdout.decode().strip()
     for suffix in (".pack", ".idx"):
         (place / f"pack-{made}{suffix}").rename(place / f"pack-bb{suffix}")
-    assert len(list(Remains(place / "pack-bb.idx", SHA1).objects())) == len(texts)
+    assert len(list(DamagedPack(place / "pack-bb.idx", SHA1).objects())) == len(texts)
     return place / "pack-bb.idx"
 
 
@@ -238,7 +238,7 @@ def _repositories(stage: Stage) -> dict[str, Parser]:
         Known(git / "objects", SHA1).has("ab" * 20)
 
     def remains() -> None:
-        for id, (kind, content) in Remains(damaged, SHA1, 1 << 20).objects():
+        for id, (kind, content) in DamagedPack(damaged, SHA1, 1 << 20).objects():
             assert SHA1.id_of(kind, content) == id
 
     def locate() -> None:

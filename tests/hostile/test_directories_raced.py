@@ -18,7 +18,7 @@ from holdfast.core.errors import HoldfastError
 from holdfast.layouts import json_file
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, safe_paths, shared_files
-from holdfast.worktree.restore.writer import Putting
+from holdfast.worktree.restore.writer import WorktreeWriter
 from tests.hostile.places import tree_of
 from tests.hostile.swapping import swapped
 from tests.promises import Figure
@@ -70,7 +70,7 @@ def make_and_remove(root: Path) -> None:
 
 
 def put(root: Path, *, many: bool = False) -> None:
-    putting = Putting(root, root.parent / "aside", many=many)
+    putting = WorktreeWriter(root, root.parent / "aside", many=many)
     putting.write(os.fsencode(DEEP), MINE, 0o600)
     putting.write(b"a/b/c/d/new", MINE, 0o644)
     putting.write(b"a/b/link", b"nowhere", None)

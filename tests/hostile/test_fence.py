@@ -12,7 +12,7 @@ import pytest
 
 import holdfast
 from holdfast.core.brief import plan_brief
-from holdfast.core.model import Action, Artifact, Bearings, Decision, Mishap, Note, Prompt, Status, Task
+from holdfast.core.model import Action, Artifact, Bearings, Decision, Mishap, Note, Prompt, Status, Task, Underway
 from holdfast.core.untrusted_text import LABEL
 from holdfast.project.workspace import Workspace
 from tests.faber_states import ACTIVE, RUN, RUNS, put
@@ -137,7 +137,8 @@ def test_every_injection_alone_stays_inside_whatever_field_it_is_in(budget: int)
             summary=word,
             decisions=[Decision("d1", word, NOON, word)], tasks=[Task("t1", word, NOON, outcome=word)],
             notes=[Note("n1", word, NOON, pinned=True)], prompts=[Prompt(word, NOON)], actions=[Action(word, NOON)],
-            files={word: NOON}, doing={"x": word}, subagents={"x": word}, last_call=word, errors=[Mishap(word, NOON)],
+            files={word: NOON}, doing={"x": Underway(word, NOON)}, subagents={"x": word}, last_call=word,
+            errors=[Mishap(word, NOON)],
         )  # fmt: skip
         last = a_session(last_action=word, reason=word, how="died")
         bearings, artifacts = Bearings([word], [word]), [Artifact(word, word)]

@@ -18,7 +18,7 @@ from tests.tools import hook
 
 pytestmark = pytest.mark.promise(20)
 
-WITHOUT_A_STORE = {"config list", "config get", "config set", "completion", "uninit", "trust", "untrust"}
+WITHOUT_A_STORE = {"config list", "config get", "config set", "completion", "help", "uninit", "trust", "untrust"}
 KNOWN = Known(RUN, RUN, SESSION)
 
 

@@ -34,7 +34,7 @@ FUZZED = {
     "project.briefs": "it converts a record of ours back after secrets were taken out of it",
     "journal.backup_file": "backup",
     "project.quota": "last tidying",
-    "maintenance.purge.purge": "unfinished purge",
+    "maintenance.purge": "unfinished purge",
     "maintenance.repair.packs": "it reads objects that git has just written for us",
     "maintenance.backup": "it reads a part of a backup whose hash was proven",
     "project.runs.select": "list of rows",

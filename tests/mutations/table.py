@@ -214,7 +214,7 @@ PLACES = [
      of("hostile/test_git_directory", "what_leads_from_a_git_directory_to_another_changes_nothing_there")),
     ("directory-swapped", "yield path",
      of("hostile/test_directories_raced", "nothing_is_written_or_read_through_a_directory_that_becomes_a_link")),
-    ("stat-behind-link", "return os.lstat(self.full(path))",
+    ("stat-behind-link", 'return os.lstat(self.root + b"/" + path)',
      of("hostile/test_first_checkpoint_raced", "a_first_checkpoint_takes_nothing_in_through_a_directory_that_becomes_a_link")),
     ("index-input-inside", 'self.git.run("update-index", "-z", "--add", "--remove", "--stdin", input=paths)',
      of("hostile/test_first_checkpoint_raced", "what_git_reads_once_more_for_its_index_is_written_nowhere")),

@@ -26,7 +26,7 @@ from holdfast.core.model import Draft
 from holdfast.journal.backup_file import Contents, Part, begun_at, write_archive
 from holdfast.journal.sqlite import connection as connecting
 from holdfast.journal.sqlite.copy import check_database
-from holdfast.maintenance.backup import keep_store, put_packs, take_out
+from holdfast.maintenance.backup import put_packs, take_out, write_backup
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
@@ -137,7 +137,7 @@ def test_it_is_one_moment_while_others_write(worked: Workspace, target: Path) ->
 
 def test_calls_that_wait_are_in_it(worked: Workspace, target: Path) -> None:
     keep_by_hand(worked.inbox, b'{"number": 1}')
-    keep_store(worked, target)
+    write_backup(worked, target)
     holdfast.sweep(worked)
     holdfast.restore_backup(worked, str(target))
     assert len(os.listdir(worked.inbox)) == 1
@@ -300,7 +300,7 @@ def test_packs_that_were_put_back_are_put_back_again_where_a_tidying_took_them_a
         put_packs(other, tmp_path / "room")
         with shadow_of(other) as shadow:
             assert names
-            assert {path.name for path in shadow.vault.packs()} == names
+            assert {path.name for path in shadow.object_store.packs()} == names
 
 
 def test_a_new_project_can_begin_from_a_backup(

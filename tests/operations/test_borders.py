@@ -13,7 +13,7 @@ import holdfast
 from holdfast.core.errors import Refused
 from holdfast.project.workspace import Workspace
 from holdfast.worktree import capture
-from holdfast.worktree.paths import ALWAYS
+from holdfast.worktree.metadata import ALWAYS
 from tests.conftest import TickingClock
 
 from .trees import back, commit, git, put, take

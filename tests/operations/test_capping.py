@@ -17,8 +17,8 @@ import pytest
 import holdfast
 from holdfast.core.model import Draft, Event
 from holdfast.journal import codec
-from holdfast.maintenance.background import go_on
-from holdfast.maintenance.prune import quota
+from holdfast.maintenance.background import run_pending
+from holdfast.maintenance.prune import enforce_quota
 from holdfast.project.quota import STAMP, Room, measure_usage, usage_of, warning_of
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
@@ -266,14 +266,14 @@ def test_a_turn_that_fills_the_store_tidies_it_and_the_next_ones_do_not_try_in_v
     worked(project, "done", calls=30)
     worked(project, "open", calls=60, done=False)
     with capped(project, 1, clock) as full:
-        go_on(full)
+        run_pending(full)
         stamp = (full.place / STAMP).read_bytes()
         left = measure_usage(full).total
         assert left > 1_000_000, "what is open stays"
-        go_on(full)
+        run_pending(full)
         assert (full.place / STAMP).read_bytes() == stamp
         worked(full, "more", calls=10)
-        go_on(full)
+        run_pending(full)
         assert (full.place / STAMP).read_bytes() != stamp
 
 
@@ -283,10 +283,10 @@ def test_once_a_day_old_checkpoints_are_thinned_out_without_being_asked(
     for number in range(3):
         put(project.root, {"a.txt": f"{number}\n"})
         take(project)
-    go_on(project)
+    run_pending(project)
     assert len(holdfast.checkpoints(project).checkpoints) == 3
     clock.time += timedelta(days=9)
-    go_on(project)
+    run_pending(project)
     assert len(holdfast.checkpoints(project).checkpoints) == 1
     holdfast.config_set(project, "tidy.every", "0")
     with holdfast.open(project.root, clock=clock) as later:
@@ -294,7 +294,7 @@ def test_once_a_day_old_checkpoints_are_thinned_out_without_being_asked(
             put(project.root, {"a.txt": f"again {number}\n"})
             take(later)
         clock.time += timedelta(days=9)
-        go_on(later)
+        run_pending(later)
         assert len(holdfast.checkpoints(later).checkpoints) == 4
 
 
@@ -308,21 +308,21 @@ def test_by_itself_nothing_thins_out_the_checkpoints_of_an_open_run_not_even_at_
         take(project)
         clock.time += timedelta(days=9)
     with capped(project, 1, clock) as full:
-        done = quota.hold(full)
+        done = enforce_quota(full)
         assert done is not None
         assert (done.dropped, done.because) == ([], {"of an open run": 4})
         assert len(holdfast.checkpoints(full).checkpoints) == 4
         assert len(holdfast.tidy(full, dry_run=True).dropped) == 3, "whoever asks for it means it"
         holdfast.complete(full)
         clock.time += timedelta(days=9)
-        assert len((quota.hold(full) or done).dropped) == 3
+        assert len((enforce_quota(full) or done).dropped) == 3
 
 
 def test_a_stamp_that_is_damaged_costs_one_tidying_and_nothing_else(project: Workspace) -> None:
     for data in (b"{", b"[]", b'{"time": 7}', b"\xff" * 5_000):
         (project.place / STAMP).write_bytes(data)
-        assert quota.hold(project) is not None
-        assert quota.hold(project) is None
+        assert enforce_quota(project) is not None
+        assert enforce_quota(project) is None
 
 
 LOOK = """

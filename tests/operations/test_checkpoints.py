@@ -13,7 +13,7 @@ import pytest
 import holdfast
 from holdfast.core.errors import Refused, WrongUsage
 from holdfast.project.workspace import Workspace
-from holdfast.worktree.metadata import Beside
+from holdfast.worktree.metadata import TreeMetadata
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree
 from tests.operations.trees import (
@@ -726,7 +726,7 @@ def test_the_head_of_a_submodule_is_recorded_and_its_files_are_left_alone(projec
     moved = commit(project.root / "sub")
     second = take(project)
     heads = [git(project.root, "cat-file", "blob", found.beside).encode() for found in (first, second)]
-    assert [Beside.decode(data).links[b"sub"] for data in heads] == [head, moved]
+    assert [TreeMetadata.decode(data).links[b"sub"] for data in heads] == [head, moved]
     back(project, first)
     assert (project.root / "sub/y").read_text() == "y"
     assert git(project.root / "sub", "rev-parse", "HEAD") == moved

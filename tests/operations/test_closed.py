@@ -10,7 +10,7 @@ import pytest
 
 import holdfast
 from holdfast.project.workspace import Workspace
-from holdfast.worktree.metadata import Beside
+from holdfast.worktree.metadata import TreeMetadata
 from tests.world.places import humble
 
 from .trees import back, commit, git, let_the_files_be_old, put, put_long_ago, take
@@ -45,8 +45,8 @@ def last(workspace: Workspace) -> holdfast.Checkpoint:
     return holdfast.checkpoints(workspace).checkpoints[0]
 
 
-def beside_of(workspace: Workspace, made: holdfast.Checkpoint) -> Beside:
-    return Beside.decode(git(workspace.root, "cat-file", "blob", made.beside).encode())
+def beside_of(workspace: Workspace, made: holdfast.Checkpoint) -> TreeMetadata:
+    return TreeMetadata.decode(git(workspace.root, "cat-file", "blob", made.beside).encode())
 
 
 @MODES

@@ -15,10 +15,8 @@ from holdfast.core.errors import Busy
 from holdfast.journal.sqlite.connection import new_of
 from holdfast.layouts.goteam import purge as teampurging
 from holdfast.layouts.goteam.files import SEEN
-from holdfast.maintenance import background, backup
-from holdfast.maintenance.prune import checkpoints
-from holdfast.maintenance.purge import purge as purging
-from holdfast.maintenance.purge.purge import Purge
+from holdfast.maintenance import background, backup, prune as eviction, purge as purging
+from holdfast.maintenance.purge import Purge
 from holdfast.maintenance.repair import packs, repair
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.workspace import Workspace
@@ -37,7 +35,7 @@ Hold = Callable[[Path], None]
 @pytest.fixture
 def impatient(project: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
     """A project with a checkpoint, in which nobody waits longer than a moment."""
-    for module in (packs, purging, backup, checkpoints, prune):
+    for module in (packs, purging, backup, eviction, prune):
         monkeypatch.setattr(module, "PATIENCE", 0.1)
     holdfast.start(project, "goal")
     put(project.root, {"one": "then"})
@@ -60,7 +58,7 @@ def of_worktree(workspace: Workspace) -> Path:
 
 def on_shelf(workspace: Workspace) -> set[int]:
     with shadow_of(workspace) as shadow:
-        return set(shadow.vault.numbers())
+        return set(shadow.object_store.numbers())
 
 
 def a_backup(workspace: Workspace, tmp_path: Path) -> Path:
@@ -139,7 +137,7 @@ def test_the_shelf_of_a_worktree_is_mended_and_put_back_by_one_alone(
     other.mkdir(mode=0o700)
     hold(other / "lock")
     with pytest.raises(Busy):
-        packs.reshelve(impatient, found)
+        packs.repair_packs(impatient, found, packs.Mended())
     hold(of_worktree(impatient))
     (tmp_path / "room").mkdir()
     with pytest.raises(Busy):
@@ -150,7 +148,7 @@ def test_a_purge_takes_nothing_off_a_shelf_that_somebody_uses(impatient: Workspa
     with impatient.reading() as journal:
         (made,) = journal.list_checkpoints()
     shelved = on_shelf(impatient)
-    checkpoints._drop(impatient, [made])
+    eviction._drop(impatient, [made])
     with files.lock(of_worktree(impatient), 1.0), pytest.raises(Busy):
         purging._clear_worktrees(impatient, Purge("run", checkpoints={made.id: (made.worktree, made.number)}))
     assert on_shelf(impatient) == shelved != set()
@@ -231,10 +229,10 @@ def test_a_worktree_that_is_gone_is_tidied_by_one_alone(
 
 
 def test_what_nobody_waits_for_is_done_by_one_alone(impatient: Workspace, hold: Hold) -> None:
-    background.go_on(impatient)
+    background.run_pending(impatient)
     (place,) = (impatient.place / "worktrees").glob("*/later")
     hold(place)
-    assert background.go_on(impatient) == 0
+    assert background.run_pending(impatient) == 0
     assert os.listdir(place.with_name("turns")) == ["-"]
 
 
@@ -246,7 +244,7 @@ def test_no_pack_goes_while_somebody_needs_them_all(
         found = list(journal.list_checkpoints())
     works: dict[str, Callable[[], object]] = {
         "backup": lambda: a_backup(impatient, tmp_path),
-        "repair": lambda: packs.reshelve(impatient, found),
+        "repair": lambda: packs.repair_packs(impatient, found, packs.Mended()),
         "prune": lambda: pruned(impatient),
     }
     hold(impatient.place / "packs-lock")

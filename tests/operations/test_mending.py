@@ -15,7 +15,7 @@ from holdfast.core.model import Draft
 from holdfast.journal.sqlite import page_checksums
 from holdfast.journal.sqlite.connection import new_of
 from holdfast.journal.sqlite.store import SqliteStore
-from holdfast.maintenance.backup import keep_store
+from holdfast.maintenance.backup import write_backup
 from holdfast.maintenance.repair.repair import Mended
 from holdfast.project.workspace import Workspace
 from tests.crash.damage import write_back
@@ -35,7 +35,7 @@ def keep(workspace: Workspace, name: str = "kept") -> Path:
     """A backup where those are that were made by themselves."""
     directory = workspace.place / "backups"
     directory.mkdir(mode=0o700, exist_ok=True)
-    keep_store(workspace, directory / f"{name}.tar.gz")
+    write_backup(workspace, directory / f"{name}.tar.gz")
     return directory / f"{name}.tar.gz"
 
 
@@ -222,7 +222,7 @@ def test_nobody_opens_the_store_while_a_new_database_waits_for_its_place(worked:
         with pytest.raises(Damaged, match="broken off"):
             holdfast.note(worked, "into the old one")
         path.unlink(missing_ok=True)
-    assert mend(worked).mended == ["a database that was ready took its place"]
+    assert mend(worked).mended == ["an interrupted replacement of the database was completed"]
     assert len(notes(worked)) == 40
 
 
@@ -293,7 +293,7 @@ def test_sums_that_were_kept_before_the_log_was_emptied_are_no_damage(worked: Wo
         ("CREATE TABLE stray (x)", "the table stray is not what this format has"),
         ("DELETE FROM search WHERE rowid = 3", "the search index is not what the events say"),
         ("INSERT INTO search (rowid, words) VALUES (900, 'stray')", "the search index is not what the events say"),
-        ("UPDATE event SET id = randomblob(16) WHERE seq = 3", "event 3 has changed since it was written"),
+        ("UPDATE event SET id = randomblob(16) WHERE seq = 3", "event 3 is corrupt"),
     ],
 )
 def test_what_no_fold_looks_at_is_found(worked: Workspace, statement: str, what: str) -> None:

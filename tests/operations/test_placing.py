@@ -15,7 +15,7 @@ import holdfast
 from holdfast.agents.claude import events
 from holdfast.core.model import Process, Run, Session, Status
 from holdfast.ingest.routing import Ground, place
-from holdfast.maintenance.background import go_on
+from holdfast.maintenance.background import run_pending
 from holdfast.project.inbox import Call
 from holdfast.project.workspace import Workspace
 from holdfast.system import process
@@ -371,7 +371,7 @@ def test_a_checkpoint_after_a_call_belongs_to_the_run_of_that_call(
         (first,), (session,) = sessions(project, "a"), sessions(project, "b")
         with project.reading() as journal:
             assert journal.view.pointer(project.worktree) == first.run != session.run
-        assert go_on(project, name) == 1
+        assert run_pending(project, name) == 1
         (made,) = holdfast.checkpoints(project).checkpoints
     assert (made.run, made.session) == (session.run, session.id if is_its_turn else None)
 
@@ -393,7 +393,7 @@ def test_the_checkpoint_of_a_prompt_belongs_to_its_session_once_that_has_acted(
         tell(project, "PreToolUse", conversation, one if conversation == "a" else other, **BASH)
         (session,) = sessions(project, "b")
         (project.root / "made-by-bash").write_text("x")
-        assert go_on(project, name) == 1
+        assert run_pending(project, name) == 1
         (made,) = holdfast.checkpoints(project).checkpoints
     assert (made.run, made.session) == (session.run, session.id if is_author else None)
 

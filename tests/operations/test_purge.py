@@ -17,7 +17,7 @@ import pytest
 import holdfast
 from holdfast.core.errors import Busy, NotFound, Refused
 from holdfast.core.model import Draft
-from holdfast.maintenance.purge import purge as purging
+from holdfast.maintenance import purge as purging
 from holdfast.project.runs import tombstones
 from holdfast.project.workspace import Workspace
 from holdfast.worktree.packs import prune

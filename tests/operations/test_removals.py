@@ -246,11 +246,11 @@ def of_a_restore_that_was_broken_off(project: Workspace) -> Check:
 def that_the_journal_does_not_know(project: Workspace) -> Check:
     some(project)
     with shadow_of(project) as shadow:
-        shadow.vault.keep(700, {b"beside": shadow.vault.blob(b"from somewhere else")})
+        shadow.object_store.keep(700, {b"beside": shadow.object_store.blob(b"from somewhere else")})
 
     def check(workspace: Workspace) -> None:
         with shadow_of(workspace) as shadow:
-            assert 700 in shadow.vault.numbers()
+            assert 700 in shadow.object_store.numbers()
 
     return check
 

@@ -242,7 +242,7 @@ def test_checkpoints_are_made_again_after_all_were_lost(project: Workspace, is_p
             part.unlink()
     for name in WORDS:
         (project.root / name).unlink()
-    assert mend(project).mended == ["refs/holdfast/main was made anew"]
+    assert mend(project).mended == ["refs/holdfast/main was rebuilt"]
     assert mend(project).mended == []
     put(project.root, {"new": "new"})
     take(project)

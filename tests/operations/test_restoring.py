@@ -420,7 +420,7 @@ def test_a_lock_on_our_ref_that_git_holds_is_never_broken(held: Workspace, monke
     lock.write_bytes(b"")
     os.utime(lock, (1, 1))
     put(held.root, {"a.txt": "changed"})
-    with pytest.raises(Busy, match="Somebody else holds our ref") as found:
+    with pytest.raises(Busy, match="Another process locks our ref") as found:
         take(held)
     assert f"`rm {lock}`, if no git is at work here" in found.value.hints
     assert lock.exists()

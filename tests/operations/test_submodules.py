@@ -11,7 +11,7 @@ import pytest
 import holdfast
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.workspace import Workspace
-from holdfast.worktree.metadata import Beside
+from holdfast.worktree.metadata import TreeMetadata
 from holdfast.worktree.restore.plan import plan_restore
 from tests.conftest import TickingClock
 
@@ -49,7 +49,7 @@ def names(workspace: Workspace, made: holdfast.Checkpoint) -> list[str]:
 
 
 def links(workspace: Workspace, made: holdfast.Checkpoint) -> dict[bytes, str]:
-    return Beside.decode(git(workspace.root, "cat-file", "blob", made.beside).encode()).links
+    return TreeMetadata.decode(git(workspace.root, "cat-file", "blob", made.beside).encode()).links
 
 
 def test_a_submodule_that_becomes_an_ordinary_directory_is_kept(composed: Workspace) -> None:
@@ -156,7 +156,7 @@ def test_a_submodule_is_left_alone_whatever_an_earlier_version_kept_of_it(compos
     earlier = git(root, "write-tree", env=env)
     assert "160000" in git(root, "ls-tree", earlier)
     with shadow_of(composed) as shadow:
-        beside = Beside.decode(shadow.reader.read(made.beside) or b"")
+        beside = TreeMetadata.decode(shadow.reader.read(made.beside) or b"")
         plan = plan_restore(shadow, (made.tree, beside), (earlier, beside))
         assert (plan.paths, plan.make_empty, plan.drop_empty) == ([], [], [])
         plan = plan_restore(shadow, (earlier, beside), (made.tree, beside))

@@ -232,11 +232,11 @@ def test_a_worktree_that_was_removed_keeps_its_last_checkpoint_until_it_is_too_o
 def test_what_the_journal_does_not_know_is_kept_and_counted(project: Workspace) -> None:
     some(project, 2)
     with shadow_of(project) as shadow:
-        vault = shadow.vault
-        vault.keep(700, {b"beside": vault.blob(b"from somewhere else")})
+        object_store = shadow.object_store
+        object_store.keep(700, {b"beside": object_store.blob(b"from somewhere else")})
     assert holdfast.tidy(project, most=1).unknown == 1
     with shadow_of(project) as shadow:
-        assert 700 in shadow.vault.numbers()
+        assert 700 in shadow.object_store.numbers()
 
 
 def test_a_tidying_that_was_killed_is_finished_by_the_next_one(project: Workspace) -> None:
@@ -246,7 +246,7 @@ def test_a_tidying_that_was_killed_is_finished_by_the_next_one(project: Workspac
         journal.append(ledger.id, *(Draft("checkpoint.dropped", {"id": found.id}) for found in made[:2]))
     assert holdfast.tidy(project).unknown == 0
     with shadow_of(project) as shadow:
-        assert shadow.vault.numbers() == {made[2].number}
+        assert shadow.object_store.numbers() == {made[2].number}
 
 
 @pytest.mark.promise(11)
@@ -271,7 +271,7 @@ def test_tidying_says_how_far_it_has_come(project: Workspace) -> None:
     said: list[str] = []
     project.progress = lambda what, done, total: said.append(what)
     holdfast.tidy(project, most=1)
-    assert list(dict.fromkeys(said)) == ["looking at checkpoints", "looking at commits", "rewriting packs"]
+    assert list(dict.fromkeys(said)) == ["reading checkpoints", "reading commits", "rewriting packs"]
 
 
 # What git's own commands do to checkpoints, and what they show of them.

@@ -122,7 +122,7 @@ def test_whatever_is_changed_behind_our_back_is_found(full: Workspace, change: s
 
 
 WHERE: list[tuple[str, Callable[[Problem], bool]]] = [
-    ("state of a run", lambda problem: "the stored state is not what the events add up to" in problem.what),
+    ("state of a run", lambda problem: "the stored state does not match the events" in problem.what),
     ("missing event in the middle", lambda problem: "event 4 is missing" in problem.what),
     ("large value", lambda problem: "value has changed" in problem.what),
     ("session that is still open", lambda problem: problem.where.startswith("ses-")),

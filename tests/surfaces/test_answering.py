@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.maintenance.background import go_on
+from holdfast.maintenance.background import run_pending
 from tests.operations.people import a_process, kill
 from tests.tools import ENTRY, Command, hook
 
@@ -167,8 +167,8 @@ def test_a_turn_that_changed_files_becomes_one_checkpoint(repository: Path, cli:
     cli("start", "Fix it")
     with holdfast.open(repository) as workspace:
         (repository / "made-by-bash").write_text("x")
-        assert go_on(workspace) == 1
-        assert go_on(workspace) == 1
+        assert run_pending(workspace) == 1
+        assert run_pending(workspace) == 1
         found = [made for made in holdfast.checkpoints(workspace).checkpoints if made.kind == "turn"]
     assert [made.changed for made in found] == [["made-by-bash"]]
 

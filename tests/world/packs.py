@@ -17,7 +17,7 @@ from holdfast.worktree.packs.prune import LATELY, Pruned, prune
 
 def packs(workspace: Workspace) -> list[Path]:
     with shadow_of(workspace) as shadow:
-        return [path.with_suffix(".pack") for path in shadow.vault.packs()]
+        return [path.with_suffix(".pack") for path in shadow.object_store.packs()]
 
 
 def grow_old(workspace: Workspace) -> None:
@@ -45,4 +45,4 @@ def drop_all_but_the_last(workspace: Workspace) -> None:
         ledger = journal.ledger(workspace.worktree)
         journal.append(ledger.id, *(Draft("checkpoint.dropped", {"id": made.id}) for made in earlier))
     with shadow_of(workspace) as shadow:
-        shadow.vault.drop(made.number for made in earlier)
+        shadow.object_store.drop(made.number for made in earlier)

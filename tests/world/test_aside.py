@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.worktree.restore import displaced
-from holdfast.worktree.restore.writer import Putting
+from holdfast.worktree.restore.writer import WorktreeWriter, list_attempts, remove_displaced
 
 pytestmark = pytest.mark.promise(2, 9)
 
@@ -23,7 +22,7 @@ FURTHER = Path("/dev/shm")  # another file system, where there is one
 TORN = """
 import os, shutil, signal, sys
 from pathlib import Path
-from holdfast.worktree.restore.writer import Putting
+from holdfast.worktree.restore.writer import WorktreeWriter
 
 def tear(source, target, **options):
     with open(source, "rb") as one, open(target, "wb") as other:
@@ -33,7 +32,7 @@ def tear(source, target, **options):
 shutil.copy2 = tear
 shutil.copytree.__defaults__ = (False, None, tear, False, False)
 root, held = map(Path, sys.argv[1:])
-Putting(root, held).write(b"dir", b"a file of the checkpoint", 0o644)
+WorktreeWriter(root, held).write(b"dir", b"a file of the checkpoint", 0o644)
 """
 
 
@@ -65,10 +64,10 @@ def files_in(place: Path) -> dict[str, bytes]:
 
 def bring_back(root: Path, held: Path) -> list[str]:
     """As `undo` does it, to the end."""
-    putting = Putting(root, held.with_name("undo"))
-    putting.bring_back(displaced.attempts(held), lambda path, place: False)
+    putting = WorktreeWriter(root, held.with_name("undo"))
+    putting.bring_back(list_attempts(held), lambda path, place: False)
     putting.settle()
-    displaced.drop(putting.done.returned.values(), held.parent)
+    remove_displaced(putting.done.returned.values(), held.parent)
     return putting.done.brought_back
 
 
@@ -92,7 +91,7 @@ def test_of_two_that_lie_aside_the_newer_comes_back_and_the_older_stays(root: Pa
 def test_what_lies_below_something_else_that_lies_aside_has_room(root: Path, tmp_path: Path) -> None:
     held = tmp_path / "aside/res"
     put(root, {"d/x": b"first", "d/y": b"second"})
-    putting = Putting(root, held)
+    putting = WorktreeWriter(root, held)
     putting._move_aside(b"d/x")
     putting._move_aside(b"d")
     put(root, {"d/x": b"third"})
@@ -106,7 +105,7 @@ def test_what_lies_below_something_else_that_lies_aside_has_room(root: Path, tmp
 def test_a_link_that_lies_aside_leads_nothing_out_of_the_store(root: Path, tmp_path: Path) -> None:
     put(tmp_path / "outside", {"y": b"theirs"})
     (root / "d").symlink_to(tmp_path / "outside")
-    putting = Putting(root, tmp_path / "aside/res")
+    putting = WorktreeWriter(root, tmp_path / "aside/res")
     putting._move_aside(b"d")
     put(root, {"d/x": PRECIOUS})
     putting._move_aside(b"d/x")
@@ -118,7 +117,7 @@ def test_a_link_that_lies_aside_leads_nothing_out_of_the_store(root: Path, tmp_p
 def test_it_comes_back_from_another_file_system(root: Path, further: Path, content: dict[str, bytes]) -> None:
     put(root, content)
     (root / "link").symlink_to("nowhere")
-    putting = Putting(root, further / "res")
+    putting = WorktreeWriter(root, further / "res")
     putting._move_aside(b"dir")
     putting._move_aside(b"link")
     assert files_in(root) == {}
@@ -133,7 +132,7 @@ def test_a_copy_that_a_kill_tore_is_not_what_comes_back(root: Path, further: Pat
     put(root, {"dir/big": PRECIOUS})
     done = subprocess.run([sys.executable, "-c", TORN, str(root), str(held)], check=False)
     assert done.returncode == -signal.SIGKILL
-    putting = Putting(root, held)
+    putting = WorktreeWriter(root, held)
     putting.clear_leftovers([b"dir"])
     putting.write(b"dir", b"a file of the checkpoint", 0o644)
     (root / "dir").unlink()
@@ -152,7 +151,7 @@ def test_what_comes_back_lies_aside_until_all_is_done(root: Path, tmp_path: Path
     held = tmp_path / "aside/res"
     put(held, {"x": PRECIOUS})
     for _ in range(2):
-        Putting(root, held.with_name("undo")).bring_back(displaced.attempts(held), lambda path, place: False)
+        WorktreeWriter(root, held.with_name("undo")).bring_back(list_attempts(held), lambda path, place: False)
         assert files_in(root) == files_in(held) == {"x": PRECIOUS}
     assert bring_back(root, held) == ["x"]
     assert files_in(tmp_path / "aside") == {}

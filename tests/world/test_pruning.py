@@ -196,12 +196,12 @@ def test_merging_does_not_forget_that_git_relied_on_a_pack(held: Workspace) -> N
     take(held)
     git(held.root, "hash-object", "-w", "x")
     with shadow_of(held) as shadow:
-        vault = shadow.vault
+        object_store = shadow.object_store
         for number in range(2, 45):
-            vault.keep(number, {b"beside": vault.blob(b"%d\n" % number)})
+            object_store.keep(number, {b"beside": object_store.blob(b"%d\n" % number)})
         assert merge(shadow) > 40
-        assert any(path.with_suffix(".pack").stat().st_mtime != MARKED for path in vault.packs())
-        vault.drop(range(2, 45))
+        assert any(path.with_suffix(".pack").stat().st_mtime != MARKED for path in object_store.packs())
+        object_store.drop(range(2, 45))
 
 
 def test_packs_that_gits_own_index_over_packs_names_are_left_to_it(held: Workspace) -> None:

@@ -10,29 +10,29 @@ import pytest
 
 from holdfast.core.errors import Refused
 from holdfast.worktree.restore import writer as module
-from holdfast.worktree.restore.writer import FEW, Putting
+from holdfast.worktree.restore.writer import FEW, WorktreeWriter
 
 pytestmark = pytest.mark.promise(9, 23)
 
-ACTS: dict[str, Callable[[Putting, bytes], object]] = {
+ACTS: dict[str, Callable[[WorktreeWriter, bytes], object]] = {
     "write": lambda putting, path: putting.write(path, b"evil", 0o644),
     "link": lambda putting, path: putting.write(path, b"evil", None),
-    "remove": Putting.remove,
+    "remove": WorktreeWriter.remove,
     "mode": lambda putting, path: putting.set_mode(path, 0o777),
-    "directory": Putting.make_directory,
+    "directory": WorktreeWriter.make_directory,
 }
 BY_ACT = pytest.mark.parametrize("act", ACTS)
 OUTSIDE = [b"../outside/one", b"a/../../outside/one", b"/outside", b"a//b", b"./a", b".git/config", b".holdfast/x", b""]
 
 
 @pytest.fixture
-def putting(tmp_path: Path) -> Putting:
+def putting(tmp_path: Path) -> WorktreeWriter:
     """A worktree beside a directory that is none of its business."""
     for name in ("worktree/.git", "aside", "outside"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "outside/one").write_text("theirs")
     (tmp_path / "worktree/.git/config").write_text("theirs")
-    return Putting(tmp_path / "worktree", tmp_path / "aside")
+    return WorktreeWriter(tmp_path / "worktree", tmp_path / "aside")
 
 
 def picture(directory: Path) -> dict[str, tuple[int, bytes]]:
@@ -43,7 +43,7 @@ def picture(directory: Path) -> dict[str, tuple[int, bytes]]:
 @BY_ACT
 @pytest.mark.parametrize("path", OUTSIDE, ids=os.fsdecode)
 def test_a_path_that_is_not_inside_is_refused_and_nothing_changes(
-    act: str, path: bytes, putting: Putting, tmp_path: Path
+    act: str, path: bytes, putting: WorktreeWriter, tmp_path: Path
 ) -> None:
     before = picture(tmp_path)
     with pytest.raises(Refused, match="not inside the worktree"):
@@ -52,7 +52,7 @@ def test_a_path_that_is_not_inside_is_refused_and_nothing_changes(
 
 
 @BY_ACT
-def test_no_link_leads_out_of_the_worktree(act: str, putting: Putting, tmp_path: Path) -> None:
+def test_no_link_leads_out_of_the_worktree(act: str, putting: WorktreeWriter, tmp_path: Path) -> None:
     (tmp_path / "worktree/way").symlink_to(tmp_path / "outside")
     before = picture(tmp_path / "outside")
     ACTS[act](putting, b"way/one")
@@ -60,7 +60,7 @@ def test_no_link_leads_out_of_the_worktree(act: str, putting: Putting, tmp_path:
 
 
 def test_removals_in_many_directories_are_brought_to_the_disk_by_one_sync(
-    putting: Putting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    putting: WorktreeWriter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A sync of each directory takes half a minute for ten thousand files."""
     synced = list[bytes]()

@@ -1,4 +1,4 @@
-"""The shadow of a worktree and the vault of its checkpoints: caches that may be lost, objects that may not."""
+"""The shadow of a worktree and the object_store of its checkpoints: caches that may be lost, objects that may not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import holdfast
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.workspace import Workspace
-from holdfast.worktree.metadata import Beside
+from holdfast.worktree.metadata import TreeMetadata
 from holdfast.worktree.packs.object_store import MERGED
 from holdfast.worktree.packs.prune import merge
 from tests.operations.trees import back, commit, git, insides, locks, picture, put, said_by_git, take, tree_by_git
@@ -31,7 +31,7 @@ def packs_of(workspace: Workspace) -> int:
     return len(list((workspace.root / ".git/objects/pack").glob("*.keep")))
 
 
-# The vault.
+# The object_store.
 
 
 def test_hundreds_of_gb_on_disk(held: Workspace) -> None:
@@ -39,11 +39,11 @@ def test_hundreds_of_gb_on_disk(held: Workspace) -> None:
     take(held)
     loose = sorted((held.root / ".git/objects").glob("??/*"))
     with shadow_of(held) as shadow:
-        vault = shadow.vault
+        object_store = shadow.object_store
         for number in range(2, 202):
-            vault.keep(number, {b"beside": vault.blob(b"%d\n" % number * 500)})
+            object_store.keep(number, {b"beside": object_store.blob(b"%d\n" % number * 500)})
             merge(shadow)
-        assert vault.numbers() == set(range(1, 202))
+        assert object_store.numbers() == set(range(1, 202))
     assert packs_of(held) < MERGED
     assert sorted((held.root / ".git/objects").glob("??/*")) == loose
     packed = sum(path.stat().st_size for path in (held.root / ".git/objects/pack").iterdir())
@@ -115,21 +115,21 @@ def _is_content(workspace: Workspace, line: str) -> bool:
 def test_checkpoints_stand_on_their_shelves_until_they_are_dropped(held: Workspace) -> None:
     numbers = {take(held).number for _ in range(3)}
     with shadow_of(held) as shadow:
-        assert shadow.vault.numbers() == numbers
-        shadow.vault.keep(99, {b"beside": shadow.vault.blob(b"")})
-        assert shadow.vault.numbers() == numbers | {99}
-        shadow.vault.drop([99])
-        assert shadow.vault.numbers() == numbers
+        assert shadow.object_store.numbers() == numbers
+        shadow.object_store.keep(99, {b"beside": shadow.object_store.blob(b"")})
+        assert shadow.object_store.numbers() == numbers | {99}
+        shadow.object_store.drop([99])
+        assert shadow.object_store.numbers() == numbers
 
 
 def test_shelves_hold_any_number(held: Workspace) -> None:
     made = take(held)
     with shadow_of(held) as shadow:
-        vault = shadow.vault
+        object_store = shadow.object_store
         for number in (63, 64, 65, 4095, 4096, 10_000, 300_000):
-            vault.keep(number, {b"beside": vault.blob(b"%d" % number)})
-        assert vault.numbers() == {made.number, 63, 64, 65, 4095, 4096, 10_000, 300_000}
-        vault.drop([number for number in vault.numbers() if number != made.number])
+            object_store.keep(number, {b"beside": object_store.blob(b"%d" % number)})
+        assert object_store.numbers() == {made.number, 63, 64, 65, 4095, 4096, 10_000, 300_000}
+        object_store.drop([number for number in object_store.numbers() if number != made.number])
     git(held.root, "fsck", "--full", "--strict")
 
 
@@ -221,20 +221,20 @@ def test_whatever_the_user_does_with_git_between_two_checkpoints_is_seen(held: W
 
 def test_what_stands_beside_a_tree_is_read_as_it_was_written() -> None:
     names = [b"plain", b"new\nline", b" space ", b"\xff\xfe", b"a b c", b"-"]
-    beside = Beside(dict.fromkeys(names, 0o600), list(names), dict.fromkeys(names, "ab"), dict.fromkeys(names, 7))
+    beside = TreeMetadata(dict.fromkeys(names, 0o600), list(names), dict.fromkeys(names, "ab"), dict.fromkeys(names, 7))
     beside.links[b"no commit"] = ""
-    found = Beside.decode(beside.encode())
+    found = TreeMetadata.decode(beside.encode())
     assert (found.modes, sorted(found.empty), found.links, found.skipped) == (
         beside.modes, sorted(names), beside.links, beside.skipped,
     )  # fmt: skip
-    assert Beside.decode(b"") == Beside({}, [], {}, {})
+    assert TreeMetadata.decode(b"") == TreeMetadata({}, [], {}, {})
 
 
 @pytest.mark.parametrize(
     ("mode", "noted"), [(0o644, None), (0o755, None), (0o600, 0o600), (0o444, 0o444), (0o4755, 0o4755)]
 )
 def test_only_permissions_that_git_does_not_know_are_noted(mode: int, noted: int | None) -> None:
-    beside = Beside({}, [], {}, {})
+    beside = TreeMetadata({}, [], {}, {})
     beside.note_mode(b"x", 0o100000 | mode)
     assert beside.modes.get(b"x") == noted
     assert beside.mode_of(b"x", bool(mode & 0o100)) == mode

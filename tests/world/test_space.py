@@ -126,7 +126,7 @@ def test_nothing_but_packs_of_ours_is_left_in_the_repository(held: Workspace) ->
 
 def stored(workspace: Workspace) -> int:
     with shadow_of(workspace) as shadow:
-        return stored_bytes(shadow.vault)
+        return stored_bytes(shadow.object_store)
 
 
 def every_object(root: Path) -> Iterator[Path]:

@@ -226,10 +226,10 @@ def test_a_repository_inside_is_found_when_it_comes_and_when_it_goes(settled: Wo
 
 
 def beside_of(project: Workspace, made: holdfast.Checkpoint) -> tuple[set[bytes], set[bytes]]:
-    from holdfast.worktree.metadata import Beside
+    from holdfast.worktree.metadata import TreeMetadata
 
     with shadow_of(project) as shadow:
-        beside = Beside.decode(shadow.reader.read(made.beside) or b"")
+        beside = TreeMetadata.decode(shadow.reader.read(made.beside) or b"")
     return set(beside.empty), set(beside.links)
 
 

@@ -1,4 +1,4 @@
-"""Detached work after a hook call: ingest the inbox, make a checkpoint of the turn's changes, enforce the limits.
+"""Background work after a hook call: ingest the inbox, make a checkpoint of the turn's changes, enforce the quota.
 
 At most one process runs per worktree. A second one leaves a mark that names its call and exits; the first one then
 runs again. By the call's event the checkpoint is attributed to the run and session whose turn ended or began.
@@ -15,20 +15,20 @@ from holdfast.core.model import Reason
 from holdfast.ingest.catch_up import catch_up, take_in
 from holdfast.journal.journal import Journal, is_ledger
 from holdfast.journal.store import EventRow
-from holdfast.maintenance.prune.quota import hold
+from holdfast.maintenance.prune import enforce_quota
 from holdfast.project.checkpoints.create import Turn, keep_or_note
 from holdfast.project.inbox import is_call_name
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
-MARKS = "turns"  # the directory of a worktree with a mark for each call that waits for its checkpoint
-UNNAMED = "-"  # the mark of work after no call
+MARKS = "turns"  # directory with a mark for each call that waits for its checkpoint
+UNNAMED = "-"  # mark of work without a call
 PROMPTED = ("prompt.given", "command.typed", "subagent.told")  # events of a prompt
 ACTIONS = ("action.begun", "action.taken")
 
 
-def go_on(workspace: Workspace, call: str = "") -> int:
-    """Do the work that waits; answers with the number of rounds."""
+def run_pending(workspace: Workspace, call: str = "") -> int:
+    """Run the pending work. Returns the number of rounds."""
     if not workspace.exists or workspace.is_off:
         return 0
     directory = workspace.here / "worktrees" / ids.file_name(workspace.worktree)
@@ -46,14 +46,14 @@ def go_on(workspace: Workspace, call: str = "") -> int:
                     catch_up(workspace)
                     keep_or_note(workspace, Reason.TURN, _find_turn(workspace, waiting))
                     rounds += 1
-                hold(workspace)
-    except Busy:  # the process at work has seen the mark, or will
+                enforce_quota(workspace)
+    except Busy:  # the running process has seen the mark, or will
         pass
     return rounds
 
 
 def _find_turn(workspace: Workspace, calls: Sequence[str]) -> Turn | None:
-    """The first turn that one of these calls ended, or else began; None where no run is known."""
+    """Return the first turn that one of these calls ended, or else began; None if no run is known."""
     with workspace.reading() as journal:
         rows = [row for call in calls if is_call_name(call) and (row := _find_event(journal, call))]
     row = min(rows, key=lambda row: row.kind in PROMPTED, default=None)
@@ -68,9 +68,9 @@ def _find_event(journal: Journal, call: str) -> EventRow | None:
 
 
 def _has_acted(workspace: Workspace, prompt: EventRow) -> bool:
-    """Whether the prompt's session has begun an action since: a quick one can begin before the scan has ended.
+    """Check whether the prompt's session has begun an action since: a quick one can begin before the scan has ended.
 
-    It recorded its call before it changed a file, so what is ingested now covers every file that was scanned.
+    A call is recorded before its action changes a file, so this ingest covers every file that was scanned.
     """
     take_in(workspace)
     with workspace.reading() as journal:

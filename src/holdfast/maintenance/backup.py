@@ -1,7 +1,7 @@
-"""Putting a whole store into one file, and a whole store back from one, while others work.
+"""Back up a whole store into one file, and restore it, while other processes work.
 
-A backup is one moment of the journal. Waiting calls are gathered before it and packs after it: a call that is taken in
-meanwhile is in both, which makes one event of it, and a checkpoint's objects are on disk before the journal knows it.
+A backup is one moment of the journal. Waiting calls are collected before it and packs after it: a call that is
+ingested meanwhile is in both, which makes one event of it, and a checkpoint's objects are on disk before its event.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from holdfast.worktree.packs.prune import hold_packs
 from holdfast.worktree.packs.reachability import tips
 
 STAGING, RESTORING = "backing-up", "restoring"
-PLAIN = ("faces/*/*", "inbox/aside/*", "exported/*", "deleted/*", "carried/*/*")  # files that are kept as they are
+PLAIN = ("faces/*/*", "inbox/aside/*", "exported/*", "deleted/*", "carried/*/*")  # files that are copied as they are
 MEGABYTE = 1_000_000
 
 
 class Kept(Struct):
-    """What a backup holds."""
+    """Contents of a backup."""
 
     contents: Contents
     size: int  # of the file
-    unread: list[str]  # kept calls that cannot be read for the moment: they wait on, and are not in it
+    unread: list[str]  # unreadable calls, which stay in the inbox and are not in the backup
 
 
-def keep_store(workspace: Workspace, target: Path) -> Kept:
-    """Write a backup of the store. It is read back before it gets its name."""
+def write_backup(workspace: Workspace, target: Path) -> Kept:
+    """Write a backup of the store. It is verified before it gets its final name."""
     patience = workspace.settings.number("store.deadline")
     # safeguard: lock-backup
     with files.lock(workspace.place / "backup.lock", patience, "the backup"), _room(workspace.place / STAGING) as room:
@@ -78,9 +78,9 @@ def keep_store(workspace: Workspace, target: Path) -> Kept:
 def _gather_calls(workspace: Workspace, room: Path, unread: list[str]) -> Iterator[Part]:
     files.make_private_directory(room / "inbox")
     for name in inbox.waiting(workspace.inbox):
-        if name in unread:  # one bad block, and there would be no backup at all of a disk that fails
+        if name in unread:  # a bad block must not prevent a backup of a failing disk
             continue
-        with contextlib.suppress(FileNotFoundError):  # taken in meanwhile
+        with contextlib.suppress(FileNotFoundError):  # ingested meanwhile
             _link(workspace.inbox / name, room / "inbox" / name)
     yield from _listed(room / "inbox", "inbox")
 
@@ -90,9 +90,12 @@ def _gather_packs(workspace: Workspace, room: Path) -> Iterator[Part]:
         return
     files.make_private_directory(room / "packs")
     # safeguard: lock-packs-in-backup
-    with hold_packs(workspace.place, PATIENCE), shadow_of(workspace) as shadow:  # packs may come meanwhile, none goes
+    with (
+        hold_packs(workspace.place, PATIENCE),
+        shadow_of(workspace) as shadow,
+    ):  # packs may be added meanwhile, but not deleted
         refs = tips(shadow)
-        for index in shadow.vault.packs():
+        for index in shadow.object_store.packs():
             for path in (index.with_suffix(".pack"), index):
                 _link(path, room / "packs" / path.name)
     files.write(room / REFS, msgspec.json.encode(refs))
@@ -101,13 +104,13 @@ def _gather_packs(workspace: Workspace, room: Path) -> Iterator[Part]:
 
 
 def _gather_files(workspace: Workspace, room: Path) -> Iterator[Part]:
-    """What lies in the store as plain files and is found nowhere else: copies, marks, calls that nobody could read."""
+    """Yield the plain files that exist only in the store: copies, marks, unreadable calls."""
     files.make_private_directory(room / "files")
     found = (path for pattern in PLAIN for path in sorted(workspace.place.glob(pattern)))
     for number, path in enumerate(found):
         name, copy = path_text(path.relative_to(workspace.place)), room / "files" / str(number)
         if backup_file.NAME.fullmatch(name) and path.is_file() and not path.is_symlink():
-            with contextlib.suppress(FileNotFoundError):  # a newer one has replaced it
+            with contextlib.suppress(FileNotFoundError):  # replaced meanwhile
                 _link(path, copy)
                 yield Part(name, copy)
 
@@ -123,13 +126,13 @@ def _link(source: Path, target: Path) -> None:
         os.link(source, target)
     except FileNotFoundError:
         raise
-    except OSError:  # another file system, or one without second names
+    except OSError:  # another file system, or one without hard links
         shutil.copyfile(source, target)
 
 
 @contextlib.contextmanager
 def _room(directory: Path) -> Iterator[Path]:
-    """An empty directory of our own; what a killed one left there goes first."""
+    """Provide an empty working directory; remains of a killed process are deleted."""
     shutil.rmtree(directory, ignore_errors=True)
     files.make_private_directory(directory)
     try:
@@ -139,15 +142,15 @@ def _room(directory: Path) -> Iterator[Path]:
 
 
 class PutBack(Struct):
-    """What was put back, and where what stood there before is now."""
+    """Result of a restored backup, and where the replaced store is."""
 
     contents: Contents
-    before: Path | None = None  # a backup of what was there
-    aside: str | None = None  # the files themselves, where no backup could be made of them or somebody wrote since
+    before: Path | None = None  # backup of the replaced store
+    aside: str | None = None  # its files, if they could not be backed up or were changed since
 
 
-def put_store_back(workspace: Workspace, source: Path) -> PutBack:
-    """Let the store be what a backup says. What is there becomes a backup first, or goes aside where it is damaged."""
+def replace_store(workspace: Workspace, source: Path) -> PutBack:
+    """Replace the store by a backup. The present store is backed up first, or quarantined if it is damaged."""
     patience = workspace.settings.number("store.deadline")
     aside = workspace.place / "aside"
     with (  # safeguard: lock-backup-restored
@@ -162,20 +165,20 @@ def put_store_back(workspace: Workspace, source: Path) -> PutBack:
         result.before, moment = _keep_before(workspace)
         put_packs(workspace, room)
         with store.locked():  # safeguard: lock-database-restored
-            is_kept = moment is not None and store.moment() == moment  # else another process wrote since
+            is_kept = moment is not None and store.moment() == moment  # otherwise another process wrote meanwhile
             replaced = store.replace(room / DATABASE, aside)
         if replaced is not None:
             _part_with(workspace, result, replaced, is_kept)
         _put_refs(workspace, room)
-        put_packs(workspace, room)  # once more: a tidying may have dropped them while no ref named what they hold
+        put_packs(workspace, room)  # again, as they may have been pruned before a ref named their objects
         _put_the_rest(workspace, room)
-        if result.before:  # not earlier: what is put back may be one of those that go
+        if result.before:  # last, as the source may be one of the dropped backups
             backup_file.drop_earlier(result.before, REPLACED)
     return result
 
 
 def _part_with(workspace: Workspace, result: PutBack, aside: Path, is_kept: bool) -> None:
-    """Remove the files that were replaced, if the backup of them is there and whole: else they are the only copy."""
+    """Delete the replaced files, if their backup is intact; otherwise they are the only copy."""
     if not _is_whole(result.before):
         result.before = None
     if is_kept and result.before:
@@ -192,7 +195,7 @@ def _is_whole(backup: Path | None) -> bool:
 
 
 def take_out(store: Store, source: Path, room: Path) -> Contents:
-    """Take a backup apart, and bring its database to this format. Nothing of the store is touched yet."""
+    """Extract a backup, and migrate its database to the present format. The store is not changed yet."""
     for kind in ("packs", "inbox"):
         files.make_private_directory(room / kind)
 
@@ -208,24 +211,24 @@ def take_out(store: Store, source: Path, room: Path) -> Contents:
 
 
 def _keep_before(workspace: Workspace) -> tuple[Path | None, int | None]:
-    """A backup of what is there, and of which moment; None where it is too damaged or too new for one."""
+    """Back up the present store. Returns the file and the moment; None if the store is too damaged or too new."""
     directory = workspace.place / "backups"
     files.make_private_directory(directory)
     backup_file.clear_begun(directory)
     target = backup_file.next_place(directory, REPLACED, f"{workspace.clock.now():%Y%m%d-%H%M%S}")
     try:
         moment = workspace.store.moment()
-    except (Damaged, Refused):  # it is damaged; or a newer Holdfast wrote it
+    except (Damaged, Refused):  # damaged, or written by a newer version
         return None, None
     try:
-        keep_store(workspace, target)
+        write_backup(workspace, target)
     except Damaged:
         return None, None
     return target, moment
 
 
 def put_packs(workspace: Workspace, room: Path) -> None:
-    """Put the packs of the backup beside ours. Those that are there already are left; nothing names the others yet."""
+    """Install the packs of the backup that are missing. Nothing refers to them yet."""
     found = sorted((room / "packs").glob("*.idx"))
     if not found:
         return
@@ -245,10 +248,10 @@ def put_packs(workspace: Workspace, room: Path) -> None:
 
 
 def _place(source: Path, target: Path) -> None:
-    """Let a synced file be there too, also on another file system."""
+    """Link a synced file, or copy it to another file system."""
     try:
         os.link(source, target)
-    except FileExistsError:  # a kill left a pack without its index
+    except FileExistsError:  # a killed restore left a pack without its index
         pass
     except OSError:
         files.put(target, files.read(source, 1 << 40) or b"", 0o444, date=MARKED)
@@ -263,16 +266,14 @@ def _put_refs(workspace: Workspace, room: Path) -> None:
         worktrees = {made.worktree for made in journal.list_checkpoints()}
     for worktree in sorted(worktrees):
         shadow = Shadow(workspace.place, workspace.root, worktree)
-        for directory in (shadow.directory.parent, shadow.directory):
-            files.make_private_directory(directory)
-        with files.lock(shadow.directory / "lock", PATIENCE), shadow:  # safeguard: lock-packs-restored
-            tip = refs.get(shadow.vault.ref, "")
+        with shadow.locked(PATIENCE):  # safeguard: lock-packs-restored
+            tip = refs.get(shadow.object_store.ref, "")
             if TIP.fullmatch(f"{tip}\n".encode()):
-                shadow.vault.point(tip)
+                shadow.object_store.point(tip)
 
 
 def _put_the_rest(workspace: Workspace, room: Path) -> None:
-    """Calls that waited wait again; copies and marks come back where they are missing."""
+    """Restore waiting calls, and missing copies and marks."""
     for path in sorted(path for path in (room / "inbox").iterdir() if path.is_file()):
         if not (workspace.inbox / path.name).exists():
             files.write(workspace.inbox / path.name, files.read(path, inbox.READ_LIMIT) or b"")
@@ -284,7 +285,7 @@ def _put_the_rest(workspace: Workspace, room: Path) -> None:
         if not target.exists() or (name.parts[0] == tombstones.EXPORTED and _is_stale(workspace, target)):
             for parent in reversed(name.parents[:-1]):
                 files.make_private_directory(workspace.place / parent)
-            with contextlib.suppress(OSError):  # a copy too many is no reason to fail
+            with contextlib.suppress(OSError):  # a missing copy is no reason to fail
                 os.rename(path, target)
                 files.sync_directory(target.parent)  # safeguard: sync-unpacked-mark-names
 
@@ -295,7 +296,7 @@ def _conversations(workspace: Workspace) -> Iterator[str]:
 
 
 def _is_stale(workspace: Workspace, mark: Path) -> bool:
-    """Whether a mark tells of an export of events that the store no longer has."""
+    """Check whether a mark is of an export of events that the store no longer has."""
     told = tombstones.read_exported(mark)
     with workspace.reading() as journal:
         rows = journal.view.events(told.run, after=told.seq - 1, until=told.seq) if told else ()

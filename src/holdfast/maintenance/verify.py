@@ -1,4 +1,4 @@
-"""Verifying a store: its bytes, its rows and its runs against their events, and its checkpoints. Nothing is changed."""
+"""Verify a store, read-only: its bytes, its rows and runs against their events, and its checkpoints."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from holdfast.worktree.capture import Shadow
 from holdfast.worktree.packs.reachability import kinds, missing, promised, reached, tips
 
 LOST = "`holdfast checkpoints` names others; a backup of the repository may have it"
-TIP = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64})\n")  # where a ref points, as git writes it
+TIP = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64})\n")  # content of a ref, as git writes it
 encode = msgspec.json.Encoder().encode
 COPY = re.compile(r"[0-9]{8}-[0-9a-f]{64}")
 
@@ -38,7 +38,7 @@ class Problem(Struct):
 
 
 class Proof(Struct):
-    """What was found; `promised` objects are those that a partial clone has not fetched yet."""
+    """Result for checkpoints; `promised` objects are those that a partial clone has not fetched yet."""
 
     problems: list[Problem]
     objects: int = 0
@@ -46,7 +46,7 @@ class Proof(Struct):
 
 
 def prove(workspace: Workspace, found: list[Checkpoint], deep: bool) -> Proof:
-    """Look whether the checkpoints of all worktrees are whole. Nothing is changed, and no lock is taken."""
+    """Check that the checkpoints of all worktrees are complete. Nothing is changed, and no lock is taken."""
     proof = Proof([])
     if not found:
         return proof
@@ -61,8 +61,8 @@ def prove(workspace: Workspace, found: list[Checkpoint], deep: bool) -> Proof:
     except HoldfastError as error:
         said = "; ".join(f"{name} {value}" for name, value in error.facts)
         proof.problems.append(Problem("checkpoints", f"{error.message} ({said})"))
-    except (ValueError, IndexError, struct.error) as error:  # bytes of a pack or a tree that are none any more
-        proof.problems.append(Problem("checkpoints", f"what they need cannot be read ({error})"))
+    except (ValueError, IndexError, struct.error) as error:  # a damaged pack or tree
+        proof.problems.append(Problem("checkpoints", f"their objects cannot be read ({error})"))
     finally:
         shadow.close()
     return proof
@@ -71,28 +71,28 @@ def prove(workspace: Workspace, found: list[Checkpoint], deep: bool) -> Proof:
 def _parts(shadow: Shadow, found: list[Checkpoint]) -> Iterator[Problem]:
     there = kinds(shadow, {id for made in found for id in _roots(made)})
     for made in found:
-        for name, id, kind in (("files", made.tree, TREE), ("list beside its files", made.beside, BLOB)):
+        for name, id, kind in (("files", made.tree, TREE), ("metadata", made.beside, BLOB)):
             if there.get(id) != kind:
-                yield Problem(made.id, f"its {name} ({id}) are not there; {LOST}")
+                yield Problem(made.id, f"its {name} ({id}) are missing; {LOST}")
         if made.staged and there.get(made.staged) != TREE:
-            yield Problem(made.id, f"what was staged ({made.staged}) is not there; `holdfast restore` without --index")
+            yield Problem(made.id, f"its staged files ({made.staged}) are missing; `holdfast restore` without --index")
 
 
 def _shelves(workspace: Workspace, worktree: str, found: list[Checkpoint]) -> Iterator[Problem]:
-    """Whether the ref that keeps checkpoints from git's housekeeping names them all."""
+    """Check that the ref that protects checkpoints from garbage collection names them all."""
     shadow = Shadow(workspace.place, workspace.root, worktree)
     try:
-        vault = shadow.vault
-        written = files.read(vault.home / vault.ref)
+        object_store = shadow.object_store
+        written = files.read(object_store.home / object_store.ref)
         if written is not None and not TIP.fullmatch(written):
-            yield Problem(vault.ref, "this ref of ours is not as it was written")
-        shelves = vault.shelves()
+            yield Problem(object_store.ref, "this ref of ours was altered")
+        shelves = object_store.shelves()
         there = kinds(shadow, shelves.values())
     finally:
         shadow.close()
     for made in found:
         if there.get(shelves.get(made.number, "")) != TREE:
-            yield Problem(made.id, f"{vault.ref} does not name it, so `git gc` may remove what it needs")
+            yield Problem(made.id, f"{object_store.ref} does not name it, so `git gc` may remove what it needs")
 
 
 def _read_everything(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], proof: Proof) -> None:
@@ -104,7 +104,7 @@ def _read_everything(workspace: Workspace, shadow: Shadow, found: list[Checkpoin
     if lacking - user_lacks:
         proof.problems += _who_lacks(shadow, found, lacking - user_lacks)
     packed: set[str] = set()
-    for path in shadow.vault.packs():
+    for path in shadow.object_store.packs():
         try:
             shadow.git.run("verify-pack", str(path))
             packed.update(PackIndex(path, shadow.git.form).names())
@@ -119,16 +119,16 @@ def _who_lacks(shadow: Shadow, found: list[Checkpoint], lacking: set[str]) -> It
     for made in found:
         lost = lacking & missing(shadow, kinds(shadow, _roots(made)))
         if lost:
-            yield Problem(made.id, f"{len(lost)} of its objects are not there, such as {min(lost)}; {LOST}")
+            yield Problem(made.id, f"{len(lost)} of its objects are missing, such as {min(lost)}; {LOST}")
 
 
 def _unsound(workspace: Workspace, shadow: Shadow, names: list[str]) -> Iterator[Problem]:
-    """Objects of the user's own that checkpoints rest on and that do not say what their names promise."""
+    """Report objects of the user's own that checkpoints need and whose content does not match their id."""
     form = shadow.git.form
     for number, id in enumerate(names, 1):
         data = shadow.reader.read(id)
         if data is not None and id not in (form.id_of(BLOB, data), form.id_of(TREE, data)):
-            yield Problem(id, "this object has changed since it was stored; `git fsck` says more")
+            yield Problem(id, "this object is corrupt; `git fsck` says more")
         if number % 1000 == 0 or number == len(names):
             workspace.progress("reading objects", number, len(names))
 
@@ -147,7 +147,7 @@ class Checked(Struct):
 
 
 def check_runs(journal: Journal, told: Callable[[int, int], None]) -> Checked:
-    """Fold every run from its first event, and look at where each worktree points."""
+    """Fold every run from its first event, and check the pointers of worktrees."""
     found = Checked(problems=[])
     names = journal.view.all_run_ids()
     for number, id in enumerate(names, 1):
@@ -162,7 +162,7 @@ def check_runs(journal: Journal, told: Callable[[int, int], None]) -> Checked:
 
 
 def _check_run(journal: Journal, id: str, problems: list[Problem]) -> int:
-    """Fold a run from its first event and compare with all that is stored about it. Answers with its events."""
+    """Fold a run from its first event and compare with everything stored about it. Returns the number of events."""
     snapshots = {found.seq: found for found in journal.view.snapshots(id)}
     uses: set[bytes] = set()
     run = Run(id=id)
@@ -180,11 +180,11 @@ def _check_run(journal: Journal, id: str, problems: list[Problem]) -> int:
             journal.apply(run, event)
         found = snapshots.get(count)
         if found and found.fold == fold.VERSION and found.state != encode(run):
-            problems.append(Problem(id, f"the snapshot at event {count} is not what the events add up to"))
+            problems.append(Problem(id, f"the snapshot at event {count} does not match the events"))
     if count == 0:
         problems.append(Problem(id, "it has no events"))
     for seq in journal.view.unsound_events(id):
-        problems.append(Problem(id, f"event {seq} has changed since it was written"))
+        problems.append(Problem(id, f"event {seq} is corrupt"))
     if snapshots and max(snapshots) > count:
         problems.append(Problem(id, f"there is a snapshot at event {max(snapshots)}, but no such event"))
     problems += _compare(journal, run, uses)
@@ -196,22 +196,18 @@ def _compare(journal: Journal, run: Run, uses: set[bytes]) -> Iterator[Problem]:
     if stored and stored.fold == fold.VERSION:
         for name, expected in row_of_run(run, journal.clock.now())._asdict().items():
             if name != "key" and getattr(stored, name) != expected:
-                yield Problem(run.id, f"the stored {name} is not what the events add up to")
+                yield Problem(run.id, f"the stored {name} does not match the events")
     if uses != journal.view.blob_uses(run.id):
-        yield Problem(run.id, "the list of large values is not what the events refer to")
+        yield Problem(run.id, "the list of large values does not match the events")
     if is_ledger(run.id):
-        made = {found.id: row_of_checkpoint(found) for found in journal.fold_checkpoints(run.id).values()}
-        kept = {row.id: row for row in journal.view.list_checkpoints(run.worktree)}
-        for id in made.keys() | kept.keys():
-            if made.get(id) != kept.get(id):
-                yield Problem(id, "the stored checkpoint is not what the events add up to")
-    if stored and stored.fold != fold.VERSION:  # its sessions are brought up to date with it
+        made = {row_of_checkpoint(found) for found in journal.fold_checkpoints(run.id).values()}
+        for id in {row.id for row in made.symmetric_difference(journal.view.list_checkpoints(run.worktree))}:
+            yield Problem(id, "the stored checkpoint does not match the events")
+    if stored and stored.fold != fold.VERSION:  # its sessions are refolded with it
         return
-    folded = {session.id: row_of_session(session) for session in journal.fold_sessions(run.id).values()}
-    rows = {row.id: row for row in journal.view.list_sessions(run.id)}
-    for id in folded.keys() | rows.keys():
-        if folded.get(id) != rows.get(id):
-            yield Problem(id, "the stored session is not what the events add up to")
+    folded = {row_of_session(session) for session in journal.fold_sessions(run.id).values()}
+    for id in {row.id for row in folded.symmetric_difference(journal.view.list_sessions(run.id))}:
+        yield Problem(id, "the stored session does not match the events")
 
 
 def _sound_blob(journal: Journal, digest: bytes) -> bytes | None:
@@ -224,27 +220,23 @@ def _sound_blob(journal: Journal, digest: bytes) -> bytes | None:
 def _check_pointers(journal: Journal, known: set[str]) -> Iterator[Problem]:
     for worktree, run in journal.view.pointers().items():
         if run not in known:
-            yield Problem(worktree, f"it points at run {run}, which is not there")
+            yield Problem(worktree, f"it points at run {run}, which does not exist")
 
 
 # Bytes
 
 
 def files_of(workspace: Workspace) -> Iterator[Problem]:
-    """What is wrong with the files of a store: the database's pages and log, copies of faces, backups, our mark."""
-
-    def told(done: int, total: int) -> None:
-        workspace.progress("reading the database", done, total)
-
-    for text in workspace.store.verify(told):
+    """Check the files of a store: database pages and log, copies of layout files, backups, the mark of our packs."""
+    for text in workspace.store.verify(lambda done, total: workspace.progress("reading the database", done, total)):
         yield Problem("database", text)
     for path in damaged_files(workspace.place):
-        yield Problem(path_text(path.relative_to(workspace.place)), "this copy is not what was kept")
+        yield Problem(path_text(path.relative_to(workspace.place)), "this copy is corrupt")
     yield from mark_problems(workspace.place)
 
 
 def damaged_files(place: Path) -> Iterator[Path]:
-    """Copies of faces and backups that are not what they were."""
+    """Yield damaged copies of layout files, and damaged backups."""
     for path in sorted((place / "faces").glob("*/*")):
         if COPY.fullmatch(path.name) and not _is_copy(path):
             yield path
@@ -258,11 +250,11 @@ def damaged_files(place: Path) -> Iterator[Path]:
 def mark_problems(place: Path) -> Iterator[Problem]:
     mark = files.read(place / "git" / "keep", 64)
     if mark is not None and mark != objects.KEEP:
-        yield Problem("git/keep", "what marks our packs has changed")
+        yield Problem("git/keep", "the mark of our packs was altered")
 
 
 def rows_of(journal: Journal) -> Iterator[Problem]:
-    """What is wrong with the tables as such, and with the search index."""
+    """Check the tables as such, and the search index."""
     for text in journal.view.schema_problems():
         yield Problem("database", text)
     forgotten: dict[str, set[int]] = {}
@@ -276,7 +268,7 @@ def rows_of(journal: Journal) -> Iterator[Problem]:
     try:
         for text in journal.view.index_problems(words):
             yield Problem("search", text)
-    except Damaged as error:  # the run that has it is named by itself
+    except Damaged as error:  # the damaged run has a problem of its own
         yield Problem("search", f"the search index cannot be compared: {error.message}")
 
 

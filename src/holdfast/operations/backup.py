@@ -13,7 +13,7 @@ from holdfast.core.errors import NotFound, Refused
 from holdfast.core.question import Choose, confirmation
 from holdfast.core.text import count, one_line, path_text
 from holdfast.journal import backup_file
-from holdfast.maintenance.backup import keep_store, put_store_back
+from holdfast.maintenance.backup import replace_store, write_backup
 from holdfast.operations.parameters import YES, Kind, argument, flag
 from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.workspace import Workspace
@@ -74,7 +74,7 @@ def backup(
         place = path_text(target.parent)
         raise NotFound("There is no such directory", [("path", place)], [f"`mkdir -p {shlex.quote(place)}`"])
     with files.os_errors(target):
-        kept = keep_store(workspace, target)
+        kept = write_backup(workspace, target)
     return BackedUp(path_text(target), kept.size, *_counts(kept.contents), kept.contents.format, kept.unread)
 
 
@@ -107,7 +107,7 @@ def restore_backup(
         if not workspace.exists:
             backup_file.read_archive(source, lambda _: None)
             workspace.create()
-        found = put_store_back(workspace, source)
+        found = replace_store(workspace, source)
     before = path_text(found.before) if found.before else None
     return PutStoreBack(path_text(source), *_counts(found.contents), before, found.aside)
 

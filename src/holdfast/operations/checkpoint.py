@@ -19,9 +19,8 @@ from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.checkpoints.create import MEGABYTE, make_checkpoint, shadow_of
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
-from holdfast.worktree import git_filters
 from holdfast.worktree.capture import Shadow
-from holdfast.worktree.scan import Scan
+from holdfast.worktree.scan import Scan, find_filtered
 
 SHOWN = 20
 FILTERED = "checkpoint.filtered"
@@ -90,9 +89,7 @@ def checkpoint(
     named = [_file(workspace, file) for file in files] if files is not None else None
     with shadow_of(workspace) as shadow:
         made, scan = make_checkpoint(workspace, shadow, run=found, name=name, message=message, named=named)
-        filtered = (
-            git_filters.filtered(shadow.git, shadow.directory, scan.beside.skipped) if scan.beside.skipped else set()
-        )
+        filtered = find_filtered(shadow.git, shadow.directory, scan.beside.skipped) if scan.beside.skipped else set()
         reasons = _skipped(workspace, scan, filtered) | _odd(shadow, scan)
         return Made(
             made,

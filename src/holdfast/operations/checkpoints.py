@@ -53,6 +53,8 @@ def _find_act(workspace: Workspace, given: Arguments, can_ask: bool) -> Instead 
         return Instead("delete_checkpoint", {**more, "checkpoint": names[0]})
     if act in ("validate", "export"):
         return Instead(f"{act}_checkpoints", more)
+    if given.get("force") or given.get("yes"):
+        raise WrongUsage("`--force` and `--yes` go with `checkpoints delete ID`", [], ["`holdfast checkpoints --help`"])
     if act == "list":
         return None
     if not names:

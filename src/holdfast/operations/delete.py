@@ -13,8 +13,8 @@ from holdfast.core.question import Choose, confirmation
 from holdfast.core.text import one_line
 from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import find_rules
-from holdfast.maintenance.purge import purge as purging
-from holdfast.maintenance.purge.purge import Purge, Purged
+from holdfast.maintenance import purge as purging
+from holdfast.maintenance.purge import Purge, Purged
 from holdfast.operations.look import show
 from holdfast.operations.parameters import YES, Kind, argument, option
 from holdfast.operations.verb import Arguments, Group, verb
@@ -72,7 +72,7 @@ def delete(
     if purge:
         result.purge = purging.finish(workspace, plan)
     elif find_rules(found.layout).returns:
-        purging.hide(workspace, purging.home_of(workspace, found.worktree, found.directory), found.id, plan.shown)
+        purging.purge_files(workspace, plan)
     return result
 
 

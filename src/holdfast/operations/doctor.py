@@ -15,12 +15,11 @@ from holdfast.core.health import BROKEN, OK, WARNING, Check
 from holdfast.core.text import count, one_line, path_text
 from holdfast.ingest.executable_files import allowed, find_waiting
 from holdfast.layouts.registry import layouts
-from holdfast.maintenance.repair.quarantine import told_of_originals
-from holdfast.maintenance.rescan import told_of_scan
+from holdfast.maintenance.repair.quarantine import quarantine_notice
 from holdfast.operations.verb import Group, verb
 from holdfast.project import inbox as intake, settings
 from holdfast.project.quota import cap_of, measure_usage, warning_of
-from holdfast.project.workspace import Workspace
+from holdfast.project.workspace import Workspace, rescan_notice
 from holdfast.redaction.redactor import check_pattern, listed
 from holdfast.system import files
 
@@ -76,7 +75,7 @@ def _store(workspace: Workspace) -> Iterator[Check]:
         yield Check("store", WARNING, f"{path_text(workspace.place)}: {warning}", ["`holdfast tidy`"])
     else:
         yield Check("store", OK, path_text(workspace.place))
-    if told := told_of_originals(workspace):
+    if told := quarantine_notice(workspace):
         hints = ["`holdfast tidy --dry-run`", "`holdfast config set aside.keep_days 0` keeps them for good"]
         yield Check("put aside", WARNING if warning else OK, told, hints)
 
@@ -96,7 +95,7 @@ def _commands(workspace: Workspace) -> Iterator[Check]:
 
 def _patterns(workspace: Workspace) -> Iterator[Check]:
     """Patterns of the user's that cannot be used, and a journal that was written with fewer patterns of our own."""
-    if told := told_of_scan(workspace):
+    if told := rescan_notice(workspace):
         yield Check("secrets", WARNING, told, ["`holdfast scan`"])
     for key in settings.PATTERNS:
         for source in listed(str(workspace.settings.values[key].value)):

@@ -60,7 +60,7 @@ def _offer_way_back(workspace: Workspace, given: Arguments, found: Guarded) -> C
 )
 def guard(
     workspace: Workspace,
-    command: Annotated[tuple[str, ...], argument(metavar="-- COMMAND…", kind=Kind.COMMAND)],
+    command: Annotated[tuple[str, ...], argument(metavar="-- COMMAND…", kind=Kind.COMMAND)] = (),
     *,
     auto: Annotated[bool, option(help="Where it fails, go back without asking.")] = False,
     to_stderr: Annotated[bool, argument(kind=Kind.AS_JSON)] = False,
@@ -87,7 +87,7 @@ def guard(
 )
 def bisect(
     workspace: Workspace,
-    command: Annotated[tuple[str, ...], argument(metavar="-- COMMAND…", kind=Kind.COMMAND)],
+    command: Annotated[tuple[str, ...], argument(metavar="-- COMMAND…", kind=Kind.COMMAND)] = (),
     *,
     good: Annotated[str | None, option(metavar="CHECKPOINT", help="Where it passed; else the oldest.")] = None,
     bad: Annotated[str | None, option(metavar="CHECKPOINT", help="Where it failed; else the newest.")] = None,

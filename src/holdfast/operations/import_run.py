@@ -98,15 +98,15 @@ def _bring_code(workspace: Workspace, shadow: Shadow, incoming: Incoming, most: 
         waiting[found.id] = (found.kind, found.data)
         size += len(found.data)
         if size > BATCH:
-            shadow.vault.bring(waiting)
+            shadow.object_store.bring(waiting)
             waiting, size = {}, 0
-    shadow.vault.bring(waiting)
+    shadow.object_store.bring(waiting)
     shadow.known.refresh()
     here = {
         number: structs.replace(made, worktree=workspace.worktree, number=number)
         for number, made in enumerate(new, first)
     }
-    shadow.vault.keep_many({number: _parts(made) for number, made in here.items()})
+    shadow.object_store.keep_many({number: _parts(made) for number, made in here.items()})
     workspace.progress("taking in the code", 1, 1)
     return {made.id: made for made in here.values()}
 

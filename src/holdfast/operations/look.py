@@ -21,7 +21,7 @@ from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.worktree.capture import Shadow
-from holdfast.worktree.metadata import Beside
+from holdfast.worktree.metadata import TreeMetadata
 
 MOST = 2**31
 
@@ -155,7 +155,7 @@ def _checkpoint(workspace: Workspace, journal: Journal, found: Checkpoint, diff:
     earlier = (made for made in journal.list_checkpoints(found.worktree) if made.number < found.number)
     before = max(earlier, key=lambda made: made.number, default=None)
     with shadow_of(workspace) as shadow:
-        beside = Beside.decode(shadow.reader.read(found.beside) or b"")
+        beside = TreeMetadata.decode(shadow.reader.read(found.beside) or b"")
         return CheckpointShown(
             found,
             run.title if run else None,

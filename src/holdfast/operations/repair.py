@@ -14,7 +14,7 @@ from holdfast.core.errors import Ambiguous, HoldfastError, NotFound
 from holdfast.core.model import Run
 from holdfast.layouts.protocol import FilesRepaired, Layout, Rebuilt as Rebuilt
 from holdfast.layouts.registry import find_layout, layouts
-from holdfast.maintenance.repair.repair import Mended as Mended, mend
+from holdfast.maintenance.repair.repair import Mended as Mended, repair_store
 from holdfast.operations.parameters import YES, Kind, argument, option
 from holdfast.operations.verb import Group, synced, verb
 from holdfast.project.runs import select
@@ -45,7 +45,7 @@ def repair(
     damaged stays aside; what is lost is said.
     """
     with files.os_errors():
-        store = mend(workspace) if workspace.exists else None
+        store = repair_store(workspace) if workspace.exists else None
     try:
         result = Repaired(**structs.asdict(_repair_files(workspace, run, keep=keep)))
     except HoldfastError as error:

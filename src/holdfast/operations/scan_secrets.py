@@ -14,12 +14,11 @@ from msgspec import Struct
 from holdfast.core.errors import HoldfastError
 from holdfast.core.model import Checkpoint
 from holdfast.core.text import path_text
-from holdfast.maintenance.rescan import remember_scan
 from holdfast.operations.parameters import argument, option
 from holdfast.operations.verb import Group, verb
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.runs import select
-from holdfast.project.workspace import Workspace
+from holdfast.project.workspace import Workspace, note_rescanned
 from holdfast.redaction.patterns import MARKS
 from holdfast.redaction.regex import compiled
 from holdfast.redaction.unmask import texts
@@ -73,7 +72,7 @@ def scan(
     if code:
         _scan_code(workspace, checkpoints, result)
     if run is None:
-        remember_scan(workspace)
+        note_rescanned(workspace)
     return result
 
 

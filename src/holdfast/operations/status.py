@@ -15,15 +15,14 @@ from holdfast.ingest.silence import warn_if_silent
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.registry import find_layout, present
-from holdfast.maintenance.repair.quarantine import told_of_originals
-from holdfast.maintenance.rescan import told_of_scan
+from holdfast.maintenance.repair.quarantine import quarantine_notice
 from holdfast.operations.parameters import RunName
 from holdfast.operations.verb import Group, verb
 from holdfast.project import inbox
 from holdfast.project.quota import cap_of, measure_usage, warning_of
 from holdfast.project.runs import select, tombstones
 from holdfast.project.sessions import Leftover, find_leftovers, is_silent, last_heard
-from holdfast.project.workspace import Workspace
+from holdfast.project.workspace import Workspace, rescan_notice
 from holdfast.system import process
 from holdfast.system.clock import shown
 
@@ -76,9 +75,9 @@ def status(workspace: Workspace, *, run: RunName = None) -> Status:
     result.set_aside, result.unread = inbox.aside(workspace.inbox), inbox.unread(workspace.inbox)
     if warning := warning_of(measure_usage(workspace), cap_of(workspace)):
         workspace.warn(warning)
-        if told := told_of_originals(workspace):
+        if told := quarantine_notice(workspace):
             workspace.warn(told)
-    if not workspace.is_preview and (told := told_of_scan(workspace)):
+    if not workspace.is_preview and (told := rescan_notice(workspace)):
         workspace.warn(told)
     warn_if_silent(workspace)
     for layout in present(workspace) if not workspace.is_preview else ():

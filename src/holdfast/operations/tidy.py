@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated
 
-from holdfast.maintenance.prune.checkpoints import Tidied as Tidied
-from holdfast.maintenance.prune.quota import checkpoint_rules, tidy_up
+from holdfast.maintenance.prune import Tidied as Tidied, checkpoint_rules, tidy_up
 from holdfast.operations.parameters import option
 from holdfast.operations.verb import Group, verb
 from holdfast.project.quota import MEGABYTE

@@ -116,12 +116,12 @@ def _purge(workspace: Workspace, result: Uninstalled) -> None:
 
 def _leave_repository(workspace: Workspace, shadow: Shadow, common: Path) -> int:
     """Take our refs and packs out of the user's repository. What his history rests on becomes his own pack."""
-    shadow.vault.refuse_links()  # safeguard: linked-place-in-uninit
+    shadow.object_store.refuse_links()  # safeguard: linked-place-in-uninit
     shadow.git.prepare()
     for ref in shadow.git.run("for-each-ref", "--format=%(refname)", "refs/holdfast/", home=common).decode().split():
         shadow.git.run("update-ref", "--no-deref", "-d", ref, home=common)
     prune(shadow, workspace.place, workspace.progress)
-    left = shadow.vault.packs()
+    left = shadow.object_store.packs()
     for pack in left:
         files.remove(pack.with_suffix(".keep"))
     with contextlib.suppress(OSError):  # it is not there, or holds what is not ours

@@ -18,7 +18,7 @@ from holdfast.project.checkpoints.create import look, shadow_of
 from holdfast.project.workspace import Workspace
 from holdfast.system.git.repository import Head
 from holdfast.worktree.capture import Shadow
-from holdfast.worktree.restore.plan import differing
+from holdfast.worktree.packs.object_store import differing
 
 NAMED = 100  # files that are named
 FEW = 5

@@ -368,3 +368,27 @@ def find_followed(journal: Journal, id: str) -> Session | None:
             break
         found = later
     return found
+
+
+# Redaction rules with which the journal was written or scanned
+
+
+def rescan_notice(workspace: Workspace) -> str | None:
+    """Propose `scan` if the journal was written by a version that recognised fewer secrets."""
+    if not workspace.exists or _scanned(workspace) >= RULES:
+        return None
+    return "this version recognises more secrets than the one that wrote the journal: run `holdfast scan` once"
+
+
+def note_rescanned(workspace: Workspace) -> None:
+    """Record that the whole journal was scanned with the present rules."""
+    if workspace.exists and _scanned(workspace) < RULES:
+        files.write(workspace.here / RULES_FILE, f"{RULES}\n".encode(), files.PRIVATE_FILE)
+
+
+def _scanned(workspace: Workspace) -> int:
+    try:
+        text = (files.read(workspace.here / RULES_FILE, 64) or b"").decode("ascii", "replace").strip()
+    except HoldfastError:
+        return 0
+    return int(text) if text.isdigit() else 0

@@ -1,8 +1,8 @@
-"""The shadow of a worktree: its exact content as a git tree that nobody sees.
+"""Capture of a worktree: its exact content as a git tree that no git command shows.
 
-A private index remembers what files looked like, so that git finds changes by looking at their dates. What changed
-since that index was made lies in the `Memory` beside it, so that a checkpoint costs what changed and not what exists.
-Both are caches: lost or damaged, they are made anew.
+A private index holds the states of files, so that git finds changes by their dates. Changes since that index was
+written are in the `Memory` beside it, so that a checkpoint costs what changed and not what exists. Both are caches: if
+lost or damaged, they are rebuilt.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import functools
 import os
 import time
 import zlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -22,22 +22,23 @@ from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, Refused, Trouble
 from holdfast.core.text import path_text
 from holdfast.system import files
-from holdfast.system.git.command import Git, Reader, Running, zsplit
-from holdfast.system.git.objects import DIRECTORY, TREE, Entry, Known
+from holdfast.system.git.command import Git, Reader, zsplit
+from holdfast.system.git.objects import TREE, Known
 from holdfast.system.git.repository import Head, Repository
-from holdfast.worktree import git_filters, prefetch
-from holdfast.worktree.metadata import Beside
-from holdfast.worktree.packs.object_store import Vault
-from holdfast.worktree.paths import find_borders, is_within
-from holdfast.worktree.scan import FORM, SECOND, Limits, Looking, Memory, Scan, Seen, Tracked, parse_tracked
-from holdfast.worktree.scan_directories import MANY, LookEverywhere, Watching
+from holdfast.worktree import prefetch
+from holdfast.worktree.metadata import Seen, TreeMetadata, find_borders, is_within, zjoin
+from holdfast.worktree.packs.object_store import ObjectStore
+from holdfast.worktree.scan import FORM, SECOND, Limits, Memory, Scan, Scanner, Tracked, find_converted, parse_tracked
+from holdfast.worktree.scan_directories import MANY, DirectoryScan, FullScanNeeded, find_ignored
 from holdfast.worktree.user_index import Staging, scratch
 
-FOLDED = 200  # changed paths before the private index takes them in
+FOLDED = 200  # remembered changes before they are folded into the private index
 MEMORY_LIMIT = 1 << 30
 
 
 class Shadow:
+    """Private git directory of one worktree, with its scan cache and its object store."""
+
     def __init__(self, place: Path, root: Path, worktree: str) -> None:
         self.root = root
         self.repository = Repository(root)
@@ -57,17 +58,25 @@ class Shadow:
         return Known(self.git.objects, self.git.form)
 
     @property
-    def vault(self) -> Vault:
-        return Vault(self.git, self.repository, self.worktree, self.reader, self.known)
+    def object_store(self) -> ObjectStore:
+        return ObjectStore(self.git, self.repository, self.worktree, self.reader, self.known)
 
     def never_kept_any(self) -> bool:
-        """Whether nothing was ever kept here, because a link stands in the place of a directory of the vault."""
-        return not self.git.directory.exists() and self.vault.find_link() is not None
+        """Check whether no checkpoint was ever made here, because a link stands in for a directory of the store."""
+        return not self.git.directory.exists() and self.object_store.find_link() is not None
 
     def close(self) -> None:
         if "reader" in self.__dict__:
             self.reader.close()
             del self.reader
+
+    @contextlib.contextmanager
+    def locked(self, patience: float) -> Iterator[Shadow]:
+        """Hold the worktree's lock, prepared for an operation."""
+        for directory in (self.directory.parent, self.directory):
+            files.make_private_directory(directory)
+        with files.lock(self.directory / "lock", patience), self:
+            yield self
 
     def __enter__(self) -> Shadow:
         self.prepare()
@@ -77,7 +86,7 @@ class Shadow:
         self.close()
 
     def scan(self, limits: Limits, named: Iterable[bytes] | None = None, include: Iterable[bytes] = ()) -> Scan:
-        """The worktree now. With `named`, only those paths are looked at, and the rest is taken as it was."""
+        """Scan the worktree. With `named`, only those paths are read, and the rest is assumed unchanged."""
         if self.repository.is_its_root:  # safeguard: foreign-git-directory
             raise Refused(
                 "This is the directory of a repository and no worktree, so there is nothing to keep or to restore",
@@ -87,15 +96,18 @@ class Shadow:
         memory = self._load()
         if memory is None:
             return self._seed(limits, include)
-        looking = Looking(self, memory, limits)
+        scanner = self._scanner(memory, limits)
         if named is not None:
-            looking.look_at(named)
+            scanner.scan_paths(named)
         else:
-            looking.look_everywhere(self._candidates(memory, looking), include)
-        return looking.result()
+            scanner.scan_all(self._candidates(memory, scanner), include)
+        return scanner.result()
+
+    def _scanner(self, memory: Memory, limits: Limits) -> Scanner:
+        return Scanner(self.object_store, self.directory, self.borders, memory, limits)
 
     def remember(self, scan: Scan) -> None:
-        """Keep what a scan found, once its objects are on disk. A large change is folded in by the next small one."""
+        """Save the result of a scan, once its objects are on disk. The next small one folds a large change in."""
         memory = scan.memory
         if len(memory.seen) > FOLDED and len(scan.changed) <= FOLDED:
             self._fold_in(memory)
@@ -104,13 +116,13 @@ class Shadow:
         _scribble(f"{self.directory}/memory", zlib.crc32(data).to_bytes(4, "big") + data)
 
     def _fold_in(self, memory: Memory) -> None:
-        """Let the private index take in what it did not know, so that git need not name it each time.
+        """Update the private index with the remembered changes, so that git need not report them each time.
 
-        Git reads the files once more, and writes none of them, as it might follow a link that was put on the way
-        meanwhile. What somebody has changed since is remembered as not to be believed.
+        Git reads the files once more, and writes no objects, as it might follow a link that was placed there meanwhile.
+        A file that was changed meanwhile is remembered as untrusted.
         """
         left_out = memory.beside.skipped
-        paths = b"".join(path + b"\0" for path in memory.seen if path not in left_out)
+        paths = zjoin(path for path in memory.seen if path not in left_out)
         # safeguard: index-input-inside
         self.git.run("update-index", "-z", "--add", "--remove", "--info-only", "--stdin", input=paths)
         raw = self.git.run("diff-index", "--cached", "-z", "--no-renames", "--ignore-submodules=all", memory.tree)
@@ -133,81 +145,81 @@ class Shadow:
         return self.repository.head()
 
     def stands(self, path: bytes) -> bool:
-        """Whether anything is at a path of the worktree."""
+        """Check whether anything is at a path of the worktree."""
         return os.path.lexists(os.path.join(os.fsencode(self.root), path))
 
     def prepare(self) -> None:
-        """Make ready for a piece of work. Whoever calls this holds the worktree's lock."""
-        self.vault.refuse_links()  # safeguard: linked-place-of-checkpoints
+        """Prepare for an operation. The caller holds the worktree's lock."""
+        self.object_store.refuse_links()  # safeguard: linked-place-of-checkpoints
         self.reader.pending.clear()
         self.known.refresh()
         for directory in (self.directory.parent, self.directory):
             files.make_private_directory(directory)
-        for name in ("index.lock", "theirs.lock"):  # nobody else is at work here: whoever made these was killed
+        for name in ("index.lock", "theirs.lock"):  # we hold the worktree's lock, so a killed process left them
             (self.directory / name).unlink(missing_ok=True)
         self.git.prepare()
         if not self.git.objects.exists():
             files.make_private_directory(self.git.objects)
-        self.reader.start()  # it takes as long to start as we take to need it
+        self.reader.start()  # now, so that it is ready when it is needed
         self.git.excludes = self.directory / "excludes"
 
     def _load(self) -> Memory | None:
-        """What was remembered, if it is whole and told beside the index that is there."""
+        """Return the remembered scan, if it is intact and belongs to the present index."""
         stored = files.read(self.directory / "memory", MEMORY_LIMIT)
         if stored is None or zlib.crc32(stored[4:]).to_bytes(4, "big") != stored[:4]:
             return None
         try:
             memory = msgspec.msgpack.decode(stored[4:], type=Memory)
-        except msgspec.DecodeError:  # another version of ours wrote it
+        except msgspec.DecodeError:  # written by another version
             return None
         is_believed = memory.form == FORM and memory.index is not None
         return memory if is_believed and memory.index == files.signature(self.git.index) else None
 
-    def _candidates(self, memory: Memory, looking: Looking) -> list[bytes]:
-        """Every path that may differ from what is remembered: git finds changed files while we look for new names."""
+    def _candidates(self, memory: Memory, scanner: Scanner) -> list[bytes]:
+        """Return every path that may have changed: git finds changed files while we search for new names."""
         differing = prefetch.take(self.git)
         try:
             self._find_excludes(memory)
-            found = self._new_names(memory, looking)
+            found = self._new_names(memory, scanner)
             forced = self._forced(memory)
         except BaseException:
             differing.stop()
             raise
-        raw = zsplit(self._answer(differing))
-        changed = raw[1::2]
-        looking.indexed.update(changed)
+        try:
+            raw = differing.finish()
+        except Trouble:  # the prefetch knows less than we do; if that was not the reason, it fails again
+            raw = self.git.run(*prefetch.CHANGED)
+        changed = zsplit(raw)[1::2]
+        scanner.indexed.update(changed)
         return [*changed, *found, *forced]
 
-    def _answer(self, differing: Running) -> bytes:
-        try:
-            return differing.finish()
-        except Trouble:  # a head start knows less than we do; if it was not that, it fails again
-            return self.git.run(*prefetch.CHANGED)
-
-    def _new_names(self, memory: Memory, looking: Looking) -> list[bytes]:
+    def _new_names(self, memory: Memory, scanner: Scanner) -> list[bytes]:
         def known(path: bytes) -> set[bytes]:
-            entry = self.reader.find(memory.tree, path) if path else Entry(DIRECTORY, b"", memory.tree)
-            if entry is None or not entry.is_tree:  # what is a directory now may have been a file or link then
+            entry = self.reader.find(memory.tree, path) if path else None
+            if path and (entry is None or not entry.is_tree):  # the directory may have been a file or link then
                 return set()
-            return {below.name for below in looking.tree(entry.id) if not below.is_tree}
+            below = scanner.object_store.tree(entry.id if entry else memory.tree)
+            return {found.name for found in below if not found.is_tree}
 
-        watching = Watching(self.git, self.borders)
+        directories = DirectoryScan(self.git, self.borders)
         try:
             if memory.watch is None:
-                raise LookEverywhere
-            found = watching.look_again(memory.watch, looking.beside.empty, looking.beside.links, known)
-        except LookEverywhere:
+                raise FullScanNeeded
+            found = directories.search_changed(memory.watch, scanner.beside.empty, scanner.beside.links, known)
+        except FullScanNeeded:
             # safeguard: forget-index-memory
             memory.user_index = memory.forced_in = None  # other files may be ignored now
-            watching = Watching(self.git, self.borders)
-            found = watching.look_everywhere()
-        memory.watch = watching.watch
-        looking.note_surroundings(watching.empty, watching.links)
-        hidden = [below for path in watching.closed for below in looking.known_below(path)]  # git is silent about them
+            directories = DirectoryScan(self.git, self.borders)
+            found = directories.search_all()
+        memory.watch = directories.watch
+        scanner.note_surroundings(directories.empty, directories.links)
+        hidden = [
+            below for path in directories.closed for below in scanner.known_below(path)
+        ]  # git does not report them
         return [*found, *hidden]
 
     def _forced(self, memory: Memory) -> list[bytes]:
-        """Paths that the user tracks although they are ignored; asked for only when his index has changed."""
+        """Return the tracked files that match an ignore rule; computed only when the user's index has changed."""
         now = self.staging.signature()
         if now is None or now == memory.user_index:
             return memory.forced
@@ -218,15 +230,13 @@ class Shadow:
         return memory.forced
 
     def _forced_since(self, memory: Memory, recorded: str) -> list[bytes] | None:
-        """The same from what has come into the index since it was last asked; None where nobody can tell."""
+        """Update that list from the difference of the index to the earlier one; None if it is unknown or too large."""
         found = self.staging.differences(self.reader, memory.forced_in, recorded)
         if found is None or len(found.came) > MANY:
             return None
-        listed = b"".join(path + b"\0" for path in found.came)
         try:
-            asked = self.git.start("check-ignore", "--no-index", "-z", "--stdin") if listed else None
-            ignored = zsplit(asked.finish(listed, also_fine=(1,))) if asked else []
-        except Trouble:  # git is asked for no path that a link leads to, or that could be a pattern
+            ignored = find_ignored(self.git, found.came)
+        except Trouble:  # git refuses a path behind a link, or one that could be a pattern
             return None
         return [*(path for path in memory.forced if path not in found.gone), *ignored]
 
@@ -236,7 +246,7 @@ class Shadow:
             return zsplit(self.git.run(*arguments, index=copy)) if copy is not None else []
 
     def _find_excludes(self, memory: Memory) -> None:
-        """Join what the user ignores everywhere with what he ignores in this repository, which is heard last."""
+        """Join the user's global ignore file with the repository's `info/exclude`, which takes precedence."""
         lists = [_read_own(self._excludes_of_user(memory))]
         if self.repository.common:
             lists.append(files.read(self.repository.common / "info" / "exclude"))
@@ -246,7 +256,7 @@ class Shadow:
             files.write(target, joined)
 
     def _excludes_of_user(self, memory: Memory) -> str | Path:
-        """The user's own list of what is ignored everywhere; asked for only when his settings have changed."""
+        """Return the user's global ignore file; git's configuration is read only when it has changed."""
         home = Path(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")) / "git"
         configs = [home / "config", Path(os.path.expanduser("~/.gitconfig"))]
         now = [files.signature(path) for path in configs]
@@ -258,70 +268,68 @@ class Shadow:
         return os.path.expanduser(memory.user_excludes) if memory.user_excludes else home / "ignore"
 
     def ignores(self, path: bytes) -> bool:
-        """Whether git leaves a path out of its lists, by the rules of the repository and the user's own."""
-        self._find_excludes(self._load() or Memory("", Beside()))
-        return bool(self.git.start("check-ignore", "--no-index", "-z", "--stdin").finish(path + b"\0", also_fine=(1,)))
+        """Check whether a path matches an ignore rule of the repository or the user."""
+        self._find_excludes(self._load() or Memory("", TreeMetadata()))
+        return bool(find_ignored(self.git, [path]))
 
     def _seed(self, limits: Limits, include: Iterable[bytes]) -> Scan:
-        """Start from the user's own index: what is tracked and unchanged is never read again."""
+        """Start from the user's own index, so that tracked and unchanged files are never read."""
         files.remove(self.git.index)
-        objects: dict[str, tuple[str, bytes]] = {}
-        tree = self.git.form.id_of(TREE, b"")
-        staged, tracked = 0, []
+        staged, tracked = 0, list[Tracked]()
         if self.staging.copy(self.git.index):
             staged = int(self.git.index.stat().st_mtime)
             tracked = self._make_plain()
             tree, objects = self.staging.tree_of(self.git.index)
+            self.reader.pending |= objects
         else:
-            objects[tree] = (TREE, b"")
+            tree = self.object_store.add(TREE, b"")
             self.git.run("read-tree", "--empty")
-        memory = Memory(tree, Beside(), form=FORM)
-        looking = Looking(self, memory, limits)
-        looking.objects |= objects
+        memory = Memory(tree, TreeMetadata(), form=FORM)
+        scanner = self._scanner(memory, limits)
         own = self.repository.common / "info" / "attributes" if self.repository.common else None
-        converted = git_filters.converted(self.git, self.directory, [found.path for found in tracked], own)
-        looking.note_tracked(tracked, staged, self._sizes(tracked), converted)
-        looking.look_everywhere(self._candidates(memory, looking), include)
-        return looking.result()
+        converted = find_converted(self.git, self.directory, [found.path for found in tracked], own)
+        scanner.note_tracked(tracked, staged, self._sizes(tracked), converted)
+        scanner.scan_all(self._candidates(memory, scanner), include)
+        return scanner.result()
 
     def _sizes(self, tracked: list[Tracked]) -> dict[bytes, bytes]:
-        """How long the index's blobs are; what is not here is not named."""
+        """Return the sizes of the index's blobs; missing ones are left out."""
         names = b"".join(found.id + b"\n" for found in tracked)
         answers = self.git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", "--buffer", input=names)
         return dict(line.split(b" ") for line in answers.splitlines() if not line.endswith(b"missing"))
 
     def _make_plain(self) -> list[Tracked]:
-        """Make our copy short, and drop what would hide changes: entries in conflict, "assume unchanged" and "skip".
+        """Normalise our copy: no split, no entries in conflict, no "assume unchanged" and "skip-worktree" bits.
 
-        Answers with what is left in it.
+        Returns its entries.
         """
         self.git.run("update-index", "--no-split-index", "--index-version", "4")
         tracked = [parse_tracked(line) for line in zsplit(self.git.run("ls-files", "-v", "-s", "-z"))]
-        gone = {found.path for found in tracked if self._is_none_of_ours(found)}
+        gone = {found.path for found in tracked if self._is_foreign(found)}
         self._update("--force-remove", gone)
         left = [found for found in tracked if found.path not in gone]
         self._update("--no-assume-unchanged", [found.path for found in left if found.tag.islower()])
         self._update("--no-skip-worktree", [found.path for found in left if found.is_skipped])
         return left
 
-    def _is_none_of_ours(self, found: Tracked) -> bool:
-        """What is in conflict is looked at anew. A submodule is a repository inside, which is found while it is one."""
+    def _is_foreign(self, found: Tracked) -> bool:
+        """Check for entries that a scan must find anew: conflicts, submodules, excluded paths, sparse files."""
         if found.stage != b"0" or found.is_module or is_within(found.path, self.borders):
             return True
-        return found.is_skipped and not self.stands(found.path)  # a sparse checkout leaves it out
+        return found.is_skipped and not self.stands(found.path)
 
     def _update(self, how: str, paths: Collection[bytes]) -> None:
         if paths:
-            self.git.run("update-index", "-z", how, "--stdin", input=b"".join(path + b"\0" for path in paths))
+            self.git.run("update-index", "-z", how, "--stdin", input=zjoin(paths))
 
 
 def is_young(seen: Seen | None, young: int) -> bool:
-    """Git compares whole seconds: within one, it misses a change of permissions."""
+    """Check for a change so recent that git, which compares whole seconds, may miss a chmod."""
     return seen is not None and (seen.look is None or seen.look[2] > young)
 
 
 def _read_own(path: str | Path) -> bytes | None:
-    """A file of the user's that may well be a link, or nothing that can be read: git does not mind either."""
+    """Read a file of the user, which may be a link or unreadable, as for git."""
     try:
         return files.read(Path(os.path.realpath(path)))
     except HoldfastError:
@@ -329,7 +337,7 @@ def _read_own(path: str | Path) -> bytes | None:
 
 
 def _scribble(path: str, data: bytes) -> None:
-    """Write a file where it stands. A kill leaves it damaged: that is for what can be made anew, and is noticed."""
+    """Overwrite a cache in place. A kill leaves it damaged, which its checksum reveals."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, files.PRIVATE_FILE)
     try:
         files.write_all(descriptor, data)

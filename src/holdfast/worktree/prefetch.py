@@ -1,7 +1,7 @@
-"""A head start: git looks for changed files while Python still loads what will ask for the answer.
+"""Prefetch: git searches for changed files while Python still loads the code that needs the answer.
 
-Nothing is known yet about the store, so nothing in it is believed: git runs in a directory of the program's own, and
-only reads the private index. Whoever needs the answer takes it if that index is still the same; nobody has to.
+The store is not trusted yet: git runs in the program's own directory, and only reads the private index. The answer is
+used only if that index is still the same.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _begun: list[tuple[Path, tuple[int, int, int], Running]] = []
 
 
 def begin() -> None:
-    """Start looking at the worktree that we stand in, if it was looked at before."""
+    """Start searching the current worktree, if it was scanned before."""
     try:
         root, place = locate.locate_store(os.getcwd())
         index = Path(place, "worktrees", ids.file_name(path_text(locate.worktree_name(root))), "index")
@@ -33,12 +33,12 @@ def begin() -> None:
             objects = repository.objects or Path(place, "git", "objects")
             git = Git(SETTINGS / form.name, Path(root), objects, index, form)
             _begun.append((index, now, git.start(*CHANGED)))
-    except (HoldfastError, OSError):  # whoever needs the answer will meet the same trouble, and tell it
+    except (HoldfastError, OSError):  # the command will meet the same error, and report it
         return
 
 
 def take(git: Git) -> Running:
-    """The look at this index that has begun already, or one that begins now."""
+    """Return the search of this index that is running already, or a new one."""
     while _begun:
         index, before, running = _begun.pop()
         if index == git.index and before == files.signature(index):

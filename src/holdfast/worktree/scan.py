@@ -1,40 +1,52 @@
-"""One look at a worktree: reads what has changed, and builds the trees above it.
+"""Scanner of a worktree: reads the files that changed, and builds the trees above them.
 
-What a file looked like when it was stored is remembered, so that it is read again only when it looks different.
+The state that a file had when it was stored is remembered, so that only a file whose state differs is read again.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 import stat
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from holdfast.core.errors import HoldfastError
-from holdfast.system import safe_paths
-from holdfast.system.git.command import Git, Reader
-from holdfast.system.git.objects import BLOB, DIRECTORY, TREE, Entry, Known, format_tree
+from holdfast.system import files, safe_paths
+from holdfast.system.git.command import Git, zsplit
+from holdfast.system.git.objects import BLOB, Entry
 from holdfast.system.git.repository import Repository
-from holdfast.worktree.git_filters import filtered
-from holdfast.worktree.metadata import Beside, is_temporary
-from holdfast.worktree.paths import is_within, parents
+from holdfast.worktree.metadata import (
+    EXECUTABLE,
+    FILE,
+    LINK,
+    READING,
+    Seen,
+    TreeMetadata,
+    is_temporary,
+    is_within,
+    look_of,
+    parents,
+    zjoin,
+)
+from holdfast.worktree.packs.object_store import ObjectStore
 from holdfast.worktree.scan_directories import Watch, is_settled
 
-FILE, EXECUTABLE, LINK, MODULE = 0o100644, 0o100755, 0o120000, 0o160000
 SECOND = 1_000_000_000
-GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # nothing is there, or what we do not go through
-FORM = 1  # what another version remembers is not believed: it may have kept what is not to be kept, or the other way
+GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # there is no such path, or it leads through a link
+FORM = 1  # a memory of another version is discarded: that version may have excluded other files
+CONVERTING = ("filter", "ident", "working-tree-encoding")  # attributes by which git stores other bytes than the file's
 
 
 class Tracked(NamedTuple):
-    """A line of git's index, as `ls-files -v -s` tells it."""
+    """Line of `git ls-files -v -s`."""
 
     tag: bytes
     mode: bytes
@@ -44,7 +56,7 @@ class Tracked(NamedTuple):
 
     @property
     def is_skipped(self) -> bool:
-        """Whether git was told not to look at it, as a sparse checkout does for what it leaves out."""
+        """Check for the skip-worktree bit, which a sparse checkout sets on files that it leaves out."""
         return self.tag in b"Ss"
 
     @property
@@ -58,133 +70,109 @@ def parse_tracked(line: bytes) -> Tracked:
     return Tracked(tag, mode, id, stage, path)
 
 
-class Seen(Struct, array_like=True):
-    """How a path looked when it was stored: what a changed file must differ in."""
-
-    mode: int
-    id: str
-    look: tuple[int, int, int, int, int] | None  # None: it may have changed within one tick of the clock
-
-
 class Memory(Struct):
-    """What the private index does not know yet."""
+    """Result of the last scan: a cache beside the private index, which holds the older part of it."""
 
     tree: str
-    beside: Beside
-    seen: dict[bytes, Seen | None] = {}  # None: it is gone
-    user_index: tuple[int, int, int] | None = None  # when tracked but ignored files were last asked for
-    staged_index: tuple[int, int, int] | None = None
+    beside: TreeMetadata
+    seen: dict[bytes, Seen | None] = {}  # changed since the private index was written; None: removed
+    user_index: tuple[int, int, int] | None = None  # signature when `forced` was computed
+    staged_index: tuple[int, int, int] | None = None  # signature when `staged` was computed
     staged: str | None = None
-    forced: list[bytes] = []  # tracked although they are ignored
-    forced_in: str | None = None  # the tree of the index in which those were found, by the rules of then
+    forced: list[bytes] = []  # tracked files that match an ignore rule
+    forced_in: str | None = None  # tree of the index in which those were found, by the ignore rules of then
     watch: Watch | None = None
-    user_config: list[tuple[int, int, int] | None] = []  # when the user's own list of ignored files was asked for
+    user_config: list[tuple[int, int, int] | None] = []  # signatures when `user_excludes` was read
     user_excludes: str | None = None
-    index: tuple[int, int, int] | None = None  # the private index that all this is told beside
-    form: int = 0  # of what is remembered
+    index: tuple[int, int, int] | None = None  # signature of the private index that belongs to this
+    form: int = 0
 
 
 class Limits(Struct):
     file: int
     total: int
-    filtered: bool = True  # whether what LFS or git-crypt would hide is kept as it stands in the worktree
+    filtered: bool = True  # False: files with a filter (LFS, git-crypt) are skipped
 
 
 class Scan(Struct):
-    """A worktree at one moment. The objects that the repository lacks are pending in the shadow's reader."""
+    """State of a worktree at one moment. Objects that the repository lacks are pending in the reader."""
 
     tree: str
-    beside: Beside
+    beside: TreeMetadata
     changed: list[bytes]
     memory: Memory
-    base: str = ""  # the tree from which what has changed is counted
+    base: str = ""  # the tree that `changed` is relative to
 
 
-class Ground(Protocol):
-    """What a look needs to know of the worktree it looks at."""
+class Scanner:
+    """One scan of a worktree."""
 
-    root: Path
-    git: Git
-    directory: Path
-    borders: tuple[bytes, ...]
-
-    @property
-    def reader(self) -> Reader: ...
-    @property
-    def known(self) -> Known: ...
-
-
-class Looking:
-    """One look at a worktree: reads what has changed and builds the trees above it."""
-
-    def __init__(self, shadow: Ground, memory: Memory, limits: Limits) -> None:
-        self.shadow = shadow
-        self.root = os.fsencode(shadow.root)
-        self.form = shadow.git.form
-        self.known = shadow.known
-        self.reader = shadow.reader
+    def __init__(
+        self, object_store: ObjectStore, directory: Path, borders: tuple[bytes, ...], memory: Memory, limits: Limits
+    ) -> None:
+        self.object_store = object_store
+        self.root = os.fsencode(object_store.git.root)
+        self.reader = object_store.reader
         self.memory = memory
         self.limits = limits
         self.budget = limits.total
-        self.objects = shadow.reader.pending
-        self.indexed: set[bytes] = set()  # what git looked up in the private index
+        self.indexed: set[bytes] = set()  # paths that git reported as differing from the private index
         self.beside = memory.beside
         self.changes: dict[bytes, Entry | None] = {}
         self.seen = dict(memory.seen)
-        self._left_out = memory.beside.skipped  # by the look before
+        self._directory = directory
+        self._borders = borders
+        self._left_out = memory.beside.skipped  # by the scan before
         self._way = safe_paths.Way(self.root)
 
-    def look_at(self, paths: Iterable[bytes]) -> None:
-        """Look at these paths, and believe that nothing else has changed."""
+    def scan_paths(self, paths: Iterable[bytes]) -> None:
+        """Scan these paths, and assume that nothing else has changed."""
         # safeguard: nested-git-in-scan
-        ours = (path for path in dict.fromkeys(paths) if not is_within(path, self.shadow.borders))
+        ours = (path for path in dict.fromkeys(paths) if not is_within(path, self._borders))
         found = {path: status for path in ours if (status := self._look(path))}
-        withheld = set() if self.limits.filtered else filtered(self.shadow.git, self.shadow.directory, found)
+        withheld = set() if self.limits.filtered else find_filtered(self.object_store.git, self._directory, found)
         for path, status in found.items():
             if path in withheld or status.st_size > min(self.limits.file, self.budget):
                 self._skip(path, status.st_size)
             else:
                 self._store(path, status)
         for path in [path for path in self.beside.skipped if not found.keys().isdisjoint(parents(path))]:
-            del self.beside.skipped[path]  # where a directory was, a file is now
+            del self.beside.skipped[path]  # a directory above it has become a file
 
-    def look_everywhere(self, paths: list[bytes], include: Iterable[bytes]) -> None:
-        """Look at all that may have changed."""
-        self.look_at([*paths, *include, *self.memory.seen])
+    def scan_all(self, paths: list[bytes], include: Iterable[bytes]) -> None:
+        """Scan everything that may have changed: candidates, included files and remembered ones."""
+        self.scan_paths([*paths, *include, *self.memory.seen])
 
     def note_surroundings(self, empty: Iterable[bytes], links: Iterable[bytes]) -> None:
-        """What a search for names has found that is no file. What was left out is found again while looking."""
+        """Replace the metadata of directories. `skipped` starts empty: the scan finds the skipped files again."""
         self.beside.empty, self.beside.links, self.beside.skipped = sorted(empty), {}, {}
         for path in sorted(links):
-            self.link(path)
+            self._note_repository(path)
 
     def result(self) -> Scan:
-        tree = self._rebuilt(self.memory.tree, self.changes)
+        tree = self.object_store.edit(self.memory.tree, self.changes)
         memory = msgspec.structs.replace(self.memory, tree=tree, beside=self.beside, seen=self.seen)
         return Scan(tree, self.beside, sorted(self.changes), memory, self.memory.tree)
 
-    def full(self, path: bytes) -> bytes:
-        return self.root + b"/" + path
-
-    def link(self, path: bytes) -> None:
-        """A repository inside the worktree: its HEAD is remembered, its files are its own."""
-        try:
-            place = safe_paths.name_of(self._way.to(path), self.full(path) + b"/.")
-        except OSError:  # it is gone, or a link now
-            self.beside.links[path] = ""
-            return
-        if not os.path.isdir(place + b"/.git"):  # a file, which leads to what knows it by the name that it has
-            place = self.full(path)
+    def _note_repository(self, path: bytes) -> None:
+        """Record the HEAD of a nested repository; its files are not ours."""
+        full = self.root + b"/" + path
         self.beside.links[path] = ""
-        with contextlib.suppress(HoldfastError, OSError):  # what is odd there stops no checkpoint of this one
+        try:
+            place = safe_paths.name_of(self._way.to(path), full + b"/.")
+        except OSError:  # removed, or replaced by a link
+            return
+        if not os.path.isdir(place + b"/.git"):  # a `.git` file, whose target refers to the real path
+            place = full
+        with contextlib.suppress(HoldfastError, OSError):  # an odd nested repository must not prevent a checkpoint
             self.beside.links[path] = Repository(Path(os.fsdecode(place))).head().commit or ""
 
     def note_tracked(
         self, tracked: list[Tracked], index_time: int, sizes: dict[bytes, bytes], converted: set[bytes]
     ) -> None:
-        """The permission bits of every file, once; later only changed files are looked at.
+        """Record the permission bits of every tracked file, once; later scans look only at changed files.
 
-        Of those that are `converted`, and of those with another size, git holds other bytes.
+        For `converted` files, and those whose size differs from the blob's, git stores other bytes.
         """
         for _, mode, id, _, path in tracked:
             try:
@@ -200,20 +188,20 @@ class Looking:
                 self.memory.seen[path] = self.seen[path] = Seen(int(mode, 8), id.decode(), None)
 
     def _look(self, path: bytes) -> os.stat_result | None:
-        """How a file looks that has to be read; None where it is as it was remembered, or is no file."""
+        """Return the status of a file that must be read; None if it is unchanged or no file."""
         try:
             status = self._status(path)
         except OSError:
             self._leave_out(path)
             return None
-        if status is None or stat.S_ISDIR(status.st_mode) or not readable_kind(status.st_mode) or is_temporary(path):
+        if status is None or not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)) or is_temporary(path):
             self._remove(path)
             return None
         before = self.memory.seen.get(path)
         return None if before is not None and before.look == look_of(status) else status
 
     def _status(self, path: bytes) -> os.stat_result | None:
-        """How something looks; None where nothing is there, or a link leads there. An OSError where nobody can tell."""
+        """Return the status of a path; None if it does not exist or is behind a link. Other errors are raised."""
         directory, _, name = path.rpartition(b"/")
         try:
             return os.lstat(name, dir_fd=self._way.to(directory))  # safeguard: stat-behind-link
@@ -223,7 +211,7 @@ class Looking:
             return None
 
     def _leave_out(self, path: bytes) -> None:
-        """Skip what may not be looked at, if anything is known of it: it is not gone, and may have changed."""
+        """Skip an inaccessible path if it is known: it still exists, and may have changed."""
         before = self._before(path)
         if before is not None:
             self._skip(path, len(self.reader.read(before[1]) or b""))
@@ -231,7 +219,7 @@ class Looking:
             self._skip(path, self._left_out[path])
 
     def _skip(self, path: bytes, size: int) -> None:
-        """Leave a file out. No older version of it stays in the tree, for a restore would bring that one back."""
+        """Exclude a file. Its older version leaves the tree as well, as a restore would overwrite the file with it."""
         before = self._before(path)
         self.beside.skipped[path] = size
         self.seen[path] = None
@@ -245,8 +233,7 @@ class Looking:
             self._skip(path, status.st_size)
             return
         self.budget -= len(data)
-        id = self.form.id_of(BLOB, data)
-        self._need(id, BLOB, data)
+        id = self.object_store.add(BLOB, data)
         mode = LINK if stat.S_ISLNK(status.st_mode) else EXECUTABLE if status.st_mode & 0o100 else FILE
         settled = is_settled(status.st_mtime_ns, status.st_ctime_ns, time.time_ns())
         before = self._before(path)
@@ -254,29 +241,24 @@ class Looking:
         self.beside.note_mode(path, status.st_mode)
         self.beside.skipped.pop(path, None)
         if before is None:
-            self._forget_below(path)
+            for below in self.known_below(path):  # of the directory before; git cannot look behind a link to report it
+                self.seen[below] = None
         if before != (mode, id):
             self.changes[path] = Entry(mode, b"", id)
 
     def _read(self, path: bytes, *, is_link: bool) -> bytes:
-        """What a file or link holds."""
         directory, _, name = path.rpartition(b"/")
         way = self._way.to(directory)
         if is_link:
             return os.readlink(name, dir_fd=way)
-        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=way)
+        descriptor = os.open(name, READING, dir_fd=way)
         with open(descriptor, "rb", buffering=0) as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise OSError(errno.EINVAL, "is not a regular file any more")
             return file.read()
 
-    def _forget_below(self, path: bytes) -> None:
-        """Where a directory was, all in it is gone. Git may not tell: it cannot look behind a link to itself."""
-        for below in self.known_below(path):
-            self.seen[below] = None
-
     def known_below(self, directory: bytes) -> Iterator[bytes]:
-        """The files in a directory that the remembered tree holds."""
+        """Yield the files below a directory in the remembered tree."""
         entry = self.reader.find(self.memory.tree, directory)
         waiting = [(directory, entry)] if entry else []
         while waiting:
@@ -291,61 +273,52 @@ class Looking:
         self.beside.modes.pop(path, None)
         self.beside.skipped.pop(path, None)
         if before is not None or path in self.indexed or path in self.seen:
-            self.seen[path] = None  # the index may still know it, and would not tell if the same came back
+            self.seen[path] = None  # the private index may still hold it, and hide that the same file came back
         if before is not None:
             self.changes[path] = None
 
     def _before(self, path: bytes) -> tuple[int, str] | None:
-        """What the remembered tree holds at a path."""
+        """Return mode and id of a file in the remembered tree."""
         if path in self.memory.seen:
             before = self.memory.seen[path]
             return (before.mode, before.id) if before else None
-        entry = self.reader.find(self.memory.tree, path)  # the index may know what git could not look at any more
+        entry = self.reader.find(self.memory.tree, path)  # the index may hold files that git could not read since
         return (entry.mode, entry.id) if entry and not entry.is_tree else None
 
-    def _rebuilt(self, tree: str, changes: dict[bytes, Entry | None]) -> str:
-        """A tree with these paths changed; only the directories above them are written."""
-        if not changes:
-            return tree
-        entries = {entry.name: entry for entry in self.tree(tree)}
-        below: dict[bytes, dict[bytes, Entry | None]] = {}
-        for path, change in changes.items():
-            name, _, rest = path.partition(b"/")
-            if rest:
-                below.setdefault(name, {})[rest] = change
-            elif change is None:
-                if name in entries and not entries[name].is_tree:
-                    del entries[name]
-            else:
-                entries[name] = Entry(change.mode, name, change.id)
-        for name, inner in below.items():
-            old = entries.get(name)
-            id = self._rebuilt(old.id if old and old.is_tree else self._empty(), inner)
-            if id != self._empty():
-                entries[name] = Entry(DIRECTORY, name, id)
-            elif old and old.is_tree:
-                del entries[name]
-        data = format_tree(entries.values())
-        id = self.form.id_of(TREE, data)
-        self.reader.note_tree(id, entries.values())
-        self._need(id, TREE, data)
-        return id
 
-    def tree(self, id: str) -> list[Entry]:
-        return [] if id == self._empty() else self.reader.tree(id)
-
-    def _empty(self) -> str:
-        return self.form.id_of(TREE, b"")
-
-    def _need(self, id: str, kind: str, data: bytes) -> None:
-        if id not in self.objects and not self.known.has(id):
-            self.objects[id] = (kind, data)
+# Attributes: files of which git stores other bytes, as with LFS and git-crypt. No filter is ever run.
 
 
-def look_of(status: os.stat_result) -> tuple[int, int, int, int, int]:
-    """What changes with a file's content or permissions."""
-    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_mode, status.st_ino
+def find_filtered(git: Git, directory: Path, paths: Iterable[bytes]) -> set[bytes]:
+    """Return those of the paths that have a filter."""
+    return _having(("filter",), git, directory, list(paths), b"")
 
 
-def readable_kind(mode: int) -> bool:
-    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
+def find_converted(git: Git, directory: Path, paths: Iterable[bytes], own: Path | None) -> set[bytes]:
+    """Return those of which git may store other bytes of the same length. `own` is `info/attributes`."""
+    return _having(CONVERTING, git, directory, list(paths), _read_attributes(own) if own else b"")
+
+
+def _having(names: tuple[str, ...], git: Git, directory: Path, paths: list[bytes], own: bytes) -> set[bytes]:
+    """Return the paths with one of the attributes. Git runs in a directory that does not switch attributes off."""
+    wanted = [name.encode() for name in names]
+    directories = {b"", *itertools.chain.from_iterable(map(parents, paths))}
+    sources = (git.root / os.fsdecode(above) / ".gitattributes" for above in directories)
+    texts = itertools.chain([own], map(_read_attributes, sources))
+    if not any(name in text for text in texts for name in wanted):
+        return set()
+    plain = Git(directory / "plain", git.root, git.objects, git.index, git.form, whole=True)
+    plain.prepare()
+    if own:
+        files.write(plain.directory / "info" / "attributes", own)
+    else:
+        files.remove(plain.directory / "info" / "attributes")
+    raw = zsplit(plain.run("check-attr", "-z", "--stdin", *names, input=zjoin(paths)))
+    return {path for path, value in zip(raw[::3], raw[2::3], strict=True) if value not in (b"unspecified", b"unset")}
+
+
+def _read_attributes(path: Path) -> bytes:
+    try:
+        return files.read(path) or b""
+    except HoldfastError:  # not a regular file
+        return b""

@@ -1,9 +1,8 @@
-"""Finding new names in a worktree by looking only into directories that look different.
+"""Search for new names in a worktree that reads only directories whose state differs.
 
-The system changes a directory's dates whenever a name in it comes, goes or is renamed, and nobody can set the second of
-them back. So a directory that looks as it did holds the names that it held, and git need not walk through all of them.
-What is ignored may change without that: all files that say so are watched as well, and where one differs, everything
-is looked at again.
+The system updates a directory's times whenever an entry is added, removed or renamed, and its ctime cannot be set back.
+So a directory with the same state has the same names, and git need not walk through all of them. Ignore rules may
+change without that: every file that defines them is watched as well, and when one differs, everything is read again.
 """
 
 from __future__ import annotations
@@ -19,42 +18,43 @@ from msgspec import Struct
 
 from holdfast.system import safe_paths
 from holdfast.system.git.command import Git, zsplit
+from holdfast.worktree.metadata import zjoin
 
 Look = tuple[int, int, int]
 
 NOTHING: Look = (0, 0, 0)
-MANY = 500  # new names; for more it is quicker to look everywhere
-TICK = 50_000_000  # nanoseconds in which something may change twice and keep its date
-COARSE_TICK = 2_000_000_000  # the same, on a file system that knows whole seconds only
+MANY = 500  # new names; above that a full scan is quicker
+TICK = 50_000_000  # nanoseconds within which two changes may leave the same time
+COARSE_TICK = 2_000_000_000  # the same, on a file system with a resolution of seconds
 RULES = b".gitignore"
-LONGEST = 8192  # bytes of a `.git` file: no path has more
-LEADING = b"gitdir: "  # how one begins
-HEAD = re.compile(rb"ref:\s*refs/|[0-9A-Fa-f]{40}")  # how it begins, if git takes what it lies in for a repository
+LONGEST = 8192  # bytes of a `.git` file; paths are shorter
+LEADING = b"gitdir: "  # prefix of a `.git` file
+HEAD = re.compile(rb"ref:\s*refs/|[0-9A-Fa-f]{40}")  # of a HEAD that git accepts
 READING = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Inner(enum.Enum):
-    """A repository inside the worktree: git is sure that it is one, or must not look at it."""
+    """Nested repository: one that git accepts, or one that it must not open."""
 
     SURE = enum.auto()
     DOUBTFUL = enum.auto()
 
 
 class Watch(Struct):
-    """How directories looked when their names were read, and what told which of them are ignored."""
+    """States of directories when their names were read, and of the files that define which are ignored."""
 
     directories: dict[bytes, Look | None] = {}  # None: it may have changed while it was read
     rules: dict[bytes, Look | None] = {}
-    ignored: set[bytes] = set()  # directories that are ignored as a whole
+    ignored: set[bytes] = set()  # directories
     odd: set[bytes] = set()  # pipes, sockets and devices
 
 
-class LookEverywhere(Exception):
-    """What is ignored has changed, or a repository inside the worktree has come or gone."""
+class FullScanNeeded(Exception):
+    """Raised when ignore rules have changed, or a nested repository has come or gone."""
 
 
-class Watching:
-    """One search for names. The dates are read before the names, so that no change in between is overlooked."""
+class DirectoryScan:
+    """One search for names. Times are read before names, so that no change in between is missed."""
 
     def __init__(self, git: Git, borders: Iterable[bytes]) -> None:
         self.git = git
@@ -63,43 +63,43 @@ class Watching:
         self.watch = Watch({}, {}, set(), set())
         self.empty: set[bytes] = set()
         self.links: set[bytes] = set()
-        self.closed: set[bytes] = set()  # directories that may not be read or entered
-        self.doubtful: set[bytes] = set()  # repositories inside that git takes for none, or waits for
+        self.closed: set[bytes] = set()  # directories without permission to read or enter
+        self.doubtful: set[bytes] = set()  # nested repositories that git would reject or hang on
         self._begun = time.time_ns()
         self._way = safe_paths.Way(self.root)
         self._lists = [os.fsencode(git.excludes)] if git.excludes else []
 
-    def look_everywhere(self) -> list[bytes]:
-        """Read all directories; answers with all untracked files."""
+    def search_all(self) -> list[bytes]:
+        """Read all directories. Returns all untracked files."""
         for path in self._lists:
             self.watch.rules[path] = self._trusted(path)
         self._walk([b""])
         return self._untracked([])
 
-    def look_again(
+    def search_changed(
         self, watch: Watch, empty: Iterable[bytes], links: Iterable[bytes], known: Callable[[bytes], set[bytes]]
     ) -> list[bytes]:
-        """Read the directories that look different; answers with the untracked files that are new.
+        """Read the directories whose state differs. Returns the untracked files that are new.
 
-        `known` tells which files of a directory need not be asked for.
+        `known` returns the files of a directory that need not be reported.
         """
         self.watch, self.empty, self.links = watch, set(empty), set(links)
         self._check_rules()
         asked: list[bytes] = []
         for path, look in list(watch.directories.items()):
-            was_repository = path in self.links  # what its `.git` leads to goes without a trace here
+            was_repository = path in self.links  # its git directory may be elsewhere, and vanish unnoticed
             if look is None or was_repository or look != self._look(path):
                 names = self._read(path)
                 if was_repository != (path in self.links):
-                    raise LookEverywhere
+                    raise FullScanNeeded
                 asked += self._unknown(path, names, known)
         if len(asked) > MANY:
-            raise LookEverywhere
+            raise FullScanNeeded
         self._walk(self._not_ignored([path for path in asked if self._is_directory(path)]))
         return self._untracked(asked) if asked else []
 
     def _walk(self, paths: list[bytes]) -> None:
-        """Watch directories and all below them that is not ignored, level by level."""
+        """Watch directories and everything below them that is not ignored, level by level."""
         while paths:
             below = []
             for at in paths:
@@ -110,16 +110,13 @@ class Watching:
             paths = self._not_ignored(below)
 
     def _not_ignored(self, paths: list[bytes]) -> list[bytes]:
-        """Those of the directories that no rule leaves out. That all that is in one is ignored means nothing yet."""
-        if not paths:
-            return []
-        listed = b"".join(path + b"\0" for path in paths)
-        ignored = set(zsplit(self.git.start("check-ignore", "-z", "--stdin", "--no-index").finish(listed, (1,))))
+        """Return the directories that no rule ignores. One in which every file is ignored is not ignored itself."""
+        ignored = find_ignored(self.git, paths)
         self.watch.ignored |= ignored
         return [path for path in paths if path not in ignored]
 
     def _read(self, path: bytes) -> dict[bytes, bool]:
-        """The names in a directory, and whether each is a directory. From now on it is watched."""
+        """Return the entries of a directory: name -> is it a directory. It is watched from now on."""
         self.empty.discard(path)
         self.links.discard(path)
         self.watch.directories[path] = self._trusted(path)
@@ -136,7 +133,7 @@ class Watching:
             self.links.add(path)
             self.doubtful |= {path} if repository is Inner.DOUBTFUL else set()
             return {}
-        if path and b".git" in names:  # it may become a repository without a trace here
+        if path and b".git" in names:  # it may become a repository without a change in this directory
             self.watch.directories[path] = None
         if odd or self.watch.odd:
             self.watch.odd = {other for other in self.watch.odd if os.path.dirname(other) != path} | odd
@@ -149,11 +146,11 @@ class Watching:
         return names
 
     def _listed(self, path: bytes) -> tuple[dict[bytes, bool], set[bytes], Inner | None]:
-        """The names in a directory that no link leads to, which of them are odd, and whether it is a repository."""
+        """Return the entries of a directory, its special files, and its kind if it is a nested repository."""
         above, _, name = path.rpartition(b"/")
         directory = os.open(name or b".", READING, dir_fd=self._way.to(above))
         try:
-            os.stat(".", dir_fd=directory)  # who may list it may still not look at what is in it
+            os.stat(".", dir_fd=directory)  # fails without the permission to enter, which listing does not need
             with os.scandir(directory) as entries:
                 found = {os.fsencode(entry.name): entry for entry in entries}
             names = {name: entry.is_dir(follow_symlinks=False) for name, entry in found.items()}
@@ -164,24 +161,24 @@ class Watching:
 
     def _unknown(self, path: bytes, names: dict[bytes, bool], known: Callable[[bytes], set[bytes]]) -> list[bytes]:
         if RULES in names and _below(path, RULES) not in self.watch.rules:
-            raise LookEverywhere
+            raise FullScanNeeded
         files = known(path) if names else set()
-        new = {
-            _below(path, name): is_directory
+        return [
+            below
             for name, is_directory in names.items()
-            if is_directory or name not in files
-        }
-        return [below for below, is_directory in new.items() if not (is_directory and self._is_known_directory(below))]
+            if (below := _below(path, name))
+            and not (self._is_known_directory(below) if is_directory else name in files)
+        ]
 
     def _is_known_directory(self, path: bytes) -> bool:
         return path in self.watch.directories or path in self.watch.ignored
 
     def _check_rules(self) -> None:
         if any(path not in self.watch.rules for path in self._lists):
-            raise LookEverywhere
+            raise FullScanNeeded
         for path, look in self.watch.rules.items():
             if look is None or self._look(path) != look:
-                raise LookEverywhere
+                raise FullScanNeeded
 
     def _untracked(self, paths: list[bytes]) -> list[bytes]:
         # safeguard: closed-nested-repository
@@ -209,9 +206,16 @@ class Watching:
 
 
 def is_settled(modified: int, changed: int, now: int) -> bool:
-    """Whether something changed so long ago that a further change would show in its dates."""
+    """Check whether the last change is so old that a further change would show in the times."""
     coarse = changed % 1_000_000_000 == 0
     return now - max(modified, changed) >= (COARSE_TICK if coarse else TICK)
+
+
+def find_ignored(git: Git, paths: Iterable[bytes]) -> set[bytes]:
+    """Return those of the paths that match an ignore rule, tracked or not."""
+    listed = zjoin(paths)
+    asked = git.start("check-ignore", "--no-index", "-z", "--stdin") if listed else None
+    return set(zsplit(asked.finish(listed, also_fine=(1,)))) if asked else set()
 
 
 def literal(path: bytes, how: str = "") -> str:
@@ -227,7 +231,7 @@ def _is_odd(entry: os.DirEntry[str]) -> bool:
 
 
 def _find_repository(directory: int) -> Inner | None:
-    """As git sees it: there is a HEAD in `.git`, or where a file of that name leads to. Else all in it is ordinary."""
+    """Detect a repository as git does: by a HEAD in `.git`, or where a `.git` file points to."""
     try:
         is_file = stat.S_ISREG(os.stat(".git", dir_fd=directory).st_mode)
         return _judge(_led_to(directory) + b"/HEAD" if is_file else b".git/HEAD", directory)
@@ -238,7 +242,7 @@ def _find_repository(directory: int) -> Inner | None:
 
 
 def _judge(head: bytes, directory: int) -> Inner | None:
-    """What a HEAD makes of the directory around it. Git opens whatever is no link and no directory."""
+    """Classify a directory by its HEAD. Git opens any HEAD that is not a link or directory."""
     mode = os.lstat(head, dir_fd=directory).st_mode
     if stat.S_ISLNK(mode):
         return Inner.SURE if os.readlink(head, dir_fd=directory).startswith(b"refs/") else None
@@ -248,10 +252,10 @@ def _judge(head: bytes, directory: int) -> Inner | None:
 
 
 def _led_to(directory: int) -> bytes:
-    """What a `.git` file says, from the directory in which it lies."""
+    """Return the target of a `.git` file, relative to its directory."""
     said = _beginning(b".git", directory)
     if not said.startswith(LEADING):
-        raise ValueError("git takes this for nothing")
+        raise ValueError("not a .git file")
     return said.removeprefix(LEADING).rstrip(b"\r\n")
 
 

@@ -17,7 +17,7 @@ from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.system.git.objects import DIRECTORY, Entry
 from holdfast.worktree.capture import Shadow
-from holdfast.worktree.metadata import Beside
+from holdfast.worktree.metadata import TreeMetadata
 from holdfast.worktree.user_index import names_in
 
 
@@ -83,12 +83,12 @@ def prepare_return(workspace: Workspace, run: Run, name: str) -> None:
 
 
 def _keep_tree(workspace: Workspace, shadow: Shadow, run: Run, kept: Kept, tree: str) -> Checkpoint:
-    vault = shadow.vault
+    object_store = shadow.object_store
     with workspace.reading() as journal:
         number = journal.view.last_checkpoint_number(workspace.worktree) + 1
-    beside = vault.blob(Beside().encode())
-    vault.rely_on(names_in(shadow.git, tree))
-    vault.keep(number, {b"tree": Entry(DIRECTORY, b"", tree), b"beside": beside})
+    beside = object_store.blob(TreeMetadata().encode())
+    object_store.rely_on(names_in(shadow.git, tree))
+    object_store.keep(number, {b"tree": Entry(DIRECTORY, b"", tree), b"beside": beside})
     made = Checkpoint(
         id=ids.make("cp"),
         worktree=workspace.worktree,

@@ -1,6 +1,6 @@
-"""Mending what checkpoints rest on: packs of ours that are damaged, objects that are missing, refs that lost them.
+"""Repair of checkpoints: damaged packs, missing objects, and refs that lost their checkpoints.
 
-Objects are looked for in the damaged pack itself, in backups, and among the files of all worktrees.
+Objects are searched for in the damaged pack itself, in backups, and among the files of all worktrees.
 """
 
 from __future__ import annotations
@@ -30,29 +30,30 @@ from holdfast.system.git.objects import BLOB, DIRECTORY, KEEP, TREE, Entry, writ
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.packs.prune import hold_packs
 from holdfast.worktree.packs.reachability import kinds, lacked_by_commits, missing, promised
-from holdfast.worktree.packs.salvage import Remains
-from holdfast.worktree.scan_directories import Watching
+from holdfast.worktree.packs.salvage import DamagedPack
+from holdfast.worktree.scan_directories import DirectoryScan
 
-WEIGHT = 16_000_000  # bytes of objects that are in memory at once
-LIMIT = 50_000_000  # bytes of a file of the worktree that may be what is missing
+WEIGHT = 16_000_000  # bytes of objects in memory at once
+LIMIT = 50_000_000  # bytes of a file in the worktree that may be a missing object
 FAILED = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.EACCES)
 SAID = ("failed to write object", "unable to write", "unable to create", "fsync error", "error when closing")
-UNWRITTEN = re.compile("|".join((*SAID, *map(os.strerror, FAILED))).encode())  # by git, and not: it cannot be read
+UNWRITTEN = re.compile("|".join((*SAID, *map(os.strerror, FAILED))).encode())  # messages about failed writes, not reads
 ROOM = ["free some space, then run the command again"]
 
-Found = tuple[str, tuple[str, bytes]]  # an object: its name, and its kind and content
+Found = tuple[str, tuple[str, bytes]]  # id, and kind and content of an object
 
 
-class Reshelved(Struct):
-    """What was mended, and what is lost."""
+class Mended(Struct):
+    """Result of a repair: `lost` is gone for good, `aside` is the damaged original."""
 
+    changed: bool = False
     mended: list[str] = []
     lost: list[str] = []
+    aside: str | None = None
 
 
-def reshelve(workspace: Workspace, found: list[Checkpoint]) -> Reshelved:
-    """Bring back what checkpoints need, as far as it is to be had, and let the refs name them all."""
-    result = Reshelved([], [])
+def repair_packs(workspace: Workspace, found: list[Checkpoint], result: Mended) -> None:
+    """Recover the objects that checkpoints need as far as possible, and let the refs name all checkpoints."""
     mark = workspace.place / "git" / "keep"
     if mark.exists() and files.read(mark, 64) != KEEP:
         files.write(mark, KEEP)
@@ -60,27 +61,24 @@ def reshelve(workspace: Workspace, found: list[Checkpoint]) -> Reshelved:
     # safeguard: lock-packs-in-repair
     with hold_packs(workspace.place, PATIENCE), shadow_of(workspace, PATIENCE) as shadow:
         _mend_packs(workspace, shadow, found, result)
-        shadow.close()  # git may still have open what went aside
+        shadow.close()  # git may still have the removed packs open
     for worktree in sorted({made.worktree for made in found}):
         shadow = Shadow(workspace.place, workspace.root, worktree)
-        for directory in (shadow.directory.parent, shadow.directory):
-            files.make_private_directory(directory)
-        with files.lock(shadow.directory / "lock", PATIENCE), shadow:  # safeguard: lock-packs-repaired
+        with shadow.locked(PATIENCE):  # safeguard: lock-packs-repaired
             _mend_ref(workspace, shadow, [made for made in found if made.worktree == worktree], result)
             if result.lost:
-                shadow.forget()  # it may name what is lost, and no checkpoint could be made any more
-    return result
+                shadow.forget()  # its cache may name lost objects, and prevent any new checkpoint
 
 
-def _mend_packs(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], result: Reshelved) -> None:
+def _mend_packs(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], result: Mended) -> None:
     directory = workspace.place / "rebuilding"
     shutil.rmtree(directory, ignore_errors=True)
     files.make_private_directory(directory)
     unread: set[str] | None = set()
-    for index in [index for index in shadow.vault.packs() if not _is_sound(shadow, index)]:
+    for index in [index for index in shadow.object_store.packs() if not _is_sound(shadow, index)]:
         lost = _replace(workspace, shadow, index, directory)
         unread = None if unread is None or lost is None else unread | lost
-        result.mended.append(f"a damaged pack went aside: {index.stem}")
+        result.mended.append(f"a damaged pack was quarantined: {index.stem}")
     shadow.known.refresh()
     lacking = _lacking(shadow, found, unread)
     if lacking:
@@ -99,31 +97,24 @@ def _mend_packs(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], r
 
 
 def _replace(workspace: Workspace, shadow: Shadow, index: Path, directory: Path) -> set[str] | None:
-    """Write what a damaged pack holds anew, then let it go; answers with what could not be read, None if nobody knows.
+    """Rewrite the readable objects of a damaged pack and delete it. Returns the unreadable ids, or None if unknown.
 
-    All of it, as commits may rest on what no checkpoint needs. A kill in the middle leaves the damaged pack, or one
+    All objects are kept, as commits may need those that no checkpoint needs. A kill leaves the damaged pack, or one
     without its index, which git does not see.
     """
     _put_aside(workspace, index)
-    remains = Remains(index, shadow.git.form)
+    remains = DamagedPack(index, shadow.git.form)
     read = set[str]()
-    made = _write(shadow, _noted(remains.objects(), read))
+    made = _write(shadow, remains.objects(), read)
     is_known = remains.is_whole
     if not is_known:
         room = directory / index.stem
         files.make_private_directory(room)
         is_known = _unpack(shadow, index.with_suffix(".pack"), room)
-        made |= _write(shadow, _noted(_loose(shadow, room), read))
+        made |= _write(shadow, _loose(shadow, room), read)
     for suffix in (".rev", *(() if index.with_suffix("") in made else (".idx", ".pack", ".keep"))):
         files.remove(index.with_suffix(suffix))
     return remains.names - read if is_known else None
-
-
-def _noted(objects: Iterator[Found], read: set[str]) -> Iterator[Found]:
-    for id, found in objects:
-        if id not in read:
-            read.add(id)
-            yield id, found
 
 
 def _is_sound(shadow: Shadow, index: Path) -> bool:
@@ -135,7 +126,7 @@ def _is_sound(shadow: Shadow, index: Path) -> bool:
 
 
 def _put_aside(workspace: Workspace, index: Path) -> None:
-    """Copy a pack; on disk when this returns, as what could not be read of it is then nowhere else."""
+    """Copy a pack to quarantine, durably, as its unreadable objects may exist nowhere else."""
     place = workspace.place / "aside" / "packs"
     for directory in (place.parent, place):
         files.make_private_directory(directory)
@@ -149,9 +140,9 @@ def _put_aside(workspace: Workspace, index: Path) -> None:
 
 
 def _lacking(shadow: Shadow, found: list[Checkpoint], unread: set[str] | None) -> set[str]:
-    """What checkpoints need and is not there; and what commits need, of that which a damaged pack no longer tells.
+    """Return missing objects of checkpoints, and of commits if a damaged pack contained them.
 
-    In a partial clone commits lack much that can be fetched: it counts only where it is known that a pack held it.
+    In a partial clone, commits lack many objects that can be fetched: only those known to have been in a pack count.
     """
     roots = {id for made in found for id in (made.tree, made.beside, made.staged) if id}
     there = kinds(shadow, roots)
@@ -179,10 +170,10 @@ def _pack_in(room: Path, name: str) -> Path | None:
 
 
 def _unpack(shadow: Shadow, pack: Path, room: Path) -> bool:
-    """Take out what can be read of a pack; answers whether that is all of it. Git goes on behind a damaged object.
+    """Extract the readable objects of a pack; git continues after a damaged one. Returns whether all were readable.
 
-    It knows of no other objects meanwhile: it would pass over those that a damaged pack still names. What it cannot
-    write for want of room is not damaged, and must not count as lost.
+    Git sees no other objects meanwhile: it would skip those that a damaged pack still lists. A failed write raises, so
+    that the object does not count as lost.
     """
     data = files.read(pack, 1 << 32)
     if data is None:
@@ -197,7 +188,7 @@ def _unpack(shadow: Shadow, pack: Path, room: Path) -> bool:
 
 
 def _loose(shadow: Shadow, room: Path) -> Iterator[Found]:
-    """The objects that lie in a directory, if they are what their names say."""
+    """Yield the loose objects of a directory whose content matches their id."""
     import zlib
 
     for path in sorted(room.glob("[0-9a-f][0-9a-f]/*")):
@@ -212,16 +203,16 @@ def _loose(shadow: Shadow, room: Path) -> Iterator[Found]:
 
 
 def _in_worktrees(workspace: Workspace, shadow: Shadow, lacking: set[str]) -> Iterator[Found]:
-    """Files of all worktrees that are what is missing."""
+    """Yield missing objects that are the content of a file in any worktree."""
     for root in shadow.repository.roots():
         name = workspace.worktree if root == workspace.root else path_text(locate.worktree_name(str(root)))
-        with contextlib.suppress(HoldfastError):  # one that cannot be looked at, or whose index is damaged
+        with contextlib.suppress(HoldfastError):  # inaccessible, or with a damaged index
             yield from _in_worktree(Shadow(workspace.place, root, name), lacking)
 
 
 def _in_worktree(shadow: Shadow, lacking: set[str]) -> Iterator[Found]:
     tracked = zsplit(shadow.git.run("ls-files", "-z", "--cached"))
-    for name in (*tracked, *Watching(shadow.git, shadow.borders).look_everywhere()):
+    for name in (*tracked, *DirectoryScan(shadow.git, shadow.borders).search_all()):
         path = Path(shadow.root, os.fsdecode(name))
         try:
             data = files.read(path, LIMIT)
@@ -231,10 +222,13 @@ def _in_worktree(shadow: Shadow, lacking: set[str]) -> Iterator[Found]:
             yield id, (BLOB, data)
 
 
-def _write(shadow: Shadow, objects: Iterator[Found]) -> set[Path]:
-    """Write objects into packs of ours, so many at a time as may be in memory; answers with the stems of those."""
+def _write(shadow: Shadow, objects: Iterator[Found], read: set[str]) -> set[Path]:
+    """Write objects that are not in `read` yet, in batches that fit into memory. Returns the stems of the packs."""
     made, batch, weight = set[Path](), dict[str, tuple[str, bytes]](), 0
     for id, (kind, data) in objects:
+        if id in read:
+            continue
+        read.add(id)
         batch[id] = (kind, data)
         weight += len(data)
         if weight > WEIGHT:
@@ -248,20 +242,20 @@ def _write_batch(shadow: Shadow, batch: dict[str, tuple[str, bytes]]) -> set[Pat
     return {stem} if stem else set()
 
 
-def _write_found(shadow: Shadow, objects: Iterator[Found], result: Reshelved) -> None:
-    """Write those that the repository lacks."""
+def _write_found(shadow: Shadow, objects: Iterator[Found], result: Mended) -> None:
+    """Write the objects that the repository lacks."""
     read = set[str]()
-    _write(shadow, _noted((found for found in objects if not shadow.known.has(found[0])), read))
+    _write(shadow, (found for found in objects if not shadow.known.has(found[0])), read)
     if read:
         shadow.known.refresh()
         result.mended.append(f"{count(len(read), 'object')} of checkpoints found again")
 
 
-def _mend_ref(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], result: Reshelved) -> None:
-    vault = shadow.vault
+def _mend_ref(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], result: Mended) -> None:
+    object_store = shadow.object_store
     named = _named_by_ref(shadow)
     if named is None:
-        result.mended.append(f"{vault.ref} was made anew")
+        result.mended.append(f"{object_store.ref} was rebuilt")
     there = kinds(shadow, {id for made in found for id in (made.tree, made.beside, made.staged) if id})
     shelved: dict[int, dict[bytes, Entry]] = {}
     for made in found:
@@ -272,21 +266,21 @@ def _mend_ref(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], res
             parts[b"staged"] = Entry(DIRECTORY, b"", made.staged)
         if made.tree in there and made.beside in there:
             shelved[made.number] = parts
-            result.mended.append(f"{vault.ref} names {made.id} again")
+            result.mended.append(f"{object_store.ref} names {made.id} again")
         else:
             result.lost.append(f"the files of checkpoint {made.id} in {path_text(workspace.root)}")
     if shelved or named is None:
-        vault.keep_many(shelved, anew=named is None)
+        object_store.keep_many(shelved, anew=named is None)
 
 
 def _named_by_ref(shadow: Shadow) -> set[int] | None:
-    """Which checkpoints the ref of a worktree names; None where it, or any shelf that it leads to, cannot be read."""
-    vault = shadow.vault
-    written = files.read(vault.home / vault.ref)
+    """Return the checkpoints that the ref of a worktree names; None if any part of it cannot be read."""
+    object_store = shadow.object_store
+    written = files.read(object_store.home / object_store.ref)
     if written is not None and TIP.fullmatch(written) is None:
         return None
     try:
-        shelves = vault.shelves()
+        shelves = object_store.shelves()
     except (HoldfastError, ValueError):
         return None
     there = kinds(shadow, shelves.values())

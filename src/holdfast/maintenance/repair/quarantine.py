@@ -1,8 +1,8 @@
-"""Originals that were put aside: what `repair` found damaged, and the stores that a backup has replaced.
+"""Quarantined originals: files that `repair` found damaged, and stores that a backup has replaced.
 
-A database of which repair lost nothing is a second copy. Any other original may hold the last copy of something, so it
-stays for some time whatever happens, then goes when room is needed, and only if the store that took its place is whole.
-What a restore moved aside belongs to the user, and is none of these.
+A database that was repaired without loss is a second copy. Any other original may be the last copy of something, so it
+stays for some time, then goes when space is needed, and only if the store that replaced it is intact. Files displaced
+by a restore belong to the user, and are not among these.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
 PLACES = ("aside/journal-*", "aside/packs/*", "aside/copies/*", "backups/replaced-*.tar.gz")
-MARK = "nothing-lost"  # in the directory of a database all of whose events are in the one that took its place
+MARK = "nothing-lost"  # file in the directory of a database all of whose events are in its replacement
 
 
 class Original(NamedTuple):
@@ -31,12 +31,12 @@ class Original(NamedTuple):
 
 
 def mark_second_copy(directory: Path) -> None:
-    """Remember that nothing was lost when this database was replaced."""
+    """Record that nothing was lost when this database was replaced."""
     files.write(directory / MARK, b"")
 
 
 def list_originals(workspace: Workspace) -> list[Original]:
-    """All of them, the oldest first."""
+    """Return all originals, oldest first."""
     found = []
     for path in (path for place in PLACES for path in workspace.place.glob(place)):
         since = datetime.fromtimestamp(path.lstat().st_mtime, UTC)
@@ -45,7 +45,7 @@ def list_originals(workspace: Workspace) -> list[Original]:
 
 
 def remove_originals(workspace: Workspace, needed: int, dry_run: bool) -> tuple[list[str], int]:
-    """Remove those that were kept long enough, as room is needed; answers with their names and bytes."""
+    """Remove originals past their time, as space is needed. Returns their names and bytes."""
     patience = workspace.settings.number("store.deadline")
     kept, removed, freed = _kept_for(workspace), list[str](), 0
     if kept is None or needed <= 0:
@@ -58,19 +58,19 @@ def remove_originals(workspace: Workspace, needed: int, dry_run: bool) -> tuple[
         with files.lock(workspace.place / "repair.lock", patience):  # safeguard: lock-originals
             for original in going:
                 if freed < needed:
-                    removed.append(name_of(workspace, original))
+                    removed.append(path_in_store(workspace, original))
                     freed += original.size
                     if not dry_run:
                         remove_original(original)
-    except Busy:  # a repair may be looking into them
+    except Busy:  # a repair may be reading them
         pass
     return removed, freed
 
 
 def remove_original(original: Original) -> None:
-    """Remove one. Its mark goes last, so that what a kill leaves is still known for what it is.
+    """Remove an original. The mark of a second copy is removed last, so that it survives a kill.
 
-    The database goes first, as its name sorts: what a kill leaves looks new, and stays as long as a new one would.
+    The database sorts first: what a kill leaves has a new date, and stays as long as a new original.
     """
     if original.path.is_dir():
         for path in sorted(original.path.iterdir(), key=lambda path: (path.name == MARK, path.name)):
@@ -80,12 +80,12 @@ def remove_original(original: Original) -> None:
         files.remove(original.path)
 
 
-def name_of(workspace: Workspace, original: Original) -> str:
+def path_in_store(workspace: Workspace, original: Original) -> str:
     return path_text(original.path.relative_to(workspace.place))
 
 
-def told_of_originals(workspace: Workspace) -> str | None:
-    """One line about what lies aside, and when it goes."""
+def quarantine_notice(workspace: Workspace) -> str | None:
+    """Return one line about the originals, and when they go."""
     found = list_originals(workspace)
     if not found:
         return None
@@ -98,13 +98,13 @@ def told_of_originals(workspace: Workspace) -> str | None:
 
 
 def _kept_for(workspace: Workspace) -> timedelta | None:
-    """How long an original stays whatever happens; None: for good."""
+    """Return how long an original stays in any case; None: for good."""
     days = workspace.settings.whole("aside.keep_days")
     return timedelta(days=days) if days else None
 
 
 def _is_whole(workspace: Workspace) -> bool:
-    """Whether every page of the database is as it was written, and all of them fit together."""
+    """Check every page of the database, and that they fit together."""
     try:
         problems = workspace.store.verify(lambda done, total: workspace.progress("reading pages", done, total))
         with workspace.reading() as journal:

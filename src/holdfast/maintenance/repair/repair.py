@@ -1,5 +1,4 @@
-"""Mending a store: finding what is wrong, and putting together what can be put together. The store comes to no harm
-by a kill at any point, and mending it again finds nothing to do."""
+"""Repair a store: find damage, and rebuild from intact parts. It is idempotent, and may be killed at any point."""
 
 from __future__ import annotations
 
@@ -7,32 +6,21 @@ import os
 import shutil
 from pathlib import Path
 
-from msgspec import Struct
-
 from holdfast.core.errors import Damaged
-from holdfast.core.model import Checkpoint, Event
+from holdfast.core.model import Event
 from holdfast.core.text import path_text
 from holdfast.journal.backup_file import list_backups
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import Reader, Writer
-from holdfast.maintenance.repair.packs import reshelve
+from holdfast.maintenance.repair.packs import Mended as Mended, repair_packs
 from holdfast.maintenance.repair.quarantine import mark_second_copy
-from holdfast.maintenance.verify import Problem, check_runs, damaged_files, mark_problems, prove, rows_of
+from holdfast.maintenance.verify import check_runs, damaged_files, mark_problems, prove, rows_of
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
 
-class Mended(Struct):
-    """What became of the store. `lost` is what is gone for good, `aside` where the damaged original is."""
-
-    changed: bool = False
-    mended: list[str] = []
-    lost: list[str] = []
-    aside: str | None = None
-
-
-def mend(workspace: Workspace) -> Mended:
-    """Look at every byte of the store, and mend what is wrong."""
+def repair_store(workspace: Workspace) -> Mended:
+    """Check every byte of the store, and repair the damage."""
     result = Mended(mended=[], lost=[])
     workspace.check_ours()
     patience = workspace.settings.number("store.deadline")
@@ -47,12 +35,12 @@ def mend(workspace: Workspace) -> Mended:
 
 
 def _finish(workspace: Workspace, result: Mended) -> None:
-    """Let a database take its place that a killed repair or restore had ready."""
+    """Complete a replacement of the database that a killed repair or restore had prepared."""
     store = workspace.store
     with store.locked():  # safeguard: lock-unfinished-repair
         if store.is_unfinished():
             aside = store.finish_replacing(workspace.place / "aside")
-            result.mended.append("a database that was ready took its place")
+            result.mended.append("an interrupted replacement of the database was completed")
             result.aside = path_text(aside.relative_to(workspace.place)) if aside else None
 
 
@@ -63,7 +51,7 @@ def _database_problems(workspace: Workspace) -> list[str]:
             problems += Rebuilding(workspace).prove(journal.view)
             list(journal.list_checkpoints())
         return problems
-    except Damaged as error:  # it stands in the middle of a sentence
+    except Damaged as error:  # quoted in the middle of a sentence
         return [error.message[:1].lower() + error.message[1:]]
 
 
@@ -76,7 +64,7 @@ def _rebuild(workspace: Workspace, problems: list[str], result: Mended) -> None:
         built = store.rebuild(room, list_backups(place), place / "aside", Rebuilding(workspace))
     shutil.rmtree(room, ignore_errors=True)
     said = "" if len(problems) == 1 else f", and {len(problems) - 1:,} more"
-    result.mended.append(f"the database was built anew with {built.events:,} events, because {problems[0]}{said}")
+    result.mended.append(f"the database was rebuilt with {built.events:,} events, because {problems[0]}{said}")
     result.mended += [f"events were taken from {name}" for name in built.sources]
     result.lost += built.lost
     if built.aside is not None:
@@ -86,7 +74,7 @@ def _rebuild(workspace: Workspace, problems: list[str], result: Mended) -> None:
 
 
 class Rebuilding:
-    """Events added by way of a journal, which hides secrets and folds; then everything folded is compared."""
+    """Callbacks of a rebuild: events are added through a journal, which redacts and folds; the result is verified."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -112,15 +100,15 @@ class Rebuilding:
 
 
 def _put_copies_aside(workspace: Workspace, result: Mended) -> None:
-    """Copies and backups that are damaged never count; they only go out of the way."""
+    """Quarantine damaged copies and backups."""
     for path in damaged_files(workspace.place):
         place = workspace.place / "aside" / "copies"
         for directory in (place.parent, place):
             files.make_private_directory(directory)
         with files.os_errors(path):
-            os.utime(path)  # from now on it is kept for some time
+            os.utime(path)  # its time in quarantine begins now
             os.rename(path, _free(place / path.name))
-        result.mended.append(f"{path_text(path.relative_to(workspace.place))} was damaged and went aside")
+        result.mended.append(f"{path_text(path.relative_to(workspace.place))} was damaged and is quarantined")
 
 
 def _free(path: Path) -> Path:
@@ -133,12 +121,5 @@ def _free(path: Path) -> Path:
 def _mend_checkpoints(workspace: Workspace, result: Mended) -> None:
     with workspace.reading() as journal:
         found = list(journal.list_checkpoints())
-    if not _checkpoint_problems(workspace, found):
-        return
-    done = reshelve(workspace, found)
-    result.mended += done.mended
-    result.lost += done.lost
-
-
-def _checkpoint_problems(workspace: Workspace, found: list[Checkpoint]) -> list[Problem]:
-    return prove(workspace, found, deep=True).problems + list(mark_problems(workspace.place))
+    if prove(workspace, found, deep=True).problems or any(mark_problems(workspace.place)):
+        repair_packs(workspace, found, result)

@@ -24,8 +24,8 @@ from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.system.git.objects import DIRECTORY, Entry
 from holdfast.worktree.capture import Shadow
-from holdfast.worktree.metadata import Beside
-from holdfast.worktree.packs.object_store import MERGED
+from holdfast.worktree.metadata import TreeMetadata
+from holdfast.worktree.packs.object_store import MERGED, differing
 from holdfast.worktree.scan import Limits, Scan
 
 NAMED_CHANGES = 200  # changed paths in the record of a checkpoint
@@ -71,17 +71,17 @@ def make_checkpoint(
     staged = shadow.staging.tree(scan.memory, shadow.reader)
     if shadow.staging.is_damaged:
         workspace.warn(f"The repository's index is damaged, or leads elsewhere: {shadow.staging.way_out()}")
-    vault = shadow.vault
+    object_store = shadow.object_store
     with workspace.reading() as journal:
         number = journal.view.last_checkpoint_number(workspace.worktree) + 1
         before = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
     changed = _changed_since(shadow, before, scan)
-    beside = vault.blob(scan.beside.encode())
+    beside = object_store.blob(scan.beside.encode())
     parts = {b"tree": Entry(DIRECTORY, b"", scan.tree), b"beside": beside}
     if staged:
         parts[b"staged"] = Entry(DIRECTORY, b"", staged)
-    vault.rely_on(shadow.staging.relied)  # safeguard: sync-borrowed-objects
-    vault.keep(number, parts)
+    object_store.rely_on(shadow.staging.relied)  # safeguard: sync-borrowed-objects
+    object_store.keep(number, parts)
     shadow.staging.relied.clear()
     head = shadow.head()
     made = Checkpoint(
@@ -119,18 +119,16 @@ def _changed_since(shadow: Shadow, before: Checkpoint | None, scan: Scan) -> lis
     """Return the paths that differ from the previous checkpoint, even if the last scan was for something else."""
     if before is None or before.tree == scan.base:
         return scan.changed
-    from holdfast.worktree.restore.plan import differing  # slow to import, and rarely needed
-
     with contextlib.suppress(HoldfastError):  # objects of the previous one may be lost
         return sorted(found.path for found in differing(shadow.reader, before.tree, scan.tree, []))
     return scan.changed
 
 
-def beside_of(shadow: Shadow, target: Checkpoint) -> Beside:
+def beside_of(shadow: Shadow, target: Checkpoint) -> TreeMetadata:
     data = shadow.reader.read(target.beside)
     if data is None:
         raise Damaged("A part of this checkpoint is missing", [("checkpoint", target.id)], ["`holdfast checkpoints`"])
-    return Beside.decode(data)
+    return TreeMetadata.decode(data)
 
 
 def _look_after(workspace: Workspace, shadow: Shadow) -> None:

@@ -46,10 +46,11 @@ from holdfast.system import files
 from holdfast.system.git.command import Reader
 from holdfast.system.git.objects import BLOB
 from holdfast.worktree.capture import Shadow
-from holdfast.worktree.restore import displaced
-from holdfast.worktree.restore.plan import Plan, State, apply_plan, differing, holds, left_alone, plan_restore, spare
-from holdfast.worktree.restore.writer import Put, Putting
-from holdfast.worktree.scan import EXECUTABLE, Scan
+from holdfast.worktree.metadata import EXECUTABLE
+from holdfast.worktree.packs.object_store import differing
+from holdfast.worktree.restore.plan import Plan, State, apply_plan, holds, keep_ignored, left_alone, plan_restore
+from holdfast.worktree.restore.writer import WorktreeWriter, Written, list_attempts, list_displaced, remove_displaced
+from holdfast.worktree.scan import Scan
 from holdfast.worktree.user_index import MOST
 
 Held = tuple[int, str, int]
@@ -180,7 +181,7 @@ class RestoreRun:
         undone = journal.find_checkpoint(self.undone.target) if self.undone else None
         self.undone_name = undone.name if undone else None
         self.left: dict[bytes, str] = {}
-        self.put = Put()
+        self.put = Written()
 
     def refuse_unknown_paths(self) -> None:
         unknown = [path for path in self.paths if not holds(self.shadow.reader, self.then, path)]
@@ -197,7 +198,7 @@ class RestoreRun:
         plan = plan_restore(self.shadow, (scan.tree, scan.beside), self.then, self.paths)
         plan.seen = scan.memory.seen
         if self.wanted.undoes is None:
-            spared = spare(self.shadow, plan, self.target.tree)
+            spared = keep_ignored(self.shadow, plan, self.target.tree)
             self.left |= dict.fromkeys(spared, "the checkpoint's own rules ignore it")
         return plan
 
@@ -222,7 +223,7 @@ class RestoreRun:
     def carry_out(self, plan: Plan) -> None:
         wanted, held = self.wanted, self.workspace.place / "aside"
         if wanted.code:
-            back = displaced.attempts(held / wanted.undoes) if wanted.undoes else ()
+            back = list_attempts(held / wanted.undoes) if wanted.undoes else ()
             self.put = apply_plan(self.shadow, plan, held / wanted.id, back)
             self._prove(plan)
         if wanted.index:
@@ -233,7 +234,7 @@ class RestoreRun:
             _return_state(journal, self.wanted)
             ledger = journal.ledger(self.workspace.worktree)
             journal.append(ledger.id, Draft("restore.ended", {"restore": self.wanted, "given_up": given_up}))
-        displaced.drop(self.put.returned.values(), self.workspace.place / "aside")
+        remove_displaced(self.put.returned.values(), self.workspace.place / "aside")
 
     def said(self, plan: Plan, *, dry_run: bool = False, done: bool = False) -> Restored:
         wanted, put = self.wanted, self.put
@@ -310,8 +311,8 @@ class InterruptedRestore(NamedTuple):
         paths = {found.path for now, then in trees for found in differing(reader, now, then, [])}
         held = workspace.place / "aside"
         for id in filter(None, (self.wanted.id, self.wanted.undoes)):
-            paths.update(path for attempt in displaced.attempts(held / id) for path in displaced.paths_in(attempt))
-        return Putting(workspace.root, held / self.wanted.id).clear_leftovers(paths)
+            paths.update(path for attempt in list_attempts(held / id) for path in list_displaced(attempt))
+        return WorktreeWriter(workspace.root, held / self.wanted.id).clear_leftovers(paths)
 
     def holds_something_new(self, workspace: Workspace, shadow: Shadow, scan: Scan) -> bool:
         """True if the worktree has content that no checkpoint holds: a file, its permissions, an empty directory."""

@@ -66,6 +66,11 @@ class CommandLine(Struct, frozen=True):
         own = {}
         for parameter in verb.parameters:
             own[places.pop(0) if parameter.is_argument and places else parameter.target] = parameter
+        if verb is self.verb:  # its first argument may name another verb of the command, which takes these
+            for act in (each for each in self.verbs[1:] if each.chosen_by is None):
+                for parameter in act.parameters:
+                    if not parameter.is_argument:
+                        own.setdefault(parameter.target, parameter)
         return own
 
 

@@ -198,10 +198,10 @@ def _read_payload() -> dict[str, Any]:
 
 def _go_on(directory: str = "", call: str = "") -> None:
     from holdfast.ingest.open import open_workspace
-    from holdfast.maintenance.background import go_on
+    from holdfast.maintenance.background import run_pending
 
     with open_workspace(directory or os.getcwd()) as workspace:
-        go_on(workspace, call)
+        run_pending(workspace, call)
 
 
 ERRANDS: dict[str, Callable[..., None]] = {

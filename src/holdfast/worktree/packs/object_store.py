@@ -1,16 +1,17 @@
-"""Where checkpoints' objects are kept, and the ref that keeps the user's own objects from his garbage collection.
+"""Object store of checkpoints, and the ref that protects the user's own objects from garbage collection.
 
-Objects go into small packs with a `.keep` file beside the repository's own, and now and then those are merged into one.
-One ref per worktree, `refs/holdfast/NAME`, points at a tree that holds the checkpoints' trees on shelves of 64, so that
-adding one stays cheap however many there are. A tree and not a commit: no log and no graphical client shows it.
+Objects are written as small packs with a `.keep` file beside the repository's own, which are merged now and then.
+One ref per worktree, `refs/holdfast/NAME`, points at a tree that holds the checkpoints in nested trees of 64 entries
+(shelves), so that adding one stays cheap. It is a tree and not a commit, so that no log or graphical client shows it.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from holdfast.core import ids
 from holdfast.core.errors import Damaged, Refused
@@ -19,16 +20,19 @@ from holdfast.system.files import sync_objects
 from holdfast.system.git.command import Git, Reader
 from holdfast.system.git.objects import BLOB, DIRECTORY, KEEP, TREE, Entry, Known, format_tree, write_pack
 from holdfast.system.git.repository import Repository
+from holdfast.worktree.metadata import FILE
 
 ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 NUMBER = re.compile(rb"[0-9a-f]{1,8}")
 SHELF = 64
-MERGED = 40  # packs of ours before they are merged
+MERGED = 40  # number of our packs at which they are merged
 REFS = ("refs", "refs/holdfast", "reftable")
-REF_PATIENCE = 2.0  # seconds that somebody else may hold our ref, as `git pack-refs` does
+REF_PATIENCE = 2.0  # seconds to wait for another process that locks our ref, such as `git pack-refs`
 
 
-class Vault:
+class ObjectStore:
+    """Objects and checkpoints of one worktree."""
+
     def __init__(self, git: Git, repository: Repository, worktree: str, reader: Reader, known: Known) -> None:
         self.git = git
         self.reader = reader
@@ -39,7 +43,7 @@ class Vault:
         self.ref = f"refs/holdfast/{name}"
 
     def refuse_links(self) -> None:
-        """Refuse to work behind a link: it would lead what is written, and what is taken away, out of the project."""
+        """Refuse to work behind a link, which would redirect writes and deletions out of the project."""
         if link := self.find_link():
             raise Refused(
                 "A directory in which checkpoints are kept is a link, so none is written",
@@ -52,61 +56,37 @@ class Vault:
         places = (self.git.directory, objects, objects / "pack", *(self.home / name for name in REFS))
         return next(filter(os.path.islink, places), None)  # safeguard: linked-git-directories
 
+    # Checkpoints
+
     def keep(self, number: int, parts: dict[bytes, Entry]) -> None:
-        """Put a checkpoint on its shelf; on disk when this returns."""
+        """Store a checkpoint, durably."""
         self.keep_many({number: parts})
 
     def keep_many(self, shelved: dict[int, dict[bytes, Entry]], *, anew: bool = False) -> None:
-        """Put checkpoints on their shelves in one go, or on new ones; on disk when this returns."""
-        root = self._tree([]) if anew else self.tip()
-        for number, parts in shelved.items():
-            tree = self._tree([Entry(entry.mode, name, entry.id) for name, entry in parts.items()])
-            root = self._replaced(root, _shelf(number), Entry(DIRECTORY, b"", tree))
-        self._write(self.reader.pending)
-        self.reader.pending.clear()
-        if root is not None:
-            self.point(root)
-
-    def rely_on(self, ids: Iterable[str]) -> None:
-        """Bring the user's own objects that a checkpoint will name to the disk, as far as no pack holds them.
-
-        `keep` must follow: its pack takes in the directories among them that were read anyway, which saves their sync.
-        """
-        pending = self.reader.pending
-        loose = {id: path for id in ids if id not in pending and (path := self.known.find_loose(id))}
-        pending |= {id: (TREE, data) for id in loose if (data := self._data_of(id))}
-        sync_objects([path for id, path in loose.items() if id not in pending])
-
-    def _data_of(self, tree: str) -> bytes | None:
-        """The bytes of a tree that was read already; None where it was not, or was written in an odd form."""
-        data = format_tree(self.reader.trees.get(tree, []))
-        return data if self.git.form.id_of(TREE, data) == tree else None
-
-    def bring(self, objects: dict[str, tuple[str, bytes]]) -> None:
-        """Write objects from elsewhere, but for those that are here already."""
-        self._write({id: found for id, found in objects.items() if not self.known.has(id)})
+        """Store checkpoints with one update of the ref, durably; `anew` drops all others."""
+        root = self._add_tree([]) if anew else self.tip()
+        trees = {number: self._add_tree(_renamed(parts)) for number, parts in shelved.items()}
+        self._point_at(root, {_shelf(number): Entry(DIRECTORY, b"", tree) for number, tree in trees.items()})
 
     def drop(self, numbers: Iterable[int]) -> None:
-        """Take checkpoints off their shelves. Their objects go when packs are merged."""
-        root = self.tip()
-        for number in numbers:
-            root = self._replaced(root, _shelf(number), None)
+        """Remove checkpoints from the ref. Their objects are deleted when packs are pruned."""
+        if (root := self.tip()) is not None:
+            self._point_at(root, {_shelf(number): None for number in numbers})
+
+    def _point_at(self, root: str | None, changes: dict[bytes, Entry | None]) -> None:
+        if changes:
+            root = self.edit(root, changes)
         self._write(self.reader.pending)
         self.reader.pending.clear()
         if root is not None:
             self.point(root)
 
-    def _write(self, objects: dict[str, tuple[str, bytes]]) -> None:
-        stem = write_pack(self.git.objects, objects, self.git.form, self.git.directory / "keep")
-        if stem is not None:
-            self.known.add_kept(stem)
-
     def numbers(self) -> set[int]:
-        """Which checkpoints stand on the shelves."""
+        """Return the numbers of the stored checkpoints."""
         return set(self.shelves())
 
     def shelves(self) -> dict[int, str]:
-        """Which checkpoints stand on the shelves, and the tree of each."""
+        """Return the stored checkpoints: number -> tree."""
         tip = self.tip()
         found: dict[int, str] = {}
         for high, above in self._shelves(tip) if tip else ():
@@ -115,81 +95,169 @@ class Vault:
         return found
 
     def _shelves(self, tree: str) -> Iterator[tuple[int, str]]:
-        """The numbers in a tree of shelves, and what each leads to. Whatever else somebody put there is none."""
+        """Yield the numbered entries of a tree; foreign entries are ignored."""
         for entry in self.reader.tree(tree):
             if entry.is_tree and NUMBER.fullmatch(entry.name):
                 yield int(entry.name, 16), entry.id
 
-    def blob(self, data: bytes) -> Entry:
-        id = self.git.form.id_of(BLOB, data)
-        self._need(id, BLOB, data)
-        return Entry(0o100644, b"", id)
+    # Objects
 
-    def tip(self) -> str | None:
-        """The tree that our ref points at."""
-        loose = (files.read(self.home / self.ref) or b"").decode("ascii", "replace").strip()
-        if loose and not ID.fullmatch(loose):  # git is asked for what stands here, line by line
-            raise Damaged("A ref of ours is damaged", [("ref", self.ref)], ["`holdfast repair`"])
-        if loose or self.repository.uses_reftable():
-            return loose or self._ask_git()
-        for line in (files.read(self.home / "packed-refs") or b"").splitlines():
-            id, _, name = line.decode("utf-8", "replace").partition(" ")
-            if name == self.ref and ID.fullmatch(id):  # else git itself reads none of this file
-                return id
-        return None
+    def rely_on(self, ids: Iterable[str]) -> None:
+        """Sync the user's loose objects that a checkpoint is about to name.
 
-    def point(self, id: str) -> None:
-        """Let our ref point at a tree, as git itself would write it: lock, sync, rename, sync of the directory."""
-        if self.repository.uses_reftable():
-            self._tell_git(id)
-            return
-        path = self.home / self.ref
-        files.make_directories(path.parent)
-        made = self.git.index.with_name("ref.new")
-        shared_files.replace_locked(path, id.encode() + b"\n", made, "Somebody else holds our ref", REF_PATIENCE)
+        `keep` must follow: its pack includes the trees among them that were read anyway, which saves their sync.
+        """
+        pending = self.reader.pending
+        loose = {id: path for id in ids if id not in pending and (path := self.known.find_loose(id))}
+        pending |= {id: (TREE, data) for id in loose if (data := self._cached_tree(id))}
+        sync_objects([path for id, path in loose.items() if id not in pending])
+
+    def _cached_tree(self, tree: str) -> bytes | None:
+        """Return the bytes of a tree that was read before; None if it was not, or is not in canonical form."""
+        data = format_tree(self.reader.trees.get(tree, []))
+        return data if self.git.form.id_of(TREE, data) == tree else None
+
+    def bring(self, objects: dict[str, tuple[str, bytes]]) -> None:
+        """Write imported objects that are not here yet."""
+        self._write({id: found for id, found in objects.items() if not self.known.has(id)})
+
+    def _write(self, objects: dict[str, tuple[str, bytes]]) -> None:
+        stem = write_pack(self.git.objects, objects, self.git.form, self.git.directory / "keep")
+        if stem is not None:
+            self.known.add_kept(stem)
 
     def packs(self) -> list[Path]:
-        """The packs that are ours, oldest first."""
+        """Return the indexes of our packs, oldest first."""
         directory = self.git.objects / "pack"
         if not directory.is_dir():
             return []
         keeps = [path for path in directory.glob("pack-*.keep") if (files.read(path, 64) or b"") == KEEP]
         return sorted((path.with_suffix(".idx") for path in keeps if path.with_suffix(".idx").exists()), key=_age)
 
-    def _replaced(self, tree: str | None, path: list[bytes], leaf: Entry | None) -> str:
-        """A tree with one entry below it changed or gone."""
-        entries = {entry.name: entry for entry in (self.reader.tree(tree) if tree else [])}
-        name, rest = path[0], path[1:]
-        if rest:
-            old = entries.get(name)
-            entries[name] = Entry(DIRECTORY, name, self._replaced(old.id if old and old.is_tree else None, rest, leaf))
-        elif leaf is None:
-            entries.pop(name, None)
-        else:
-            entries[name] = Entry(leaf.mode, name, leaf.id)
-        return self._tree(entries.values())
-
-    def _tree(self, entries: Collection[Entry]) -> str:
-        data = format_tree(entries)
-        id = self.git.form.id_of(TREE, data)
-        self.reader.note_tree(id, entries)
-        self._need(id, TREE, data)
-        return id
-
-    def _need(self, id: str, kind: str, data: bytes) -> None:
+    def add(self, kind: str, data: bytes) -> str:
+        """Add an object to those that are written next, unless the repository has it. Returns its id."""
+        id = self.git.form.id_of(kind, data)
         if not self.known.has(id):
             self.reader.pending[id] = (kind, data)
+        return id
 
-    def _ask_git(self) -> str | None:
-        out = self.git.run("for-each-ref", "--format=%(objectname)", self.ref, home=self.home)
-        return out.decode().strip() or None
+    def blob(self, data: bytes) -> Entry:
+        return Entry(FILE, b"", self.add(BLOB, data))
 
-    def _tell_git(self, id: str) -> None:
-        self.git.run("update-ref", "--no-deref", self.ref, id, home=self.home)
+    def _add_tree(self, entries: Collection[Entry]) -> str:
+        id = self.add(TREE, format_tree(entries))
+        self.reader.note_tree(id, entries)
+        return id
+
+    def edit(self, tree: str | None, changes: Mapping[bytes, Entry | None]) -> str:
+        """Add a tree with some paths set or removed (None). Directories that become empty go."""
+        if tree is not None and not changes:
+            return tree
+        entries = {entry.name: entry for entry in self.tree(tree)}
+        below: dict[bytes, dict[bytes, Entry | None]] = {}
+        for path, change in changes.items():
+            name, _, rest = path.partition(b"/")
+            if rest:
+                below.setdefault(name, {})[rest] = change
+            elif change is None:
+                entries.pop(name, None)
+            else:
+                entries[name] = Entry(change.mode, name, change.id)
+        for name, inner in below.items():
+            old = entries.get(name)
+            id = self.edit(old.id if old and old.is_tree else None, inner)
+            if id != self._empty():
+                entries[name] = Entry(DIRECTORY, name, id)
+            elif old and old.is_tree:
+                del entries[name]
+        return self._add_tree(entries.values())
+
+    def tree(self, id: str | None) -> list[Entry]:
+        return [] if id is None or id == self._empty() else self.reader.tree(id)
+
+    def _empty(self) -> str:
+        return self.git.form.id_of(TREE, b"")
+
+    # The ref
+
+    def tip(self) -> str | None:
+        """Return the tree that our ref points at."""
+        loose = (files.read(self.home / self.ref) or b"").decode("ascii", "replace").strip()
+        if loose and not ID.fullmatch(loose):  # it would be passed to git as a line of input
+            raise Damaged("A ref of ours is damaged", [("ref", self.ref)], ["`holdfast repair`"])
+        if loose:
+            return loose
+        if self.repository.uses_reftable():
+            out = self.git.run("for-each-ref", "--format=%(objectname)", self.ref, home=self.home)
+            return out.decode().strip() or None
+        for line in (files.read(self.home / "packed-refs") or b"").splitlines():
+            id, _, name = line.decode("utf-8", "replace").partition(" ")
+            if name == self.ref and ID.fullmatch(id):  # otherwise git does not read this file either
+                return id
+        return None
+
+    def point(self, id: str) -> None:
+        """Update our ref as git does: lock, sync, rename, sync of the directory."""
+        if self.repository.uses_reftable():
+            self.git.run("update-ref", "--no-deref", self.ref, id, home=self.home)
+            return
+        path = self.home / self.ref
+        files.make_directories(path.parent)
+        made = self.git.index.with_name("ref.new")
+        shared_files.replace_locked(path, id.encode() + b"\n", made, "Another process locks our ref", REF_PATIENCE)
 
 
-def _shelf(number: int) -> list[bytes]:
-    return [b"%x" % (number // SHELF // SHELF), b"%02x" % (number // SHELF % SHELF), b"%02x" % (number % SHELF)]
+# Differences between trees
+
+
+class Difference(NamedTuple):
+    path: bytes
+    now: Entry | None
+    then: Entry | None
+
+
+def walk_differences(
+    reader: Reader, now: str | None, then: str | None, wanted: Collection[bytes] = ()
+) -> Iterator[Difference]:
+    """Yield every entry that differs between two trees, directories included. Equal directories are not read."""
+    waiting = [(b"", now, then)]
+    while waiting:
+        above, old, new = waiting.pop()
+        if old == new:
+            continue
+        left, right = ({entry.name: entry for entry in reader.tree(id)} if id else {} for id in (old, new))
+        for name in left.keys() | right.keys():
+            path, one, other = above + name, left.get(name), right.get(name)
+            if one != other and (is_wanted(path, wanted) or any(goal.startswith(path + b"/") for goal in wanted)):
+                inner, outer = (entry.id if entry and entry.is_tree else None for entry in (one, other))
+                waiting.append((path + b"/", inner, outer))
+                yield Difference(path, one, other)
+
+
+def differing(
+    reader: Reader, now: str | None, then: str | None, wanted: Collection[bytes] = ()
+) -> Iterator[Difference]:
+    """Yield every path whose file differs between two trees."""
+    for path, one, other in walk_differences(reader, now, then, wanted):
+        found = Difference(path, as_file(one), as_file(other))
+        if found.now != found.then and is_wanted(path, wanted):
+            yield found
+
+
+def as_file(entry: Entry | None) -> Entry | None:
+    return entry if entry and not entry.is_tree else None
+
+
+def is_wanted(path: bytes, wanted: Collection[bytes]) -> bool:
+    return not wanted or any(path == name or path.startswith(name + b"/") for name in wanted)
+
+
+def _renamed(parts: dict[bytes, Entry]) -> list[Entry]:
+    return [Entry(entry.mode, name, entry.id) for name, entry in parts.items()]
+
+
+def _shelf(number: int) -> bytes:
+    return b"%x/%02x/%02x" % (number // SHELF // SHELF, number // SHELF % SHELF, number % SHELF)
 
 
 def _age(path: Path) -> float:

@@ -1,12 +1,13 @@
-"""Packs that travel: every object whole, so that no other repository is needed, and read without git.
+"""Portable packs: every object whole, so that no other repository is needed, and parsed without git.
 
-A pack from elsewhere is hostile. No object is expanded beyond the size that it declares, none is larger than allowed,
-there are no differences that could grow, and a tree may only name what a checkpoint of ours could hold.
+A pack from elsewhere may be hostile. No object is expanded beyond its declared size or the limit, deltas are refused,
+and a tree may contain only what a checkpoint of ours can hold.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
@@ -14,12 +15,12 @@ from typing import NamedTuple
 
 from holdfast.core.errors import Damaged
 from holdfast.system.git.objects import BLOB, DIRECTORY, TREE, TYPE_NUMBER, Format, packed, parse_tree
-from holdfast.worktree.metadata import Beside
+from holdfast.worktree.metadata import TreeMetadata
 
 KINDS = {TYPE_NUMBER[TREE]: TREE, TYPE_NUMBER[BLOB]: BLOB}
 MODES = (DIRECTORY, 0o100644, 0o100755, 0o120000)
 MOST_OBJECTS = 5_000_000
-ODD_BITS = 0o7000  # permission bits that let a file act for somebody else
+ODD_BITS = 0o7000  # setuid, setgid, sticky
 
 
 class Object(NamedTuple):
@@ -29,40 +30,34 @@ class Object(NamedTuple):
 
 
 def format_pack(objects: Iterable[tuple[str, bytes]], number: int, form: Format) -> Iterator[bytes]:
-    """The bytes of a pack of so many objects, each a kind and its content."""
+    """Yield the bytes of a pack of `number` objects, each a kind and its content."""
     state = hashlib.new(form.name)
-    for chunk in _pieces(objects, number):
+    for chunk in itertools.chain([struct.pack(">4sII", b"PACK", 2, number)], itertools.starmap(packed, objects)):
         state.update(chunk)
         yield chunk
     yield state.digest()
 
 
-def _pieces(objects: Iterable[tuple[str, bytes]], number: int) -> Iterator[bytes]:
-    yield struct.pack(">4sII", b"PACK", 2, number)
-    for kind, data in objects:
-        yield packed(kind, data)
-
-
 def parse_pack(chunks: Iterable[bytes], form: Format, most: int) -> Iterator[Object]:
-    """The objects of a pack, one after the other; Damaged where it is not one of ours or holds more than `most`."""
+    """Yield the objects of a pack; raises Damaged if it is not one of ours, or holds more than `most` bytes."""
     stream = _Stream(chunks)
     magic, version, number = struct.unpack(">4sII", stream.take(12))
     if (magic, version) != (b"PACK", 2) or number > MOST_OBJECTS:
-        raise _wrong("it is no pack")
+        raise _wrong("it is not a pack")
     for _ in range(number):
         kind, size = _head(stream)
         most -= size
         if kind not in KINDS or most < 0:
-            raise _wrong("it holds something that no checkpoint has, or too much")
+            raise _wrong("it contains something that no checkpoint has, or too much")
         data = stream.expand(size)
         yield Object(form.id_of(KINDS[kind], data), KINDS[kind], data)
-    stream.take(form.size)  # its checksum: the parcel has a better one
+    stream.take(form.size)  # its checksum: the bundle has a better one
     if stream.more():
-        raise _wrong("something follows where it should end")
+        raise _wrong("there is data after its end")
 
 
 class Shapes:
-    """What the objects of a pack are and lead to, so that a checkpoint can be proven to be whole and harmless."""
+    """Structure of a pack's objects, by which a checkpoint is proven complete and harmless."""
 
     def __init__(self, form: Format) -> None:
         self._form = form
@@ -77,7 +72,7 @@ class Shapes:
             self._blobs.add(found.id)
 
     def prove_tree(self, root: str) -> None:
-        """Everything that a tree leads to is in the pack."""
+        """Check that everything below a tree is in the pack."""
         waiting = [root]
         while waiting:
             id = waiting.pop()
@@ -95,16 +90,16 @@ class Shapes:
 
 
 def check_beside(data: bytes) -> None:
-    """What stands beside a tree names only paths of a worktree, and no permission that acts for somebody else."""
+    """Check that the metadata names only worktree paths and no setuid, setgid or sticky bits."""
     try:
-        found = Beside.decode(data)
+        found = TreeMetadata.decode(data)
     except ValueError as error:
-        raise _wrong("what stands beside the files cannot be read") from error
+        raise _wrong("the metadata cannot be read") from error
     for path in (*found.modes, *found.empty, *found.links, *found.skipped):
         for name in path.split(b"/"):
             _check_name(name)
     if any(mode & ODD_BITS for mode in found.modes.values()):
-        raise _wrong("a file would act for somebody else")
+        raise _wrong("a file has a setuid, setgid or sticky bit")
 
 
 def _entries(data: bytes, form: Format) -> Iterator[tuple[int, str]]:
@@ -113,18 +108,18 @@ def _entries(data: bytes, form: Format) -> Iterator[tuple[int, str]]:
     except ValueError as error:
         raise _wrong("a directory cannot be read") from error
     if len({entry.name for entry in entries}) != len(entries):
-        raise _wrong("a name stands twice in a directory")
+        raise _wrong("a directory contains a name twice")
     for entry in entries:
         _check_name(entry.name)
         if entry.mode not in MODES or len(entry.id) != 2 * form.size:
-            raise _wrong("a directory holds something that no checkpoint has")
+            raise _wrong("a directory contains something that no checkpoint has")
         yield entry.mode, entry.id
 
 
 def _check_name(name: bytes) -> None:
-    """A `.git` anywhere could hold commands that git runs; the others lead out of the worktree."""
+    """Refuse names that lead out of the worktree, and `.git`, which could hold commands that git runs."""
     if name in (b"", b".", b"..") or b"/" in name or name.lower() in (b".git", b".holdfast"):
-        raise _wrong("a path leads where no checkpoint may write")
+        raise _wrong("a path leads out of the worktree or into `.git`")
 
 
 def _head(stream: _Stream) -> tuple[int, int]:
@@ -140,7 +135,7 @@ def _head(stream: _Stream) -> tuple[int, int]:
 
 
 class _Stream:
-    """Bytes that come in chunks, taken as they are or expanded."""
+    """Bytes that arrive in chunks, read as they are or decompressed."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
@@ -153,7 +148,7 @@ class _Stream:
         return taken
 
     def expand(self, size: int) -> bytes:
-        """One compressed value of exactly this size."""
+        """Decompress one value of exactly this size."""
         decoder, out, length = zlib.decompressobj(), [], 0
         try:
             while not decoder.eof:
@@ -176,9 +171,9 @@ class _Stream:
     def _next(self) -> bytes:
         found = next(self._chunks, b"")
         if not found:
-            raise _wrong("it breaks off")
+            raise _wrong("it is truncated")
         return found
 
 
 def _wrong(why: str) -> Damaged:
-    return Damaged(f"The code in this file cannot be taken in: {why}", [], ["`holdfast export` makes such files"])
+    return Damaged(f"The code in this file cannot be imported: {why}", [], ["`holdfast export` makes such files"])

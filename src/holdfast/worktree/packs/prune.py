@@ -1,9 +1,9 @@
-"""Keeping our packs few and small: merging them, and leaving out what nobody needs any more.
+"""Merging and pruning our packs.
 
-Git does not write an object again that one of our packs holds; it only renews the date of that pack. So what no
-checkpoint needs may still be what a commit or the user's index rests on. An object goes only if no checkpoint reaches
-it, nothing that the repository holds reaches it, and git has not renewed its pack's date lately. Our packs carry a
-date of our own, `MARKED`, so that any other date is git's.
+Git does not write an object again that one of our packs holds; it only renews the date of that pack. So an object that
+no checkpoint needs may still be the only copy for a commit or the user's index. An object is deleted only if no
+checkpoint reaches it, nothing in the repository reaches it, and git has not renewed its pack's date lately. Our packs
+carry the date `MARKED`, so that any other date is git's.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from holdfast.system import files
 from holdfast.system.files import sync_objects
 from holdfast.system.git.objects import KEEP, MARKED, TREE, PackIndex, parse_tree
 from holdfast.worktree.capture import Shadow
-from holdfast.worktree.packs.object_store import MERGED, Vault
+from holdfast.worktree.packs.object_store import MERGED, ObjectStore
 from holdfast.worktree.packs.reachability import kinds, needed_by_user, reached, tips
 
-LATELY = 3600.0  # seconds in which what git has just relied on may not be reachable yet
-LARGEST = 16 << 20  # bytes of a loose object that is compared; a larger one is kept twice
+LATELY = 3600.0  # seconds within which an object that git has just relied on may not be reachable yet
+LARGEST = 16 << 20  # bytes of a loose object that is checked; a larger one is kept twice
 PATIENCE = 120.0  # seconds to wait for a checkpoint of another worktree
-LEFTOVER = re.compile(r"(?:\..+\.|tmp_holdfast_)[0-9a-f]{12}\Z")  # what a kill left of a file that was being written
-AWAY = ".away"  # git takes whatever ends with .idx for a pack, so that must not be the end
+LEFTOVER = re.compile(r"(?:\..+\.|tmp_holdfast_)[0-9a-f]{12}\Z")  # temporary file of a killed writer
+AWAY = ".away"  # suffix; git would treat any name that ends with .idx as a pack
 
 Say = Callable[[str, int, int], None]
 
 
 class Pruned(Struct):
-    """What pruning did: bytes of our packs before and after, packs that went, packs that git has just relied on."""
+    """Result of pruning: bytes of our packs before and after, deleted packs, packs that git has just relied on."""
 
     before: int
     after: int
@@ -44,21 +44,21 @@ class Pruned(Struct):
     waiting: int
 
 
-def stored_bytes(vault: Vault) -> int:
-    """How much our packs take, told by their sizes alone."""
-    return sum(_size(path.with_suffix(suffix)) for path in vault.packs() for suffix in (".pack", ".idx"))
+def stored_bytes(object_store: ObjectStore) -> int:
+    """Return the size of our packs."""
+    return sum(_size(path.with_suffix(suffix)) for path in object_store.packs() for suffix in (".pack", ".idx"))
 
 
 def merge(shadow: Shadow) -> int:
-    """Make one pack of the small ones, once there are many. A large one waits until others are as large.
+    """Merge the small packs once there are many. A large one waits until the others together are as large.
 
-    Whoever calls this holds a worktree's lock, for which who holds the packs may wait: so nobody is waited for here.
+    The caller holds a worktree's lock, for which the holder of the packs' lock may wait: so this one does not wait.
     """
-    if len(shadow.vault.packs()) < MERGED:
+    if len(shadow.object_store.packs()) < MERGED:
         return 0
     # safeguard: lock-packs-in-merge
     with contextlib.suppress(Busy), files.os_errors(), hold_packs(shadow.git.directory.parent, 0.0):
-        if len(packs := _ours_alone(shadow.vault)) < MERGED:
+        if len(packs := _ours_alone(shadow.object_store)) < MERGED:
             return 0
         dates = {path: _date(path) for path in _small(packs, shadow)}
         made = _write(shadow, {id for path in dates for id in _names(path, shadow)}, max(dates.values()))
@@ -67,69 +67,60 @@ def merge(shadow: Shadow) -> int:
 
 
 def hold_packs(place: Path, patience: float) -> contextlib.AbstractContextManager[None]:
-    """Let no pack of ours go for a while but by our own hand. It comes before the locks of worktrees."""
+    """Lock our packs against deletion by others. This lock comes before those of worktrees."""
     return files.lock(place / "packs-lock", patience)
 
 
 def prune(shadow: Shadow, place: Path, say: Say, named: Iterable[str] = ()) -> Pruned:
-    """Give the space of dropped checkpoints back. It takes the locks of all worktrees, so the caller must hold none.
+    """Reclaim the space of dropped checkpoints. It locks all worktrees, so the caller must hold no lock.
 
-    What checkpoints need that are `named` stays also where our refs were lost, or point elsewhere.
+    Objects of checkpoints in `named` are kept even if our refs were lost, or point elsewhere.
     """
     with contextlib.ExitStack() as held, files.os_errors():
         held.enter_context(hold_packs(place, PATIENCE))  # safeguard: lock-packs-in-prune
         locked = _lock_worktrees(place, held, set())
         held.enter_context(shadow)
         _clear_leftovers(shadow.git.objects / "pack")
-        packs = {path: set(_names(path, shadow)) for path in _ours_alone(shadow.vault)}
+        packs = {path: set(_names(path, shadow)) for path in _ours_alone(shadow.object_store)}
         dates = {path: _date(path) for path in packs}
         lately = {path for path, date in dates.items() if date != MARKED and time.time() - date < LATELY}
-        result = Pruned(stored_bytes(shadow.vault), 0, 0, len(lately))
+        result = Pruned(stored_bytes(shadow.object_store), 0, 0, len(lately))
         pointed = tips(shadow)
-        needed = _needed(shadow, place, packs, lately, {*pointed.values()}, {*named}, say)
+        ours, used = set().union(*packs.values()), {id for path in lately for id in packs[path]}
+        roots = kinds(shadow, {*pointed.values(), *named}).keys()
+        if missing := {*pointed.values()} - roots:
+            raise Damaged("The list of checkpoints is missing", [("tree", sorted(missing)[0])], ["`holdfast verify`"])
+        needed = _needed(shadow, place, ours, used, roots, say)
         chosen = _worth_rewriting(shadow, [path for path in packs if path not in lately], packs, needed)
         say("rewriting packs", 0, len(chosen))
         standing = {id for path in packs if path not in chosen for id in packs[path]}
         kept = {id for path in chosen for id in packs[path] if id in needed} - standing
         gone = _move_away({path: dates[path] for path in chosen}, _write(shadow, kept, MARKED))
-        left = _begun(shadow.git.objects / "pack")
+        left = [path for path in (shadow.git.objects / "pack").glob("*") if LEFTOVER.match(path.name)]
         _lock_worktrees(place, held, locked)  # safeguard: lock-new-worktrees
         _discard(left)
         if tips(shadow) == pointed:
             result.rewritten = _unlink(gone)
-        else:  # a worktree that is new has made a checkpoint meanwhile, and may rest on what was to go
+        else:  # a new worktree has made a checkpoint meanwhile, which may need these
             _put_back(gone)
-        result.after = stored_bytes(shadow.vault)
+        result.after = stored_bytes(shadow.object_store)
         say("rewriting packs", len(chosen), len(chosen))
         return result
 
 
-def _needed(
-    shadow: Shadow,
-    place: Path,
-    packs: dict[Path, set[str]],
-    lately: set[Path],
-    pointed: set[str],
-    named: set[str],
-    say: Say,
-) -> set[str]:
-    """What of our packs must stay. The user's history is looked at only if checkpoints do not need all."""
-    ours = set().union(*packs.values())
-    there = kinds(shadow, pointed | named).keys()
-    if missing := pointed - there:
-        raise Damaged("The list of checkpoints is not there", [("tree", sorted(missing)[0])], ["`holdfast verify`"])
-    say("looking at checkpoints", 0, 2)
-    needed = ours.intersection(reached(shadow, there))
-    say("looking at commits", 1, 2)
+def _needed(shadow: Shadow, place: Path, ours: set[str], used: set[str], roots: Iterable[str], say: Say) -> set[str]:
+    """Return the objects that must stay. The user's history is read only if checkpoints do not need all of ours."""
+    say("reading checkpoints", 0, 2)
+    needed = ours.intersection(reached(shadow, roots))
+    say("reading commits", 1, 2)
     if needed != ours:
-        used = {id for path in lately for id in packs[path]}
         needed |= used | _only_in_ours(shadow, ours.intersection(needed_by_user(shadow, place, used)))
-    say("looking at commits", 2, 2)
+    say("reading commits", 2, 2)
     return needed
 
 
 def _only_in_ours(shadow: Shadow, names: set[str]) -> set[str]:
-    """Objects of the user's history without a sound loose copy of git's own; the loose copies are synced."""
+    """Return objects of the user's history without an intact loose copy; the loose copies are synced."""
     loose = {id: f"{shadow.git.objects}/{id[:2]}/{id[2:]}" for id in names}
     sound = {id: path for id, path in loose.items() if _is_sound(shadow, id, path)}
     sync_objects(sound.values())
@@ -137,7 +128,7 @@ def _only_in_ours(shadow: Shadow, names: set[str]) -> set[str]:
 
 
 def _is_sound(shadow: Shadow, id: str, path: str) -> bool:
-    """Whether a loose object is complete: a power cut may have left it empty."""
+    """Check a loose object, which a power cut may have left empty."""
     try:
         packed = files.read(Path(path), LARGEST) or b""
         head, _, data = zlib.decompressobj().decompress(packed, LARGEST).partition(b"\0")
@@ -147,13 +138,13 @@ def _is_sound(shadow: Shadow, id: str, path: str) -> bool:
 
 
 def _worth_rewriting(shadow: Shadow, packs: list[Path], names: dict[Path, set[str]], needed: set[str]) -> list[Path]:
-    """Packs that hold something to leave out, and the small ones, where there are several."""
+    """Return packs with something to leave out, and the small ones if there are several."""
     small = _small(packs, shadow)
     return sorted({path for path in packs if not names[path] <= needed} | (set(small) if len(small) > 1 else set()))
 
 
 def _write(shadow: Shadow, names: Iterable[str], date: float) -> str:
-    """Write one pack of these objects, and answer with its name. It is ours before git can see it."""
+    """Write these objects as one pack, which is marked as ours before git can see it. Returns its name."""
     listed = name_objects(shadow, set(names))
     if not listed:
         return ""
@@ -175,9 +166,9 @@ def _write(shadow: Shadow, names: Iterable[str], date: float) -> str:
 
 
 def _move_away(dates: dict[Path, float], made: str) -> list[Path]:
-    """Take packs out of git's sight, but for the one just made. One that git relied on meanwhile stays.
+    """Rename packs so that git does not find them, except the one just made. One that git relied on meanwhile stays.
 
-    Git renews a pack's date by its name. Once that is gone, it writes the object itself; before, the date tells.
+    Git renews a pack's date by its name: once it is gone, git writes the object itself; before, the date shows it.
     """
     gone = []
     for path, date in dates.items():
@@ -212,7 +203,7 @@ def _unlink(gone: list[Path]) -> int:
 
 
 def _clear_leftovers(directory: Path) -> None:
-    """What a kill left behind: a pack that was moved away comes back, and is judged anew; half a pack goes."""
+    """Clean up after a kill: a pack that was moved away comes back, and a partial pack is deleted."""
     for index in directory.glob(f".pack-*.idx{AWAY}"):
         path = index.with_name(index.name[1:].removesuffix(AWAY))
         with contextlib.suppress(FileNotFoundError):
@@ -222,19 +213,15 @@ def _clear_leftovers(directory: Path) -> None:
         pack.unlink()
     for keep in directory.glob("pack-*.keep"):
         half = (files.read(keep, 64) or b"") == KEEP and not keep.with_suffix(".idx").exists()
-        if half and time.time() - keep.stat().st_mtime > LATELY:  # else somebody may be writing it
+        if half and time.time() - keep.stat().st_mtime > LATELY:  # else it may be in progress
             for path in (keep.with_suffix(".rev"), keep.with_suffix(".pack"), keep):
                 path.unlink(missing_ok=True)
 
 
-def _begun(directory: Path) -> list[Path]:
-    return [path for path in directory.glob("*") if LEFTOVER.match(path.name)]
-
-
 def _discard(begun: list[Path]) -> None:
-    """Remove files that somebody began to write before we had every lock: whoever he was, he is done or dead by now.
+    """Delete temporary files that were begun before we had every lock: their writers have ended.
 
-    He held the lock of his worktree, which was there before his file was. Files that came later are not among these.
+    A writer holds the lock of its worktree, which exists before its file. Later files are not in the list.
     """
     for path in begun:
         path.unlink(missing_ok=True)
@@ -243,24 +230,27 @@ def _discard(begun: list[Path]) -> None:
 
 
 def _lock_worktrees(place: Path, held: contextlib.ExitStack, locked: set[Path]) -> set[Path]:
-    """Hold the lock of every worktree that has one. Always in the same order, so that no two wait for each other."""
+    """Lock every worktree, always in the same order, against deadlocks."""
     for path in sorted(set((place / "worktrees").glob("*/lock")) - locked):
         held.enter_context(files.lock(path, PATIENCE))  # safeguard: lock-worktrees-in-prune
         locked = locked | {path}
     return locked
 
 
-def _ours_alone(vault: Vault) -> list[Path]:
-    """Our packs, but for those that git's index over several packs names: without them, that one would be wrong."""
-    packs = vault.packs()
+def _ours_alone(object_store: ObjectStore) -> list[Path]:
+    """Return our packs, except those that git's multi-pack index refers to: without them, it would be corrupt."""
+    packs = object_store.packs()
     named = b""
-    with contextlib.suppress(FileNotFoundError), open(vault.git.objects / "pack" / "multi-pack-index", "rb") as file:
+    with (
+        contextlib.suppress(FileNotFoundError),
+        open(object_store.git.objects / "pack" / "multi-pack-index", "rb") as file,
+    ):
         named = file.read(1 << 20)
     return [path for path in packs if path.name.encode() not in named]
 
 
 def _small(packs: list[Path], shadow: Shadow) -> list[Path]:
-    """The packs that are worth merging: each at most as large as all smaller ones together, or so."""
+    """Return the packs that are worth merging: none much larger than all smaller ones together."""
     sized = sorted((len(PackIndex(path, shadow.git.form)), path) for path in packs)
     chosen: list[Path] = []
     total = 0
@@ -281,7 +271,7 @@ def _away(path: Path) -> Path:
 
 
 def _date(path: Path) -> float:
-    """When git last relied on a pack; `MARKED`, if it never did."""
+    """Return when git last relied on a pack; `MARKED` if it never did."""
     return path.with_suffix(".pack").stat().st_mtime
 
 
@@ -296,7 +286,7 @@ def _size(path: Path) -> int:
 
 
 def name_objects(shadow: Shadow, ids: set[str]) -> bytes:
-    """A line for each object, as `git pack-objects` reads it: its id, and the end of a path at which it stands."""
+    """Return the input of `git pack-objects`: a line per object, its id and a path hint for delta compression."""
     trees = [id for id, kind in kinds(shadow, ids).items() if kind == TREE]
     above: dict[str, tuple[str, bytes]] = {}
     for tree, data in zip(trees, shadow.reader.read_many(trees), strict=True):
@@ -307,6 +297,6 @@ def name_objects(shadow: Shadow, ids: set[str]) -> bytes:
 
 
 def _path(id: str, above: dict[str, tuple[str, bytes]]) -> bytes:
-    """The last two names of the way to an object: enough to tell files of one name apart."""
+    """Return the last two names of an object's path, which are enough to tell files of one name apart."""
     parent, name = above.get(id, ("", b""))
     return (above.get(parent, ("", b""))[1] + b"/" + name).replace(b"\n", b"?")

@@ -1,8 +1,8 @@
-"""What is still needed of a repository's objects: by checkpoints, and by anything that is the user's own.
+"""Reachability: which of a repository's objects checkpoints need, or anything of the user's own.
 
-All of it is asked through the private directory, whose configuration is empty. Every commit that the repository holds
-counts, reachable or not, so that reflogs, stashes and commits that were just dropped need not be read one by one, and
-no history is walked, so that shallow and partial clones are nothing special.
+Git runs in the private directory, whose configuration is empty. Every commit in the repository counts, reachable or
+not, so that reflogs, stashes and dropped commits need not be read, and no history is walked, so that shallow and
+partial clones are no special case.
 """
 
 from __future__ import annotations
@@ -27,38 +27,35 @@ NAME = re.compile(rb"^[0-9a-f]{40,64}$")
 
 
 def reached(shadow: Shadow, roots: Iterable[str]) -> Iterator[str]:
-    """Every object that these lead to, themselves included. What the repository lacks is passed over."""
-    listed = "".join(f"{id}\n" for id in roots).encode()
-    if listed:
+    """Yield every object below these, themselves included. Missing ones are skipped."""
+    if listed := _lines(roots):
         out = shadow.git.run(*LISTED, "--no-walk=unsorted", "--stdin", input=listed)
         yield from (line.decode().strip() for line in io.BytesIO(out))
 
 
 def missing(shadow: Shadow, roots: Iterable[str]) -> set[str]:
-    """Objects that these lead to and the repository lacks."""
-    listed = "".join(f"{id}\n" for id in roots).encode()
-    if not listed:
+    """Return the objects below these that the repository lacks."""
+    if not (listed := _lines(roots)):
         return set()
     out = shadow.git.run(*LISTED[:-1], "--missing=print", "--no-walk=unsorted", "--stdin", input=listed)
     return {line[1:].decode() for line in out.split(b"\n") if line.startswith(b"?")}
 
 
 def promised(shadow: Shadow) -> set[str]:
-    """What the user's own commits lack too: a partial clone fetches it when it is asked for."""
+    """Return the objects that a partial clone has not fetched yet."""
     if not any((shadow.git.objects / "pack").glob("*.promisor")):
         return set()
     return lacked_by_commits(shadow)
 
 
 def lacked_by_commits(shadow: Shadow) -> set[str]:
-    """Objects that the user's own commits lead to and the repository lacks."""
+    """Return the objects below the user's own commits that the repository lacks."""
     return missing(shadow, (id.decode() for kind, id in _pointers(shadow) if kind == b"commit"))
 
 
 def kinds(shadow: Shadow, names: Iterable[str]) -> dict[str, str]:
-    """What these objects are, as far as they are there: id -> kind. `ID^{}` asks for what a tag stands for."""
-    listed = "".join(f"{name}\n" for name in names).encode()
-    if not listed:
+    """Return the kinds of the objects that exist: id -> kind. `ID^{}` asks for the target of a tag."""
+    if not (listed := _lines(names)):
         return {}
     check = "--batch-check=%(objectname) %(objecttype)"
     out = shadow.git.run("cat-file", check, "--buffer", input=listed).decode("utf-8", "replace")
@@ -66,7 +63,7 @@ def kinds(shadow: Shadow, names: Iterable[str]) -> dict[str, str]:
 
 
 def weigh(shadow: Shadow, roots: dict[str, list[str]]) -> dict[str, int]:
-    """How many bytes of our packs each key needs that none before it needs. It has the objects that it starts from."""
+    """Return how many bytes of our packs each key needs that no key before it needs, by the ids of its roots."""
     there = kinds(shadow, [id for ids in roots.values() for id in ids])
     owners: dict[str, str] = {}
     for key, ids in roots.items():
@@ -82,21 +79,24 @@ def weigh(shadow: Shadow, roots: dict[str, list[str]]) -> dict[str, int]:
 
 
 def _sizes(shadow: Shadow) -> dict[str, int]:
-    """What each object of our packs takes on the disk."""
-    names = {id for path in shadow.vault.packs() for id in PackIndex(path, shadow.git.form).names()}
-    listed = "".join(f"{id}\n" for id in names).encode()
+    """Return the size on disk of each object in our packs."""
+    listed = _lines({id for path in shadow.object_store.packs() for id in PackIndex(path, shadow.git.form).names()})
     check = "--batch-check=%(objectname) %(objectsize:disk)"
     lines = shadow.git.run("cat-file", check, "--buffer", input=listed).decode().splitlines()
     return {id: int(size) for id, _, size in (line.partition(" ") for line in lines) if size.isdecimal()}
 
 
+def _lines(ids: Iterable[str]) -> bytes:
+    return "".join(f"{id}\n" for id in ids).encode()
+
+
 def tips(shadow: Shadow) -> dict[str, str]:
-    """Where the refs of all worktrees point. A loose ref stands before a packed one."""
+    """Return the refs of all worktrees. A loose ref overrides a packed one."""
     return {name: id for name, id in _refs(shadow) if name.startswith("refs/holdfast/")}
 
 
 def needed_by_user(shadow: Shadow, place: Path, also: Iterable[str]) -> Iterator[str]:
-    """Every object that a commit, tag, ref, loose tree or index leads to. `also` names objects that git just used."""
+    """Yield every object below a commit, tag, ref, loose tree or index, and those in `also`."""
     pointers = _pointers(shadow)
     commits = {id.decode() for kind, id in pointers if kind == b"commit"}
     tags = [id.decode() for kind, id in pointers if kind == b"tag"]
@@ -108,43 +108,31 @@ def needed_by_user(shadow: Shadow, place: Path, also: Iterable[str]) -> Iterator
 
 
 def _pointers(shadow: Shadow) -> list[tuple[bytes, bytes]]:
-    """Every commit and tag that the repository holds: its kind and its id."""
+    """Return every commit and tag in the repository: its kind and id."""
     out = shadow.git.run("cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objecttype) %(objectname)")
     return POINTERS.findall(out)
 
 
 def _indexed(shadow: Shadow, place: Path) -> Iterator[str]:
-    """What the indexes of all worktrees hold, conflicts and remembered directories included; and ours."""
-    for index in _indexes(shadow):
-        with _copied(shadow, index) as copy:
+    """Yield the objects in the indexes of all worktrees, conflicts and cached trees included, and in ours."""
+    common = shadow.repository.common
+    theirs = [common / "index", *common.glob("worktrees/*/index")] if common else []
+    for index in filter(Path.is_file, theirs):
+        copy = shadow.directory / "looked-at"
+        try:
+            bring_shared(index.parent, shadow.git)
+            shutil.copyfile(index, copy)
             yield from shadow.git.run(*LISTED, "--indexed-objects", index=copy).decode().split()
+        finally:
+            copy.unlink(missing_ok=True)
     for index in (place / "worktrees").glob("*/index"):
-        with contextlib.suppress(HoldfastError):  # a damaged one is made anew by the next checkpoint
+        with contextlib.suppress(HoldfastError):  # the next checkpoint rebuilds a damaged one
             yield from shadow.git.run(*LISTED, "--indexed-objects", index=index).decode().split()
 
 
-def _indexes(shadow: Shadow) -> list[Path]:
-    common = shadow.repository.common
-    if common is None:
-        return []
-    return [path for path in (common / "index", *common.glob("worktrees/*/index")) if path.is_file()]
-
-
-@contextlib.contextmanager
-def _copied(shadow: Shadow, index: Path) -> Iterator[Path]:
-    """A copy of an index, with the shared part that a split one rests on where git looks for it."""
-    copy = shadow.directory / "looked-at"
-    try:
-        bring_shared(index.parent, shadow.git)
-        shutil.copyfile(index, copy)
-        yield copy
-    finally:
-        copy.unlink(missing_ok=True)
-
-
 def _refs(shadow: Shadow) -> Iterator[tuple[str, str]]:
-    """Every ref of the repository with the object it names; for a name that comes twice, the last one holds."""
-    home = shadow.vault.home
+    """Yield every ref of the repository with its object; of a name that comes twice, the last one counts."""
+    home = shadow.object_store.home
     if shadow.repository.uses_reftable():
         out = shadow.git.run("for-each-ref", "--format=%(objectname) %(refname)", home=home)
         yield from ((name, id) for id, _, name in (line.partition(" ") for line in out.decode().splitlines()))
@@ -162,14 +150,13 @@ def _refs(shadow: Shadow) -> Iterator[tuple[str, str]]:
 
 
 def _unpacked(objects: Path) -> Iterator[str]:
-    for directory in objects.glob("[0-9a-f][0-9a-f]"):
-        yield from (
-            directory.name + name for name in os.listdir(directory) if NAME.match((directory.name + name).encode())
-        )
+    for path in objects.glob("[0-9a-f][0-9a-f]/*"):
+        if NAME.match(os.fsencode(path.parent.name + path.name)):
+            yield path.parent.name + path.name
 
 
 def _set_aside(shadow: Shadow) -> Iterator[str]:
-    """Objects that git's own housekeeping keeps for some weeks although nothing leads to them."""
+    """Yield the unreachable objects that git's own garbage collection keeps for some weeks."""
     for path in (shadow.git.objects / "pack").glob("*.mtimes"):
         if path.with_suffix(".idx").exists():
             yield from PackIndex(path.with_suffix(".idx"), shadow.git.form).names()

@@ -1,21 +1,21 @@
-"""Writing into a worktree: never through a link, and nothing is lost.
+"""Write a restored state into a worktree: never through a link, and without losing data.
 
-What stands in the way and is in no checkpoint is moved aside. Few files are written beside their places, synced and
-renamed. Many are written into what is there, if it has no other name, and made durable by one sync of their file
-system: a rename over a file makes ext4 write it out at once, making files anew takes three times as long, and a sync
-each longer than all the rest. Cut off in the middle, either is an unfinished restore, which compares what is there with
-the checkpoint again.
+A file in the way that is in no checkpoint is moved to the store (displaced). Few files are written beside their places,
+synced and renamed. Many are overwritten in place, if they have no other name, and made durable by one sync of their
+file system: a rename over a file makes ext4 write it out at once, new files take three times as long, and a sync of
+each longer than all the rest. After a kill, either is an unfinished restore, which compares the worktree with the
+checkpoint again.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import filecmp
 import os
 import stat
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -23,50 +23,42 @@ from holdfast.core.errors import Refused
 from holdfast.core.text import path_text
 from holdfast.system import files, safe_paths
 from holdfast.system.files import sync, sync_file_system
-from holdfast.system.git.objects import BLOB, Entry, Format
-from holdfast.worktree.metadata import Beside, is_temporary
-from holdfast.worktree.paths import ALWAYS, is_within
-from holdfast.worktree.restore import displaced
-from holdfast.worktree.restore.displaced import is_directory
-from holdfast.worktree.scan import EXECUTABLE, LINK, Seen, look_of
+from holdfast.worktree.metadata import ALWAYS, TEMPORARY, Kept, is_temporary, is_within
 
-FEW = 32  # files that are renamed and synced one by one
+FEW = 32  # files up to which each is renamed and synced
 STILL_USED = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR)
 
-
-IsKept = Callable[[bytes, bytes], bool]  # whether a checkpoint has what is at a path, which stands at a place
-READING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-NOTHING_SEEN: Mapping[bytes, Seen | None] = {}
+IsKept = Callable[[bytes, bytes], bool]  # of a path and its place: does a checkpoint have its content?
 
 
-class Put(Struct):
-    """What was written and removed; what was moved aside, and where it is now; what came back from there."""
+class Written(Struct):
+    """Counts and paths of a restore: written, removed, displaced (with the place in the store) and brought back."""
 
     written: int = 0
     removed: int = 0
     moved_aside: dict[str, str] = {}
     brought_back: list[str] = []
-    returned: dict[bytes, bytes] = {}  # what came back, and where it lay; files and links still do
+    returned: dict[bytes, bytes] = {}  # brought back -> displaced copy; that of a file or link is still there
 
     def has_returned(self, path: bytes) -> bool:
-        """Whether it, or a directory that it is in, came back."""
+        """Check whether a path, or a directory above it, came back."""
         while path and path not in self.returned:
             path = os.path.dirname(path)
         return bool(path)
 
 
-class Putting:
-    """Writes into a worktree without following a link out of it."""
+class WorktreeWriter:
+    """Writer into a worktree that follows no link out of it."""
 
     def __init__(self, root: Path, held: Path, *, many: bool = False, borders: Iterable[bytes] = ALWAYS) -> None:
         self.root = os.fsencode(root)
         self.borders = tuple(borders)
         self._held = held
-        self._attempt = displaced.next_attempt(held)
-        self.done = Put(moved_aside={}, brought_back=[], returned={})
+        self._attempt = next_attempt(held)
+        self.done = Written(moved_aside={}, brought_back=[], returned={})
         self._many = many
         self._touched: set[bytes] = set()
-        self._real: set[bytes] = set()  # directories that were found, or made, on the way to a file
+        self._real: set[bytes] = set()  # directories that exist and are no links
         self._way = safe_paths.Way(self.root)
 
     def remove(self, path: bytes, kept: Kept | None = None) -> None:
@@ -84,9 +76,9 @@ class Putting:
         self.drop_directory(os.path.dirname(path))
 
     def write(self, path: bytes, data: bytes, mode: int | None, kept: Kept | None = None) -> None:
-        """Put a file with these permission bits, or a link where there are none, in its place.
+        """Write a file with these permission bits, or a link if there are none.
 
-        What stands there is moved aside, unless it is what a checkpoint has `kept`.
+        The present file is displaced, unless it is the one that a checkpoint has (`kept`).
         """
         full = self._full(path)
         self._make_parents(path)
@@ -106,8 +98,8 @@ class Putting:
             self._make(place, data, mode)
 
     def _replace(self, place: bytes, path: bytes, data: bytes, mode: int | None, kept: Kept | None) -> None:
-        """The way is cleared last: to write and sync takes long enough for somebody to save a file there."""
-        temporary = displaced.temporary_beside(place)
+        """Write, sync and rename. The present file is checked last, as it may be saved during a slow sync."""
+        temporary = temporary_beside(place)
         try:
             self._make(temporary, data, mode)
             self._clear_the_way(place, path, kept)
@@ -124,7 +116,7 @@ class Putting:
             _write_file(place, data, mode, synced=not self._many)
 
     def set_mode(self, path: bytes, mode: int, kept: Kept | None = None) -> None:
-        """Change the permission bits of a file whose content is right. One that somebody has just saved is left."""
+        """Change the permission bits of a file with the right content; one that was changed meanwhile is left."""
         place = self._find_place(path)
         status = _status(place) if place is not None else None
         if place is None or status is None or (kept is not None and not kept.stands_at(place, status)):
@@ -135,7 +127,7 @@ class Putting:
         try:
             if not self._many:
                 sync(place)  # safeguard: sync-restored-mode
-        except PermissionError:  # it may not be read, not even by us
+        except PermissionError:  # no permission to read
             self._many = True
             self._touched.add(os.path.dirname(self._full(path)))
 
@@ -144,13 +136,13 @@ class Putting:
         self._make_parents(path + b"/x")
 
     def keep_directory(self, path: bytes) -> None:
-        """Make a directory where its place is free."""
+        """Make a directory, if nothing is in its place."""
         place = self._find_place(path)
         if place is not None and not os.path.lexists(place):
             self.make_directory(path)
 
     def drop_directory(self, directory: bytes) -> None:
-        """Git knows no empty directories: one that has become empty goes, as `git checkout` would do it."""
+        """Remove a directory that has become empty, and those above it, as `git checkout` does."""
         while directory and (place := self._find_place(directory)) is not None:
             try:
                 os.rmdir(place)
@@ -162,12 +154,12 @@ class Putting:
             directory = os.path.dirname(directory)
 
     def bring_back(self, attempts: Iterable[bytes], is_kept: IsKept) -> None:
-        """Put what was moved aside back, the newest first: where its place is free, or holds what a checkpoint has."""
+        """Return displaced files, newest first, to places that are free or hold what a checkpoint has."""
         for attempt in attempts:
             self._bring_back(attempt, b"", is_kept)
 
     def clear_leftovers(self, paths: Iterable[bytes]) -> int:
-        """Remove the files that a killed restore of these paths was about to rename; answers with how many."""
+        """Remove temporary files of a killed restore of these paths. Returns their number."""
         removed = 0
         for directory in {os.path.dirname(path) for path in paths}:
             place = self._find_place(directory + b"/x" if directory else b"x")
@@ -177,7 +169,7 @@ class Putting:
         return removed
 
     def settle(self) -> None:
-        """Make all of it durable. Where files of many directories went, a sync of each would take minutes."""
+        """Make everything durable; one sync per file system if directories are many, as single ones take minutes."""
         there = [directory for directory in self._touched if is_directory(directory)]
         if self._many or len(there) > FEW:
             for directory in {os.stat(directory).st_dev: directory for directory in there}.values():
@@ -213,9 +205,9 @@ class Putting:
         self._real.add(directory)
 
     def _find_place(self, path: bytes) -> bytes | None:
-        """What stands at a path, by way of its directory, which is held open; None where a link leads there.
+        """Return a path by way of its directory, which is held open; None if it is behind a link.
 
-        A directory that becomes a link after it was looked at could lead out of the worktree.
+        A directory that is replaced by a link after it was checked could lead out of the worktree.
         """
         full = self._full(path)
         try:
@@ -227,11 +219,11 @@ class Putting:
         place = self._find_place(path)
         if place is None:
             facts = [("path", path_text(os.fsdecode(path)))]
-            raise Refused("A directory became a link while we wrote into it", facts, ["run the command again"])
+            raise Refused("A directory was replaced by a link during the restore", facts, ["run the command again"])
         return place
 
     def _clear_the_way(self, place: bytes, path: bytes, kept: Kept | None) -> bool:
-        """Whether a file or link stands there that may go. All else is moved aside, but for an empty directory."""
+        """Displace whatever may not be overwritten. Returns whether a file or link is left that may be."""
         status = _status(place)
         if status is None:
             return False
@@ -239,25 +231,21 @@ class Putting:
             return True
         try:
             os.rmdir(place)
-        except OSError:  # it is not empty, or no directory
+        except OSError:  # not empty, or no directory
             self._move_aside(path)
         return False
 
     def _move_aside(self, path: bytes) -> None:
-        """Into the store, under the same path."""
-        target = self._room_aside(path)
-        displaced.move(self._place(path), target)
+        """Move to the store, under the same path."""
+        while (target := find_room(self._attempt, path)) is None:
+            self._attempt = next_attempt(self._held)
+        move(self._place(path), target)
         self._touched.add(os.path.dirname(self._full(path)))
         at = os.path.dirname(target)
         while len(at) >= len(os.path.dirname(self._attempt)):
             self._touched.add(at)
             at = os.path.dirname(at)
         self.done.moved_aside[path_text(os.fsdecode(path))] = path_text(os.fsdecode(target))
-
-    def _room_aside(self, path: bytes) -> bytes:
-        while (target := displaced.find_room(self._attempt, path)) is None:
-            self._attempt = displaced.next_attempt(self._held)
-        return target
 
     def _bring_back(self, held: bytes, inside: bytes, is_kept: IsKept) -> None:
         for name in sorted(os.listdir(held)):
@@ -269,11 +257,11 @@ class Putting:
                 self._bring_directory(source, path, place, is_kept)
             elif path not in self.done.returned:
                 self._bring_file(source, path, place, is_kept)
-        with contextlib.suppress(OSError):  # something has to stay there
+        with contextlib.suppress(OSError):  # not empty
             os.rmdir(held)
 
     def _bring_directory(self, source: bytes, path: bytes, place: bytes, is_kept: IsKept) -> None:
-        """As a whole, where its place is free and on the same file system."""
+        """Move a directory as a whole, if its place is free and on the same file system; else file by file."""
         if not os.path.lexists(place):
             self._touched |= {os.path.dirname(source), os.path.dirname(self._full(path))}
             try:
@@ -289,12 +277,12 @@ class Putting:
             self._bring_back(source, path, is_kept)
 
     def _bring_file(self, source: bytes, path: bytes, place: bytes, is_kept: IsKept) -> None:
-        """What came back before a kill is there already. It lies aside as well until all is done."""
+        """Return a file, unless a killed attempt did. The displaced copy stays until the restore has ended."""
         stands = os.path.lexists(place)
-        if not stands or not displaced.is_same(source, place):
+        if not stands or not is_same(source, place):
             if stands and not is_kept(path, place):
                 return
-            displaced.put_back(source, place)
+            put_back(source, place)
         self._touched.add(os.path.dirname(self._full(path)))
         self._note_returned(path, source)
 
@@ -311,10 +299,10 @@ def _status(place: bytes) -> os.stat_result | None:
 
 
 def _overwrite(full: bytes, data: bytes, mode: int) -> bool:
-    """Write into a file that has no other name; making it anew takes three times as long. False where that is not."""
+    """Write into a file without other names, three times as fast as a new file. False if that is impossible."""
     try:
         descriptor = os.open(full, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:  # a link, one that may not be written, or a program that runs
+    except OSError:  # a link, read-only, or a running program
         return False
     try:
         status = os.fstat(descriptor)
@@ -330,7 +318,7 @@ def _overwrite(full: bytes, data: bytes, mode: int) -> bool:
 
 
 def _change_mode(place: bytes, mode: int) -> bool:
-    """Change the bits of a regular file. A link that has just taken its place is not followed."""
+    """Change the permission bits of a regular file, without following a link that has just replaced it."""
     descriptor = os.open(place, safe_paths.LOOKING)
     try:
         is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
@@ -352,42 +340,130 @@ def _write_file(path: bytes, data: bytes, mode: int, *, synced: bool) -> None:
         os.close(descriptor)
 
 
-# Expected content
+# Displaced files: each attempt of a restore has a directory of its own, so that nothing there is overwritten. Between
+# file systems a file is copied under a temporary name, synced and renamed before the original is removed.
 
 
-class Kept(NamedTuple):
-    entry: Entry
-    mode: int
-    seen: Seen | None
-    form: Format
-
-    def stands_at(self, place: bytes, status: os.stat_result) -> bool:
-        """Whether this file or link is there. It is read only where it does not look as it did when it was stored."""
-        look = self.seen.look if self.seen and self.seen.id == self.entry.id else None
-        if look == look_of(status):
-            return True
-        if stat.S_ISLNK(status.st_mode) != (self.entry.mode == LINK) or (look and look[0] != status.st_size):
-            return False
-        if self.entry.mode != LINK and stat.S_IMODE(status.st_mode) != self.mode:
-            return False
-        data = _content(place, status)
-        return data is not None and self.form.id_of(BLOB, data) == self.entry.id
+def list_attempts(held: Path) -> list[bytes]:
+    """Return the directories of all attempts of a restore, newest first: NAME, and NAME-2, NAME-3 and so on."""
+    return [os.fsencode(held.with_name(name)) for _, name in sorted(_numbered(held), reverse=True)]
 
 
-def kept_at(
-    path: bytes, entry: Entry | None, beside: Beside, seen: Mapping[bytes, Seen | None], form: Format
-) -> Kept | None:
-    if entry is None or entry.is_tree:
-        return None
-    return Kept(entry, beside.mode_of(path, entry.mode == EXECUTABLE), seen.get(path), form)
+def next_attempt(held: Path) -> bytes:
+    """Return a directory that no earlier attempt has used."""
+    last = max((number for number, _ in _numbered(held)), default=0)
+    return os.fsencode(held) + (b"-%d" % (last + 1) if last else b"")
 
 
-def _content(place: bytes, status: os.stat_result) -> bytes | None:
-    """What a file or link holds; None where nobody can say."""
+def _numbered(held: Path) -> Iterator[tuple[int, str]]:
+    with contextlib.suppress(FileNotFoundError):
+        for name in os.listdir(held.parent):
+            number = name.removeprefix(f"{held.name}-")
+            if name == held.name or (name != number and number.isdecimal()):
+                yield 1 if name == held.name else int(number), name
+
+
+def find_room(attempt: bytes, path: bytes) -> bytes | None:
+    """Return a place for a path; None if it is taken, or something above it is no directory."""
+    os.makedirs(attempt, exist_ok=True)
+    *above, name = path.split(b"/")
+    at = attempt
+    for directory in above:
+        at += b"/" + directory
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(at)
+        # safeguard: linked-displaced-file
+        if not is_directory(at):  # a displaced link must not lead out of the store
+            return None
+    return None if os.path.lexists(at + b"/" + name) else at + b"/" + name
+
+
+def list_displaced(attempt: bytes) -> Iterator[bytes]:
+    """Yield every path in an attempt."""
+    for directory, _, names in os.walk(attempt):
+        for name in names:
+            yield os.path.relpath(os.path.join(directory, name), attempt)
+
+
+def temporary_beside(place: bytes) -> bytes:
+    return os.path.dirname(place) + b"/" + TEMPORARY + os.urandom(6).hex().encode()
+
+
+def move(source: bytes, target: bytes) -> None:
     try:
-        if stat.S_ISLNK(status.st_mode):
-            return os.readlink(place)
-        with open(os.open(place, READING), "rb", buffering=0) as file:
-            return file.read() if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
-    except OSError:
-        return None
+        os.rename(source, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        _copy_synced(source, target)
+        _remove_any(source)
+
+
+def put_back(source: bytes, place: bytes) -> None:
+    """Copy a file or link back atomically. The displaced one stays, as a kill may follow."""
+    temporary = temporary_beside(place)
+    try:
+        os.link(source, temporary, follow_symlinks=False)
+        os.rename(temporary, place)
+    except OSError:  # another file system, one without hard links, or a file of another user
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        try:
+            _copy_synced(source, place)
+        except PermissionError:  # no permission to read
+            os.rename(source, place)
+
+
+def remove_displaced(sources: Iterable[bytes], top: Path) -> None:
+    """Remove files that were brought back, and the directories below the top that have become empty."""
+    for source in sources:
+        with contextlib.suppress(OSError):  # one that cannot be removed does no harm
+            os.unlink(source)
+        with contextlib.suppress(OSError):  # not empty
+            while (source := os.path.dirname(source)) != os.fsencode(top):
+                os.rmdir(source)
+
+
+def is_same(source: bytes, place: bytes) -> bool:
+    """Check whether two places hold the same file or link."""
+    one, other = os.lstat(source), os.lstat(place)
+    if os.path.samestat(one, other):
+        return True
+    if one.st_mode != other.st_mode:
+        return False
+    if stat.S_ISLNK(one.st_mode):
+        return os.readlink(source) == os.readlink(place)
+    return stat.S_ISREG(one.st_mode) and filecmp.cmp(source, place, shallow=False)
+
+
+def is_directory(path: bytes) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)
+
+
+def _copy_synced(source: bytes, target: bytes) -> None:
+    import shutil  # slow to load, and rarely needed
+
+    temporary = temporary_beside(target)
+    try:
+        if is_directory(source):
+            shutil.copytree(os.fsdecode(source), os.fsdecode(temporary), symlinks=True)
+            sync_file_system(temporary)
+        else:
+            shutil.copy2(source, temporary, follow_symlinks=False)
+            if not os.path.islink(temporary):
+                sync(temporary)
+        os.rename(temporary, target)
+    except BaseException:
+        _remove_any(temporary)
+        raise
+    sync_file_system(os.path.dirname(target))
+
+
+def _remove_any(path: bytes) -> None:
+    import shutil
+
+    if is_directory(path):
+        shutil.rmtree(path)
+    else:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)

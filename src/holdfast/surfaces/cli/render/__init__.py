@@ -82,7 +82,8 @@ def previews(type: type) -> Callable[[F], F]:
 
 def render(found: Any, view: View) -> Said:
     import_module(f"holdfast.surfaces.cli.render.{HOMES[view.verb.module]}")
-    return RENDERERS[type(found)](found, view)
+    renderer = next(RENDERERS[kind] for kind in type(found).__mro__ if kind in RENDERERS)  # layouts extend results
+    return renderer(found, view)
 
 
 def preview_of(about: Any) -> Iterable[Line]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from holdfast.core.errors import Damaged
 from holdfast.core.text import count, one_line
-from holdfast.maintenance.purge.purge import Purged
+from holdfast.maintenance.purge import Purged
 from holdfast.operations.backup import BackedUp, PutStoreBack
 from holdfast.operations.delete import Deleted
 from holdfast.operations.repair import Mended, Repaired

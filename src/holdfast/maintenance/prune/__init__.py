@@ -1,1 +1,0 @@
-"""Space: evict old data below the quota."""

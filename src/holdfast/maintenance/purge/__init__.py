@@ -1,1 +1,0 @@
-"""Remove a run for good."""
