@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 import holdfast
-from holdfast.agents.claude import bundled_plugin
+from holdfast.agents.claude import hooks as hooking
 from holdfast.core.model import Check
 from tests.agents.conftest import PATIENCE, Answered, Project
 from tests.agents.test_claude import bash
@@ -18,7 +18,7 @@ from tests.faber_states import ACTIVE, RUN, put, put_state
 from tests.house.tree import ROOT
 
 GOAL = "Goal: begin here"
-DIRECTORY = str(bundled_plugin.DIRECTORY)
+DIRECTORY = str(hooking.DIRECTORY)
 
 
 class Plugged(Project):
@@ -82,7 +82,7 @@ def permit(project: Project, *allowed: str) -> None:
 
 def test_client_finds_nothing_wrong_with_it(installed: Plugged) -> None:
     for place, name in ((".", "plugin"), (".", "marketplace"), ("faber", "plugin")):
-        said = installed.plugin("validate", str(bundled_plugin.DIRECTORY / place / ".claude-plugin" / f"{name}.json"))
+        said = installed.plugin("validate", str(hooking.DIRECTORY / place / ".claude-plugin" / f"{name}.json"))
         assert f"Validating {name} manifest" in said
         assert "Validation passed" in said
 
@@ -187,7 +187,7 @@ def test_fabers_own_names_work_as_slash_commands(bare: Plugged, name: str) -> No
     put(bare.directory, ACTIVE, RUN)
     bare.holdfast("session-load")
     permit(bare)
-    asked = f"/{bundled_plugin.FABER}:{name} " + bash(f"holdfast {name}")
+    asked = f"/{hooking.FABER_PLUGIN}:{name} " + bash(f"holdfast {name}")
     done = bare.claude(asked, "--plugin-dir", f"{DIRECTORY}/faber")
     assert f"Run `holdfast {name}`" in done.turns[0].text
     found = json.loads(state.read_bytes())
@@ -204,7 +204,7 @@ def test_with_the_plugin_of_fabers_names_installed_a_conversation_is_loaded_and_
     state = put_state(installed.directory)
     put(installed.directory, ACTIVE, RUN)
     installed.plugin("marketplace", "add", DIRECTORY)
-    installed.plugin("install", f"{bundled_plugin.FABER}@holdfast")
+    installed.plugin("install", f"{hooking.FABER_PLUGIN}@holdfast")
     done = installed.claude("begin here @@say begun")
     assert f"Context reloaded for run: {RUN}" in done.turns[0].text
     (record,) = json.loads(state.read_bytes())["sessions"]["session_history"]

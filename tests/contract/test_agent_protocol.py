@@ -20,6 +20,7 @@ from holdfast.agents import generic, registry
 from holdfast.agents.protocol import Agent, Moment
 from tests.mutations.trying import copy
 
+ROOT = Path(__file__).parents[2]
 INVENTED = Path(__file__).parent / "invented"
 MEMBERS = sorted(name for name in {*vars(Agent), *Agent.__annotations__} if not name.startswith("_"))
 
@@ -110,15 +111,31 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         del sys.modules[name]
 
 
+def files_in_the_list() -> list[str]:
+    """The files that the list "an agent" in CONTRIBUTING tells to add, below `src/holdfast`."""
+    part = (ROOT / "CONTRIBUTING.md").read_text().partition("\n**an agent.**")[2].partition("\n**a layout.**")[0]
+    return re.findall(r"^\d+\. `(agents/NAME/\w+\.py)`", part, re.MULTILINE)
+
+
 @pytest.fixture(scope="module")
 def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of Holdfast with the invented agent, added according to the list in CONTRIBUTING."""
     root = copy(tmp_path_factory.mktemp("extended"))
-    agents = root / "src/holdfast/agents"
-    shutil.copytree(INVENTED / "parrot", agents / "parrot")
-    table = (agents / "registry.py").read_text()
-    (agents / "registry.py").write_text(table.replace("NAMES = (", 'NAMES = ("parrot", '))
+    package = root / "src/holdfast"
+    for file in files_in_the_list():
+        there = package / file.replace("NAME", "parrot")
+        there.parent.mkdir(exist_ok=True)
+        shutil.copy(INVENTED / there.relative_to(package / "agents"), there)
+    table = package / "agents/registry.py"
+    table.write_text(table.read_text().replace("NAMES = (", 'NAMES = ("parrot", '))
     return root
+
+
+def test_list_in_contributing_has_every_file_of_an_agent() -> None:
+    listed = {Path(file).name for file in files_in_the_list()}
+    assert listed == {path.name for path in (INVENTED / "parrot").glob("*.py")}
+    claude_only = {"plugin_call.py", "status_line.py", "transcript_events.py"}  # of a plugin, and parts of the others
+    assert {path.name for path in Path(str(registry.__file__)).parent.glob("claude/*.py")} == listed | claude_only
 
 
 @pytest.mark.parametrize("name", ["claude", "parrot", "generic"])
@@ -208,12 +225,26 @@ def test_adapter_from_init_to_resume(life: Life) -> None:
     assert settings.read_bytes() == before
 
 
-def test_agent_without_an_adapter_is_recorded_and_not_installed(life: Life) -> None:
+@pytest.mark.parametrize("life", ["parrot"], indirect=True)
+def test_generic_agent_from_init_to_resume(life: Life) -> None:
     life.run("init", "--agent", "none")
     script = life.python.parents[2] / "src/holdfast/surfaces/hooks/entry.py"
-    command = [str(life.python), "-I", "-S", str(script), "macaw", "Squawked"]
-    subprocess.run(command, cwd=life.project, input=b'{"loud": true}', timeout=60, check=True)
+
+    def tell(event: str) -> None:
+        payload = {"session_id": "squawk", "cwd": str(life.project), "loud": True}
+        command = [str(life.python), "-I", "-S", str(script), "macaw", event]
+        done = subprocess.run(
+            command, cwd=life.project, input=json.dumps(payload).encode(), capture_output=True, timeout=60, check=True
+        )
+        assert (done.stdout, done.stderr) == (b"", b"")
+
+    for event in ("SessionStart", "Squawked", "Stop", "SessionEnd"):
+        tell(event)
     (run,) = json.loads(life.run("runs", "--json"))["runs"]
     assert run["goal"] == "Work of macaw"
     assert "macaw Squawked" in life.run("log")
+    life.run("decide", "Keep the old grammar")
+    assert "Keep the old grammar" in life.run("brief")
+    resumed = json.loads(life.run("resume", "--print", "--json", code=1))  # told, but there is nothing to start
+    assert (resumed["run"]["id"], resumed["command"]) == (run["id"], [])
     life.run("init", "--agent", "macaw", code=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from holdfast.core.text import one_line
-from holdfast.project.artifacts.protocol import Found, Loaded, Source, Unloadable, Wanted
-from holdfast.project.artifacts.registry import SOURCES, find_source
+from holdfast.project import artifacts
+from holdfast.project.artifacts import declared, protocol
+from holdfast.project.artifacts.protocol import SOURCES, Found, Loaded, Source, Unloadable, Wanted, find_source
 
 GOOD = {
     "json": {"path": "plan.json"},
@@ -60,6 +62,31 @@ def tree_of(directory: Path) -> dict[str, tuple[int, int, bytes]]:
 def test_every_kind_of_the_documents_has_a_source_and_no_other() -> None:
     assert set(SOURCES) == set(GOOD)
     assert find_source("a kind that nobody has heard of") is None
+
+
+SHOUT = """
+from pathlib import Path
+from holdfast.project.artifacts.protocol import Found, Loaded, locate
+
+def look(wanted):
+    return Found(True, None, locate(wanted).shown)
+
+def load(wanted):
+    return Loaded(Path(locate(wanted).full).read_text().upper(), 1, "shout")
+"""
+
+
+def test_kind_is_added_by_the_list_in_contributing(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
+    part = text.partition("\n**an artifact kind.**")[2].partition("\n**a surface.**")[0]
+    files = re.findall(r"^\d+\. `([\w/]+\.py)`", part, re.MULTILINE)
+    assert files == ["project/artifacts/NAME.py", "project/artifacts/protocol.py", "tests/contract/test_sources.py"]
+    (tmp_path / "shout.py").write_text(SHOUT)
+    monkeypatch.setattr(artifacts, "__path__", [*artifacts.__path__, str(tmp_path)])
+    monkeypatch.setitem(protocol.SOURCES, "shout", "shout")
+    ((kind, path),) = declared.parse(["shout:docs/a.md"])
+    (root / "docs/a.md").write_text("quiet\n")
+    assert a_source(kind).load(Wanted("an-artifact", kind, root, path=path)).text == "QUIET\n"
 
 
 @EVERY_KIND

@@ -16,7 +16,7 @@ import pytest
 import holdfast
 from holdfast.core import ids
 from holdfast.core.model import Draft, Restore
-from holdfast.project.checkpoints.interrupted import find_unfinished
+from holdfast.project.checkpoints.create import find_unfinished
 from holdfast.project.workspace import Workspace
 from holdfast.worktree.restore.writer import FEW
 from tests.crash.cases import adopt, an_empty_project, environment, in_project, opened

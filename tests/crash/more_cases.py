@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import holdfast
-from holdfast.project.trust.check import Grants
+from holdfast.project.trust import Grants
 from holdfast.project.workspace import Workspace
 from tests.crash.cases import (
     GOAL,

@@ -16,7 +16,7 @@ import apsw
 import holdfast
 from holdfast.core import ids
 from holdfast.journal import codec
-from holdfast.project.quota import cap_of, look_at_room
+from holdfast.project.quota import cap_of, measure_usage
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from tests.crash.cases import an_empty_project, in_project, opened
@@ -84,7 +84,7 @@ class Soak:
                 holdfast.complete(workspace, run=run.id)
         self.command("tidy", may_die=False)
         with opened(self.directory) as workspace:
-            room = look_at_room(workspace)
+            room = measure_usage(workspace)
             assert room.total <= cap_of(workspace), room
             found = holdfast.verify(workspace, deep=True)
             assert found.problems == [], found.problems[:5]

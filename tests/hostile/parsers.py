@@ -35,10 +35,9 @@ from holdfast.layouts.faber import (
 from holdfast.layouts.goteam import diff, merge, parse
 from holdfast.layouts.json_file import LIMIT, JsonFile, parse_json, with_members
 from holdfast.layouts.orchestrator import schema as orchestra
-from holdfast.project import inbox
+from holdfast.project import inbox, trust
 from holdfast.project.artifacts import git_info
 from holdfast.project.artifacts.protocol import Unloadable
-from holdfast.project.trust import command_line
 from holdfast.redaction import redactor as redact
 from holdfast.system import process
 from holdfast.system.git.repository import Entry, Format, format_tree
@@ -305,8 +304,8 @@ COMMANDS = lines(
 
 
 def read_command(data: bytes) -> None:
-    words = command_line.split(as_text(data))
-    command_line.named_paths(command_line.fill(words, {"work_id": "7", "run_id": "x"}), Path("/nowhere"))
+    words = trust.split(as_text(data))
+    trust.named_paths(trust.fill(words, {"work_id": "7", "run_id": "x"}), Path("/nowhere"))
 
 
 def read_git_command(data: bytes) -> None:
@@ -451,7 +450,7 @@ PARSERS = {
     "face": Parser([*STATES, *ORCHESTRATORS, *SETTINGS], read_face_again),
     "broken face": Parser([*STATES, *ORCHESTRATORS], salvage_members),
     "condition": Parser(CONDITIONS, read_condition, (conditions.NotACondition,)),
-    "command of a workflow": Parser(COMMANDS, read_command, (command_line.Unfit,)),
+    "command of a workflow": Parser(COMMANDS, read_command, (trust.Unfit,)),
     "git command of a workflow": Parser(COMMANDS, read_git_command, (Unloadable,)),
     "search": Parser(lines('one "two three" fo*', 'é "', "a b c d"), read_search),
     "id": Parser(lines(*HOSTILE[:200], faber_states.RUN, "plan/run"), read_id),

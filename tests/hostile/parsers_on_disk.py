@@ -9,13 +9,12 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 import holdfast
 from holdfast.agents import install, jsonl
-from holdfast.agents.claude import conversations, installed, transcript
+from holdfast.agents.claude import installed, transcript
 from holdfast.agents.protocol import setup_of
 from holdfast.ingest.executable_files import find_brought
 from holdfast.journal import backup_file
@@ -30,7 +29,7 @@ from holdfast.maintenance import purge as purging
 from holdfast.project import context_windows, inbox, known_projects, quota, settings
 from holdfast.project.runs import select, tombstones
 from holdfast.project.transfer import bundle, import_plan
-from holdfast.project.trust.check import Grant, Grants
+from holdfast.project.trust import Grant, Grants
 from holdfast.project.workspace import Workspace
 from holdfast.system.git.repository import Format, Known, Repository
 from holdfast.system.locate import locate_store, worktree_name
@@ -173,7 +172,7 @@ def _transcripts(stage: Stage) -> dict[str, Parser]:
     def read() -> None:
         transcript.read_usage(path)
         transcript.read_spent(path)
-        conversations.read_head(path)
+        transcript.read_head(path)
         lost: list[int] = []
         found = list(transcript.read_lines(path, lambda: lost.append(1)))
         json.dumps(found)
@@ -283,7 +282,7 @@ def _remembered(stage: Stage) -> dict[str, Parser]:
     def catalog() -> None:
         found = installed._place_in(stage.home, "x", stage.home)
         if found is not None:
-            installed._noted(found / installed.PLUGIN_HOOKS, dict[str, Any])
+            installed._noted(found / installed.PLUGIN_HOOKS)
 
     def purging_now() -> None:
         tombstones.unfinished_purge(store)

@@ -277,13 +277,13 @@ WAYS: dict[str, list[Way]] = {
     "an index": [linked("index")],
 }
 LINKED = " is a link, and may lead into another repository"
-BORROWED = " borrows objects, which may be another repository's"
+BORROWED = " borrows objects, which may be of another repository"
 WHY = {
     "branches and alternates": BORROWED,
     "a commit and alternates": BORROWED,
     "a commit and alternates of what is near": BORROWED,
     "an index": "The repository's index is a link",
-    "all": "needs a git repository, and the project is in none",
+    "all": "needs a git repository, and the project has none",
 }
 ASKED = ["git log -p --all", "git status", "git log -p", "git diff --cached"]
 
@@ -380,7 +380,7 @@ def test_an_index_that_names_what_is_none_of_the_worktrees_lets_nothing_in(
         with pytest.raises(Unloadable, match="needs the repository's index, which is damaged or leads elsewhere"):
             source.load(Wanted("changes", "git_info", repository, command=command))
     assert "of our own" in source.load(Wanted("commits", "git_info", repository, command="git log")).text
-    assert "made to lead elsewhere: `rm " in call("checkpoint", directory=repository).err
+    assert "or leads elsewhere: `rm " in call("checkpoint", directory=repository).err
     assert use(repository, begin) == len(VERBS)
     told = call("diff", _first(repository), directory=repository)
     objects = git(repository, "cat-file", "--batch", "--batch-all-objects", "--buffer")

@@ -449,7 +449,7 @@ def test_git_tells_nothing_of_a_repository_that_does_not_know_the_worktree(
     for command in ("git log -p", "git status", "git diff --cached"):
         with pytest.raises(Unloadable) as caught:
             source.load(Wanted("commits", "git_info", tmp_path / "hostile", command=command))
-        assert "does not say that this is a worktree of its own" in caught.value.why
+        assert "does not name this worktree" in caught.value.why
 
 
 @pytest.mark.promise(19)

@@ -41,7 +41,6 @@ FUZZED = {
     "agents.claude.installed": "plugins of the client",
     "project.context_windows": "gauges",
     "agents.claude.settings_file": "settings of the client",
-    "agents.claude.conversations": "transcript",
     "agents.install": "record of an installation",
     "agents.claude.transcript_events": "lines of a transcript",
     "agents.claude.transcript": "transcript",
@@ -67,7 +66,6 @@ FUZZED = {
     "core.model": OURS,
     "system.safe_paths": "it opens files and looks for zero bytes in them",
     "project.inbox": "kept call",
-    "project.trust.command_line": "command of a workflow",
     "journal.journal": OURS,
     "core.formats.json_edit": "settings of the client",
     "maintenance.background": OURS,
@@ -105,7 +103,7 @@ ALSO = {  # fuzz targets of parsers that span modules
     "index of a damaged pack",
     *("Go Team file", "settings of the user", "settings that are changed", "settings that call us"),
     *("workflow that waits", "condition", "troubles of hooks", "projects of the client", "written session file"),
-    "catalog of a marketplace",
+    *("catalog of a marketplace", "command of a workflow"),
 }
 
 

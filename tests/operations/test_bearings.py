@@ -11,7 +11,7 @@ import pytest
 import holdfast
 from holdfast.core.model import Bearings
 from holdfast.project.checkpoints.create import shadow_of
-from holdfast.project.drift import take_bearings
+from holdfast.project.drift import find_drift
 
 
 def git(directory: Path, *arguments: str) -> str:
@@ -37,7 +37,7 @@ def bearings(directory: Path) -> Bearings:
     with holdfast.open(directory) as workspace:
         run = holdfast.status(workspace).run
         assert run is not None
-        return take_bearings(workspace, run, 1.0)
+        return find_drift(workspace, run, 1.0)
 
 
 def test_nothing_is_told_where_nothing_has_changed(kept: Path) -> None:
@@ -103,7 +103,7 @@ def test_nobody_is_waited_for_longer_than_one_can_wait(kept: Path) -> None:
         run = holdfast.status(workspace).run
         assert run is not None
         with shadow_of(other):
-            assert take_bearings(workspace, run, 0.0) == Bearings(known=False)
+            assert find_drift(workspace, run, 0.0) == Bearings(known=False)
 
 
 def test_what_the_agent_of_the_run_wrote_itself_is_no_disagreement(kept: Path) -> None:

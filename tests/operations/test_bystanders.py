@@ -13,8 +13,8 @@ import pytest
 import holdfast
 from holdfast.core.errors import Busy
 from holdfast.core.model import Reason
-from holdfast.project.checkpoints.conflicts import told_clashes
-from holdfast.project.checkpoints.save import keep_if_changed
+from holdfast.project.checkpoints.conflicts import describe_clashes
+from holdfast.project.checkpoints.create import keep_if_changed
 from holdfast.project.workspace import Workspace
 from tests.operations.people import as_session, kill
 from tests.operations.trees import commit, put
@@ -134,9 +134,9 @@ def test_a_dry_run_names_the_same_files_as_the_refusal(held: Workspace) -> None:
         third.do("echo its > c.txt")
         third.holdfast("action edited --file c.txt")
         assert refused(held, made) == {(theirs, "a.txt"), (theirs, "b.txt"), (its, "c.txt")}
-        assert told_clashes(holdfast.restore(held, made, dry_run=True).clashes) == [
-            f"{theirs}, which is alive, has changed a.txt, b.txt: without `--force` this is refused",
-            f"{its}, which is alive, has changed c.txt: without `--force` this is refused",
+        assert describe_clashes(holdfast.restore(held, made, dry_run=True).clashes) == [
+            f"{theirs} is alive and has changed a.txt, b.txt: without `--force` this is refused",
+            f"{its} is alive and has changed c.txt: without `--force` this is refused",
         ]
 
 
@@ -151,7 +151,7 @@ def test_a_dry_run_tells_the_refusal_in_json_and_in_words(held: Workspace) -> No
         put(held.root, {"b.txt": "mine"})
         for words in (("restore", made), ("rollback", made, "--run", run)):
             told = Command.run(*words, "--dry-run", directory=held.root).ok().err
-            assert f"{theirs}, which is alive, has changed a.txt: without `--force` this is refused" in told
+            assert f"{theirs} is alive and has changed a.txt: without `--force` this is refused" in told
             found = Command.run(*words, "--dry-run", "--json", directory=held.root).ok().json
             assert found["clashes"] == {"a.txt": theirs}
             forced = Command.run(*words, "--dry-run", "--force", "--json", directory=held.root).ok().json

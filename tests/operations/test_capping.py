@@ -19,7 +19,7 @@ from holdfast.core.model import Draft, Event
 from holdfast.journal import codec
 from holdfast.maintenance.background import run_pending
 from holdfast.maintenance.prune import enforce_quota
-from holdfast.project.quota import STAMP, Room, look_at_room, room_of, warning_of
+from holdfast.project.quota import STAMP, Room, measure_usage, usage_of, warning_of
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import stored_events
@@ -95,7 +95,7 @@ def test_at_the_cap_the_oldest_tool_output_goes_first_and_the_events_stay(
 def test_a_dry_run_says_what_would_be_thinned_out_and_changes_nothing(project: Workspace, clock: TickingClock) -> None:
     run = worked(project, "goal", calls=80)
     with capped(project, 1, clock) as full:
-        before = look_at_room(full).journal
+        before = measure_usage(full).journal
         done = holdfast.tidy(full, dry_run=True)
         assert (done.thinned, done.given_back, done.room.journal) == ([run], 0, before)
         assert len(given(full, run)) == 160
@@ -113,7 +113,7 @@ def test_what_is_open_stays_although_the_store_is_full_and_recording_goes_on(
         assert len(given(full, run)) == 160
         holdfast.note(full, "still recorded")
         told = holdfast.status(full).warnings[-1]
-        assert "of 1 MB; what is left is open, named, pinned, not exported or kept aside" in told
+        assert "of 1 MB; the rest is open, named, pinned, not exported or set aside" in told
 
 
 @pytest.mark.promise(11)
@@ -268,7 +268,7 @@ def test_a_turn_that_fills_the_store_tidies_it_and_the_next_ones_do_not_try_in_v
     with capped(project, 1, clock) as full:
         run_pending(full)
         stamp = (full.place / STAMP).read_bytes()
-        left = look_at_room(full).total
+        left = measure_usage(full).total
         assert left > 1_000_000, "what is open stays"
         run_pending(full)
         assert (full.place / STAMP).read_bytes() == stamp
@@ -341,7 +341,7 @@ def test_calls_that_fill_the_store_are_taken_in_and_it_is_tidied_where_nobody_wa
         hook(project.root, "robot", "Did", b"{}")
         look = [sys.executable, "-c", LOOK, str(project.root)]
         subprocess.run(look, cwd=tmp_path, check=True, timeout=60)
-        assert look_at_room(full).total < 1_000_000
+        assert measure_usage(full).total < 1_000_000
         assert given(full, run) == []
         hook(project.root, "robot", "Did", b"{}")
         again = subprocess.run(look, cwd=tmp_path, check=False, timeout=60, capture_output=True)
@@ -360,13 +360,13 @@ def test_the_hook_itself_looks_at_no_sizes(project: Workspace) -> None:
 def test_a_store_that_is_four_fifths_full_says_so_in_one_line() -> None:
     assert warning_of(Room(total=800), 1_000) is None
     told = warning_of(Room(total=801_000_000), 1_000_000_000) or ""
-    assert told.startswith("the store takes 801 of 1,000 MB; at the cap the oldest tool output goes first")
+    assert told.startswith("the store takes 801 of 1,000 MB; at the cap the oldest tool output is removed first")
 
 
 def test_status_and_doctor_warn_of_a_store_that_is_nearly_full(project: Workspace, clock: TickingClock) -> None:
     worked(project, "goal", calls=40, done=False)
     with capped(project, 1, clock) as full:
-        room = look_at_room(full)
+        room = measure_usage(full)
         assert 800_000 < room.total < 1_000_000, "or this test is about something else"
     told = Command.run("status", directory=project.root).ok()
     assert told.err.count("the store takes 1 of 1 MB") == 1
@@ -377,7 +377,7 @@ def test_status_and_doctor_warn_of_a_store_that_is_nearly_full(project: Workspac
 def test_everything_that_is_ours_is_counted(project: Workspace) -> None:
     put(project.root, {"noise": os.urandom(50_000)})
     take(project)
-    room = room_of(project.place, project.root)
+    room = usage_of(project.place, project.root)
     ours = [path for path in project.place.rglob("*") if path.is_file()]
     packs = list((project.root / ".git/objects/pack").iterdir())
     assert room.total == sum(path.stat().st_size for path in [*ours, *packs])

@@ -172,7 +172,7 @@ def test_a_conversation_goes_over_to_the_run_that_it_resumes(project: Workspace,
     assert (run_of(project, earlier).status, run_of(project, other).status) == (Status.ACTIVE, Status.PAUSED)
     new, old = sessions(project, "a")
     assert (new.run, new.is_open, new.process) == (earlier, True, client)
-    assert (old.run, old.is_open, old.reason) == (other, False, f"went over to {earlier}")
+    assert (old.run, old.is_open, old.reason) == (other, False, f"moved to {earlier}")
 
 
 def test_a_run_on_which_somebody_else_works_is_not_put_to_rest(project: Workspace, client: Process) -> None:

@@ -84,7 +84,7 @@ def test_projects_that_are_gone_damaged_or_foreign_are_named(project: Workspace,
     assert {Path(each.project).name: each.why for each in found.passed_over} == {
         "gone": "The project is gone",
         "damaged": "The store is damaged",
-        "foreign": "This store was not made here, so nothing in it is believed",
+        "foreign": "This store was not made here, so it is not trusted",
     }
 
 

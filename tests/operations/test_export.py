@@ -438,7 +438,7 @@ def test_only_an_export_is_replaced(project: Workspace, file: Path) -> None:
     raw(project, run, file)
     file.write_text("something of mine")
     for place in (file, file.parent):
-        with pytest.raises(Refused, match="Something else stands"):
+        with pytest.raises(Refused, match="another file at this path"):
             raw(project, run, place)
     assert file.read_text() == "something of mine"
     with pytest.raises(NotFound):

@@ -116,7 +116,7 @@ def test_a_sign_of_life_from_another_machine_ends_its_silence(team: Team, clock:
     events = run_of(team.project, run).seq
     for _ in range(3):
         clock.time += timedelta(seconds=50)
-        sessions.give_sign(team.project, session)
+        sessions.write_heartbeat(team.project, session)
         with pytest.raises(holdfast.Busy):
             holdfast.resume(team.project, run)
     assert run_of(team.project, run).seq == events
@@ -126,7 +126,7 @@ def test_a_sign_of_life_from_another_machine_ends_its_silence(team: Team, clock:
         assert "silent since" in holdfast.status(team.project).present[0].evidence
     holdfast.resume(team.project, run)
     with team.project.reading() as journal:
-        sessions.clear_signs(team.project, journal)
+        sessions.clear_heartbeats(team.project, journal)
     assert list((team.project.place / "alive").iterdir()) == []
 
 
@@ -178,7 +178,7 @@ def test_each_auto_save_updates_the_registry_and_no_later_command_sets_it_back(t
         for _ in range(3):
             clock.time += timedelta(seconds=30)
             before = team.entry(started.run.id)["updated_at"]
-            sessions.give_sign(team.project, started.session.id)
+            sessions.write_heartbeat(team.project, started.session.id)
             synchronize(team.project, trigger="auto")
             saved = team.entry(started.run.id)["updated_at"]
             assert saved > before

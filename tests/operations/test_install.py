@@ -20,8 +20,8 @@ import pytest
 import holdfast
 from holdfast.agents import install
 from holdfast.agents.claude import hooks as hooking
+from holdfast.agents.claude.installed import SCOPES
 from holdfast.agents.claude.settings_file import called
-from holdfast.agents.claude.setup import SCOPES
 from holdfast.agents.protocol import setup_of
 from holdfast.core.errors import Busy, NotFound, Refused, WrongUsage
 from holdfast.project.workspace import Workspace
@@ -407,7 +407,7 @@ def test_settings_that_cannot_be_understood_are_left_alone(
 ) -> None:
     path = put(local(project), content)
     (home / ".claude").mkdir()
-    with pytest.raises(Refused, match="left as it is"):
+    with pytest.raises(Refused, match="left unchanged"):
         verb(project)
     assert path.read_bytes() == content
     assert os.listdir(path.parent) == [path.name]

@@ -14,7 +14,7 @@ import pytest
 
 import holdfast
 from holdfast.agents.claude import hooks, installed as client
-from holdfast.agents.claude.setup import SCOPES
+from holdfast.agents.claude.installed import SCOPES
 from holdfast.agents.protocol import setup_of
 from holdfast.core.model import Check
 from holdfast.project import inbox as intake

@@ -11,7 +11,7 @@ import pytest
 import holdfast
 from holdfast.maintenance.repair import quarantine
 from holdfast.operations.repair import Repaired
-from holdfast.project.quota import look_at_room
+from holdfast.project.quota import measure_usage
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from tests.conftest import TickingClock
@@ -207,7 +207,7 @@ def test_what_was_put_aside_is_counted_by_itself(project: Workspace, clock: Tick
     worked(project, "goal", calls=80)
     original, before = with_loss(project, clock), replaced(project, tmp_path, clock)
     expected = sum(path.stat().st_size for path in [*original.iterdir(), before])
-    assert look_at_room(project).aside == expected
+    assert measure_usage(project).aside == expected
     found = holdfast.sizes(project)
     assert found.rest["put aside"] == expected
     assert sum(run.total for run in found.runs) + found.others + sum(found.rest.values()) == found.room.total

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.agents.claude import bundled_plugin, hooks as hooking
+from holdfast.agents.claude import hooks as hooking
+from holdfast.agents.claude.installed import SCOPES
 from holdfast.agents.claude.plugin_call import is_superseded
-from holdfast.agents.claude.setup import SCOPES
 from holdfast.core.errors import WrongUsage
 from holdfast.core.model import Check
 from holdfast.project.workspace import Workspace
@@ -211,7 +211,7 @@ def test_init_with_the_plugin_makes_the_store_and_writes_no_settings(repository:
     with holdfast.open(repository) as workspace:
         done = holdfast.init(workspace, plugin=True)
         assert (done.created, done.file, done.events) == (True, None, {})
-        assert done.plugin == str(bundled_plugin.DIRECTORY)
+        assert done.plugin == str(hooking.DIRECTORY)
         assert [line.split()[:3] for line in done.commands] == [
             ["claude", "--plugin-dir", done.plugin],
             ["claude", "plugin", "marketplace"],
@@ -225,7 +225,7 @@ def test_init_with_the_plugin_can_only_be_looked_at(repository: Path) -> None:
     with holdfast.open(repository) as workspace:
         before = tree_of(repository)
         done = holdfast.init(workspace, plugin=True, dry_run=True)
-        assert (done.created, done.plugin, done.block) == (False, str(bundled_plugin.DIRECTORY), hooking.plugin())
+        assert (done.created, done.plugin, done.block) == (False, str(hooking.DIRECTORY), hooking.plugin())
         assert tree_of(repository) == before
 
 
@@ -238,9 +238,9 @@ def test_plugin_with_what_does_not_go_with_it_is_refused(project: Workspace) -> 
 
 def test_the_command_prints_the_directory_and_says_what_to_type(cli: Callable[..., Command]) -> None:
     done = cli("init", "--plugin").ok()
-    assert done.out == f"{bundled_plugin.DIRECTORY}\n"
-    assert [line for line in bundled_plugin.commands(str(bundled_plugin.DIRECTORY)) if line not in done.err] == []
-    assert cli("init", "--plugin", "--json").ok().json["plugin"] == str(bundled_plugin.DIRECTORY)
+    assert done.out == f"{hooking.DIRECTORY}\n"
+    assert [line for line in hooking.plugin_commands(str(hooking.DIRECTORY)) if line not in done.err] == []
+    assert cli("init", "--plugin", "--json").ok().json["plugin"] == str(hooking.DIRECTORY)
     assert cli("init", "--plugin", "--scope", "local").code == 2
 
 
@@ -254,7 +254,7 @@ def check(workspace: Workspace, name: str, **environ: str) -> Check:
     return found[-1]
 
 
-def install(home: Path, directory: Path | None = bundled_plugin.DIRECTORY) -> None:
+def install(home: Path, directory: Path | None = hooking.DIRECTORY) -> None:
     """As the client notes it."""
     put(home / ".claude" / "settings.json", json.dumps({"enabledPlugins": {"holdfast@holdfast": True, "x@y": True}}))
     if directory is not None:
@@ -298,12 +298,12 @@ def test_plugin_of_another_holdfast_is_told(project: Workspace, home: Path, tmp_
 def test_plugin_added_from_the_directory_of_an_older_version_is_named_with_the_commands_that_move_it(
     project: Workspace, home: Path
 ) -> None:
-    old = bundled_plugin.DIRECTORY.parents[2] / "plugin"
+    old = hooking.DIRECTORY.parents[2] / "plugin"
     assert not old.exists()
     install(home, old)
     found = check(project, "plugin")
     assert (found.state, str(old) in found.about) == ("broken", True)
-    assert found.hints == [f"`{command}`" for command in bundled_plugin.commands(str(bundled_plugin.DIRECTORY))[1:]]
+    assert found.hints == [f"`{command}`" for command in hooking.plugin_commands(str(hooking.DIRECTORY))[1:]]
 
 
 def test_plugin_from_elsewhere_is_looked_for_where_the_client_copied_it(project: Workspace, home: Path) -> None:

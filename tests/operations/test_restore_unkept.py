@@ -234,7 +234,7 @@ def test_what_was_saved_after_the_look_is_there_again_when_a_killed_undo_is_fini
     meanwhile(lambda: put(held.root, {"a.txt": "saved"}))
     back(held, made)
     with monkeypatch.context() as patched:
-        patched.setattr(restore.Way, "end", lambda way: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(restore.RestoreRun, "end", lambda way: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(holdfast.HoldfastError, match="interrupted"):
             holdfast.undo(held)
     assert (held.root / "a.txt").read_text() == "saved"
@@ -250,7 +250,7 @@ def test_what_was_saved_after_the_look_is_there_again_when_the_restore_is_taken_
     put(held.root, {"a.txt": "changed"})
     meanwhile(lambda: put(held.root, {"a.txt": "saved"}))
     with monkeypatch.context() as patched:
-        patched.setattr(restore.Way, "end", lambda way: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(restore.RestoreRun, "end", lambda way: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(holdfast.HoldfastError, match="interrupted"):
             back(held, made)
     holdfast.undo_restore(held)

@@ -172,7 +172,7 @@ def test_a_pattern_of_the_users_hides_and_a_bad_one_is_told_and_passed_over(proj
     said = Command.run(
         "note", "badge acme-1234", directory=project.root, env={"HOLDFAST_REDACT_PATTERNS": "( acme-[0-9]{4}"}
     ).ok()
-    assert "the pattern ( is passed over" in said.err
+    assert "the pattern ( is ignored" in said.err
     found = Command.run("doctor", "--json", directory=project.root, env={"HOLDFAST_REDACT_PATTERNS": "("})
     assert "redact.patterns" in found.out
     assert "acme-1234" not in str(stored_events(project, run))

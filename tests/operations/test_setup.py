@@ -205,7 +205,7 @@ def test_store_that_git_init_hides_is_told_of_with_the_way_to_go_on(tmp_path: Pa
         Command.run(*line, directory=root).ok()
     subprocess.run(["git", "init", "-q", root], check=True)
     told = Command.run("status", directory=root).ok().err
-    assert "an earlier store lies in `.holdfast`" in told
+    assert "`.git` hides an earlier store in `.holdfast`" in told
     assert "earlier store" in Command.run("runs", directory=root).err
     assert "earlier store" in Command.run("doctor", directory=root).out
     for _ in range(2):

@@ -142,7 +142,7 @@ def test_checkpoints_that_take_much_room_are_told_of(project: Workspace) -> None
     put(project.root, {"large": os.urandom(1_100_000)})
     assert project.warnings == []
     take(project)
-    assert project.warnings == ["checkpoints take more than 1 MB; `holdfast tidy` gives room back"]
+    assert project.warnings == ["checkpoints take more than 1 MB; `holdfast tidy` frees space"]
 
 
 def test_numbers_are_not_used_again_after_tidying(project: Workspace) -> None:
@@ -184,7 +184,7 @@ def test_a_repository_cannot_make_tidying_forget_more(project: Workspace, clock:
     (project.root / ".holdfast.toml").write_text("[store]\ncap = 1\n[checkpoint]\nmost = 1\nkeep_days = 1\n")
     with holdfast.open(project.root, clock=clock) as again:
         assert holdfast.tidy(again, dry_run=True).dropped == []
-        assert all("is not for a project to set" in warning for warning in again.warnings)
+        assert all("cannot be set by a project" in warning for warning in again.warnings)
         assert len(again.warnings) == 3
 
 

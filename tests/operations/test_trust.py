@@ -80,7 +80,7 @@ def state(faber: Faber) -> str:
 def test_nothing_runs_before_it_was_allowed_and_all_else_works(faber: Faber) -> None:
     found = faber.load()
     assert outcomes(found) == {"issue": "not run"}
-    assert artifact(found, "issue").why == "a command that a project names runs only where you have allowed it"
+    assert artifact(found, "issue").why == "a command of a project runs only if you trust it"
     assert "`holdfast trust` shows it and asks" in (artifact(found, "issue").content or "")
     holdfast.checkpoint(faber.workspace)
     assert faber.save().changed
@@ -335,7 +335,7 @@ def test_a_script_that_each_process_finds_elsewhere_never_runs(
     monkeypatch.chdir(faber.root / "sub")
     faber.workflow(order(command))
     assert holdfast.trust(faber.workspace).files == []
-    assert "which leads each process elsewhere" in artifact(faber.load(), "issue").why
+    assert "which is another file for each process" in artifact(faber.load(), "issue").why
 
 
 def test_a_script_may_write_to_standard_output(faber: Faber) -> None:
@@ -531,7 +531,7 @@ def test_grants_that_a_repository_brings_are_worth_nothing(
     shutil.copytree(home / ".local", planted / ".local")
     monkeypatch.setenv("HOME", str(planted))
     assert state(faber) == "waiting"
-    with pytest.raises(Refused, match="not kept inside of the project"):
+    with pytest.raises(Refused, match="cannot be stored inside the project"):
         allow(faber)
 
 

@@ -133,7 +133,7 @@ def test_a_project_cannot_set_what_is_the_users_alone(place: Place, key: str) ->
     place.project.write_text(f"[{table}]\n{name} = 1\n")
     found = place.load()
     assert found.values[key].origin == "default"
-    assert found.warnings == [f"{place.project}: `{key}` is not for a project to set; it is ignored"]
+    assert found.warnings == [f"{place.project}: `{key}` cannot be set by a project; it is ignored"]
 
 
 NONSENSE = {

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.agents.claude import bundled_plugin
+from holdfast.agents.claude import hooks as hooking
 from tests.faber_states import ACTIVE, RUN, put, put_state
 from tests.surfaces.terminal import Terminal
 from tests.surfaces.test_answering import Ask, ask, context
@@ -153,7 +153,7 @@ def test_a_plugin_without_session_hooks_changes_nothing(
     "plugin beside it in the marketplace counted as FABER's"
 )
 def test_our_plugin_with_fabers_names_is_no_plugin_with_hooks(state: Path, home: Path, say: Say, ask: Ask) -> None:
-    a_marketplace(home, bundled_plugin.DIRECTORY, "fractary-faber@holdfast")
+    a_marketplace(home, hooking.DIRECTORY, "fractary-faber@holdfast")
     assert "FABER's own hooks" not in say("init", "--plugin").ok().err + say("status").ok().err
     assert "Context reloaded" in context(ask("SessionStart", source="startup"))
     assert json.loads(state.read_bytes())["sessions"]["total_sessions"] == 1

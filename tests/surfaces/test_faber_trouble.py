@@ -97,7 +97,7 @@ def test_a_required_artifact_that_cannot_be_loaded_stops(name: str, active: Path
 COMMANDS = {
     "not allowed": (
         {"type": "work_plugin", "command": "gh issue view {work_id}"},
-        "Command: gh issue view 7\nError: not run: a command that a project names runs only where you have allowed it",
+        "Command: gh issue view 7\nError: not run: a command of a project runs only if you trust it",
         "`holdfast trust` shows it and asks",
     ),
     "of the client": (

@@ -69,7 +69,7 @@ code
 ``` issue-context /fractary-work:issue-fetch 7 [0m]
 Not run: /fractary-work:issue-fetch 7
 This is because it is a slash command of the client, and only the client can run it.
-To see what it says, type the command in the client.
+To see its output, type the command in the client.
 ```
 </history MARK>
 """

@@ -211,7 +211,7 @@ def test_a_pipe_in_place_of_a_file_of_git_is_not_waited_for(root: Path, name: st
 def test_without_a_repository_or_a_commit_that_is_said(tmp_path: Path, repository: Path) -> None:
     error = refusal(tmp_path, "git log")
     assert error.missing
-    assert error.why == "needs a git repository, and the project is in none"
+    assert error.why == "needs a git repository, and the project has none"
     assert not source.look(wanted(tmp_path, "git log")).exists
     error = refusal(repository, "git log")
     assert error.missing

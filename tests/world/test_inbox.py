@@ -297,7 +297,7 @@ def test_missing_inbox_is_a_trouble_that_status_tells(blocked: Workspace) -> Non
     assert "robot PostToolUse" in line
     assert "No such file" in line
     shown = Command.run("status", directory=blocked.root).ok()
-    assert "A hook could not keep a call" in shown.out
+    assert "A hook could not record a call" in shown.out
     knock(blocked.root)
     assert len(kept_files(blocked.inbox)) == 1
 

@@ -17,7 +17,7 @@ import pytest
 
 import holdfast
 from holdfast.agents import hook_command
-from holdfast.agents.claude import bundled_plugin, hooks as hooking
+from holdfast.agents.claude import hooks as hooking
 from holdfast.surfaces.cli.parser import holdfast as application
 from tests.house.tree import ROOT
 
@@ -26,8 +26,8 @@ COMMANDS = {
     "checkpoint", "rollback", "step", "decide", "task", "prime-context", "load", "session-end",
 }  # fmt: skip
 FABERS = {"session-load", "session-save", "prime-context", "session-end"}
-PAGES = sorted(bundled_plugin.DIRECTORY.rglob("*.md"))
-NAMES = [str(page.relative_to(bundled_plugin.DIRECTORY)) for page in PAGES]
+PAGES = sorted(hooking.DIRECTORY.rglob("*.md"))
+NAMES = [str(page.relative_to(hooking.DIRECTORY)) for page in PAGES]
 PHRASES = ("session state", "save session", "load session", "resume session", "session history")
 
 
@@ -59,7 +59,7 @@ def understand(line: str) -> None:
 
 
 def test_the_commands_are_those_that_are_promised() -> None:
-    assert {path.stem for path in (bundled_plugin.DIRECTORY / "commands").iterdir()} == COMMANDS
+    assert {path.stem for path in (hooking.DIRECTORY / "commands").iterdir()} == COMMANDS
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
@@ -77,13 +77,13 @@ def test_a_page_that_names_what_does_not_exist_would_be_seen() -> None:
 
 
 def test_fabers_own_names_are_in_a_plugin_of_that_name() -> None:
-    assert {path.stem for path in (bundled_plugin.DIRECTORY / "faber" / "commands").iterdir()} == FABERS
+    assert {path.stem for path in (hooking.DIRECTORY / "faber" / "commands").iterdir()} == FABERS
 
 
 @pytest.mark.parametrize("name", [*sorted(COMMANDS), *(f"faber/{name}" for name in sorted(FABERS))])
 def test_a_slash_command_says_what_it_is_and_may_run_only_our_verbs(name: str) -> None:
     place, _, name = name.rpartition("/")
-    page = bundled_plugin.DIRECTORY / place / "commands" / f"{name}.md"
+    page = hooking.DIRECTORY / place / "commands" / f"{name}.md"
     head = head_of(page)
     assert head["description"]
     assert json.loads(head["argument-hint"])
@@ -106,14 +106,14 @@ def test_what_the_client_runs_by_itself_holds_nothing_that_the_user_typed(page: 
 
 
 def test_the_skill_answers_to_the_words_of_the_documents() -> None:
-    head = head_of(bundled_plugin.DIRECTORY / "skills" / "session-state" / "SKILL.md")
+    head = head_of(hooking.DIRECTORY / "skills" / "session-state" / "SKILL.md")
     assert head["name"] == "session-state"
     assert [phrase for phrase in PHRASES if f'"{phrase}"' not in head["description"]] == []
     assert len(head["description"]) <= 1024, "more than that, the client does not take"
 
 
 def test_the_hooks_are_what_the_code_says() -> None:
-    text = (bundled_plugin.DIRECTORY / "hooks" / "hooks.json").read_text()
+    text = (hooking.DIRECTORY / "hooks" / "hooks.json").read_text()
     assert text == json.dumps(hooking.plugin(), indent=2) + "\n"
 
 
@@ -126,23 +126,23 @@ def test_the_hooks_are_those_of_init() -> None:
         assert call["timeout"] == hooking.block("project", "", "")[event]["timeout"]
 
 
-@pytest.mark.parametrize(("place", "name"), [(".", bundled_plugin.NAME), ("faber", bundled_plugin.FABER)])
+@pytest.mark.parametrize(("place", "name"), [(".", hooking.OUR_PLUGIN), ("faber", hooking.FABER_PLUGIN)])
 def test_each_plugin_has_the_version_of_the_package(place: str, name: str) -> None:
-    described = json.loads((bundled_plugin.DIRECTORY / place / ".claude-plugin" / "plugin.json").read_bytes())
+    described = json.loads((hooking.DIRECTORY / place / ".claude-plugin" / "plugin.json").read_bytes())
     assert (described["name"], described["version"]) == (name, holdfast.__version__)
 
 
 def test_the_marketplace_offers_the_plugin_beside_it() -> None:
-    offered = json.loads((bundled_plugin.DIRECTORY / ".claude-plugin" / "marketplace.json").read_bytes())
-    assert offered["name"] == bundled_plugin.NAME
+    offered = json.loads((hooking.DIRECTORY / ".claude-plugin" / "marketplace.json").read_bytes())
+    assert offered["name"] == hooking.OUR_PLUGIN
     assert [(plugin["name"], plugin["source"]) for plugin in offered["plugins"]] == [
-        (bundled_plugin.NAME, "./"),
-        (bundled_plugin.FABER, "./faber"),
+        (hooking.OUR_PLUGIN, "./"),
+        (hooking.FABER_PLUGIN, "./faber"),
     ]
 
 
 def test_a_directory_with_a_space_can_be_pasted() -> None:
-    for line in bundled_plugin.commands("/a b/plugin")[:2]:
+    for line in hooking.plugin_commands("/a b/plugin")[:2]:
         assert shlex.split(line)[-1] == "/a b/plugin"
 
 
@@ -159,8 +159,8 @@ def built(directory: Path, monkeypatch: pytest.MonkeyPatch, build: str) -> set[s
 
 def test_the_wheel_holds_the_whole_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = {
-        f"holdfast/agents/claude/plugin/{path.relative_to(bundled_plugin.DIRECTORY)}"
-        for path in bundled_plugin.DIRECTORY.rglob("*")
+        f"holdfast/agents/claude/plugin/{path.relative_to(hooking.DIRECTORY)}"
+        for path in hooking.DIRECTORY.rglob("*")
         if path.is_file()
     }
     assert len(wanted) >= len(COMMANDS) + 5

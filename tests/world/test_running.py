@@ -72,7 +72,7 @@ def test_it_says_no_more_than_anybody_wants_to_hear(tmp_path: Path) -> None:
         (["sh", "-c", "kill -9 $$"], "failed with exit code -9"),
         (["no-such-program"], "is no program here"),
         (["./nothing"], "cannot be run: No such file or directory"),
-        (["printf", r"a\0b"], "printed what is not a text"),
+        (["printf", r"a\0b"], "printed output that is not a text"),
     ],
 )
 def test_what_goes_wrong_is_told(words: list[str], why: str, tmp_path: Path) -> None:

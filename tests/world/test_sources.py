@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.project.artifacts import directory, file
+from holdfast.project.artifacts import files
 from holdfast.project.artifacts.protocol import Unloadable, Wanted
 
 from .places import humble, small_disk
@@ -34,7 +34,7 @@ def a_directory(root: Path, path: str = "docs", strategy: str = "all", limit: in
 
 
 def why_not(wanted: Wanted) -> Unloadable:
-    source = directory if wanted.kind == "directory" else file
+    source = files
     assert not source.look(wanted).exists
     with pytest.raises(Unloadable) as caught:
         source.load(wanted)
@@ -46,19 +46,19 @@ def why_not(wanted: Wanted) -> Unloadable:
 
 def test_a_document_is_read_as_it_is(root: Path) -> None:
     (root / "a.md").write_bytes(b"\xef\xbb\xbf# A\r\nnot UTF-8: \xff\n")
-    loaded = file.load(a_document(root, "./x/../a.md"))
+    loaded = files.load(a_document(root, "./x/../a.md"))
     assert (loaded.text, loaded.size, loaded.source) == ("\ufeff# A\r\nnot UTF-8: \ufffd\n", 21, "a.md")
-    assert file.look(a_document(root, str(root / "a.md"))).size == 21
+    assert files.look(a_document(root, str(root / "a.md"))).size == 21
 
 
 def test_a_document_of_exactly_the_limit_is_read_and_a_larger_one_is_not(root: Path) -> None:
     (root / "a.md").write_text("x" * 1000)
-    assert file.load(a_document(root, "a.md")).size == 1000
+    assert files.load(a_document(root, "a.md")).size == 1000
     (root / "a.md").write_text("x" * 5001)
     with pytest.raises(Unloadable, match="larger than 1,000 bytes") as caught:
-        file.load(a_document(root, "a.md"))
+        files.load(a_document(root, "a.md"))
     assert caught.value.size == 5001
-    assert file.look(a_document(root, "a.md")).size == 5001
+    assert files.look(a_document(root, "a.md")).size == 5001
 
 
 def hostile(root: Path, kind: str) -> str:
@@ -107,10 +107,10 @@ def test_what_is_not_a_file_of_the_project_is_not_read(root: Path, kind: str) ->
 def test_a_directory_passes_over_what_is_not_a_file_of_the_project(root: Path, kind: str) -> None:
     hostile(root, kind)
     (root / "a.md").write_text("text\n")
-    loaded = directory.load(a_directory(root, "."))
+    loaded = files.load(a_directory(root, "."))
     assert loaded.text == "--- a.md\ntext\n"
-    assert directory.load(a_directory(root, ".", "latest_only")).text == "--- a.md\ntext\n"
-    assert directory.load(a_directory(root, ".", "summary")).text.startswith("1 file, 5 bytes\n")
+    assert files.load(a_directory(root, ".", "latest_only")).text == "--- a.md\ntext\n"
+    assert files.load(a_directory(root, ".", "summary")).text.startswith("1 file, 5 bytes\n")
 
 
 def test_nothing_stays_open_behind_what_is_not_read(root: Path) -> None:
@@ -125,7 +125,7 @@ def test_nothing_stays_open_behind_what_is_not_read(root: Path) -> None:
 def test_a_binary_file_is_no_text(root: Path) -> None:
     (root / "a.png").write_bytes(b"\x89PNG\0")
     with pytest.raises(Unloadable, match="is not a text"):
-        file.load(a_document(root, "a.png"))
+        files.load(a_document(root, "a.png"))
 
 
 @pytest.mark.parametrize("path", ["a.md", "closed/b.md"])
@@ -136,8 +136,8 @@ def test_what_may_not_be_read_is_told_so_and_not_called_missing(root: Path, path
     (root / "closed").chmod(0o000)
     script = (
         "import sys, pathlib\n"
-        "from holdfast.project.artifacts import file, protocol\n"
-        "try: file.load(protocol.Wanted('spec', 'markdown', pathlib.Path(sys.argv[1]), path=sys.argv[2]))\n"
+        "from holdfast.project.artifacts import files, protocol\n"
+        "try: files.load(protocol.Wanted('spec', 'markdown', pathlib.Path(sys.argv[1]), path=sys.argv[2]))\n"
         "except protocol.Unloadable as error: print(error.why, error.missing)\n"
     )
     done = subprocess.run([*humble(), sys.executable, "-c", script, root, path], capture_output=True, check=True)
@@ -157,20 +157,20 @@ def test_an_absolute_path_of_another_machine_names_the_file_that_was_meant(root:
 def test_an_absolute_path_inside_the_project_is_shown_from_its_root(root: Path, tmp_path: Path) -> None:
     (root / "a.md").write_text("a")
     os.symlink(root, tmp_path / "alias")
-    assert file.load(a_document(root, str(tmp_path / "alias/a.md"))).source == "a.md"
-    assert file.load(a_document(tmp_path / "alias", str(root / "a.md"))).source == "a.md"
+    assert files.load(a_document(root, str(tmp_path / "alias/a.md"))).source == "a.md"
+    assert files.load(a_document(tmp_path / "alias", str(root / "a.md"))).source == "a.md"
 
 
 def test_a_relative_path_that_is_not_in_the_project_is_looked_for_in_the_plugin(root: Path, tmp_path: Path) -> None:
     plugin = tmp_path / "plugin"
     (plugin / "docs").mkdir(parents=True)
     (plugin / "docs/protocol.md").write_text("of the plugin")
-    loaded = file.load(a_document(root, "docs/protocol.md", plugin))
+    loaded = files.load(a_document(root, "docs/protocol.md", plugin))
     assert (loaded.text, loaded.source) == ("of the plugin", "docs/protocol.md")
-    assert file.look(a_document(root, "docs/protocol.md", plugin)).exists
+    assert files.look(a_document(root, "docs/protocol.md", plugin)).exists
     (root / "docs").mkdir()
     (root / "docs/protocol.md").write_text("of the project")
-    assert file.load(a_document(root, "docs/protocol.md", plugin)).text == "of the project"
+    assert files.load(a_document(root, "docs/protocol.md", plugin)).text == "of the project"
 
 
 def test_nothing_leads_out_of_the_plugin_either(root: Path, tmp_path: Path) -> None:
@@ -205,55 +205,55 @@ def docs(root: Path) -> Path:
 
 def test_all_files_come_by_name_each_under_its_path(root: Path, docs: Path) -> None:
     (docs / "b.md").write_text("no end of line")
-    loaded = directory.load(a_directory(root))
+    loaded = files.load(a_directory(root))
     assert loaded.text == (
         "--- docs/a.md\ntext of a.md\n\n--- docs/b.md\nno end of line\n\n--- docs/c.md\ntext of c.md\n"
     )
     assert loaded.size == 13 + 14 + 13
     assert (loaded.source, loaded.notes) == ("docs", [])
-    assert directory.look(a_directory(root)).size == loaded.size
+    assert files.look(a_directory(root)).size == loaded.size
 
 
 def test_of_two_newest_the_last_by_name_is_the_latest(root: Path, docs: Path) -> None:
-    loaded = directory.load(a_directory(root, strategy="latest_only"))
+    loaded = files.load(a_directory(root, strategy="latest_only"))
     assert (loaded.text, loaded.size) == ("--- docs/b.md\ntext of b.md\n", 13)
-    assert directory.look(a_directory(root, strategy="latest_only")).size == 13
+    assert files.look(a_directory(root, strategy="latest_only")).size == 13
 
 
 def test_the_latest_text_is_meant_and_not_a_newer_picture(root: Path, docs: Path) -> None:
     (docs / "new.png").write_bytes(b"\0")
-    loaded = directory.load(a_directory(root, strategy="latest_only"))
+    loaded = files.load(a_directory(root, strategy="latest_only"))
     assert loaded.text == "--- docs/b.md\ntext of b.md\n"
     assert loaded.notes == ["new.png: is not a text"]
 
 
 def test_a_summary_counts_and_names_the_newest(root: Path, docs: Path) -> None:
-    loaded = directory.load(a_directory(root, strategy="summary", limit=1))
+    loaded = files.load(a_directory(root, strategy="summary", limit=1))
     assert loaded.text == "3 files, 39 bytes\nnewest: b.md, 1970-01-01 02:00:00 UTC\n"
-    assert directory.look(a_directory(root, strategy="summary")).size == loaded.size == len(loaded.text)
+    assert files.look(a_directory(root, strategy="summary")).size == loaded.size == len(loaded.text)
 
 
 def test_a_date_that_no_calendar_has_is_unknown(root: Path) -> None:
     with small_disk(root / "docs", "64k") as docs:  # most file systems on disk have no such dates
         (docs / "c.md").touch()
         os.utime(docs / "c.md", (400_000_000_000, 400_000_000_000))
-        text = directory.load(a_directory(root, strategy="summary")).text
+        text = files.load(a_directory(root, strategy="summary")).text
     assert "newest: c.md, at an unknown time" in text
 
 
 def test_an_empty_directory_is_no_trouble(root: Path) -> None:
     (root / "docs").mkdir()
-    assert directory.look(a_directory(root)).exists
-    assert directory.load(a_directory(root)).text == ""
-    assert directory.load(a_directory(root, strategy="latest_only")).size == 0
-    assert directory.load(a_directory(root, strategy="summary")).text == "0 files, 0 bytes\n"
+    assert files.look(a_directory(root)).exists
+    assert files.load(a_directory(root)).text == ""
+    assert files.load(a_directory(root, strategy="latest_only")).size == 0
+    assert files.load(a_directory(root, strategy="summary")).text == "0 files, 0 bytes\n"
 
 
 def test_what_cannot_be_read_is_named_and_the_rest_is_loaded(root: Path, docs: Path) -> None:
     (docs / "picture\x1b.png").write_bytes(b"\x89PNG\0" + b"x" * 5_000)
     os.mkfifo(docs / "pipe")
     os.symlink(root.parent / "secret.txt", docs / "link")
-    loaded = directory.load(a_directory(root))
+    loaded = files.load(a_directory(root))
     assert loaded.text.count("--- ") == 3
     assert loaded.notes == [
         "link: is not a file of the project",
@@ -263,15 +263,15 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_loaded(root: Path, docs: P
 
 
 def test_the_limit_counts_for_the_sum(root: Path, docs: Path) -> None:
-    assert directory.load(a_directory(root, limit=39)).size == 39
+    assert files.load(a_directory(root, limit=39)).size == 39
     with pytest.raises(Unloadable, match="larger than 38 bytes") as caught:
-        directory.load(a_directory(root, limit=38))
+        files.load(a_directory(root, limit=38))
     assert caught.value.size == 39
-    assert directory.load(a_directory(root, strategy="latest_only", limit=38)).size == 13
+    assert files.load(a_directory(root, strategy="latest_only", limit=38)).size == 13
 
 
 def test_a_strategy_that_nobody_knows_loads_all_and_says_so(root: Path, docs: Path) -> None:
-    loaded = directory.load(a_directory(root, strategy="newest"))
+    loaded = files.load(a_directory(root, strategy="newest"))
     assert loaded.text.count("--- ") == 3
     assert loaded.notes == ["newest: is not a load_strategy, so all files were loaded"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from holdfast.agents import generic_client
-from holdfast.agents.payloads import text_of
+from holdfast.agents.generic_client import text_of
 from holdfast.agents.protocol import (
     Head,
     HookCommand,

@@ -43,8 +43,6 @@ class Record(Struct):
 
 
 class Changed(Struct):
-    """The result for one settings file."""
-
     file: str
     events: dict[str, str]  # by event: our hook was `added`, `replaced` or `removed`
     exact: bool = True  # the file was restored byte for byte

@@ -62,8 +62,6 @@ class Usage(Struct, frozen=True):
 
 
 class Head(Struct):
-    """The conversation, directory and age of a transcript."""
-
     path: Path
     conversation: str
     directory: str
@@ -96,7 +94,6 @@ class Setup(NamedTuple):
 
 
 def setup_of(workspace: Workspace) -> Setup:
-    """The setup of a project, for this Python."""
     state = workspace.user_directory("state")
     return Setup(workspace.root, workspace.environ, state, sys.executable, str(ENTRY))
 
@@ -106,21 +103,17 @@ class SettingsFormat(Protocol):
 
     def check(self, text: str) -> None:
         """Refuse a text that is not in this format: raises NotSettings."""
-        ...
 
     def has_hooks(self, text: str) -> bool: ...
 
     def found_in(self, text: str) -> list[str]:
         """Our entries in a text, by the client's names for them."""
-        ...
 
     def without_hooks(self, text: str, earlier: str) -> str:
         """The text without our entries, and without containers that become empty, unless the earlier text had them."""
-        ...
 
     def put_back(self, now: str, then: str) -> list[str]:
         """The names of entries of an earlier text that an installation replaced."""
-        ...
 
     def is_empty(self, text: str) -> bool: ...
 
@@ -175,8 +168,6 @@ class Silence(Struct):
 
 
 class Agent(Protocol):
-    """An agent whose hooks Holdfast supports."""
-
     NAME: str
     LABEL: str
     SCOPES: tuple[str, ...]  # of settings, the narrowest first
@@ -186,75 +177,59 @@ class Agent(Protocol):
 
     def read_call(self, call: Call) -> Reading:
         """The content of a call. Never fails, whatever the payload is."""
-        ...
 
     def reply(self, event: str, text: str, notice: str | None) -> str:
         """A text for the model and a notice for the user, in the form that the client expects from a hook."""
-        ...
 
     def refuse_prompt(self, text: str) -> str:
         """The answer to a chat command. The client shows it to the user and does not send the prompt to the model."""
-        ...
 
     def draw_status(self, payload: Body, open_workspace: Callable[[str], Workspace]) -> str:
         """A line for the client's status line."""
-        ...
 
     def draw_without_store(self, payload: Body) -> str:
         """The status line without data from the store, if reading that would take too long."""
-        ...
 
     # Settings
 
     def is_used(self, setup: Setup) -> bool:
         """True if there are signs that the client is used in the project, or by this user."""
-        ...
 
     def places(self, setup: Setup) -> dict[str, Place]:
         """The settings files by scope."""
-        ...
 
     def plan_install(
         self, setup: Setup, scope: str, *, status_line: bool = False, drop: Callable[[str], bool] | None = None
     ) -> Installation:
         """An installation of our hooks in a scope, which also removes hooks whose command `drop` accepts."""
-        ...
 
     def plan_drop(self, setup: Setup, scope: str, drop: Callable[[str], bool]) -> Installation:
         """An installation that only removes hooks whose command `drop` accepts."""
-        ...
 
     def find_plugin(self, setup: Setup) -> Plugin | None:
         """The plugin for this client, if there is one."""
-        ...
 
     def hook_commands(self, setup: Setup) -> list[HookCommand]:
         """Every command that the client runs as a hook in this project."""
-        ...
 
     def executable_files(self, setup: Setup) -> dict[Path, Callable[[bytes], list[tuple[str, str]]]]:
         """Files of a repository that name programs we would run, each with a parser for its (event, program) pairs."""
-        ...
 
     # Health
 
     def health(self, workspace: Workspace, allowed: Callable[[Path], list[str]]) -> Iterable[Check]:
         """Checks for problems that keep calls from arriving. `allowed` returns the trusted programs of a file."""
-        ...
 
     def find_silence(self, workspace: Workspace) -> Silence | None:
         """Detect hooks that were installed and no longer run."""
-        ...
 
     # Conversations
 
     def resume_command(self, conversation: str | None) -> list[str]:
         """The command that resumes a conversation, or starts one; empty if none is known."""
-        ...
 
     def conversation_in(self, payload: Any) -> str | None:
         """The conversation that a stored payload belongs to."""
-        ...
 
     def read_usage(self, path: Path) -> Usage | None: ...
 
@@ -262,24 +237,19 @@ class Agent(Protocol):
 
     def find_transcripts(self, setup: Setup, roots: Iterable[Path]) -> tuple[Path, list[Path]]:
         """The directory of the client's transcripts, and those of conversations in these directories or below."""
-        ...
 
     def read_head(self, path: Path) -> Head | None: ...
 
     def opening_of(self, transcripts: Iterable[Path], hide: Callable[[Any], Any]) -> tuple[str, str | None]:
         """The id of a conversation's first prompt, and the goal taken from it."""
-        ...
 
     def retell(
         self, transcripts: Iterable[Path], clean: Callable[[Any], Any], lose: Callable[[], object], now: datetime
     ) -> Retelling:
         """The events of one conversation. `lose` is called for each line that is damaged."""
-        ...
 
     def transcripts_of(self, setup: Setup, session: Session) -> list[tuple[str, Path]]:
         """The transcripts of a session's conversation, its own and its subagents', with their names."""
-        ...
 
     def owns_transcript(self, setup: Setup, path: Path) -> bool:
         """True if a real path is one of the client's transcripts: the payload of a hook call can name any file."""
-        ...

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from holdfast.agents import generic, generic_client
-from holdfast.agents.payloads import text_of
+from holdfast.agents.generic_client import text_of
 from holdfast.agents.protocol import Agent
 from holdfast.core.model import Body
 from holdfast.project.inbox import Call

@@ -18,7 +18,7 @@ from holdfast.ingest import detach
 from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import find_layout, present
 from holdfast.project import inbox
-from holdfast.project.sessions import bury, judged
+from holdfast.project.sessions import find_dead, mark_dead
 from holdfast.project.workspace import Workspace
 
 FEW = 50  # calls whose removal takes no noticeable time
@@ -128,11 +128,11 @@ def mark_dead_sessions(workspace: Workspace) -> list[str]:
     if not dead:
         return []
     with workspace.writing(for_session=False) as journal:
-        return [run for session, evidence in _dead_sessions(journal) if (run := bury(journal, session, evidence))]
+        return [run for session, evidence in _dead_sessions(journal) if (run := mark_dead(journal, session, evidence))]
 
 
 def _dead_sessions(journal: Journal) -> list[tuple[Session, str]]:
-    return list(judged(journal.list_sessions(only_open=True, with_process=True)))
+    return list(find_dead(journal.list_sessions(only_open=True, with_process=True)))
 
 
 def warn_if_silent(workspace: Workspace) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 from holdfast.agents.protocol import setup_of
 from holdfast.agents.registry import adapters
 from holdfast.layouts.registry import layouts
+from holdfast.project import trust
 from holdfast.project.artifacts import declared
-from holdfast.project.trust import check
-from holdfast.project.trust.check import TRUSTED, Brought, Executable, look
+from holdfast.project.trust import TRUSTED, Brought, Executable, look
 from holdfast.project.workspace import Workspace
 
 
@@ -28,7 +28,7 @@ def find_waiting(workspace: Workspace) -> list[str]:
 
 def allowed(workspace: Workspace, path: Path) -> list[str]:
     """The commands that the user has allowed in a file."""
-    return check.allowed(workspace, file_at(workspace, path))
+    return trust.allowed(workspace, file_at(workspace, path))
 
 
 def file_at(workspace: Workspace, path: Path) -> Executable:
@@ -42,7 +42,7 @@ def file_at(workspace: Workspace, path: Path) -> Executable:
 def find_outside(workspace: Workspace) -> list[Executable]:
     """Files outside of the project from which other systems read workflows."""
     found = [file for layout in layouts() for file in layout.executable_files(workspace, outside=True)]
-    return [file for file in found if not check.is_inside(workspace, file.path)]
+    return [file for file in found if not trust.is_inside(workspace, file.path)]
 
 
 def _workflows(workspace: Workspace) -> list[Executable]:

@@ -12,7 +12,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from holdfast.agents import registry as agents
 from holdfast.core import ids
 from holdfast.layouts import registry as layouts
-from holdfast.project.workspace import Progress, Workspace, open_workspace as open_project, silent
+from holdfast.project.workspace import Progress, Workspace, locate_project, silent
 from holdfast.system.clock import Clock
 
 P = ParamSpec("P")
@@ -30,8 +30,8 @@ def open_workspace(
     progress: Progress = silent,
 ) -> Workspace:
     """The workspace of a directory: that of its repository, or of a project without one."""
-    return open_project(
-        directory,
+    return Workspace(
+        *locate_project(directory),
         clock=clock,
         chance=chance,
         environ=environ,

@@ -23,7 +23,7 @@ from holdfast.journal.store import RunQuery
 from holdfast.layouts.registry import find_layout
 from holdfast.project.inbox import Call
 from holdfast.project.runs.select import OPEN_STATUSES, current_run, newest_run
-from holdfast.project.sessions import attended, bury, judged, open_session
+from holdfast.project.sessions import find_dead, live_sessions, mark_dead, open_session
 from holdfast.project.workspace import find_followed
 from holdfast.system import process
 
@@ -159,22 +159,22 @@ def _open_run(journal: Journal, call: Call, context: CallContext) -> Run | None:
     if run is None:
         return None
     is_recent = run.owned is not None or run.updated is None or call.time - run.updated <= context.recent
-    return run if lifecycle.joins(claim, living=bool(attended(journal, run.id)), recent=is_recent) else None
+    return run if lifecycle.joins(claim, living=bool(live_sessions(journal, run.id)), recent=is_recent) else None
 
 
 def _start(journal: Journal, call: Call, goal: str, context: CallContext) -> Run:
     body = {"goal": goal, "layout": "native", "worktree": context.worktree, "directory": path_text(call.directory)}
     run = journal.start(ids.make("run"), Draft("run.started", {**body, "unasked": True}, time=call.time))
     pointed = current_run(journal, context.worktree)
-    if pointed is None or not attended(journal, pointed.id):
+    if pointed is None or not live_sessions(journal, pointed.id):
         journal.point(context.worktree, run.id)
     return run
 
 
 def _open(journal: Journal, call: Call, reading: Reading, run: Run) -> Session:
     """Open a session for a conversation, after marking the run's dead sessions."""
-    for session, evidence in judged(journal.list_sessions(run.id, only_open=True, with_process=True)):
-        bury(journal, session, evidence)
+    for session, evidence in find_dead(journal.list_sessions(run.id, only_open=True, with_process=True)):
+        mark_dead(journal, session, evidence)
     opened = Draft(fold.OPENED, id=call.event_id("opened"), time=call.time, agent=call.agent)
     return open_session(
         journal,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     )
     from holdfast.project.checkpoints.restore import Restored
     from holdfast.project.inbox import Call
-    from holdfast.project.trust.check import Executable
+    from holdfast.project.trust import Executable
     from holdfast.project.workspace import Workspace
 
 

@@ -7,9 +7,7 @@ from msgspec import Struct
 from holdfast.core.errors import Refused
 from holdfast.core.model import Checkpoint, Reason
 from holdfast.layouts.registry import find_layout
-from holdfast.project.checkpoints.create import shadow_of
-from holdfast.project.checkpoints.interrupted import refuse_unfinished
-from holdfast.project.checkpoints.save import keep_changes
+from holdfast.project.checkpoints.create import keep_changes, refuse_unfinished, shadow_of
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 

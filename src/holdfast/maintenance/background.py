@@ -16,7 +16,7 @@ from holdfast.ingest.catch_up import catch_up, ingest_inbox
 from holdfast.journal.journal import Journal, is_ledger
 from holdfast.journal.store import EventRow
 from holdfast.maintenance.prune import enforce_quota
-from holdfast.project.checkpoints.save import Turn, keep_or_note
+from holdfast.project.checkpoints.create import Turn, keep_or_note
 from holdfast.project.inbox import is_call_name
 from holdfast.project.workspace import Workspace
 from holdfast.system import files

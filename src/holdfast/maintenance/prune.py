@@ -25,7 +25,7 @@ from holdfast.layouts.registry import present
 from holdfast.maintenance.repair import quarantine
 from holdfast.maintenance.repair.quarantine import Original
 from holdfast.project.checkpoints.create import PATIENCE, never_kept_any, shadow_of
-from holdfast.project.quota import Last, Room, cap_of, has_outgrown, last_tidied, look_at_room, note_tidied
+from holdfast.project.quota import Last, Room, cap_of, has_outgrown, last_tidied, measure_usage, note_tidied
 from holdfast.project.runs import tombstones
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -58,7 +58,7 @@ class Tidied(Struct):
 
 def enforce_quota(workspace: Workspace) -> Tidied | None:
     """Tidy if that is due, or if the store is over its quota."""
-    last, now, room = last_tidied(workspace), workspace.clock.now(), look_at_room(workspace)
+    last, now, room = last_tidied(workspace), workspace.clock.now(), measure_usage(workspace)
     every = workspace.settings.number("tidy.every")
     is_due = bool(every) and (last.time is None or now - last.time > timedelta(hours=every))
     if not is_due and not has_outgrown(workspace, room.total):
@@ -84,7 +84,7 @@ def tidy_up(
 
     Checkpoints of open runs are thinned out only on explicit request.
     """
-    before, cap = look_at_room(workspace), cap_of(workspace)
+    before, cap = measure_usage(workspace), cap_of(workspace)
     aim = int(AIM * cap) if before.total > cap else cap
     needed, old_output = before.total - aim, _ago(workspace, "output.keep_days")
     copies, aside, freed = _remove_copies(workspace, needed, dry_run)
@@ -103,7 +103,7 @@ def tidy_up(
         for path in ended:
             files.remove(path)
         workspace.store.shrink(lambda done, total: workspace.progress("giving space back", done, total))
-    result.room = look_at_room(workspace)
+    result.room = measure_usage(workspace)
     result.given_back = max(0, before.total - result.room.total)
     return result
 

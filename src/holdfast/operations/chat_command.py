@@ -35,11 +35,11 @@ from holdfast.operations.start import start
 from holdfast.operations.status import Status, status
 from holdfast.operations.switch import switch
 from holdfast.operations.verb import Arguments, Group, verb
-from holdfast.project.checkpoints.conflicts import told_clashes
+from holdfast.project.checkpoints.conflicts import describe_clashes
 from holdfast.project.checkpoints.restore import Restored
-from holdfast.project.inbox import told_failure
+from holdfast.project.inbox import parse_failure
 from holdfast.project.runs import select
-from holdfast.project.sessions import go_over
+from holdfast.project.sessions import switch_session
 from holdfast.project.workspace import Workspace
 from holdfast.system.clock import shown
 
@@ -150,7 +150,7 @@ def _resume(workspace: Workspace, order: Order) -> Lines:
     left = select.pointed(workspace)
     moved = switch(workspace, run).moved_from
     with workspace.writing(for_session=False) as journal:
-        go_over(workspace, journal, journal.get_run(run), left)
+        switch_session(workspace, journal, journal.get_run(run), left)
         own = workspace.session
         others = [found.id for found in journal.list_sessions(run, only_open=True) if found.id != own]
     return [
@@ -167,7 +167,7 @@ def _new(workspace: Workspace, order: Order) -> Lines:
         return ["What is it about? `*new GOAL` begins another run; the one before it is put to rest"]
     begun = start(workspace, order.argument, layout=_layout_of_new(workspace))
     with workspace.writing(for_session=False) as journal:
-        go_over(workspace, journal, journal.get_run(begun.run.id))
+        switch_session(workspace, journal, journal.get_run(begun.run.id))
     return [f"Began {begun.run.id}: {one_line(begun.run.goal, 200)}", *(f"Archived {id}" for id in begun.archived)]
 
 
@@ -197,7 +197,7 @@ def _standing(found: Status) -> Lines:
         yield f"Session {presence.session.id}: {presence.evidence}"
     for other in found.others:
         yield f"Also open: {_row(other)}"
-    for title, time, about in map(told_failure, found.troubles):
+    for title, time, about in map(parse_failure, found.troubles):
         yield f"{title}: {f'{shown(time)}: ' if time else ''}{one_line(about, 200)}"
 
 
@@ -330,7 +330,7 @@ def _acts(found: Restored) -> Lines:
     yield from lines[:PATHS]
     if len(lines) > PATHS:
         yield f"  and {len(lines) - PATHS:,} more"
-    yield from told_clashes(found.clashes)
+    yield from describe_clashes(found.clashes)
 
 
 def _cp_export(workspace: Workspace, order: Order) -> Lines:

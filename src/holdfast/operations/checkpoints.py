@@ -19,9 +19,8 @@ from holdfast.journal.journal import Journal
 from holdfast.operations.checkpoint import ACTS
 from holdfast.operations.parameters import Kind, Parameter, argument, option
 from holdfast.operations.verb import Arguments, Group, verb
-from holdfast.project.checkpoints.conflicts import refuse_nameless
-from holdfast.project.checkpoints.create import MEGABYTE, beside_of, look, shadow_of
-from holdfast.project.checkpoints.interrupted import find_unfinished
+from holdfast.project.checkpoints.conflicts import refuse_unknown
+from holdfast.project.checkpoints.create import MEGABYTE, beside_of, find_unfinished, look, shadow_of
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.system.git.repository import DIRECTORY, Entry, write_pack
@@ -176,7 +175,7 @@ def _worktree(workspace: Workspace, shadow: Shadow) -> State:
 
 def _refuse_unknown(shadow: Shadow, first: Checkpoint, states: tuple[State, State], paths: list[bytes]) -> None:
     known = [path for path in paths if any(holds(shadow.reader, state, path) for state in states)]
-    refuse_nameless(first.id, [path for path in paths if path not in known])
+    refuse_unknown(first.id, [path for path in paths if path not in known])
 
 
 def _code(shadow: Shadow, first: str, second: str, paths: list[bytes]) -> str:

@@ -19,7 +19,7 @@ from holdfast.operations.look import show
 from holdfast.operations.parameters import YES, Kind, argument, option
 from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.runs import select, tombstones
-from holdfast.project.sessions import attended, is_own
+from holdfast.project.sessions import is_own, live_sessions
 from holdfast.project.workspace import Workspace
 
 
@@ -102,7 +102,7 @@ def _forget(workspace: Workspace, journal: Journal, run: Run) -> Purge:
 
 
 def _refuse_while_alive(workspace: Workspace, journal: Journal, run: Run) -> None:
-    for session in attended(journal, run.id):
+    for session in live_sessions(journal, run.id):
         assert session.process is not None
         is_ours = is_own(workspace, session)
         what = "This session works on run" if is_ours else "Another session works on run"

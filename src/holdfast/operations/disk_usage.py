@@ -12,7 +12,7 @@ from holdfast.journal.journal import is_ledger
 from holdfast.operations.parameters import option
 from holdfast.operations.verb import verb
 from holdfast.project.checkpoints.create import shadow_of
-from holdfast.project.quota import Room, cap_of, look_at_room
+from holdfast.project.quota import Room, cap_of, measure_usage
 from holdfast.project.workspace import Workspace
 from holdfast.worktree.packs.reachability import weigh
 
@@ -55,7 +55,7 @@ def sizes(
             run, size = journal.get_run(name), stored[name]
             listed.append(Sized(name, run.title, run.status, total, size.events, size.values, weights[name]))
         shared = journal.view.shared_bytes()
-    room = look_at_room(workspace)
+    room = measure_usage(workspace)
     own = sum(found.total for run, found in stored.items() if not is_ledger(run))
     ledgers = sum(found.total for run, found in stored.items() if is_ledger(run))
     of_runs = sum(weights[run] for run in totals)

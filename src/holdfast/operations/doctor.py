@@ -17,7 +17,7 @@ from holdfast.layouts.registry import layouts
 from holdfast.maintenance.repair.quarantine import quarantine_notice
 from holdfast.operations.verb import Group, verb
 from holdfast.project import inbox as intake, settings
-from holdfast.project.quota import cap_of, look_at_room, warning_of
+from holdfast.project.quota import cap_of, measure_usage, warning_of
 from holdfast.project.workspace import Workspace, rescan_notice
 from holdfast.redaction.redactor import check_pattern, listed
 from holdfast.system import files
@@ -55,7 +55,7 @@ def doctor(workspace: Workspace) -> Examined:
 
 
 def _store(workspace: Workspace) -> Iterator[Check]:
-    if told := workspace.told_of_earlier():
+    if told := workspace.find_earlier_hint():
         yield Check("earlier store", WARNING, told)
     if not workspace.exists:
         yield Check("store", BROKEN, "there is no store here, so hooks keep nothing", ["`holdfast init`"])
@@ -69,7 +69,7 @@ def _store(workspace: Workspace) -> Iterator[Check]:
     if problems:
         yield Check("store", BROKEN, f"the database is damaged: {problems[0]}", ["`holdfast verify`"])
         return
-    warning = warning_of(look_at_room(workspace), cap_of(workspace))
+    warning = warning_of(measure_usage(workspace), cap_of(workspace))
     if warning:
         yield Check("store", WARNING, f"{path_text(workspace.place)}: {warning}", ["`holdfast tidy`"])
     else:
@@ -99,7 +99,7 @@ def _patterns(workspace: Workspace) -> Iterator[Check]:
     for key in settings.PATTERNS:
         for source in listed(str(workspace.settings.values[key].value)):
             if why := check_pattern(source):
-                about = f"{key}: the pattern {one_line(source, 60)} is passed over: {one_line(why, 100)}"
+                about = f"{key}: the pattern {one_line(source, 60)} is ignored: {one_line(why, 100)}"
                 yield Check("patterns", WARNING, about, [f"`holdfast config set {key} PATTERN`"])
 
 
@@ -123,7 +123,7 @@ def _inbox(workspace: Workspace) -> Iterator[Check]:
         about = f"{count(len(unread), 'call')} cannot be read for the moment"
         yield Check("not read", WARNING, about, [f"`ls -l {shlex.quote(path_text(workspace.place))}/inbox`", "`dmesg`"])
     if troubles:
-        _, time, failure = intake.told_failure(troubles[-1])
+        _, time, failure = intake.parse_failure(troubles[-1])
         last = f"{format_time(time)}: {failure}" if time else failure
         about = f"hooks failed {count(len(troubles), 'time')}; the last: {last}"
         yield Check("troubles", WARNING, about, ["`holdfast status`"])

@@ -16,9 +16,8 @@ from holdfast.journal.journal import Journal
 from holdfast.operations.parameters import Kind, argument, option
 from holdfast.operations.restore import restore
 from holdfast.operations.verb import Arguments, Group, verb
-from holdfast.project.checkpoints.create import make_checkpoint, shadow_of
-from holdfast.project.checkpoints.interrupted import refuse_unfinished, telling_when_interrupted
-from holdfast.project.checkpoints.restore import Restored, go_back, visiting
+from holdfast.project.checkpoints.create import make_checkpoint, refuse_unfinished, shadow_of, telling_when_interrupted
+from holdfast.project.checkpoints.restore import Restored, restore_to, visiting
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.system import process
@@ -182,7 +181,7 @@ def _keep_passed(workspace: Workspace, line: str) -> Checkpoint:
 
 def _back_to(workspace: Workspace, checkpoint: Checkpoint) -> Restored:
     wanted = Restore(ids.make("res"), workspace.clock.now(), before="", target=checkpoint.id, verb="guard")
-    return go_back(workspace, lambda journal: wanted)
+    return restore_to(workspace, lambda journal: wanted)
 
 
 def _last_passed(workspace: Workspace, line: str) -> Checkpoint | None:

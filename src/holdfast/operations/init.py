@@ -106,7 +106,7 @@ def init(
             "The plugin writes no settings, so no status line either", hints=["`holdfast init --status-line`"]
         )
     workspace.allows_broad = workspace.allows_broad or broad
-    if earlier := workspace.told_of_earlier():
+    if earlier := workspace.find_earlier_hint():
         workspace.warn(earlier)
     if plugin:
         return _with_plugin(workspace, adopt, agent, scope, dry_run)

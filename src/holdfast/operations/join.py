@@ -13,7 +13,7 @@ from holdfast.core.model import Run, Session
 from holdfast.operations.parameters import Kind, argument, option
 from holdfast.operations.verb import Group, verb
 from holdfast.project.runs import select
-from holdfast.project.sessions import attend, dismiss_others, is_own, move_conversation, next_epoch
+from holdfast.project.sessions import fence_off_others, is_own, move_conversation, next_epoch, open_process_session
 from holdfast.project.workspace import Workspace
 from holdfast.system import process
 
@@ -42,10 +42,10 @@ def join(
         transition(found.status, Move.RESUME)
         others = [known for known in journal.list_sessions(found.id, only_open=True) if not is_own(workspace, known)]
         who = f"taken over by process {pid or os.getpid()} on {process.here().host}"
-        taken = dismiss_others(workspace, journal, found, who) if take_over else []
+        taken = fence_off_others(workspace, journal, found, who) if take_over else []
         epoch = next_epoch(workspace, journal, found) if take_over else found.epoch
         journal.append(found.id, fold.status_draft(Move.RESUME))
-        session = attend(workspace, journal, found, pid, agent, epoch=epoch)
+        session = open_process_session(workspace, journal, found, pid, agent, epoch=epoch)
         select.choose(journal, workspace.worktree, found)
         if pid is None:
             move_conversation(workspace, journal, found)

@@ -12,8 +12,8 @@ from holdfast.core.text import count, escape_path, one_line
 from holdfast.journal.journal import Journal
 from holdfast.operations.parameters import YES, DryRun, Kind, argument, flag, option
 from holdfast.operations.verb import Arguments, Group, verb
-from holdfast.project.checkpoints.interrupted import find_unfinished
-from holdfast.project.checkpoints.restore import Restored, finish, go_back, reversed_way
+from holdfast.project.checkpoints.create import find_unfinished
+from holdfast.project.checkpoints.restore import Restored, finish, restore_to, reversed_way
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.system.clock import ago
@@ -96,7 +96,7 @@ def restore(
             index=index,
         )
 
-    return go_back(workspace, choose, dry_run=dry_run, force=force)
+    return restore_to(workspace, choose, dry_run=dry_run, force=force)
 
 
 @verb("restore --continue")
@@ -126,7 +126,7 @@ def undo(workspace: Workspace) -> Restored:
             raise NotFound("There is nothing to undo", [], ["`holdfast checkpoints` lists where one can go back to"])
         return reversed_way(ledger.undoable[-1], "undo", workspace)
 
-    return go_back(workspace, choose, force=True)
+    return restore_to(workspace, choose, force=True)
 
 
 @verb(group=Group.BACK, example="holdfast redo", about="do again what was undone", options=(YES,))
@@ -139,7 +139,7 @@ def redo(workspace: Workspace) -> Restored:
             raise NotFound("There is nothing to redo", [], ["`holdfast undo` comes first"])
         return reversed_way(ledger.redoable[-1], "redo", workspace)
 
-    return go_back(workspace, choose, force=True)
+    return restore_to(workspace, choose, force=True)
 
 
 def _refuse_without_state(target: Checkpoint) -> None:

@@ -28,16 +28,16 @@ from holdfast.operations.parameters import Kind, Parameter, argument, flag, opti
 from holdfast.operations.recover import CHOICES
 from holdfast.operations.verb import Group, verb
 from holdfast.project.briefs import PATIENCE
-from holdfast.project.checkpoints.restore import Restored, go_back
-from holdfast.project.drift import take_bearings
+from holdfast.project.checkpoints.restore import Restored, restore_to
+from holdfast.project.drift import find_drift
 from holdfast.project.runs import select
 from holdfast.project.sessions import (
-    attended_by_others,
-    bury_silent,
-    dismiss_others,
+    fence_off_others,
     is_silent,
+    mark_silent_dead,
     move_conversation,
-    refuse_attended,
+    other_live_sessions,
+    refuse_live,
     settle,
 )
 from holdfast.project.workspace import Workspace
@@ -104,7 +104,7 @@ def resume(
         _refuse_elsewhere(workspace, found)
         alive = _others_alive(workspace, journal, found)
         if alive and not take_over and not (dry_run and not journal.rules_of(found).is_recovered):
-            refuse_attended(found, alive, named=_is_named(workspace, run))
+            refuse_live(found, alive, named=_is_named(workspace, run))
         sessions = journal.list_sessions(found.id, limit=100)
     ways = find_layout(found.layout).list_ways(workspace, found)
     if ways and start_from == "checkpoint":
@@ -118,7 +118,7 @@ def resume(
         ways = _counted(workspace, found, target, ways)
     taken = [] if dry_run else _take(workspace, found, take_over)
     kept = _recover(workspace, found, start_from) if ways and not dry_run else None
-    bearings = take_bearings(workspace, found, PATIENCE)
+    bearings = find_drift(workspace, found, PATIENCE)
     wanted = start_from != "fresh" and restore in ("conversation", "both")
     asked = "--from fresh" if start_from == "fresh" else f"--restore {restore}"
     spoken, why_new = _conversation(sessions) if wanted else (None, f"`{asked}` asks for one")
@@ -145,7 +145,7 @@ def resume(
 
 def _others_alive(workspace: Workspace, journal: Journal, run: Run) -> list[Session]:
     """Sessions of other living processes on a run; on a Go Team run, one that has gone silent does not count."""
-    alive = attended_by_others(workspace, journal, run.id)
+    alive = other_live_sessions(workspace, journal, run.id)
     spares_silent = journal.rules_of(run).is_recovered
     return [found for found in alive if not spares_silent or not is_silent(workspace, found)]
 
@@ -227,7 +227,7 @@ def _nothing(workspace: Workspace) -> HoldfastError:
     hints = [f'`holdfast start "GOAL" --layout {name}`' for name in archives] or ['`holdfast start "GOAL"`']
     if workspace.exists:
         hints.insert(0, "`holdfast history` lists archived sessions")
-    elif earlier := workspace.told_of_earlier():
+    elif earlier := workspace.find_earlier_hint():
         hints.insert(0, earlier)
     return NotFound("No session to resume", [("directory", path_text(workspace.root))], hints)
 
@@ -288,16 +288,16 @@ def _go_back(
         seq_after=target.seq if state else None,
         verb="resume",
     )
-    return go_back(workspace, lambda _: wanted, dry_run=dry_run, force=force)
+    return restore_to(workspace, lambda _: wanted, dry_run=dry_run, force=force)
 
 
 def _take(workspace: Workspace, run: Run, take_over: bool) -> list[Session]:
     """Make the run the one that this worktree works on; whoever still has it loses it, if that was asked for."""
     with workspace.writing(for_session=False) as journal:
         who = f"taken over by process {os.getpid()} on {process.here().host}"
-        taken = dismiss_others(workspace, journal, run, who) if take_over else []
+        taken = fence_off_others(workspace, journal, run, who) if take_over else []
         if journal.rules_of(run).is_recovered:
-            bury_silent(workspace, journal, run)
+            mark_silent_dead(workspace, journal, run)
             run = journal.get_run(run.id)
         settle(journal, run, Move.RESUME)
         if run.archived:

@@ -12,7 +12,7 @@ from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import find_layout
 from holdfast.operations.parameters import YES, DryRun, Kind, RunName, argument, option
 from holdfast.operations.verb import Arguments, Group, verb
-from holdfast.project.checkpoints.restore import Restored, go_back
+from holdfast.project.checkpoints.restore import Restored, restore_to
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
@@ -68,8 +68,8 @@ def rollback(
     layout = find_layout(meant.layout)
     if layout.RULES.has_numbered_steps:
         layout.prepare_return(workspace, meant, checkpoint)
-        layout.refuse_return(meant, go_back(workspace, choose, dry_run=True, force=force))
-    return go_back(workspace, choose, dry_run=dry_run, force=force)
+        layout.refuse_return(meant, restore_to(workspace, choose, dry_run=True, force=force))
+    return restore_to(workspace, choose, dry_run=dry_run, force=force)
 
 
 def _refuse_without_state(target: Checkpoint, run: Run) -> None:

@@ -22,18 +22,18 @@ from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import present
 from holdfast.operations.parameters import Kind, RunName, argument, option
 from holdfast.operations.verb import Group, verb
-from holdfast.project.checkpoints.save import Turn, keep_if_changed
+from holdfast.project.checkpoints.create import Turn, keep_if_changed
 from holdfast.project.runs import select
 from holdfast.project.sessions import (
-    attend,
-    attended,
-    attended_by_others,
-    clear_signs,
-    dismiss,
-    give_sign,
+    clear_heartbeats,
+    fence_off,
+    live_sessions,
     next_epoch,
-    refuse_attended,
+    open_process_session,
+    other_live_sessions,
+    refuse_live,
     settle,
+    write_heartbeat,
 )
 from holdfast.project.workspace import Workspace, find_followed
 from holdfast.system import files
@@ -76,18 +76,18 @@ def run(
     establish(workspace)
     with workspace.writing(for_session=False) as journal:
         found = _run_for(workspace, journal, words, run)
-        alive = attended_by_others(workspace, journal, found.id)
+        alive = other_live_sessions(workspace, journal, found.id)
         if alive and not take_over:
             again = shlex.join(["holdfast", "run", "--run", found.id, "--take-over", "--", *words])
-            refuse_attended(found, alive, one_line(again, LINE))
+            refuse_live(found, alive, one_line(again, LINE))
         for session in alive:
-            dismiss(journal, session, f"taken over by process {os.getpid()}")
+            fence_off(journal, session, f"taken over by process {os.getpid()}")
         settle(journal, found, Move.RESUME)
         epoch = next_epoch(workspace, journal, found) if take_over else found.epoch
         name = agent or os.path.basename(words[0])
-        session = attend(workspace, journal, found, os.getpid(), one_line(name, 40), epoch=epoch)
+        session = open_process_session(workspace, journal, found, os.getpid(), one_line(name, 40), epoch=epoch)
         select.choose(journal, workspace.worktree, found)
-        clear_signs(workspace, journal)
+        clear_heartbeats(workspace, journal)
     return supervise(
         words,
         {**os.environ, "HOLDFAST_SESSION": session.id, "HOLDFAST_RUN": found.id},
@@ -113,7 +113,7 @@ def _run_for(workspace: Workspace, journal: Journal, words: list[str], name: str
 def _save(workspace: Workspace, session: Session) -> None:
     """Give a sign of life, ingest what happened meanwhile, and write the faces. Trouble must not end the command."""
     work: Callable[[], object]
-    for work in (lambda: give_sign(workspace, workspace.session or session.id), lambda: _save_faces(workspace)):
+    for work in (lambda: write_heartbeat(workspace, workspace.session or session.id), lambda: _save_faces(workspace)):
         try:
             with files.os_errors():
                 work()
@@ -140,7 +140,7 @@ def _judge(workspace: Workspace, session: Session, words: list[str], ended: Ende
         if known is not None and known.is_open:
             _settle(journal, found, known, words, ended)
         found = journal.get_run(session.run)
-        clear_signs(workspace, journal)
+        clear_heartbeats(workspace, journal)
     workspace.owns_session = False
     sync_layouts(workspace)
     return Ran(found.id, session.id, words, ended.exit_code, number.name if number else None, found.status)
@@ -171,7 +171,7 @@ def _settle(journal: Journal, run: Run, session: Session, words: list[str], ende
     why = f"ended by {number.name}"
     body = {"how": Ending.STOPPED if number in ON_PURPOSE else Ending.DIED, "reason": why}
     journal.append(run.id, Draft(fold.ENDED, body, session=session.id, agent=session.agent))
-    if run.status.is_open and not attended(journal, run.id):
+    if run.status.is_open and not live_sessions(journal, run.id):
         journal.append(run.id, _move(number, why))
 
 

@@ -19,7 +19,7 @@ from holdfast.layouts.registry import find_layout, layouts
 from holdfast.operations.parameters import Kind, argument, option
 from holdfast.operations.verb import Group, verb
 from holdfast.project.runs import select
-from holdfast.project.sessions import attend, attended, find_conversation, move_conversation
+from holdfast.project.sessions import find_conversation, live_sessions, move_conversation, open_process_session
 from holdfast.project.workspace import Workspace
 
 STARTED = tuple(layout.NAME for layout in layouts() if layout.IS_STARTED)
@@ -76,7 +76,7 @@ def start(
         if plan:
             journal.append(run.id, Draft("step.planned", {"steps": plan}))
         select.choose(journal, worktree, run)
-        session = attend(workspace, journal, run, pid, agent) if pid is not None else None
+        session = open_process_session(workspace, journal, run, pid, agent) if pid is not None else None
         if session is None:
             move_conversation(workspace, journal, run)
     kind.reconcile(workspace)
@@ -104,7 +104,9 @@ def _pause_earlier(workspace: Workspace, journal: Journal, replaced: Rules | Non
     statuses = frozenset({Status.ACTIVE.value, Status.CREATED.value})
     runs, _ = journal.list_runs(RunQuery(worktree=workspace.worktree, statuses=statuses, limit=1000))
     moving = find_conversation(workspace, journal)  # it goes over to the new run
-    held = {found.run for run in runs for found in attended(journal, run.id) if moving is None or found.id != moving.id}
+    held = {
+        found.run for run in runs for found in live_sessions(journal, run.id) if moving is None or found.id != moving.id
+    }
     held |= {run.id for run in runs if run.unasked and run.standing.saved}  # another program's, and never chosen here
     earlier = [run for run in runs if journal.rules_of(run) is not replaced and not run.owned and run.id not in held]
     paused = [run.id for run in earlier if _can_pause(journal, run)]

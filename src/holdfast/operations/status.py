@@ -19,7 +19,7 @@ from holdfast.maintenance.repair.quarantine import quarantine_notice
 from holdfast.operations.parameters import RunName
 from holdfast.operations.verb import Group, verb
 from holdfast.project import inbox
-from holdfast.project.quota import cap_of, look_at_room, warning_of
+from holdfast.project.quota import cap_of, measure_usage, warning_of
 from holdfast.project.runs import select, tombstones
 from holdfast.project.sessions import Leftover, find_leftovers, is_silent, last_heard
 from holdfast.project.workspace import Workspace, rescan_notice
@@ -57,7 +57,7 @@ class Status(Struct):
 @verb(group=Group.SEE, example="holdfast status", about="where we are", common=True, changes=False, previews=True)
 def status(workspace: Workspace, *, run: RunName = None) -> Status:
     """Where we are: the run, who works on it, what is next, and what went wrong unseen."""
-    if told := workspace.told_of_earlier():
+    if told := workspace.find_earlier_hint():
         workspace.warn(told)
     if not workspace.exists:
         return Status(path_text(workspace.root), None, workspace.is_off, warnings=workspace.warnings)
@@ -73,7 +73,7 @@ def status(workspace: Workspace, *, run: RunName = None) -> Status:
         workspace.warn(told)
     result.troubles = inbox.troubles(workspace.here)
     result.set_aside, result.unread = inbox.aside(workspace.inbox), inbox.unread(workspace.inbox)
-    if warning := warning_of(look_at_room(workspace), cap_of(workspace)):
+    if warning := warning_of(measure_usage(workspace), cap_of(workspace)):
         workspace.warn(warning)
         if told := quarantine_notice(workspace):
             workspace.warn(told)

@@ -17,7 +17,7 @@ from holdfast.core.text import path_text
 from holdfast.ingest.executable_files import file_at, find_brought, find_outside
 from holdfast.operations.parameters import argument, flag
 from holdfast.operations.verb import Group, verb
-from holdfast.project.trust.check import TRUSTED, Brought, Grant, grants_of, holds, key, look
+from holdfast.project.trust import TRUSTED, Brought, Grant, grants_of, holds, key, look
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.system.safe_paths import real_path

@@ -1,4 +1,4 @@
-"""Making a brief: what the run knows, what git shows, and the artifacts of the project, in one text."""
+"""The brief of a session: the state of the run, the drift of the worktree, and the declared artifacts."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from msgspec import Struct, structs
 from holdfast.core.brief import Brief, plan_brief
 from holdfast.core.model import Run, Session
 from holdfast.project.artifacts.declared import read_artifacts
-from holdfast.project.drift import take_bearings
+from holdfast.project.drift import find_drift
 from holdfast.project.sessions import find_leftovers
 from holdfast.project.workspace import Workspace
 
 T = TypeVar("T", bound=Struct)
-PATIENCE = 1.0  # seconds to wait for another process that looks at the worktree
+PATIENCE = 1.0  # seconds to wait for another scan of the worktree
 
 
 def without_secrets(workspace: Workspace, record: T) -> T:
-    """A run or another record as it may be told, before anything in it is cut to its length."""
+    """Redact a record, before its texts are truncated."""
     return msgspec.convert(workspace.hide(msgspec.to_builtins(record)), type(record))
 
 
 def make_brief(workspace: Workspace, run: Run, last: Session | None, budget: int, *, runs: bool = False) -> Brief:
-    """What a session on this run is told, after this last one. An older store may hold secrets: they stay there.
+    """Make the brief of a session that follows `last`. It is redacted, since an older store may hold secrets.
 
-    Only where it `runs` commands are those of artifacts started that the user has allowed.
+    Trusted commands of artifacts are executed only with `runs`.
     """
-    bearings = take_bearings(workspace, run, PATIENCE) if run.worktree == workspace.worktree else None
+    bearings = find_drift(workspace, run, PATIENCE) if run.worktree == workspace.worktree else None
     with workspace.reading() as journal:
         left_over = find_leftovers(workspace, journal, run)
     artifacts, missing = read_artifacts(workspace, runs=runs)

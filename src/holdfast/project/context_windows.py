@@ -1,4 +1,4 @@
-"""What a status line was last told of contexts: their windows, which no transcript knows. A cache; it may be gone."""
+"""Cache of context windows, as reported to the status line; transcripts do not have them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.system import files
 
 NAME = "context.json"
 LIMIT = 64 * 1024
-CONVERSATIONS = 20  # that are remembered
+CONVERSATIONS = 20  # that are stored
 LONGEST = 200  # characters of a conversation's name
 
 
@@ -25,7 +25,7 @@ class Gauge(Struct, frozen=True):
 
 
 def keep(store: Path, conversation: str, gauge: Gauge) -> None:
-    """Remember what holds for a conversation. It is written only where it has changed: a line is drawn often."""
+    """Store the report on a conversation, if it changed: the status line is drawn often."""
     known = _load(store)
     if not conversation or len(conversation) > LONGEST or known.get(conversation) == gauge:
         return
@@ -35,13 +35,13 @@ def keep(store: Path, conversation: str, gauge: Gauge) -> None:
 
 
 def forget(store: Path, conversations: Collection[str]) -> None:
-    """Remember nothing of these conversations."""
+    """Remove these conversations."""
     known = _load(store)
     if kept := {name: gauge for name, gauge in known.items() if name not in conversations}:
         if len(kept) < len(known):
             files.write(store / NAME, msgspec.json.encode(kept))
     else:
-        files.remove(store / NAME)  # also what cannot be read: nobody knows whose names it has
+        files.remove(store / NAME)  # also if unreadable: it may contain these names
 
 
 def find(store: Path, conversation: str) -> Gauge:

@@ -1,7 +1,7 @@
-"""Taking bearings: what git and the files show now, beside what the record believes of them.
+"""Drift: differences between the worktree and its last state in the journal.
 
-The record believes its last checkpoint of the worktree, what was restored since, and what the run's own agent wrote
-since. Whatever is otherwise now, somebody did without us.
+That state is the last checkpoint, with what was restored since, and the files that the run's agent has written since.
+All other differences were made without Holdfast.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from holdfast.worktree.packs.object_store import differing
 
 NAMED = 100  # files that are named
 FEW = 5
-COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")  # what stands in HEAD may be anything
+COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")  # HEAD may contain anything
 
 
-def take_bearings(workspace: Workspace, run: Run, patience: float) -> Bearings:
-    """What git shows and where the record does not agree; waits no longer than `patience` for another look."""
+def find_drift(workspace: Workspace, run: Run, patience: float) -> Bearings:
+    """Compare the worktree with the journal; waits at most `patience` seconds for another scan."""
     with workspace.reading() as journal:
         shown = journal.rules_of(run).files
         last = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
-        if last is None:  # the first look at a worktree takes its time, and there is nothing to compare with
+        if last is None:  # there is nothing to compare with, and a first scan is slow
             return Bearings(known=False)
         restored = _restored_since(journal, last)
         target = journal.find_checkpoint(restored.target) if restored and not restored.paths else None
@@ -43,24 +43,24 @@ def take_bearings(workspace: Workspace, run: Run, patience: float) -> Bearings:
             head = shadow.head()
             now = look(workspace, shadow).tree
             committed = _tree_of(shadow, head.commit)
-            since = workspace.hide(_changed(shadow, believed, now))  # as the record has names: without secrets
+            since = workspace.hide(_changed(shadow, believed, now))  # redacted, as names are in the journal
             moved = _moved(shadow, last, head._replace(branch=workspace.hide(head.branch)))  # safeguard: hide-branch
             # safeguard: hide-changed-files
             uncommitted = workspace.hide(_changed(shadow, committed, now)) if committed else []
             return Bearings([*moved, *_other_files(last, since, known)], list(_named(uncommitted)))
-    except HoldfastError:  # somebody else looks right now, or git does not answer: nothing is claimed then
+    except HoldfastError:  # another process is scanning, or git fails: the drift is unknown
         return Bearings(known=False)
 
 
 def _faces(run: Run, shown: tuple[str, ...]) -> Iterator[str]:
-    """The files in which another system keeps the run: we write them ourselves, and so does it."""
+    """Return the files in which a layout shows the run, which we and its system write."""
     yield from shown
     if run.owned:
         yield from (run.owned.path, f"{run.owned.path}.backup", f"{run.owned.path}.lock")
 
 
 def _restored_since(journal: Journal, last: Checkpoint) -> Restore | None:
-    """The way back before which the last checkpoint was made: the worktree is where that led, not where it began."""
+    """Find the restore for which the last checkpoint was made: the worktree is at its target, not at the checkpoint."""
     ledger = journal.ledger_of(last.worktree)
     ways = [*ledger.undoable[-1:], *ledger.redoable[-1:]] if ledger else []
     return next((way for way in ways if way.before == last.id and way.code), None)
@@ -91,13 +91,13 @@ def _branch(name: str | None) -> str:
 
 
 def _distance(shadow: Shadow, then: str | None, now: str | None) -> str:
-    """How HEAD came from one commit to another, as far as git can tell."""
+    """Describe how HEAD moved, with the number of commits if git can count them."""
     words = f"HEAD was at {(then or 'no commit')[:12]}, and is at {(now or 'no commit')[:12]} now"
     if not (then and now and COMMIT.fullmatch(then) and COMMIT.fullmatch(now)):
         return words
     try:
         gone, come = map(int, shadow.git.run("rev-list", "--left-right", "--count", f"{then}...{now}").split())
-    except (HoldfastError, ValueError):  # a shallow clone, or a commit that is gone
+    except (HoldfastError, ValueError):  # a shallow clone, or a missing commit
         return words
     told = [f"{count(come, 'commit')} came"] if come else []
     told += [f"{count(gone, 'commit')} no longer in it"] if gone else []
@@ -111,7 +111,7 @@ def _tree_of(shadow: Shadow, commit: str | None) -> str | None:
 
 
 def _changed(shadow: Shadow, then: str | None, now: str) -> list[str]:
-    """`M path`, `A path`, `D path` for every file that differs, in order."""
+    """Return `M path`, `A path` or `D path` for every file that differs, sorted."""
     empty = shadow.git.form.id_of("tree", b"")
     found = differing(shadow.reader, now if now != empty else None, then if then != empty else None, [])
     return [

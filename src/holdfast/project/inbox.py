@@ -1,7 +1,6 @@
-"""Reading what hooks have kept: which calls wait, in which order, and what each says.
+"""The inbox: hook calls that wait to be ingested, their order, and their parser.
 
-Order is that of the boot clock, which no clock change disturbs; calls of earlier boots come before those of this one.
-Nothing here writes to the journal.
+Calls are ordered by the monotonic clock of their boot, which clock changes do not affect; earlier boots come first.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ DEPTH = 100
 INFINITIES = (float("inf"), float("-inf"))
 OF_ONE_FILE = {errno.EIO, errno.EACCES, errno.EPERM, errno.EBADMSG, getattr(errno, "EUCLEAN", errno.EIO)}
 FAILED = {"session-load": "load FABER's context", "session-save": "save FABER's session"}  # by event
-STALE = 3600.0  # seconds after which a temporary file of a hook that was killed is cleared away
+STALE = 3600.0  # seconds after which the temporary file of a killed hook is removed
 
 
 def _number(text: str) -> float | str:
-    """A number, or its digits where no number can hold it."""
+    """Return a number, or its digits if a float cannot hold it."""
     value = float(text)
     return text if value in INFINITIES else value
 
@@ -48,7 +47,7 @@ _validate = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 class Call(Struct):
-    """One hook call as it was kept."""
+    """A recorded hook call."""
 
     name: str
     agent: str
@@ -58,22 +57,22 @@ class Call(Struct):
     monotonic: int
     directory: str
     environment: dict[str, str]
-    process: Process | None  # the client's own, where it told, else the hook's parent
+    process: Process | None  # the client, if a variable names it, else the hook's parent
     payload: Any
-    size: int = 0  # of the payload as it came
-    parent: Process | None = None  # the hook's parent, whatever the client told
+    size: int = 0  # of the raw payload
+    parent: Process | None = None  # of the hook
 
     @property
     def id(self) -> str:
         return ids.event_of_call(self.name)
 
     def event_id(self, number: int | str) -> str:
-        """The id of one of several events that come of this call; the first has the call's own."""
+        """Return the id of one of the events of this call; the first has the call's own."""
         return ids.event_of_call(f"{self.name}#{number}") if number else self.id
 
 
 class NotACall(Exception):
-    """A kept file that cannot be understood. It is set aside and reported, never thrown away."""
+    """A file in the inbox that cannot be parsed. It is quarantined and reported, never deleted."""
 
 
 class Name(NamedTuple):
@@ -84,7 +83,6 @@ class Name(NamedTuple):
 
 
 def waiting(inbox: Path) -> list[str]:
-    """The names of kept calls, in the order in which they were made."""
     names = [parsed for name in _listing(inbox) if (parsed := _parse_name(name))]
     boots = {name.boot for name in names}
     if len(boots) < 2:
@@ -94,27 +92,26 @@ def waiting(inbox: Path) -> list[str]:
 
 
 def read(inbox: Path, name: str) -> Call | None:
-    """One kept call; None where somebody else has taken it in meanwhile."""
+    """Return a waiting call; None if another process has ingested it."""
     try:
         data = files.read(inbox / name, READ_LIMIT)
     except Trouble:
-        raise  # it cannot be read now, which says nothing about what it is
+        raise  # an I/O error: the file may be a valid call
     except Refused as error:
         raise NotACall(error.message) from error
     return decode(name, data) if data is not None else None
 
 
 def is_of_one_file(error: Trouble) -> bool:
-    """Whether it is about the file alone that cannot be read.
+    """True if an error concerns one file alone, so that the calls after it can be ingested.
 
-    Where no file can be opened any more, or memory is short, any call could be the one that fails, and the next one be
-    read again: to go on would put calls out of their order without need.
+    If descriptors or memory run out, the next call might succeed, and calls would be ingested out of order.
     """
     return isinstance(error.__cause__, OSError) and error.__cause__.errno in OF_ONE_FILE
 
 
 def unread(inbox: Path) -> list[str]:
-    """Calls that wait because they cannot be read, though others can."""
+    """Return the waiting calls that cannot be read, though others can."""
     return [name for name in waiting(inbox) if _is_unread(inbox / name)]
 
 
@@ -125,22 +122,22 @@ def _is_unread(path: Path) -> bool:
         if is_of_one_file(error):
             return True
         raise
-    except Refused:  # no call at all, and set aside by whoever takes in
+    except Refused:  # not a call: the next ingestion quarantines it
         pass
     return False
 
 
 def decode(name: str, data: bytes) -> Call:
-    """What a kept file says."""
+    """Parse a file of the inbox."""
     head, separator, _ = data[:HEADER_LIMIT].partition(b"\0\0")
     fields = head.split(b"\0")
     if not separator or fields[0] != MAGIC:
-        raise NotACall("it does not begin as a kept call does")
+        raise NotACall("it does not begin like a recorded call")
     return _call(name, _fields(fields[1:]), data[len(head) + 2 :])
 
 
 def set_aside(inbox: Path, name: str) -> None:
-    """Put away what is not a call, beside the inbox."""
+    """Quarantine a file that is not a call."""
     aside = inbox / "aside"
     files.make_private_directory(aside)
     try:
@@ -153,7 +150,7 @@ def set_aside(inbox: Path, name: str) -> None:
 
 
 def remove(inbox: Path, names: Iterable[str]) -> None:
-    """Unlink calls whose events are committed. Coming back after a power cut, they would be known by their ids."""
+    """Unlink calls whose events are committed. If a power cut brings one back, its id makes ingesting it a no-op."""
     with files.os_errors(inbox):
         directory = os.open(inbox, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -165,7 +162,7 @@ def remove(inbox: Path, names: Iterable[str]) -> None:
 
 
 def clear_leftovers(inbox: Path, now: float) -> int:
-    """Remove what hooks that were killed in the middle left behind: never acknowledged, never whole."""
+    """Remove the temporary files of killed hooks, which were never acknowledged."""
     cleared = 0
     for name in os.listdir(inbox):
         parsed = _parse_name(name[1:]) if name.startswith(".") else None
@@ -177,27 +174,27 @@ def clear_leftovers(inbox: Path, now: float) -> int:
 
 def aside(inbox: Path) -> list[str]:
     place = inbox / "aside"
-    return [] if os.path.islink(place) else sorted(_listing(place))  # a link leads to calls of somebody else
+    return [] if os.path.islink(place) else sorted(_listing(place))  # a link could lead to another project's calls
 
 
 class Failure(NamedTuple):
-    """A failure of a hook, in words."""
+    """A failure of a hook, as shown to the user."""
 
-    title: str  # that it happened
+    title: str
     time: datetime | None
     about: str  # the agent, the event, the error
 
 
-def told_failure(line: str) -> Failure:
-    """One line of `troubles` in words."""
+def parse_failure(line: str) -> Failure:
+    """Parse one line of the trouble file."""
     seconds, _, about = line.partition(" ")
     event = [*about.split(" ", 2), "", ""][1]
     time = datetime.fromtimestamp(int(seconds), UTC) if seconds.isdecimal() and len(seconds) < 12 else None
-    return Failure(f"A hook could not {FAILED.get(event, 'keep a call')}", time, about)
+    return Failure(f"A hook could not {FAILED.get(event, 'record a call')}", time, about)
 
 
 def troubles(store: Path) -> list[str]:
-    """Failures that hooks noted, oldest first: a time in seconds, the agent, the event, the error."""
+    """Return the lines that failing hooks wrote, oldest first: a time in seconds, the agent, the event, the error."""
     data = files.read(store / "trouble") or b""
     lines = {line.decode("utf-8", "replace").strip(" \0") for line in data.split(b"\n")}
     return sorted(line for line in lines if line[:1].isdigit())
@@ -220,12 +217,12 @@ def _parse_name(name: str) -> Name | None:
 
 
 def is_call_name(name: str) -> bool:
-    """Whether a kept call may have this name."""
+    """True if a call could have this name."""
     return "/" not in name and _parse_name(name) is not None
 
 
 def _rank_boots(inbox: Path, names: list[Name]) -> dict[str, float]:
-    """Earlier boots by the time of their first file, since only the wall clock spans boots; this boot last."""
+    """Rank earlier boots by the mtime of their first file, since only the wall clock spans boots; this boot is last."""
     first = {name.boot: name for name in sorted(names, reverse=True)}
     rank = {boot: _changed(inbox / name.name) for boot, name in first.items()}
     rank[clock.boot()[:8] or "0"] = float("inf")
@@ -268,7 +265,7 @@ def _call(name: str, fields: dict[str, str], body: bytes) -> Call:
 
 
 def _process(text: str, boot: str) -> Process | None:
-    """From `PID NAMESPACE STAT`, as the hook found it."""
+    """Parse `PID NAMESPACE STAT`, as the hook wrote it."""
     pid, _, rest = text.partition(" ")
     namespace, _, stat = rest.partition(" ")
     found = parse_stat(stat)
@@ -280,9 +277,9 @@ def _integer(text: str | None) -> int:
 
 
 def parse(data: bytes) -> Any:
-    """The JSON value in these bytes; one that is too deep or too dense to be walked through stays a text.
+    """Parse JSON; a value that is too deep or too dense to walk is returned as text.
 
-    Half a character, which some clients write, is replaced instead of refused.
+    A lone surrogate, which some clients write, is replaced instead of refused.
     """
     if is_dense(data):
         return _unread(data)
@@ -309,7 +306,7 @@ def _parse(data: bytes) -> Any:
 
 
 def _parse_patiently(data: bytes) -> Any:
-    import json  # slower, and more patient than the decoder above
+    import json  # slower, and more tolerant than the decoder above
 
     try:
         return sound(json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant, parse_float=_number))

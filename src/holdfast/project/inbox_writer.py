@@ -1,7 +1,7 @@
-"""Write one hook call, unread, into the store's inbox; note in the trouble file what failed.
+"""Write a hook call, unparsed, into the store's inbox, and failures into its trouble file.
 
 A call is written under a temporary name, synced, renamed, and its directory synced. Hooks load this, so it uses only
-modules that are built into the interpreter. `inbox.py` reads what is written here.
+modules that are built into the interpreter. `inbox.py` is the reader.
 """
 
 import posix
@@ -11,7 +11,7 @@ from _signal import ITIMER_REAL, SIGALRM, setitimer, signal  # type: ignore[impo
 from holdfast.system.boot import describe_process, moment
 from holdfast.system.locate import open_ours
 
-TYPE_CHECKING = False  # what the typing module would say, without its 10 ms
+TYPE_CHECKING = False  # as in typing, whose import takes 10 ms
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
 LIMIT = 64 * 1024 * 1024
 CHUNK = 1 << 20
-TICK = 0.25  # seconds between two looks at a standard input that nobody closes
-TICKS = 12  # after so many of them the call is kept as far as it came
+TICK = 0.25  # seconds between two checks of a standard input that stays open
+TICKS = 12  # after so many the call is recorded as far as it was read
 SLOT = 128  # bytes of one line in the preallocated trouble file
 OURS = ("HOLDFAST_SESSION", "HOLDFAST_RUN")  # variables that are recorded with a call of any client
 
 
 class Quiet(Exception):
-    """Standard input is still open, but nothing more is coming."""
+    """Standard input is still open, but idle."""
 
 
 def keep(inbox: int, agent: str, event: str, directory: str, client: "Client") -> tuple[int, str]:
-    """Write what stands on standard input into the store's inbox; on disk when this returns.
+    """Write standard input into the store's inbox, and return the open file and its name. It is durable then.
 
-    Answers with the open file and its name: by that, another process may have taken it in already.
+    The file is returned open, because another process may have ingested and unlinked it already.
     """
     boot, monotonic = moment()
     name = f"{monotonic:020d}-{boot[:8] or '0'}-{posix.getpid()}-{posix.urandom(4).hex()}"
@@ -74,7 +74,7 @@ def _head(agent: str, event: str, boot: str, monotonic: int, directory: str) -> 
 
 
 def _environment(client: "Client") -> bytes:
-    """The client's process, where a variable names it, and the variables that are recorded."""
+    """Return the fields of the client's process, if a variable names it, and of the recorded variables."""
     environ, fields = posix.environ, [b""]
     process = (client.PROCESS or "").encode()
     if process in environ:
@@ -86,7 +86,7 @@ def _environment(client: "Client") -> bytes:
 
 
 def _copy_input(file: int) -> bool:
-    """Copy standard input up to the limit; False where it was cut or never ended."""
+    """Copy standard input up to the limit; False if it was truncated or never closed."""
     quiet, ticks, fresh, tail = True, 0, False, b""
 
     def look(_signal: int, _frame: object) -> None:
@@ -119,7 +119,7 @@ def _write(file: int, data: bytes) -> None:
 
 
 def note_trouble(store: str, agent: str, event: str, error: BaseException, held: int | None = None) -> None:
-    """Leave a line where `status` finds it. The file was allocated with the store, so a full disk has room for it."""
+    """Write a line for `status` into the trouble file, which is preallocated so that it works on a full disk."""
     words = f"{agent} {event} {error}".encode("utf-8", "surrogateescape")
     line = b"%d %s" % (time.time(), words)
     try:

@@ -1,8 +1,8 @@
-"""The user's own list of stores: which ones were made here by him, and so may be believed.
+"""The user's list of trusted stores: those that Holdfast created here.
 
-A store that came with an archive or a copied directory was made by somebody else, even if it looks like ours: it could
-tell the next agent anything. A store counts as ours while it is the very directory that we made: the same inode, at
-the same path or on the same device. (A device's number alone may change with a restart, a path with a move.)
+A store from an archive or a copied directory could tell the next agent anything, however much it looks like ours. So a
+store is trusted only while it is the directory that we created: the same inode, at the same path or on the same device.
+(A restart may change the device number, a move the path.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from holdfast.system import files, locate
 
 
 class Claim(Struct):
-    """That we made this store, and where."""
+    """The record of a store that we created."""
 
     store: str
     path: str
@@ -40,7 +40,7 @@ class Claim(Struct):
 
 
 def _path(text: str) -> Path:
-    """The path that `path_text` made a text of: bytes that are no UTF-8 stand in it as `\\xff`."""
+    """Invert `path_text`, which writes invalid UTF-8 as `\\xff`."""
     if "\\x" not in text or os.path.lexists(text):
         return Path(text)
     import re  # such names are rare
@@ -50,7 +50,7 @@ def _path(text: str) -> Path:
 
 
 def claim(directory: Path, id: str, store: Path, root: Path, here: Path | None = None) -> None:
-    """Enter a store into the list. Here and below, `here` is another name of it, where it is held open."""
+    """Record a store in the list. Here and below, `here` is its path through an open descriptor."""
     status = os.stat(here or store)
     entry = Claim(id, path_text(store), path_text(root), status.st_dev, status.st_ino)
     files.make_private_directory(directory)
@@ -58,7 +58,7 @@ def claim(directory: Path, id: str, store: Path, root: Path, here: Path | None =
 
 
 def check(directory: Path, store: Path, root: Path, here: Path | None = None) -> None:
-    """Refuse a store that we did not make. One that was moved is still the same directory, and is entered anew."""
+    """Refuse a store that is not in the list. A moved store is the same directory, and its record is updated."""
     id = store_id(here or store)
     found = _load(directory / ids.file_name(id))
     if found is None or not _is_same(found, store, here):  # safeguard: copied-store
@@ -76,7 +76,7 @@ def check(directory: Path, store: Path, root: Path, here: Path | None = None) ->
 
 
 def find_earlier(directory: Path, store: Path, root: Path) -> Path | None:
-    """A store of ours that nobody finds any more, because the project has become a repository since."""
+    """Find our store in `.holdfast`, which a `.git` created later hides."""
     place = root / ".holdfast"
     if store == place or not os.path.lexists(place / "id"):
         return None
@@ -85,7 +85,7 @@ def find_earlier(directory: Path, store: Path, root: Path) -> Path | None:
 
 
 def check_worktree(root: Path, store: Path) -> None:
-    """Refuse a linked worktree that its repository knows elsewhere: a `.git` file in an archive can lead to one too."""
+    """Refuse a linked worktree that its repository registers at another path: its `.git` may be from an archive."""
     if not _is_sure(root, store) and locate.worktree_name(os.fspath(root)) != ".":
         way = "`git worktree repair`, if you moved this worktree"
         _refuse_astray("The repository to which `.git` leads knows it elsewhere", ("store", store), way, root)
@@ -98,30 +98,30 @@ def _refuse_astray(message: str, fact: tuple[str, object], way: str, root: Path)
 
 
 def _quoted(path: str) -> str:
-    import shlex  # takes its time to load
+    import shlex  # slow to import
 
     return shlex.quote(path)
 
 
 def _is_sure(root: Path, store: Path) -> bool:
-    """Whether a worktree's store is in its own directory, or in one that says itself that it belongs to it."""
+    """True if a worktree's git directory is inside it, or names it as its worktree."""
     git = f"{root}/.git"
     return os.fspath(store) == f"{git}/holdfast" or locate.git_directory(git, surely=True) is not None
 
 
 def _is_guess(root: Path, store: Path) -> bool:
-    """Whether the git directory does not say whose it is, as one that `git init --separate-git-dir` made."""
+    """True if the git directory names no worktree, as one made by `git init --separate-git-dir`."""
     return not _is_sure(root, store) and locate.git_directory(f"{root}/.git") is not None
 
 
 def _is_lived_in(claim: Claim, store: Path) -> bool:
-    """Whether the place of a claim is still a main worktree with this store."""
+    """True if the recorded directory is still a main worktree with this store."""
     root = os.fspath(claim.project)
     return locate.locate_store(root) == (root, os.fspath(store)) and locate.worktree_name(root) == "."
 
 
 def _name_root(store: Path, root: Path) -> None:
-    """Tell a hook, which does not know the user's list, in which worktree it may keep calls here."""
+    """Write the worktree's path into the store, for hooks, which do not read the user's list."""
     line = os.fsencode(root) + b"\n"
     if line.count(b"\n") == 1 and files.read(store / "root", 64 * 1024) != line:
         files.write(store / "root", line)
@@ -130,24 +130,24 @@ def _name_root(store: Path, root: Path) -> None:
 def refuse(store: Path) -> NoReturn:
     place = _quoted(path_text(store))
     raise Refused(
-        "This store was not made here, so nothing in it is believed",
+        "This store was not made here, so it is not trusted",
         [("store", store)],
         [
-            "`holdfast init --adopt` makes it yours, if you know where it comes from",
+            "`holdfast init --adopt` adopts it, if you know where it comes from",
             f"otherwise move it away: `mv {place} {place}.foreign`",
         ],
     )
 
 
 def known(directory: Path) -> list[Claim]:
-    """One claim for each place at which we ever made a store: of the store that is there, where it is ours."""
+    """Return one record for each path at which we ever created a store, preferring the store that is there now."""
     listed = sorted(os.listdir(directory)) if directory.is_dir() else []
     claims = [claim for name in listed if not name.startswith(".") and (claim := _load(directory / name))]
     return list({claim.path: claim for claim in sorted(claims, key=_is_there)}.values())
 
 
 def every(directory: Path) -> list[Claim]:
-    """All stores that are still where we made them."""
+    """Return the stores that are still where we created them."""
     return [claim for claim in known(directory) if _is_there(claim)]
 
 
@@ -156,7 +156,7 @@ def _is_there(claim: Claim) -> bool:
 
 
 def check_there(claim: Claim) -> None:
-    """Refuse a store that is not where it was, or not the one that it was."""
+    """Refuse a store that is gone or was replaced."""
     if not os.path.exists(claim.place):
         raise NotFound("The project is gone", [("store", claim.path)])
     if not _is_same(claim, claim.place):
@@ -172,7 +172,6 @@ def _is_same(claim: Claim, store: Path, here: Path | None = None) -> bool:
 
 
 def store_id(store: Path) -> str:
-    """The name that a store was given when it was made; empty where it has none yet."""
     data = files.read(store / "id", 256) or b""
     return data.decode("utf-8", "replace").strip()
 

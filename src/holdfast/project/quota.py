@@ -1,7 +1,6 @@
-"""The room that a store takes on the disk, its cap, and the warning where it is nearly full.
+"""Disk usage of a store, its quota, and the warning when it is nearly full.
 
-Told by the sizes of files alone, so that asking is cheap: every file of the store's directory, and our packs beside the
-repository's. What lies in the user's own directories is not a store's.
+Usage is the size of all files in the store's directory and of our packs in the repository, so measuring it is cheap.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from holdfast.system import files, locate
 
 MEGABYTE = 1_000_000
 WARNED = 0.8  # of the cap
-GROWTH = 0.02  # of the cap, before what could not be helped is tried again
+GROWTH = 0.02  # of the cap, before eviction is retried
 STAMP = "tidied.json"
 PARTS = {
-    "journal": "journal",  # and whatever follows behind a dot
+    "journal": "journal",  # with any suffix
     "inbox": "inbox",
     "git": "checkpoints",
     "worktrees": "caches",
@@ -36,15 +35,15 @@ PACK = (".pack", ".idx", ".rev", ".keep")
 
 
 class Last(Struct):
-    """When the store was last tidied without being asked, and what it took afterwards."""
+    """The last automatic eviction, and the size that it left."""
 
     time: datetime | None = None
     left: int = 0
 
 
-def look_at_room(workspace: Workspace) -> Room:
-    """What the store takes now."""
-    return room_of(workspace.place, workspace.root)
+def measure_usage(workspace: Workspace) -> Room:
+    """Measure the disk usage of the store."""
+    return usage_of(workspace.place, workspace.root)
 
 
 def cap_of(workspace: Workspace) -> int:
@@ -52,17 +51,16 @@ def cap_of(workspace: Workspace) -> int:
 
 
 def warning_of(room: Room, cap: int) -> str | None:
-    """One line, where the store is nearly full."""
     if room.total <= WARNED * cap:
         return None
     share = f"the store takes {room.total / MEGABYTE:,.0f} of {cap / MEGABYTE:,.0f} MB"
     if room.total <= cap:
-        return f"{share}; at the cap the oldest tool output goes first (`holdfast tidy --dry-run`)"
-    return f"{share}; what is left is open, named, pinned, not exported or kept aside: `holdfast runs --size` shows it"
+        return f"{share}; at the cap the oldest tool output is removed first (`holdfast tidy --dry-run`)"
+    return f"{share}; the rest is open, named, pinned, not exported or set aside: `holdfast runs --size` shows it"
 
 
 def has_outgrown(workspace: Workspace, total: int) -> bool:
-    """Whether so many bytes are too many, and more than the last tidying had to leave."""
+    """True if the size is over the cap, and has grown since the last eviction."""
     cap = cap_of(workspace)
     return total > cap and total > last_tidied(workspace).left + GROWTH * cap
 
@@ -70,7 +68,7 @@ def has_outgrown(workspace: Workspace, total: int) -> bool:
 def last_tidied(workspace: Workspace) -> Last:
     try:
         return msgspec.json.decode(files.read(workspace.here / STAMP, 4096) or b"{}", type=Last)
-    except (msgspec.MsgspecError, UnicodeDecodeError, HoldfastError):  # it is only there to save work
+    except (msgspec.MsgspecError, UnicodeDecodeError, HoldfastError):  # it only saves work
         return Last()
 
 
@@ -78,19 +76,16 @@ def note_tidied(workspace: Workspace, last: Last) -> None:
     files.write(workspace.here / STAMP, msgspec.json.encode(last))
 
 
-# Disk usage
-
-
 class Room(Struct):
-    """Bytes on the disk, and what they are for."""
+    """Bytes on disk, by purpose."""
 
     total: int = 0
     journal: int = 0  # the database and its log
     checkpoints: int = 0  # our packs
-    inbox: int = 0  # calls that were not taken in yet, or could not be read
+    inbox: int = 0  # calls that wait, or could not be read
     copies: int = 0  # versions of files of other systems, and backups
-    aside: int = 0  # damaged originals, stores that a backup replaced, what stood in the way of a restore
-    caches: int = 0  # what is remembered of worktrees
+    aside: int = 0  # damaged originals, replaced stores, files displaced by a restore
+    caches: int = 0  # of worktrees
     rest: int = 0
 
     def add(self, part: str, size: int) -> None:
@@ -98,8 +93,8 @@ class Room(Struct):
         setattr(self, part, getattr(self, part) + size)
 
 
-def room_of(place: Path, root: Path) -> Room:
-    """What a store takes, with its packs in the repository of a worktree, if there is one."""
+def usage_of(place: Path, root: Path) -> Room:
+    """Measure a store, with its packs in the repository of a worktree, if there is one."""
     room = Room()
     for path, size in _sizes(place):
         room.add(_part(path.relative_to(place)), size)
@@ -111,7 +106,7 @@ def room_of(place: Path, root: Path) -> Room:
 
 
 def bytes_of(path: Path) -> int:
-    """What a file takes, or a directory with all that is in it."""
+    """Return the size of a file, or of a directory with its content."""
     return sum(size for _, size in _sizes(path)) if path.is_dir() and not path.is_symlink() else _size(path)
 
 
@@ -121,7 +116,7 @@ def _part(path: Path) -> str:
 
 
 def _kept(root: Path) -> Iterator[Path]:
-    """The marks of packs in the repository that git's housekeeping leaves alone; ours are among them."""
+    """Return the `.keep` files of packs in the repository, ours and others."""
     directory = locate.git_directory(str(root / ".git"))
     if directory:
         yield from Path(locate.common_directory(directory), "objects", "pack").glob("pack-*.keep")

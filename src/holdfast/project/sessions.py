@@ -1,4 +1,4 @@
-"""Sessions: opening one, going over to another run, ending one from outside, and the processes that it left."""
+"""Sessions: opening them, moving them to another run, ending dead ones, and the processes they left running."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from holdfast.system import files, process
 from holdfast.system.clock import shown
 from holdfast.system.process import Running
 
-SIGNS = "alive"  # the directory of the store where those who are supervised give signs of life
-OURS = "HOLDFAST_SESSION"  # what `holdfast run` and programs that join a run give on
-ERRANDS = ("-m", "holdfast", "hook")  # a process of our own that outlives the call which started it
-BY_SIGNAL = (Ending.DIED, Ending.STOPPED)  # one that ended by itself may have left its processes on purpose
+SIGNS = "alive"  # the directory of the store for heartbeats of supervised sessions
+OURS = "HOLDFAST_SESSION"  # set by `holdfast run` and by programs that join a run, and inherited by their processes
+ERRANDS = ("-m", "holdfast", "hook")  # our background process, which outlives the call that started it
+BY_SIGNAL = (Ending.DIED, Ending.STOPPED)  # a session that ended by itself may have left processes on purpose
 SESSIONS, SHOWN, WIDTH = 20, 10, 200
 Variables = tuple[str | None, str | None]
 
 
-def attend(
+def open_process_session(
     workspace: Workspace, journal: Journal, run: Run, pid: int | None, agent: str | None, *, epoch: int | None = None
 ) -> Session:
-    """Open a session on a run; with a pid, one that is found dead when that process is gone.
+    """Open a session on a run; with a pid, it is marked dead once that process is gone.
 
-    A program that opens one for itself works in it from then on.
+    With the pid of this process, the workspace works in it from then on.
     """
     known = _identified(pid) if pid is not None else None
     environment = Environment(process.here().host, sys.platform, os.getcwd())
@@ -58,7 +58,7 @@ def open_session(
     begun: Beginning | None = None,
     epoch: int | None = None,
 ) -> Session:
-    """Open a session of a process or a conversation on a run. The draft says by which event."""
+    """Open a session of a process or a conversation on a run, by the event of the draft."""
     body: Body = {
         "agent_session": conversation,
         "transcript": transcript,
@@ -74,26 +74,26 @@ def open_session(
     return session
 
 
-def dismiss(journal: Journal, session: Session, why: str) -> Session:
-    """End a session whose run somebody else takes over; it cannot write any more."""
+def fence_off(journal: Journal, session: Session, why: str) -> Session:
+    """Fence off a session whose run is taken over: it cannot write any more."""
     body = {"how": Ending.TAKEN_OVER, "reason": why, "at": session.last_active}
     journal.append(session.run, Draft(fold.ENDED, body, session=session.id, agent=session.agent))
     return journal.find_session(session.id) or session
 
 
-def attended(journal: Journal, run: str) -> list[Session]:
-    """The sessions in which a process that may be alive works on a run. One without a process refuses nobody."""
+def live_sessions(journal: Journal, run: str) -> list[Session]:
+    """Return the sessions of a run whose process may be alive. A session without a process does not count."""
     sessions = journal.list_sessions(run, only_open=True, with_process=True)
     return [found for found in sessions if found.process and process.judge(found.process).alive is not False]
 
 
-def attended_by_others(workspace: Workspace, journal: Journal, run: str) -> list[Session]:
-    """The same without the caller's own sessions: one's own work is no reason to refuse."""
-    return [found for found in attended(journal, run) if not is_own(workspace, found)]
+def other_live_sessions(workspace: Workspace, journal: Journal, run: str) -> list[Session]:
+    """Return the same without the caller's own sessions."""
+    return [found for found in live_sessions(journal, run) if not is_own(workspace, found)]
 
 
 def is_own(workspace: Workspace, session: Session) -> bool:
-    """Whether a session is the caller's: by its id, by its conversation, or because its process started this one."""
+    """True if a session is the caller's: by its id, by its conversation, or because its process started this one."""
     if session.id == workspace.session:
         return True
     if session.agent_session and session.agent_session in [caller.conversation for caller in workspace.callers]:
@@ -103,14 +103,14 @@ def is_own(workspace: Workspace, session: Session) -> bool:
 
 
 def find_conversation(workspace: Workspace, journal: Journal) -> Session | None:
-    """The last session of the conversation in which this command runs; one that was taken over has no say any more.
+    """Return the last session of the conversation in which this command runs, unless it was fenced off.
 
-    Where the environment names the conversation, its session may have ended with its run: the conversation goes on.
+    If the environment names the conversation, its session may have ended with its run.
     """
     named = journal.find_session(workspace.session or "")
     if named and named.is_open and named.agent_session:
         return named
-    if told := told_conversation(workspace, journal):
+    if told := find_named_conversation(workspace, journal):
         return None if told.fenced else told
     open_ones = journal.list_sessions(only_open=True, with_process=True)
     started = {
@@ -121,42 +121,40 @@ def find_conversation(workspace: Workspace, journal: Journal) -> Session | None:
     return next((started[pid] for pid in (os.getpid(), *process.ancestors()) if pid in started), None)
 
 
-def told_conversation(workspace: Workspace, journal: Journal) -> Session | None:
-    """The open or else the last session of the conversation that the environment names."""
+def find_named_conversation(workspace: Workspace, journal: Journal) -> Session | None:
+    """Return the open or else the last session of the conversation that the environment names."""
     for caller in workspace.callers:
         if known := journal.sessions_of(caller.conversation):
             return next((found for found in known if found.is_open), known[0])
     return None
 
 
-def dismiss_others(workspace: Workspace, journal: Journal, run: Run, why: str) -> list[Session]:
-    """End the open sessions of a run in a take-over, except the caller's own."""
+def fence_off_others(workspace: Workspace, journal: Journal, run: Run, why: str) -> list[Session]:
     sessions = journal.list_sessions(run.id, only_open=True)
-    return [dismiss(journal, found, why) for found in sessions if not is_own(workspace, found)]
+    return [fence_off(journal, found, why) for found in sessions if not is_own(workspace, found)]
 
 
 def next_epoch(workspace: Workspace, journal: Journal, run: Run) -> int:
-    """The epoch after a take-over. The caller's own session stays valid: it keeps the present one."""
+    """Return the epoch after a take-over: the present one if the caller has a session, so that it stays valid."""
     has_own = any(is_own(workspace, found) for found in journal.list_sessions(run.id, only_open=True))
     return run.epoch if has_own else run.epoch + 1
 
 
 def is_silent(workspace: Workspace, session: Session) -> bool:
-    """Whether a session cannot be looked at from here, as one on another machine, and was not heard of for a while."""
+    """True if a process cannot be judged from here (on another machine), and has been silent for `silent.after`."""
     if session.process is None or process.judge(session.process).alive is not None:
         return False
     waited = workspace.clock.now() - last_heard(workspace, session)
     return waited.total_seconds() > workspace.settings.number("silent.after")
 
 
-def give_sign(workspace: Workspace, session: str) -> None:
-    """Say that a session is alive though nothing happens in it; the journal would only grow by that."""
+def write_heartbeat(workspace: Workspace, session: str) -> None:
+    """Write a heartbeat of an idle session into a file, since events would only make the journal grow."""
     files.make_private_directory(workspace.here / SIGNS)
     files.put(workspace.here / SIGNS / session, workspace.clock.now().isoformat().encode(), synced=False)
 
 
-def clear_signs(workspace: Workspace, journal: Journal) -> None:
-    """Forget the signs of sessions that are over."""
+def clear_heartbeats(workspace: Workspace, journal: Journal) -> None:
     directory = workspace.here / SIGNS
     for name in os.listdir(directory) if directory.is_dir() else []:
         found = journal.find_session(name)
@@ -165,22 +163,22 @@ def clear_signs(workspace: Workspace, journal: Journal) -> None:
 
 
 def last_heard(workspace: Workspace, session: Session) -> datetime:
-    """When a session last did something, or gave a sign of life."""
+    """Return the time of a session's last event or heartbeat."""
     last = session.last_active or session.opened
     if not ids.is_safe(session.id):
         return last
     try:
         sign = datetime.fromisoformat((files.read(workspace.here / SIGNS / session.id, 100) or b"").decode())
         return max(last, sign)
-    except (HoldfastError, ValueError, TypeError):  # none, half of one, or one without a time zone
+    except (HoldfastError, ValueError, TypeError):  # missing, truncated, or without a time zone
         return last
 
 
-def bury_silent(workspace: Workspace, journal: Journal, run: Run) -> None:
-    """Somebody goes on with a run: whoever has it and is silent counts as gone from now on."""
-    for session in attended(journal, run.id):
+def mark_silent_dead(workspace: Workspace, journal: Journal, run: Run) -> None:
+    """Mark the silent sessions of a run dead, because another one resumes it."""
+    for session in live_sessions(journal, run.id):
         if session.process is not None and is_silent(workspace, session):
-            bury(journal, session, f"{process.judge(session.process).evidence}, and is silent")
+            mark_dead(journal, session, f"{process.judge(session.process).evidence}, and is silent")
 
 
 def _identified(pid: int) -> Process:
@@ -190,8 +188,7 @@ def _identified(pid: int) -> Process:
     return found
 
 
-def judged(sessions: list[Session]) -> Iterator[tuple[Session, str]]:
-    """Those of the sessions whose process is gone, with the evidence."""
+def find_dead(sessions: list[Session]) -> Iterator[tuple[Session, str]]:
     for session in sessions:
         if session.process is not None:
             judgement = process.judge(session.process)
@@ -199,43 +196,43 @@ def judged(sessions: list[Session]) -> Iterator[tuple[Session, str]]:
                 yield session, judgement.evidence
 
 
-def bury(journal: Journal, session: Session, evidence: str) -> str | None:
-    """End a dead session; its run is interrupted if nobody else is working on it."""
+def mark_dead(journal: Journal, session: Session, evidence: str) -> str | None:
+    """End a dead session; its run is interrupted unless another live session works on it."""
     body = {"how": Ending.DIED, "reason": evidence, "at": session.last_active}
     journal.append(session.run, Draft(fold.ENDED, body, session=session.id, agent=session.agent))
     run = journal.get_run(session.run)
-    if attended(journal, run.id) or run.status is not Status.ACTIVE:
+    if live_sessions(journal, run.id) or run.status is not Status.ACTIVE:
         return None
     journal.append(run.id, fold.status_draft(Move.INTERRUPT, evidence=evidence))
     return run.id
 
 
-def refuse_attended(run: Run, alive: list[Session], take_over: str | None = None, *, named: bool = True) -> NoReturn:
-    """Name the sessions that hold a run. Taking it over is proposed only for a run that the user named."""
+def refuse_live(run: Run, alive: list[Session], take_over: str | None = None, *, named: bool = True) -> NoReturn:
+    """Refuse because live sessions hold a run. Taking over is suggested only for a run that the user named."""
     facts = [(found.id, who(found)) for found in alive]
     if named:
         take_over = take_over or f"holdfast resume {run.id} --take-over"
-        way = f"`{take_over}` fences it: what it still writes is refused"
+        way = f"`{take_over}` fences it off: its further writes are refused"
     else:
         way = f"`holdfast resume {run.id}` asks for this run by name; `holdfast runs` lists the others"
-    hints = [way, f"`holdfast join {run.id}` works beside it"]
+    hints = [way, f"`holdfast join {run.id}` works on it concurrently"]
     raise Busy("Another session is working on this run", facts, hints)
 
 
 def who(session: Session) -> str:
-    """Who has a run: on which host, as which process, since when."""
+    """Describe the process of a session: pid, host and start time."""
     if session.process is None:
         return f"open since {shown(session.opened)}"
-    known = session.environment.host if session.environment else ""  # a hook's call names a process, and no host
+    known = session.environment.host if session.environment else ""  # a hook call names a process, but no host
     host = session.process.host or known or "this machine"
     return f"process {session.process.pid} on {host} since {shown(session.opened)}"
 
 
-def go_over(workspace: Workspace, journal: Journal, run: Run, left: str | None = None) -> None:
-    """Wake a run, and let our own session, if we have one, work on it.
+def switch_session(workspace: Workspace, journal: Journal, run: Run, left: str | None = None) -> None:
+    """Resume a run, and move our own session to it.
 
     The run that the session leaves is paused if no other process works on it. Without a session that is `left`, the
-    run that this worktree pointed at before.
+    run that was current in this worktree before.
     """
     settle(journal, run, Move.RESUME)
     own = journal.find_session(workspace.session or "")
@@ -246,7 +243,7 @@ def go_over(workspace: Workspace, journal: Journal, run: Run, left: str | None =
 
 
 def move_conversation(workspace: Workspace, journal: Journal, run: Run) -> None:
-    """Let the conversation in which this command runs, if any, work on a run. The run that it leaves comes to rest."""
+    """Move the conversation in which this command runs, if any, to a run. The run that it leaves is paused."""
     if own := find_conversation(workspace, journal):
         _move(workspace, journal, own, run)
 
@@ -255,10 +252,10 @@ def _move(workspace: Workspace, journal: Journal, own: Session, run: Run) -> Non
     if own.run == run.id:
         return
     opened = ids.make("ses")
-    body = {"how": own.how or "ended", "reason": own.reason or f"went over to {run.id}", "at": own.ended}
+    body = {"how": own.how or "ended", "reason": own.reason or f"moved to {run.id}", "at": own.ended}
     draft = Draft(fold.ENDED, {**body, "followed_by": opened}, session=own.id, agent=own.agent)
     journal.append(own.run, draft)
-    _rest(journal, journal.find_run(own.run), run, f"its session went over to {run.id}")
+    _rest(journal, journal.find_run(own.run), run, f"its session moved to {run.id}")
     draft = Draft(fold.OPENED, session=opened, agent=own.agent)
     conversation, transcript = own.agent_session, own.transcript
     open_session(
@@ -269,21 +266,21 @@ def _move(workspace: Workspace, journal: Journal, own: Session, run: Run) -> Non
 
 
 def _rest(journal: Journal, left: Run | None, run: Run, why: str) -> None:
-    """Pause a run that is left for another one, if no process works on it."""
-    if left and left.id != run.id and _comes_to_rest(journal, left, run) and not attended(journal, left.id):
-        with contextlib.suppress(Refused):  # what has not begun cannot be paused in every layout
+    """Pause a run that is left for another one, unless a process works on it."""
+    if left and left.id != run.id and _comes_to_rest(journal, left, run) and not live_sessions(journal, left.id):
+        with contextlib.suppress(Refused):  # some layouts cannot pause a run that has not begun
             settle(journal, left, Move.PAUSE, why)
 
 
 def _comes_to_rest(journal: Journal, left: Run, run: Run) -> bool:
-    """Whether a run that is left pauses: one that another of its kind follows keeps its status."""
+    """True if a run that is left is paused: one followed by another of its kind keeps its status."""
     rules = journal.rules_of(left)
     is_followed = rules.is_single and rules is journal.rules_of(run)
     return left.status in (Status.CREATED, Status.ACTIVE) and not left.owned and not is_followed
 
 
 def settle(journal: Journal, run: Run, move: Move, reason: str | None = None, more: Iterable[Draft] = ()) -> bool:
-    """Take a move of a run's lifecycle; an ended run has no open sessions. False where it was so already.
+    """Apply a move of a run's lifecycle, and end its sessions with it. False if it changes nothing.
 
     `more` is appended with the move, while the sessions are still open.
     """
@@ -298,7 +295,7 @@ def settle(journal: Journal, run: Run, move: Move, reason: str | None = None, mo
 
 
 class Leftover(Struct):
-    """A process that outlives the session in which it was started."""
+    """A process that outlived the session in which it was started."""
 
     pid: int
     command: str
@@ -306,9 +303,9 @@ class Leftover(Struct):
 
 
 def find_leftovers(workspace: Workspace, journal: Journal, run: Run) -> list[Leftover]:
-    """The processes that sessions of the run left when a signal ended them, the oldest first; at most a few.
+    """Return the first processes that killed sessions of the run left running.
 
-    They are found by the variables that an agent gives to its tools.
+    They are identified by the environment variables that an agent passes to its tools.
     """
     died = [session for session in journal.list_sessions(run.id, limit=SESSIONS) if session.how in BY_SIGNAL]
     if not any(session.process and _is_of_here(session) for session in died):
@@ -325,13 +322,13 @@ def find_leftovers(workspace: Workspace, journal: Journal, run: Run) -> list[Lef
 
 
 def _is_of_here(session: Session) -> bool:
-    """Whether its process ran on this machine since it was started; else nothing of it can be left here."""
+    """True if its process ran on this machine in this boot; otherwise nothing of it can be running."""
     place, known = process.here(), session.process
     return known is not None and (known.boot, known.namespace) == (place.boot, place.namespace)
 
 
 def _variables(workspace: Workspace, agent: str | None) -> Variables:
-    """The variables in which an agent's client tells its tools the conversation and its own process."""
+    """Return the variables in which an agent passes its conversation and its process id to its tools."""
     return workspace.clients.variables_of(agent) if workspace.clients else (None, None)
 
 

@@ -1,7 +1,7 @@
-"""Settings: what can be set, where, and what holds now.
+"""Settings: the table of all of them, and their effective values.
 
-Later wins: the default, the user's file, the project's `.holdfast.toml`, `HOLDFAST_…` in the environment. A project's
-file may only set what is harmless; anything that decides trust, paths outside the project or what runs is the user's.
+Later sources win: the default, the user's file, the project's `.holdfast.toml`, `HOLDFAST_…` in the environment. The
+project's file comes with a clone, so it may set only what is harmless.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from holdfast.system.shared_files import Generations
 
 PROJECT_FILE = ".holdfast.toml"
 PATTERNS = ("redact.allow", "redact.patterns")
-PROJECT_LIMIT = 64 * 1024  # bytes; reading TOML takes its time, and a repository is not trusted with ours
-USER_LIMIT = 1024 * 1024  # bytes of their own: no user writes more, and to edit TOML takes eight times as much memory
+PROJECT_LIMIT = 64 * 1024  # bytes; TOML is slow to parse, and a repository must not cost us seconds
+USER_LIMIT = 1024 * 1024  # bytes; editing TOML takes eight times as much memory
 
 
 class Setting(Struct, frozen=True):
@@ -31,162 +31,109 @@ class Setting(Struct, frozen=True):
     about: str
     least: float = 0
     most: float = float("inf")
-    by_project: bool = True
     choices: tuple[str, ...] = ()
 
     @property
     def variable(self) -> str:
         return "HOLDFAST_" + self.key.upper().replace(".", "_")
 
+    @property
+    def by_project(self) -> bool:
+        return self in BY_PROJECT
 
-SETTINGS = {
-    setting.key: setting
-    for setting in (
-        Setting("artifact.limit", 1024, "kilobytes of the largest artifact that is loaded", 1, 1_000_000),
-        Setting("artifact.warn", 100, "kilobytes of an artifact above which a load warns", 1, 1_000_000),
-        Setting(
-            "aside.keep_days",
-            30,
-            "days that damaged originals and replaced stores stay, however full the store is; 0: for good",
-            0,
-            36_500,
-            by_project=False,
-        ),
-        Setting("brief.artifacts", "", "what every brief carries: a list of paths, `KIND:PATH` and `KIND:COMMAND`"),
-        Setting("brief.budget", 10_000, "characters of a brief", 500, 1_000_000),
-        Setting("checkpoint.file_limit", 50, "megabytes of the largest file that a checkpoint takes", 1, 100_000),
-        Setting("checkpoint.total_limit", 500, "megabytes that one checkpoint reads at most", 1, 1_000_000),
-        Setting(
-            "checkpoint.filtered",
-            "ask",
-            "files behind Git LFS or git-crypt: `keep` them as they stand in the worktree, `skip` them, or `ask` once",
-            by_project=False,
-            choices=("ask", "keep", "skip"),
-        ),
-        Setting(
-            "checkpoint.include",
-            "",
-            "ignored files that checkpoints take all the same: patterns with commas between",
-            by_project=False,
-        ),
-        Setting(
-            "checkpoint.keep_days",
-            0,
-            "days that a checkpoint is kept; 0: however old it is",
-            0,
-            36_500,
-            by_project=False,
-        ),
-        Setting(
-            "checkpoint.most",
-            0,
-            "checkpoints of a worktree that are kept; 0: any number",
-            0,
-            1_000_000_000,
-            by_project=False,
-        ),
-        Setting(
-            "command.deadline", 30.0, "seconds that a command may take which you allowed", 0.1, 3_600, by_project=False
-        ),
-        Setting(
-            "context.window",
-            0,
-            "tokens that the agent's context holds; 0: as its status line says, or else its model",
-            0,
-            1_000_000_000,
-        ),
-        Setting(
-            "faber.plugin_root",
-            "",
-            "the directory of FABER's plugin, for its built-in workflows; empty: where Claude Code keeps it",
-            by_project=False,
-        ),
-        Setting("go_team.root", "checkpoints", "the directory of the Go Team's files, inside the project"),
-        Setting(
-            "go_team.steps",
-            "init, requirements, architecture, implementation, testing, review, optimization, release, synthesis",
-            "the steps of a new Go Team run, with commas between",
-        ),
-        Setting("join.hours", 24.0, "hours after which a new conversation no longer joins a run by itself", 0, 100_000),
-        Setting("list.limit", 20, "rows of a list before the next page", 1, 10_000),
-        Setting("load.budget", 400_000, "bytes of all artifacts that a load prints", 1_000, 100_000_000),
-        Setting(
-            "output.keep_days",
-            0,
-            "days that the tool output of a run that has ended is kept; 0: until the store is full",
-            0,
-            36_500,
-            by_project=False,
-        ),
-        Setting(
-            "recovery.auto_resume",
-            "off",
-            "whether `start` and `run` go on with an interrupted Go Team run in the recommended way, without asking",
-            by_project=False,
-            choices=("off", "on"),
-        ),
-        Setting(
-            "run.keep_days",
-            0,
-            "days that a run is kept that has ended and was exported; 0: until the store is full",
-            0,
-            36_500,
-            by_project=False,
-        ),
-        Setting(
-            "run.most",
-            0,
-            "runs above which those that have ended and were exported go; 0: any number",
-            0,
-            1_000_000_000,
-            by_project=False,
-        ),
-        Setting(
-            "redact.allow",
-            "",
-            "what is never hidden: patterns of whole secrets, with spaces between",
-            by_project=False,
-        ),
-        Setting(
-            "redact.patterns",
-            "",
-            "what is hidden too: patterns, with spaces between; of one with a group, only the group",
-            by_project=False,
-        ),
-        Setting("save.interval", 30.0, "seconds between two saves while a command is supervised", 1, 86_400),
-        Setting("silent.after", 60.0, "seconds after which a session on another machine counts as silent", 1, 86_400),
-        Setting(
-            "store.cap",
-            2_000,
-            "megabytes that the store may take, all together; then the oldest tool output goes first",
-            1,
-            100_000_000,
-            by_project=False,
-        ),
-        Setting("store.deadline", 10.0, "seconds to wait for another writer", 0.1, 600, by_project=False),
-        Setting(
-            "tidy.every",
-            24.0,
-            "hours between two tidyings that nobody asked for; 0: only when full",
-            0,
-            100_000,
-            by_project=False,
-        ),
-    )
-}
+
+BY_PROJECT = (
+    Setting("artifact.limit", 1024, "kilobytes of the largest artifact that is loaded", 1, 1_000_000),
+    Setting("artifact.warn", 100, "kilobytes of an artifact above which a load warns", 1, 1_000_000),
+    Setting("brief.artifacts", "", "artifacts in every brief: a list of paths, `KIND:PATH` and `KIND:COMMAND`"),
+    Setting("brief.budget", 10_000, "characters of a brief", 500, 1_000_000),
+    Setting("checkpoint.file_limit", 50, "megabytes of the largest file that a checkpoint takes", 1, 100_000),
+    Setting("checkpoint.total_limit", 500, "megabytes that one checkpoint reads at most", 1, 1_000_000),
+    Setting(
+        "context.window",
+        0,
+        "tokens that the agent's context holds; 0: as its status line says, or else its model",
+        0,
+        1_000_000_000,
+    ),
+    Setting("go_team.root", "checkpoints", "the directory of the Go Team's files, inside the project"),
+    Setting(
+        "go_team.steps",
+        "init, requirements, architecture, implementation, testing, review, optimization, release, synthesis",
+        "the steps of a new Go Team run, separated by commas",
+    ),
+    Setting("join.hours", 24.0, "hours after which a new conversation no longer joins a run by itself", 0, 100_000),
+    Setting("list.limit", 20, "rows of a list before the next page", 1, 10_000),
+    Setting("load.budget", 400_000, "bytes of all artifacts that a load prints", 1_000, 100_000_000),
+    Setting("save.interval", 30.0, "seconds between two saves while a command is supervised", 1, 86_400),
+    Setting("silent.after", 60.0, "seconds after which a session on another machine counts as silent", 1, 86_400),
+)
+BY_USER_ONLY = (  # anything that decides trust, paths outside the project, retention, or which programs run
+    Setting(
+        "aside.keep_days",
+        30,
+        "days to keep damaged originals and replaced stores, however full the store is; 0: forever",
+        0,
+        36_500,
+    ),
+    Setting(
+        "checkpoint.filtered",
+        "ask",
+        "files behind Git LFS or git-crypt: `keep` them as in the worktree, `skip` them, or `ask` once",
+        choices=("ask", "keep", "skip"),
+    ),
+    Setting("checkpoint.include", "", "ignored files to include in checkpoints: patterns separated by commas"),
+    Setting("checkpoint.keep_days", 0, "days that a checkpoint is kept; 0: forever", 0, 36_500),
+    Setting("checkpoint.most", 0, "checkpoints of a worktree that are kept; 0: any number", 0, 1_000_000_000),
+    Setting("command.deadline", 30.0, "seconds that a command you have trusted may take", 0.1, 3_600),
+    Setting(
+        "faber.plugin_root",
+        "",
+        "the directory of FABER's plugin, for its built-in workflows; empty: where Claude Code keeps it",
+    ),
+    Setting(
+        "output.keep_days",
+        0,
+        "days that the tool output of an ended run is kept; 0: until the store is full",
+        0,
+        36_500,
+    ),
+    Setting(
+        "recovery.auto_resume",
+        "off",
+        "`on`: `start` and `run` resume an interrupted Go Team run in the recommended way, without asking",
+        choices=("off", "on"),
+    ),
+    Setting("redact.allow", "", "secrets that are not redacted: patterns of whole secrets, separated by spaces"),
+    Setting(
+        "redact.patterns",
+        "",
+        "more to redact: patterns separated by spaces; of a pattern with a group, only the group is redacted",
+    ),
+    Setting("run.keep_days", 0, "days that an ended and exported run is kept; 0: until the store is full", 0, 36_500),
+    Setting("run.most", 0, "runs above which ended and exported ones are removed; 0: any number", 0, 1_000_000_000),
+    Setting(
+        "store.cap",
+        2_000,
+        "megabytes that the whole store may take; at the cap the oldest tool output is removed first",
+        1,
+        100_000_000,
+    ),
+    Setting("store.deadline", 10.0, "seconds to wait for another writer", 0.1, 600),
+    Setting(
+        "tidy.every", 24.0, "hours between two automatic runs of `tidy`; 0: only when the store is full", 0, 100_000
+    ),
+)
+SETTINGS = {setting.key: setting for setting in (*BY_PROJECT, *BY_USER_ONLY)}
 
 
 class Value(Struct):
-    """What holds for one setting, and where it comes from."""
-
     key: str
     value: int | float | str
     origin: str
 
 
 class Settings:
-    """The settings that hold in one project."""
-
     def __init__(self, values: dict[str, Value], warnings: list[str]) -> None:
         self.values = values
         self.warnings = warnings
@@ -197,7 +144,7 @@ class Settings:
         return value
 
     def words(self, key: str) -> list[str]:
-        """A text that lists things, with commas between."""
+        """Return the items of a list separated by commas."""
         return _words(self.values[key].value)
 
     def whole(self, key: str) -> int:
@@ -205,7 +152,7 @@ class Settings:
 
 
 def words_in(data: bytes, key: str) -> list[str]:
-    """A list in the bytes of a project's settings; empty where they are not read either."""
+    """Return a list in the bytes of a project's settings; empty if `load` would ignore the file."""
     try:
         return _words(_flatten(_parse(data)).get(key, "")) if len(data) <= PROJECT_LIMIT else []
     except (ValueError, RecursionError):
@@ -217,7 +164,7 @@ def _words(value: object) -> list[str]:
 
 
 def load(user_file: Path, root: Path, environ: Mapping[str, str]) -> Settings:
-    """Read every place. Nonsense of the user's own is refused; a project's is passed over with a warning."""
+    """Read all sources. An invalid value of the user is refused; one of the project is ignored with a warning."""
     values = {key: Value(key, setting.default, "default") for key, setting in SETTINGS.items()}
     for key, value in _flatten(_read(user_file)).items():
         values[key] = Value(key, check(key, value, str(user_file)), str(user_file))
@@ -230,7 +177,7 @@ def load(user_file: Path, root: Path, environ: Mapping[str, str]) -> Settings:
 
 
 def _project_values(path: Path) -> tuple[dict[str, Value], list[str]]:
-    """What a repository brings: only what is harmless, and never a reason to fail."""
+    """Read the settings that come with a repository. They never make a command fail."""
     values: dict[str, Value] = {}
     warnings: list[str] = []
     try:
@@ -239,7 +186,7 @@ def _project_values(path: Path) -> tuple[dict[str, Value], list[str]]:
         return {}, [f"{path}: {error.message}; it is ignored"]
     for key, value in found.items():
         if key not in SETTINGS or not SETTINGS[key].by_project:
-            warnings.append(f"{path}: `{one_line(key, 60)}` is not for a project to set; it is ignored")
+            warnings.append(f"{path}: `{one_line(key, 60)}` cannot be set by a project; it is ignored")
             continue
         try:
             values[key] = Value(key, check(key, value, str(path)), str(path))
@@ -249,7 +196,7 @@ def _project_values(path: Path) -> tuple[dict[str, Value], list[str]]:
 
 
 def check(key: str, value: Any, origin: str) -> int | float | str:
-    """The value as the setting's own type and within its bounds."""
+    """Validate a value, and convert it to the type of the setting."""
     setting = get_setting(key, origin)
     kind = type(setting.default)
     try:
@@ -278,7 +225,7 @@ def get_setting(key: str, origin: str = "the command line") -> Setting:
 
 
 def write(path: Path, key: str, value: str, generations: Generations | None = None) -> int | float | str:
-    """Set one key in a file and leave the rest of it, with its comments, as it was. The last versions are kept."""
+    """Set one key in a file, and leave the rest with its comments unchanged. The last versions are kept."""
     import tomllib
 
     import tomlkit
@@ -301,7 +248,7 @@ def write(path: Path, key: str, value: str, generations: Generations | None = No
     if before is not None and generations is not None:
         generations.keep(path, before)
     if shared_files.replace_shared(path, before, text.encode()) is not None:
-        raise Busy("Somebody else changed the settings at the same moment", [("file", path)], ["run the command again"])
+        raise Busy("Another process changed the settings at the same time", [("file", path)], ["run the command again"])
     return converted
 
 
@@ -314,22 +261,22 @@ def _unfit(setting: Setting, value: Any, origin: str) -> WrongUsage:
     return WrongUsage(
         f"The setting {setting.key} takes {kind}{bounds}",
         [("in", origin), ("value", _shown(value))],
-        [f"`holdfast config set {setting.key} {setting.default}` puts the default back"],
+        [f"`holdfast config set {setting.key} {setting.default}` restores the default"],
     )
 
 
 def _shown(value: Any) -> str:
     try:
         return one_line(str(value), 60)
-    except ValueError:  # Python does not write out a number of thousands of digits
+    except ValueError:  # Python refuses to format an integer of thousands of digits
         return "a very large number"
     except RecursionError:
-        return "tables in tables, too deep to show"
+        return "tables nested too deeply to show"
 
 
 def _unreadable(path: Path, error: Exception) -> WrongUsage:
     return WrongUsage(
-        "A settings file cannot be read", [("file", path), ("error", one_line(str(error), 200))], ["mend it"]
+        "A settings file cannot be read", [("file", path), ("error", one_line(str(error), 200))], ["correct it"]
     )
 
 
@@ -342,7 +289,7 @@ def _read(path: Path, limit: int = USER_LIMIT) -> dict[str, Any]:
 
 
 def _parse(data: bytes) -> dict[str, Any]:
-    import tomllib  # costs 5 ms, and most people have no settings file
+    import tomllib  # costs 5 ms, and few users have a settings file
 
     return tomllib.loads(data.decode())
 
@@ -358,17 +305,16 @@ def _flatten(tables: dict[str, Any]) -> dict[str, Any]:
 
 
 def _listed(value: Any) -> Any:
-    """A list of texts is as good as a text with commas between."""
+    """Join a list of texts by commas, the other form of a list."""
     is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
     return ", ".join(value) if is_list else value
 
 
 def user_directory(kind: str, environ: Mapping[str, str] = os.environ) -> Path:
-    """The user's own directory for `config` or `state`."""
     override = environ.get(f"HOLDFAST_{kind.upper()}_DIR")
     if override:
         return Path(override)
-    if sys.platform == "linux":  # the library would say the same, at 6 ms a command
+    if sys.platform == "linux":  # the same as platformdirs, without its 6 ms
         variable, home = {"config": ("XDG_CONFIG_HOME", ".config"), "state": ("XDG_STATE_HOME", ".local/state")}[kind]
         base = os.environ.get(variable, "")
         return (Path(base) if os.path.isabs(base) else Path.home() / home) / "holdfast"
@@ -379,6 +325,6 @@ def user_directory(kind: str, environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def own_directory() -> Path:
-    """Where lies what nobody but the user may decide: no variable moves it that a project's settings could bring."""
+    """Return the directory of the user's grants. No variable that a project's settings could bring moves it."""
     home = Path.home()
     return home / ("Library/Application Support" if sys.platform == "darwin" else ".local/share") / "holdfast"

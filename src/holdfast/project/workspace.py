@@ -1,6 +1,6 @@
-"""A project as the verbs see it: worktree, store, clock and settings, opened together.
+"""The workspace: worktree, store, clock and settings of one project.
 
-It opens nothing before it is needed, and creates a store only when it is told to.
+Everything is opened on first use, and a store is created only on request.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from holdfast.redaction.redactor import Redactor
 
 EARLIER = (
-    "an earlier store lies in `.holdfast`, which `.git` hides; `mv .git .git.away && holdfast backup ../earlier.tar.gz "
-    "&& mv .git.away .git && holdfast restore-backup ../earlier.tar.gz` goes on with it, then remove `.holdfast`"
+    "`.git` hides an earlier store in `.holdfast`; `mv .git .git.away && holdfast backup ../earlier.tar.gz "
+    "&& mv .git.away .git && holdfast restore-backup ../earlier.tar.gz` moves it, then remove `.holdfast`"
 )
 TROUBLE_SIZE = 64 * inbox_writer.SLOT
-MOST_MOVES = 1_000  # runs that one conversation goes over to
+MOST_MOVES = 1_000  # of one conversation from run to run
 
 
 class Closable(Protocol):
@@ -47,37 +47,35 @@ C = TypeVar("C", bound=Closable)
 
 
 class Progress(Protocol):
-    """A callback that is told how far a long piece of work has come. A total of 0 is unknown."""
+    """Callback for the progress of long work. A total of 0 is unknown."""
 
     def __call__(self, what: str, done: int, total: int) -> None: ...
 
 
 def silent(what: str, done: int, total: int) -> None:
-    """For callers that show nothing."""
+    """Progress callback that shows nothing."""
 
 
 class Caller(NamedTuple):
-    """A client that started this command, and the conversation for which it did."""
+    """A client that started this command, and the conversation."""
 
     agent: str
     conversation: str
 
 
 class Clients(Protocol):
-    """The clients that are known, so that a project can tell whose command this is."""
+    """The port to `agents/`, which identifies the client that started this command."""
 
     def find_callers(self, environ: Mapping[str, str]) -> tuple[Caller, ...]:
-        """The clients that started this command: one may have started another."""
-        ...
+        """Return the clients that started this command: one may have started another."""
 
     def variables_of(self, agent: str | None) -> tuple[str | None, str | None]:
-        """The variables in which a client tells its tools the conversation and its own process."""
-        ...
+        """Return the variables in which a client passes its conversation and its process id to its tools."""
 
 
 class Workspace:
-    is_preview = False  # true: the store is temporary, and other systems' files are read but not written
-    allows_broad = False  # true: a store may be made in the home directory or in `/`
+    is_preview = False  # true: the store is temporary, and layout files are read but not written
+    allows_broad = False  # true: a store may be created in the home directory or in `/`
 
     def __init__(
         self,
@@ -98,11 +96,11 @@ class Workspace:
         self.environ = os.environ if environ is None else environ
         self.progress = progress
         self.clients = clients
-        self.rules_of = rules_of  # of the layouts that are known
-        self.session = self.environ.get("HOLDFAST_SESSION") or None  # whose work ours is
-        self.owns_session = False  # opened for this very process, so that leaving the workspace ends it
+        self.rules_of = rules_of  # of the known layouts
+        self.session = self.environ.get("HOLDFAST_SESSION") or None  # the session of our events
+        self.owns_session = False  # opened for this process, so that closing the workspace ends it
         self.warnings: list[str] = []
-        self.hidden: Counter[str] = Counter()  # secrets that were taken out since somebody asked
+        self.hidden: Counter[str] = Counter()  # redacted secrets, by kind
         self._store: Store | None = None
         self._held: Held | None = None
         self._inbox: Held | None = None
@@ -110,24 +108,24 @@ class Workspace:
 
     @functools.cached_property
     def callers(self) -> tuple[Caller, ...]:
-        """The clients and conversations in which this command runs, as far as the environment tells."""
+        """The clients and conversations in which this command runs, according to the environment."""
         return self.clients.find_callers(self.environ) if self.clients else ()
 
     def warn(self, text: str) -> None:
-        """Say something beside the result, once."""
+        """Add a warning to the result, once."""
         if text not in self.warnings:
             self.warnings.append(text)
 
     def retract(self, text: str) -> None:
-        """Drop a warning: the result says the same."""
+        """Remove a warning that the result repeats."""
         if text in self.warnings:
             self.warnings.remove(text)
 
     @property
     def here(self) -> Path:
-        """The store's place, for whoever reads or writes there: held open, so that nothing can take its place.
+        """The store's directory through an open descriptor, so that it cannot be replaced by a link.
 
-        It has this name only until the workspace is closed, and only in this process.
+        The path is valid only in this process, until the workspace is closed.
         """
         if self._held is None and self.exists:
             self.check_ours()
@@ -135,7 +133,7 @@ class Workspace:
 
     @property
     def inbox(self) -> Path:
-        """Where calls wait: held open as the store is, or a link in its place would let us take another project's."""
+        """The inbox through an open descriptor, as a link in its place would make us ingest another project's calls."""
         if self._inbox is not None and not self._inbox.is_in_place():
             self._inbox.close()
             self._inbox = None
@@ -146,12 +144,11 @@ class Workspace:
 
     @functools.cached_property
     def worktree(self) -> str:
-        """The worktree's name in the journal, which stays when its directory is moved."""
+        """The worktree's name in the journal, which does not change when its directory is moved."""
         return path_text(locate.worktree_name(str(self.root)))
 
     @functools.cached_property
     def worktree_place(self) -> str:
-        """Where in the store lies what belongs to this worktree alone, for whoever looks whether it is there."""
         return f"{self.place}/worktrees/{ids.file_name(self.worktree)}"
 
     @property
@@ -160,7 +157,7 @@ class Workspace:
 
     @property
     def is_broad(self) -> bool:
-        """Whether this is the home directory or the whole disk, and not one project."""
+        """True for the home directory and `/`, which are not a single project."""
         home = self.environ.get("HOME") or os.path.expanduser("~")
         return real_path(self.root) in (real_path(home), "/")
 
@@ -176,7 +173,6 @@ class Workspace:
 
     @functools.cached_property
     def redactor(self) -> Redactor:
-        """What takes secrets out: built once, by whoever stores or hands out something first."""
         from holdfast.redaction.environment import find_known
         from holdfast.redaction.redactor import Redactor, check_pattern, listed
 
@@ -186,17 +182,17 @@ class Workspace:
             own[key] = [source for source, why in found.items() if why is None]
             for source, why in found.items():
                 if why is not None:
-                    self.warn(f"`{key}`: the pattern {one_line(source, 60)} is passed over: {one_line(why, 100)}")
+                    self.warn(f"`{key}`: the pattern {one_line(source, 60)} is ignored: {one_line(why, 100)}")
         return Redactor(find_known(self.environ, self.root), own["redact.patterns"], own["redact.allow"])
 
     def clean(self, value: Any) -> Any:
-        """A value without the secrets in it, as it may be stored or handed out."""
+        """Redact a value that is stored or exported, and count the secrets."""
         clean, counts = self.redactor.clean(value)
         self.hidden += counts
         return clean
 
     def hide(self, value: Any) -> Any:
-        """The same for what is only compared or shown: nobody is told how much was hidden."""
+        """Redact a value that is compared or shown."""
         return self.redactor.clean(value)[0]
 
     def user_directory(self, kind: str) -> Path:
@@ -209,7 +205,7 @@ class Workspace:
 
     @contextlib.contextmanager
     def writing(self, *, for_session: bool = True) -> Iterator[Journal]:
-        """All that is appended inside becomes one commit, or nothing does. It is our session's, if we have one."""
+        """Open a transaction: all or none of its events are committed, as those of our session."""
         if self.is_off:
             way = "`unset HOLDFAST`" if self.environ.get("HOLDFAST") == "0" else "`holdfast on`"
             raise Refused("Holdfast is off here, so nothing is recorded", [("store", self.place)], [way])
@@ -220,7 +216,7 @@ class Workspace:
             journal.flush()
 
     def _journal(self, view: Reader) -> Journal:
-        """The journal of one transaction. Where our session went over to another run, we work in its new one."""
+        """Return the journal of one transaction. If our session moved to another run, its successor becomes ours."""
         journal = Journal(view, self.clock, self.clean, self.rules_of)
         if self.session and (found := find_followed(journal, self.session)):
             self.session = found.id
@@ -242,54 +238,54 @@ class Workspace:
 
     def check_exists(self) -> None:
         if not self.exists:
-            hints = ["`holdfast init` makes one", '`holdfast start "GOAL"` makes one and begins a run']
-            if earlier := self.told_of_earlier():
+            hints = ["`holdfast init` creates one", '`holdfast start "GOAL"` creates one and starts a run']
+            if earlier := self.find_earlier_hint():
                 hints.insert(0, earlier)
             raise NotFound("There is no Holdfast store here", [("looked at", self.place)], hints)
 
-    def told_of_earlier(self) -> str | None:
-        """How to go on with the store that the project had before it became a repository, if it is still there."""
+    def find_earlier_hint(self) -> str | None:
+        """Return the hint for a store that the project had before it became a repository."""
         return EARLIER if known_projects.find_earlier(self._claims, self.place, self.root) else None
 
     def check_ours(self) -> None:
-        """Refuse a store that somebody else made, or that others can write into. From then on it is held open."""
+        """Refuse a store that is not trusted, or that other users can write to; then hold it open."""
         if self._held is None:
             self._held = Held(self.place, functools.partial(known_projects.check, self._claims, self.place, self.root))
         else:
             self._held.renew()
 
     def check_broad(self) -> None:
-        """Refuse to make a store for the home directory or the whole disk, unless that was confirmed."""
+        """Refuse to create a store for the home directory or `/`, unless that was confirmed."""
         if self.allows_broad or self.exists or not self.is_broad:
             return
         raise NotAProject(
             f"{path_text(self.root)} is no project: every directory below it without a repository would share its "
-            "store, and checkpoints would keep its files",
+            "store, and checkpoints would include its files",
             [],
-            ["`cd` to a project", "`holdfast init --yes` makes a store here all the same"],
+            ["`cd` to a project", "`holdfast init --yes` creates a store here anyway"],
         )
 
     def create(self, adopt: bool = False) -> bool:
-        """Make the store, or finish one that was left half made; False where there was one already.
+        """Create the store, or complete a partial one; False if it exists.
 
-        Its id comes last: until then it does not exist, and once it does, it is known to be ours.
+        Its id is written last: a store without an id does not exist, and one with an id is in the user's list.
         """
         if self.exists and not adopt:
-            self.store.data_version()  # refuses what is not ours
+            self.store.data_version()  # refuses a store that is not ours
             return False
         self.check_broad()
         if not self.place.parent.exists():
-            raise Refused("The repository's directory is not there", [("path", self.place.parent)], ["`git status`"])
+            raise Refused("The repository's directory does not exist", [("path", self.place.parent)], ["`git status`"])
         if not adopt and self._holds_something():
             known_projects.refuse(self.place)
         known_projects.check_worktree(self.root, self.place)
-        if earlier := self.told_of_earlier():
+        if earlier := self.find_earlier_hint():
             self.warn(earlier)
         for directory in (self.user_directory("state"), self.place):
             files.make_private_directory(directory)
         with contextlib.closing(Held(self.place)) as held:
             self._furnish(held.here)
-        self.store.data_version()  # makes the database
+        self.store.data_version()  # creates the database
         return True
 
     def _furnish(self, here: Path) -> None:
@@ -298,19 +294,19 @@ class Workspace:
             files.write(here / "trouble", b" " * TROUBLE_SIZE)
         if self.place.name == ".holdfast":
             files.write(here / ".gitignore", b"*\n")
-        if not open_store(str(here)).exists():  # all that it will hold is looked at with the present rules
+        if not open_store(str(here)).exists():  # all its content will be redacted by the present rules
             files.write(here / RULES_FILE, f"{RULES}\n".encode())
-        id = ids.make("store")  # a new one for a copy too, or it would take the claim of what it was copied from
+        id = ids.make("store")  # a new one for a copy too, or it would replace the claim of its original
         known_projects.claim(self._claims, id, self.place, self.root, here)
         files.write(here / "id", f"{id}\n".encode())
 
     def _holds_something(self) -> bool:
-        """Whether a place without an id holds more than we make before it: then somebody else made it."""
+        """True if a directory without an id has a database or calls, which we write only after the id."""
         inbox = os.listdir(self.inbox) if self.inbox.is_dir() else []
         return open_store(str(self.place)).exists() or bool(inbox)
 
     def reset_troubles(self) -> None:
-        """Room for hooks to say that they could not keep a call, allocated while there is room."""
+        """Allocate the trouble file, so that hooks can report failures on a full disk."""
         files.write(self.here / "trouble", b" " * TROUBLE_SIZE)
 
     @property
@@ -318,7 +314,7 @@ class Workspace:
         return self.user_directory("state") / "stores"
 
     def keep(self, kind: type[C], make: Callable[[], C]) -> C:
-        """Something that takes a while to start, and is therefore kept until the workspace is closed."""
+        """Cache an object that is slow to create, until the workspace is closed."""
         found = self._kept.get(kind)
         if not isinstance(found, kind):
             found = self._kept[kind] = make()
@@ -343,45 +339,27 @@ class Workspace:
             if self.owns_session and self.session and not self.is_off:
                 with self.writing() as journal:
                     journal.end_session(self.session, f"left by {kind.__name__}" if kind else None)
-        except HoldfastError:  # taken over meanwhile, or the disk is full: the process is gone soon, and that is found
+        except HoldfastError:  # fenced off, or a full disk: the session will be found dead
             self.warnings.append("the session could not be ended")
         finally:
             self.close()
 
 
-def open_workspace(
-    directory: str | os.PathLike[str] = ".",
-    *,
-    clock: Clock | None = None,
-    chance: Callable[[], str] = ids.make_mark,
-    environ: Mapping[str, str] | None = None,
-    progress: Progress = silent,
-    clients: Clients | None = None,
-    rules_of: RulesOf,
-) -> Workspace:
-    """The workspace of a directory: that of its repository, or of a project without one."""
+def locate_project(directory: str | os.PathLike[str]) -> tuple[Path, Path]:
+    """Return the worktree and the store of a directory: of its repository, or of a project without one."""
     try:
         start = os.path.realpath(directory, strict=True)
     except OSError as error:
         gone = "The directory that you are in was removed" if directory == "." else "There is no such directory"
-        raise NotFound(gone, [("path", directory)], ["`cd` to one that is there"]) from error
+        raise NotFound(gone, [("path", directory)], ["`cd` to an existing one"]) from error
     root, place = locate.locate_store(start)
-    return Workspace(
-        Path(root),
-        Path(place),
-        clock=clock,
-        chance=chance,
-        environ=environ,
-        progress=progress,
-        clients=clients,
-        rules_of=rules_of,
-    )
+    return Path(root), Path(place)
 
 
 def find_followed(journal: Journal, id: str) -> Session | None:
-    """The session of that id, or the last of those that followed it: a conversation on another run has a new one.
+    """Find a session, or its last successor: a conversation that moved to another run has a new session there.
 
-    The environment of a supervised command names the session that it began with, and cannot change.
+    The environment of a supervised command names its first session, and cannot change.
     """
     found = journal.find_session(id)
     for _ in range(MOST_MOVES):

@@ -34,6 +34,6 @@ COMMAND, CONVERSES = b'"prompt":"*', b'"session_id":"'
 
 
 def is_caller(payload: dict[str, object]) -> bool:
-    from holdfast.agents.payloads import is_named_by_session, transcript
+    from holdfast.agents.generic_client import is_named_by_session, transcript
 
     return "/projects/" in transcript(payload)[0] and is_named_by_session(payload)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from holdfast.agents.claude import transcript
 from holdfast.agents.claude.client import CONVERSATION, MOMENTS
+from holdfast.agents.generic_client import text_of
 from holdfast.agents.jsonl import ENDING
-from holdfast.agents.payloads import text_of
 from holdfast.agents.protocol import Moment, Reading
 from holdfast.core import chat_commands, ids
 from holdfast.core.model import Beginning, Body, Draft
@@ -34,17 +34,9 @@ REFUSED = re.compile(  # prefixes of the result of a tool call that the client d
     re.DOTALL,
 )
 WRITING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
-TELLING = (
-    "command",
-    "file_path",
-    "notebook_path",
-    "pattern",
-    "url",
-    "query",
-    "subject",
-    "description",
-    "prompt",
-    "skill",
+TELLING = (  # inputs of tools: the first that a call has is its summary
+    *("command", "file_path", "notebook_path", "pattern", "url", "query"),
+    *("subject", "description", "prompt", "skill"),
 )
 
 
@@ -99,10 +91,6 @@ def goal_of(payload: Body) -> str | None:
     text = text_of(payload, "prompt").strip()
     is_goal = text and not text.startswith((NOTIFICATION, OURS)) and not chat_commands.parse(text)
     return text[:GOAL] if is_goal else None
-
-
-def _begun(payload: Body) -> Told:
-    yield "action.begun", _action(payload, payload)
 
 
 def _failed(payload: Body) -> Told:
@@ -201,33 +189,17 @@ def _broken(payload: Body) -> Told:
     )
 
 
-def _subagent_started(payload: Body) -> Told:
-    yield "subagent.started", {"key": text_of(payload, "agent_id"), "type": text_of(payload, "agent_type")}
+def _subagent(payload: Body) -> Body:
+    return {"key": text_of(payload, "agent_id"), "type": text_of(payload, "agent_type")}
 
 
 def _subagent_ended(payload: Body) -> Told:
     if text_of(payload, "agent_type"):  # the subagent without a type is the client's own summariser
-        text = text_of(payload, "last_assistant_message")[:REPLY]
-        yield (
-            "subagent.ended",
-            {"key": text_of(payload, "agent_id"), "type": text_of(payload, "agent_type"), "text": text},
-        )
-
-
-def _task_created(payload: Body) -> Told:
-    yield "task.added", {"text": text_of(payload, "task_subject"), "key": _task_key(payload)}
-
-
-def _task_completed(payload: Body) -> Told:
-    yield "task.done", {"key": _task_key(payload)}
+        yield "subagent.ended", {**_subagent(payload), "text": text_of(payload, "last_assistant_message")[:REPLY]}
 
 
 def _task_key(payload: Body) -> str:
     return f"{text_of(payload, 'session_id')}/{text_of(payload, 'task_id')}"
-
-
-def _compacting(payload: Body) -> Told:
-    yield "context.compacting", {"trigger": text_of(payload, "trigger")}
 
 
 def _compacted(payload: Body) -> Told:
@@ -243,18 +215,20 @@ def _between(text: str, tag: str) -> str:
     return text.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0]
 
 
-READERS: dict[str, Callable[[Body], Told]] = {
+READERS: dict[str, Callable[[Body], Iterable[tuple[str, Body]]]] = {
     "UserPromptSubmit": _prompt,
-    "PreToolUse": _begun,
+    "PreToolUse": lambda payload: [("action.begun", _action(payload, payload))],
     "PostToolUse": _taken,
     "PostToolBatch": _batch,
     "PostToolUseFailure": _failed,
     "Stop": _turn,
     "StopFailure": _broken,
-    "SubagentStart": _subagent_started,
+    "SubagentStart": lambda payload: [("subagent.started", _subagent(payload))],
     "SubagentStop": _subagent_ended,
-    "TaskCreated": _task_created,
-    "TaskCompleted": _task_completed,
-    "PreCompact": _compacting,
+    "TaskCreated": lambda payload: [
+        ("task.added", {"text": text_of(payload, "task_subject"), "key": _task_key(payload)}),
+    ],
+    "TaskCompleted": lambda payload: [("task.done", {"key": _task_key(payload)})],
+    "PreCompact": lambda payload: [("context.compacting", {"trigger": text_of(payload, "trigger")})],
     "PostCompact": _compacted,
 }

@@ -9,12 +9,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from holdfast.agents import hook_command
-from holdfast.agents.claude import bundled_plugin, hooks, installed, settings_file
+from holdfast.agents.claude import hooks, installed, settings_file
 from holdfast.agents.claude.client import NAME
-from holdfast.agents.claude.installed import Level, Plugin
-from holdfast.agents.claude.setup import SCOPES, is_used
+from holdfast.agents.claude.installed import SCOPES, Level, Plugin, is_used
 from holdfast.agents.program_checks import check_path, check_programs
-from holdfast.agents.protocol import ENTRY, Silence, setup_of
+from holdfast.agents.protocol import ENTRY, setup_of
 from holdfast.agents.registry import identify
 from holdfast.core.errors import HoldfastError
 from holdfast.core.model import BROKEN, OK, WARNING, Beginning, Check, Session
@@ -26,7 +25,6 @@ from holdfast.system import files, process
 from holdfast.system.clock import shown
 from holdfast.system.safe_paths import real_path
 
-OFF = "disableAllHooks"
 GRACE = timedelta(minutes=2)  # a transcript may be written this much later than the last call
 NEWEST = 100  # waiting calls that are searched for one of Claude Code
 Allowed = Callable[[Path], list[str]]
@@ -40,37 +38,6 @@ def health(workspace: Workspace, allowed: Allowed) -> Iterator[Check]:
     yield _trust(workspace)
     yield _version(workspace)
     yield _arrival(workspace, levels, last)
-
-
-def find_silence(workspace: Workspace) -> Silence | None:
-    """Detect hooks that `init` installed and that no longer run."""
-    return _find_removal(workspace) or _find_off_switch(workspace)
-
-
-def _find_removal(workspace: Workspace) -> Silence | None:
-    """Detect hooks that were removed from the settings without `uninit`."""
-    lost = installed.find_lost(setup_of(workspace))
-    if lost is None:
-        return None
-    scope, path = lost
-    hints = [f"`holdfast init --scope {scope}` restores them", "`holdfast uninit` confirms the removal"]
-    return Silence(f"the hooks were removed from {path_text(path)} (perhaps by `git clean -fdx`)", hints)
-
-
-def _find_off_switch(workspace: Workspace) -> Silence | None:
-    """Detect the setting that turns off all hooks, including ours."""
-    levels = installed.levels(setup_of(workspace))
-    switch = find_switch(levels)
-    if switch is None or not installed.is_called(levels, workspace.environ):
-        return None
-    place = path_text(switch.path)
-    return Silence(f"`{OFF}` in {place} turns all hooks off", [f"remove `{OFF}` from {place}"])
-
-
-def find_switch(levels: list[Level]) -> Level | None:
-    """The level that turns off all hooks: the first one with that setting decides."""
-    said = next((level for level in levels if OFF in level.settings), None)
-    return said if said is not None and said.is_set(OFF) else None
 
 
 def last_call(workspace: Workspace) -> datetime | None:
@@ -136,7 +103,7 @@ def _init(level: Level) -> list[str]:
 
 
 def _no_hooks(workspace: Workspace, last: datetime | None) -> Check:
-    if removed := _find_removal(workspace):
+    if removed := installed.find_removal(workspace):
         return Check("hooks", BROKEN, removed.about, removed.hints)
     used = is_used(setup_of(workspace))
     about = "no settings file has Holdfast's hooks, and its plugin is not enabled"
@@ -149,12 +116,12 @@ def _no_hooks(workspace: Workspace, last: datetime | None) -> Check:
 def _plugin(workspace: Workspace, plugin: Plugin, ours: list[str]) -> Iterator[Check]:
     """Checks that the enabled plugin exists and is this one; and if settings have our hooks too, which one records."""
     name, place = sound_text(plugin.name), path_text(plugin.level.path)
-    remedy = [f"`{command}`" for command in bundled_plugin.commands(path_text(bundled_plugin.DIRECTORY))[1:]]
+    remedy = [f"`{command}`" for command in hooks.plugin_commands(path_text(hooks.DIRECTORY))[1:]]
     if plugin.directory is None or not plugin.directory.is_dir():
         where = f"; {path_text(plugin.directory)} no longer exists" if plugin.directory else ""
         about = f"{place} enables {name}, which is not installed{where}"
         yield Check("plugin", WARNING if ours else BROKEN, about, remedy)
-    elif real_path(plugin.directory) != real_path(bundled_plugin.DIRECTORY):
+    elif real_path(plugin.directory) != real_path(hooks.DIRECTORY):
         about = f"{name} is another copy of the plugin, in {path_text(plugin.directory)}"
         yield Check("plugin", WARNING, about, remedy)
     elif ours:
@@ -189,8 +156,8 @@ def _block(level: Level) -> Iterator[Check]:
 def _switches(workspace: Workspace, levels: list[Level]) -> Iterator[Check]:
     """Checks for settings of any level that turn hooks off."""
     found = []
-    if switch := find_switch(levels):
-        hint = f"remove `{OFF}` from {path_text(switch.path)}"
+    if switch := installed.find_switch(levels):
+        hint = f"remove `{installed.OFF}` from {path_text(switch.path)}"
         found.append(Check("switches", BROKEN, f"{path_text(switch.path)} turns all hooks off", [hint]))
     for level in levels:
         if level.name == "managed" and level.is_set("allowManagedHooksOnly"):

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from holdfast.agents.claude import settings_file
 from holdfast.agents.claude.client import MOMENTS, NAME, STATUS_LINE
+from holdfast.agents.claude.installed import levels, place_of
 from holdfast.agents.claude.settings_file import LINE, Handler
-from holdfast.agents.claude.setup import place_of
 from holdfast.agents.hook_command import PLUGIN, exact, is_ours, through_path
-from holdfast.agents.protocol import Installation, Setup
+from holdfast.agents.protocol import Installation, Plugin, Setup
 from holdfast.core.text import path_text
 
 ANSWERED = {"SessionStart": 30, "PreCompact": 30, "SessionEnd": 10}  # seconds that the client waits for an answer
 NOT_ASKED = ("PostToolUse",)  # `PostToolBatch` has the same content
 TIMEOUT = 10
 EVENTS = (*(event for event in MOMENTS if event not in (*ANSWERED, *NOT_ASKED)), *ANSWERED)
+OUR_PLUGIN, FABER_PLUGIN = "holdfast", "fractary-faber"  # slash commands, a skill, an agent, and our hooks
+DIRECTORY = Path(__file__).parent / "plugin"  # also a marketplace that offers these plugins
 TESTED = "2.1.325"  # the client's version that the tests ran with
 
 
@@ -26,7 +30,6 @@ def block(scope: str, python: str, script: str) -> dict[str, Handler]:
 
 
 def status_line(scope: str, python: str, script: str) -> Handler:
-    """The settings entry that draws the status line."""
     return {"type": "command", "command": _command(scope, STATUS_LINE, python, script)}
 
 
@@ -37,7 +40,6 @@ def plugin() -> dict[str, object]:
 
 
 def as_settings(calls: dict[str, Handler]) -> dict[str, object]:
-    """The hooks in the form of a settings file."""
     return {"hooks": {event: [{"hooks": [call]}] for event, call in calls.items()}}
 
 
@@ -90,8 +92,6 @@ def _dropped(text: str, drop: Callable[[str], bool] | None) -> tuple[str, dict[s
 
 def line_of(scope: str, setup: Setup, hints: list[str]) -> dict[str, Any] | None:
     """The settings entry of our status line; None if the user has another one, which is never replaced."""
-    from holdfast.agents.claude.installed import levels
-
     line = status_line(scope, setup.python, setup.script)
     for level in levels(setup):
         if LINE in level.settings and not is_ours(level.settings[LINE]):
@@ -99,3 +99,23 @@ def line_of(scope: str, setup: Setup, hints: list[str]) -> dict[str, Any] | None
             hints.append(f"{stays}; to show ours too, let it call, with the same input: `({line['command']})`")
             return None
     return line
+
+
+def find_plugin(setup: Setup) -> Plugin:
+    directory = str(DIRECTORY)
+    return Plugin(directory, plugin_commands(directory), plugin())
+
+
+def faber_command() -> str:
+    """The command that installs the session commands under FABER's own names, once the marketplace is added."""
+    return f"claude plugin install {FABER_PLUGIN}@{OUR_PLUGIN}"
+
+
+def plugin_commands(directory: str) -> list[str]:
+    """The commands that load the plugin, for a single session and for all sessions."""
+    place = shlex.quote(directory)
+    return [
+        f"claude --plugin-dir {place}",
+        f"claude plugin marketplace add {place}",
+        f"claude plugin install {OUR_PLUGIN}@{OUR_PLUGIN}",
+    ]

@@ -8,24 +8,26 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import Struct
 
 from holdfast.agents import install
 from holdfast.agents.claude import settings_file
 from holdfast.agents.claude.client import MOMENTS
-from holdfast.agents.claude.setup import SCOPES, config_directory, place_of
+from holdfast.agents.generic_client import text_of
 from holdfast.agents.hook_command import files_of
-from holdfast.agents.protocol import HookCommand, Moment, NotSettings, Place, Setup
+from holdfast.agents.protocol import HookCommand, Moment, NotSettings, Place, Setup, Silence, setup_of
 from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.formats.json_limits import sparse
+from holdfast.core.model import Body
 from holdfast.core.text import path_text, sound_text
 from holdfast.journal.codec import UNREADABLE
+from holdfast.project.workspace import Workspace
 from holdfast.system import files, locate, process
 from holdfast.system.git.command import find_program
 
+SCOPES = ("local", "project", "user")
 PLUGIN = "holdfast@"
 PLUGIN_HOOKS = "hooks/hooks.json"
 OFF = "disableAllHooks"
@@ -37,7 +39,41 @@ MANAGED = Path(
 CATALOG = ".claude-plugin/marketplace.json"
 DEADLINE = 10.0
 LIMIT = 64 * 1024 * 1024
-T = TypeVar("T")
+
+
+def config_directory(environ: Mapping[str, str]) -> Path:
+    """Claude Code's directory for the user's settings and data."""
+    home = environ.get("HOME") or os.path.expanduser("~")
+    return Path(environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"))
+
+
+def is_used(setup: Setup) -> bool:
+    if (setup.root / ".claude").is_dir() or config_directory(setup.environ).is_dir():
+        return True
+    return find_program("claude", setup.environ.get("PATH", os.defpath), str(setup.root)) is not None
+
+
+def places(setup: Setup) -> dict[str, Place]:
+    return {scope: place_of(scope, setup) for scope in SCOPES}
+
+
+def place_of(scope: str, setup: Setup) -> Place:
+    directory, name, mode = setup.root / ".claude", "settings.local.json", files.PRIVATE_FILE
+    border = setup.root
+    if scope == "user":
+        directory, name = config_directory(setup.environ), "settings.json"
+        home = Path(setup.environ.get("HOME") or os.path.expanduser("~"))
+        border = home if home in directory.parents else directory
+    elif scope == "project":
+        name, mode = "settings.json", _common_mode()  # meant to be committed
+    return Place(directory / name, border, setup.state, settings_file, mode)
+
+
+def _common_mode() -> int:
+    """The mode of an ordinary file according to the umask."""
+    umask = os.umask(0o077)  # readable only by setting it; a file that another thread creates meanwhile is too private
+    os.umask(umask)
+    return 0o666 & ~umask
 
 
 class Level:
@@ -72,45 +108,6 @@ class Plugin(NamedTuple):
     directory: Path | None  # None: not installed
 
 
-class Installation(Struct):
-    installPath: str = ""  # a copy of the plugin; not used if the marketplace is a directory
-
-
-class Installations(Struct):
-    """The client's list of installed plugins, with the fields that we need."""
-
-    plugins: dict[str, list[Installation]] = {}
-
-
-class Source(Struct, frozen=True):
-    source: str = ""
-
-
-class Marketplace(Struct):
-    """An entry of the client's list of marketplaces."""
-
-    source: Source = Source()
-    installLocation: str = ""
-
-
-class Entry(Struct):
-    """A plugin in the catalog of a marketplace."""
-
-    name: Any = None
-    source: Any = None  # its directory in the marketplace, or an object for a plugin that is fetched
-
-
-class Metadata(Struct, frozen=True):
-    pluginRoot: str = ""  # the directory of plugins with a bare name as source
-
-
-class Catalog(Struct):
-    """The catalog of a marketplace, with the fields that we need."""
-
-    plugins: list[Entry] = []
-    metadata: Metadata = Metadata()
-
-
 def levels(setup: Setup, managed: Path = MANAGED) -> list[Level]:
     """All settings files that apply to a project, in order of precedence.
 
@@ -132,6 +129,37 @@ def find_lost(setup: Setup) -> tuple[str, Path] | None:
     return None if is_called(levels(setup), setup.environ) else lost[0]
 
 
+def find_silence(workspace: Workspace) -> Silence | None:
+    """Detect hooks that `init` installed and that no longer run."""
+    return find_removal(workspace) or _find_off_switch(workspace)
+
+
+def find_removal(workspace: Workspace) -> Silence | None:
+    """Detect hooks that were removed from the settings without `uninit`."""
+    lost = find_lost(setup_of(workspace))
+    if lost is None:
+        return None
+    scope, path = lost
+    hints = [f"`holdfast init --scope {scope}` restores them", "`holdfast uninit` confirms the removal"]
+    return Silence(f"the hooks were removed from {path_text(path)} (perhaps by `git clean -fdx`)", hints)
+
+
+def _find_off_switch(workspace: Workspace) -> Silence | None:
+    """Detect the setting that turns off all hooks, including ours."""
+    found = levels(setup_of(workspace))
+    switch = find_switch(found)
+    if switch is None or not is_called(found, workspace.environ):
+        return None
+    place = path_text(switch.path)
+    return Silence(f"`{OFF}` in {place} turns all hooks off", [f"remove `{OFF}` from {place}"])
+
+
+def find_switch(found: list[Level]) -> Level | None:
+    """The level that turns off all hooks: the first one with that setting decides."""
+    said = next((level for level in found if OFF in level.settings), None)
+    return said if said is not None and said.is_set(OFF) else None
+
+
 def hook_commands(setup: Setup) -> list[HookCommand]:
     """All commands that the client runs as hooks in this project, from settings and from plugins."""
     found_levels = levels(setup)
@@ -143,8 +171,8 @@ def hook_commands(setup: Setup) -> list[HookCommand]:
     said = {name: value for level in reversed(found_levels) for name, value in level.plugins().items()}
     for name, is_on in said.items():
         directory = installed_at(name, setup.environ) if is_on else None
-        brought = _noted(directory / PLUGIN_HOOKS, dict[str, Any]) if directory is not None else None
-        found += [HookCommand("plugin", name, moment, command, False) for moment, command in _commands(brought or {})]
+        brought = _noted(directory / PLUGIN_HOOKS) if directory is not None else {}
+        found += [HookCommand("plugin", name, moment, command, False) for moment, command in _commands(brought)]
     return found
 
 
@@ -201,51 +229,58 @@ def find_plugin(found: list[Level], environ: Mapping[str, str]) -> Plugin | None
 def installed_at(name: str, environ: Mapping[str, str]) -> Path | None:
     """The directory from which the client loads a plugin; None if it is not installed."""
     directory = config_directory(environ) / "plugins"
-    known = _noted(directory / "installed_plugins.json", Installations)
-    copy = next((each.installPath for each in known.plugins.get(name, []) if each.installPath), None) if known else None
+    copies = _list(_object(_noted(directory / "installed_plugins.json").get("plugins")).get(name))
+    copy = next(filter(None, (text_of(each, "installPath") for each in copies)), None)
     if copy is None:
         return None
-    places = _noted(directory / "known_marketplaces.json", dict[str, Marketplace]) or {}
     plugin, _, marketplace = name.partition("@")
-    place = places.get(marketplace)
-    if place is None or place.source.source != "directory":
+    place = _object(_noted(directory / "known_marketplaces.json").get(marketplace))
+    if text_of(place.get("source"), "source") != "directory":
         return Path(copy)
-    return _place_in(Path(place.installLocation), plugin, Path(copy))
+    return _place_in(Path(text_of(place, "installLocation")), plugin, Path(copy))
 
 
 def _place_in(marketplace: Path, plugin: str, copy: Path) -> Path | None:
     """The directory of a plugin in a marketplace that is a directory; the copy, if the plugin is fetched."""
-    catalog = _noted(marketplace / CATALOG, Catalog)
-    if catalog is None or not catalog.plugins:  # moved or damaged: the client finds no plugin there either
+    catalog = _noted(marketplace / CATALOG)
+    entries = [entry for entry in _list(catalog.get("plugins")) if isinstance(entry, dict)]
+    if not entries:  # moved or damaged: the client finds no plugin there either
         return marketplace
-    entry = next((entry for entry in catalog.plugins if entry.name == plugin), None)
+    entry = next((entry for entry in entries if entry.get("name") == plugin), None)
     if entry is None:
         return None
-    if not isinstance(entry.source, str):
+    source = entry.get("source")
+    if not isinstance(source, str):
         return copy
-    is_bare = not entry.source.startswith(".")
-    return marketplace / (catalog.metadata.pluginRoot if is_bare else "") / entry.source
+    root = "" if source.startswith(".") else text_of(catalog.get("metadata"), "pluginRoot")  # for a bare name
+    return marketplace / root / source
 
 
-def _noted(path: Path, kind: type[T]) -> T | None:
+def _noted(path: Path) -> Body:
+    """A JSON file of the client; empty if it is missing or damaged."""
     try:
-        return msgspec.json.decode(sparse(files.read(path, LIMIT) or b"{}"), type=kind)
+        return _object(msgspec.json.decode(sparse(files.read(path, LIMIT) or b"{}")))
     except (*UNREADABLE, Refused):
-        return None
+        return {}
+
+
+def _object(value: Any) -> Body:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def is_trusted(root: Path, environ: Mapping[str, str]) -> bool | None:
     """True if the user has trusted the folder or a parent of it; None if that is unknown."""
     directory = environ.get("CLAUDE_CONFIG_DIR") or environ.get("HOME") or os.path.expanduser("~")
-    try:
-        known = msgspec.json.decode(sparse(files.read(Path(directory, ".claude.json"), LIMIT) or b"{}"))
-    except (*UNREADABLE, Refused):
-        return None
-    projects = known.get("projects") if isinstance(known, dict) else None
+    projects = _noted(Path(directory, ".claude.json")).get("projects")
     if not isinstance(projects, dict):
         return None
-    entries = [projects.get(str(place)) for place in (root, *root.parents)]
-    return any(isinstance(entry, dict) and entry.get("hasTrustDialogAccepted") is True for entry in entries)
+    return any(
+        _object(projects.get(str(place))).get("hasTrustDialogAccepted") is True for place in (root, *root.parents)
+    )
 
 
 def find_version(root: Path, environ: Mapping[str, str]) -> tuple[str | None, str | None]:

@@ -83,7 +83,6 @@ def with_status_line(text: str, line: Handler) -> tuple[str, str | None]:
 
 
 def called(settings: dict[str, Any]) -> dict[str, list[Any]]:
-    """Our hooks in these settings, by event."""
     return find_handlers(settings, is_ours)
 
 

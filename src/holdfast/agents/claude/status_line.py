@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from holdfast.agents.claude.transcript import COUNTS
+from holdfast.agents.generic_client import text_of
 from holdfast.core.fold.activity import fill_of
 from holdfast.core.model import Body, Run, Session, int_of
 from holdfast.core.text import one_line, visible
@@ -37,7 +38,7 @@ def line(workspace: Workspace, payload: Body) -> str:
     """The status line for the client's payload, whose report on the context is stored."""
     if not workspace.exists:
         return ""
-    conversation = _text(payload.get("session_id"))
+    conversation = text_of(payload, "session_id")
     known = gauge_of(payload)
     if workspace.is_off:
         return BETWEEN.join(["holdfast is off", *_fullness(known, [])])
@@ -58,7 +59,7 @@ def gauge_of(payload: Body) -> Gauge:
     about, model = _object(payload.get("context_window")), _object(payload.get("model"))
     usage = _object(about.get("current_usage"))
     tokens = sum(int_of(usage.get(name)) or 0 for name in COUNTS)
-    return Gauge(int_of(about.get("context_window_size")), tokens or None, _text(model.get("id"))[:200] or None)
+    return Gauge(int_of(about.get("context_window_size")), tokens or None, text_of(model, "id")[:200] or None)
 
 
 def _fullness(known: Gauge, sessions: list[Session]) -> list[str]:
@@ -76,13 +77,9 @@ def draw_without_store(payload: Body) -> str:
 
 
 def _directory(payload: Body) -> str:
-    named = os.environ.get("CLAUDE_PROJECT_DIR") or _text(_object(payload.get("workspace")).get("project_dir"))
+    named = os.environ.get("CLAUDE_PROJECT_DIR") or text_of(_object(payload.get("workspace")), "project_dir")
     return named or os.getcwd()
 
 
 def _object(value: Any) -> Body:
     return value if isinstance(value, dict) else {}
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

@@ -8,22 +8,25 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from holdfast.agents.claude.installed import config_directory
 from holdfast.agents.jsonl import CHUNK, ENDING, Line, parse, split
-from holdfast.agents.protocol import Usage
+from holdfast.agents.protocol import Head, Setup, Usage
 from holdfast.core.errors import HoldfastError, from_os_error
 from holdfast.core.fold.activity import MOST_TOKENS, Spent
-from holdfast.core.model import int_of
+from holdfast.core.model import Session, int_of
 from holdfast.journal.codec import UNREADABLE
 from holdfast.system import files
+from holdfast.system.safe_paths import real_path
 
 SUBAGENTS = "subagents"  # the directory of their transcripts, below one that is named after the conversation
+ENCODED = 180  # characters of a directory's path in the name of its transcript folder, before the client truncates
 FIRST_TAIL, LAST_TAIL = 64 * 1024, 16 * 1024 * 1024  # bytes from the end that are searched for the last answer
 TALLIED = 64 * 1024 * 1024  # bytes of a transcript that are counted when its session ends; `import` counts any
 TRIES = 1_000  # candidate lines that are parsed in this search
@@ -39,13 +42,50 @@ T = TypeVar("T")
 _validate = msgspec.json.Decoder(msgspec.Raw).decode
 
 
+def resume_command(conversation: str | None) -> list[str]:
+    return ["claude", "--resume", conversation] if conversation else ["claude"]
+
+
+def find_transcripts(setup: Setup, roots: Iterable[Path]) -> tuple[Path, list[Path]]:
+    home = config_directory(setup.environ) / "projects"
+    wanted = tuple(re.sub(r"[^A-Za-z0-9]", "-", str(root))[:ENCODED] for root in roots)
+    folders = [folder for folder in files.listed(home) if folder.name.startswith(wanted)]
+    main = [file for folder in folders for file in files.listed(folder)]
+    beside = [file for folder in main for file in files.listed(folder / SUBAGENTS)]
+    return home, sorted(file for file in [*main, *beside] if file.name.endswith(ENDING))
+
+
+def read_head(path: Path) -> Head | None:
+    """The head of a transcript, from the first line with conversation and directory."""
+    for line in itertools.islice(read_lines(path), 1000):
+        conversation, directory = line.get("sessionId"), line.get("cwd")
+        if isinstance(conversation, str) and isinstance(directory, str) and conversation and directory:
+            is_main = line.get("isSidechain") is not True
+            return Head(path, conversation, directory, is_main, os.stat(path).st_mtime)
+    return None
+
+
+def transcripts_of(setup: Setup, session: Session) -> list[tuple[str, Path]]:
+    if not session.transcript:
+        return []
+    path = Path(real_path(session.transcript))
+    name = session.agent_session or path.stem
+    beside = path.with_suffix("") / SUBAGENTS
+    below = sorted(beside.glob(f"*{ENDING}")) if owns_transcript(setup, path) else []
+    return [(name, Path(session.transcript)), *((f"{name}.{each.stem}", each) for each in below)]
+
+
+def owns_transcript(setup: Setup, path: Path) -> bool:
+    home = real_path(config_directory(setup.environ) / "projects")
+    return str(path).startswith(home + os.sep) and path.suffix == ENDING
+
+
 def read_usage(path: Path) -> Usage | None:
     """The context usage after the last answer of the main conversation; None if it cannot be determined."""
     return _search_end(path, _last_usage)
 
 
 def path_of_subagent(path: Path, subagent: str) -> Path:
-    """The transcript of a subagent of the conversation with this transcript."""
     return path.with_suffix("") / SUBAGENTS / f"agent-{subagent}{ENDING}"
 
 

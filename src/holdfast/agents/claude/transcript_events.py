@@ -17,6 +17,7 @@ from msgspec import Struct
 from holdfast.agents.claude import events
 from holdfast.agents.claude.client import NAME
 from holdfast.agents.claude.transcript import Tally, is_boundary, read_lines, usage_of
+from holdfast.agents.generic_client import text_of
 from holdfast.agents.jsonl import Line
 from holdfast.agents.protocol import Usage
 from holdfast.core import ids
@@ -73,13 +74,12 @@ class Retelling:
         yield from self.unfinished()
 
     def tell(self, line: Line) -> Iterator[Draft]:
-        """The events of one line."""
         self.tally.add(line)
         if line.get("type") == "cost-state":
             return
         self.time = _time(line, self.time, self._now)
         self.begun = self.begun or self.time
-        self.last = _text(line, "uuid") or self.last
+        self.last = text_of(line, "uuid") or self.last
         self.usage = usage_of(line) or self.usage
         for at, (kind, body) in enumerate(self._told(line)):
             yield self._draft(line, at, kind, body)
@@ -91,14 +91,14 @@ class Retelling:
                 yield self._draft(asked.line, f"begun {key}", kind, body)
 
     def _draft(self, line: Line, at: int | str, kind: str, body: Body) -> Draft:
-        id = ids.event_of_call(f"claude line {_text(line, 'uuid') or repr(line)} {at}")
+        id = ids.event_of_call(f"claude line {text_of(line, 'uuid') or repr(line)} {at}")
         body = {**body, "imported": True}
         return Draft(kind, body, id, _time(line, self.time, self._now), agent=NAME)
 
     def _told(self, line: Line) -> Told:
         if is_boundary(line):
             about = line.get("compactMetadata")
-            self._trigger = _text(about, "trigger")
+            self._trigger = text_of(about, "trigger")
         elif line.get("type") == "user" and line.get("isCompactSummary") is True:
             yield from self._compacted(line)
         elif line.get("type") == "user":
@@ -114,22 +114,22 @@ class Retelling:
 
     def _prompt(self, line: Line) -> Told:
         if text := prompt_in(line):
-            yield from events.tell("UserPromptSubmit", {"prompt": text, "prompt_id": _text(line, "uuid")})
+            yield from events.tell("UserPromptSubmit", {"prompt": text, "prompt_id": text_of(line, "uuid")})
 
     def _answer(self, line: Line) -> Told:
         for block in _blocks(line, "tool_use"):
-            key = _text(block, "id")
+            key = text_of(block, "id")
             if key and len(self._asked) < WAITING:
-                self._asked[key] = Asked(line, _text(block, "name"), block.get("input"))
+                self._asked[key] = Asked(line, text_of(block, "name"), block.get("input"))
         message = line.get("message")
-        if _text(message, "stop_reason") == "end_turn" and line.get("isSidechain") is not True:
+        if text_of(message, "stop_reason") == "end_turn" and line.get("isSidechain") is not True:
             text = "\n".join(_texts(line))
             if text:
                 yield from events.tell("Stop", {"last_assistant_message": text})
 
     def _results(self, line: Line) -> Told:
         for block in _blocks(line, "tool_result"):
-            key = _text(block, "tool_use_id")
+            key = text_of(block, "tool_use_id")
             asked = self._asked.pop(key, None)
             if asked is None:
                 continue
@@ -153,20 +153,28 @@ def goal_in(line: Line) -> str | None:
     return events.goal_of({"prompt": text}) if text else None
 
 
+def opening_of(transcripts: Iterable[Path], hide: Callable[[Any], Any]) -> tuple[str, str | None]:
+    for path in transcripts:
+        for line in read_lines(path):
+            if goal_in(line) and (goal := goal_in(hide(line))):  # redacted before it is truncated
+                return str(line.get("uuid") or ""), goal
+    return "", None
+
+
 def _call(asked: Asked, key: str) -> Body:
     return {
         "tool_name": asked.name,
         "tool_input": asked.given,
         "tool_use_id": key,
-        "cwd": _text(asked.line, "cwd"),
-        "agent_id": _text(asked.line, "agentId") if asked.line.get("isSidechain") is True else "",
+        "cwd": text_of(asked.line, "cwd"),
+        "agent_id": text_of(asked.line, "agentId") if asked.line.get("isSidechain") is True else "",
     }
 
 
 def _time(line: Line, before: datetime, now: datetime) -> datetime:
     """The timestamp of a line, at most now; that of the line before it, if the line has none."""
     try:
-        found = datetime.fromisoformat(_text(line, "timestamp"))
+        found = datetime.fromisoformat(text_of(line, "timestamp"))
         return min(found.astimezone(UTC), now) if found.tzinfo else before
     except (ValueError, OverflowError):
         return before
@@ -186,16 +194,11 @@ def _blocks(line: Line, kind: str) -> Iterator[Body]:
 
 def _texts(line: Line) -> list[str]:
     content = _content(line)
-    return [content] if isinstance(content, str) else [_text(block, "text") for block in _blocks(line, "text")]
+    return [content] if isinstance(content, str) else [text_of(block, "text") for block in _blocks(line, "text")]
 
 
 def _said(content: Any) -> str:
     if isinstance(content, str):
         return content
     blocks = content if isinstance(content, list) else []
-    return "\n".join(_text(block, "text") for block in blocks if isinstance(block, dict))
-
-
-def _text(value: Any, key: str) -> str:
-    found = value.get(key) if isinstance(value, dict) else None
-    return found if isinstance(found, str) else ""
+    return "\n".join(text_of(block, "text") for block in blocks if isinstance(block, dict))

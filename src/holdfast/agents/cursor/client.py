@@ -1,15 +1,9 @@
-"""Cursor's description for hooks. Hooks load this, so it imports only the defaults."""
+"""Cursor's description for hooks."""
 
-from holdfast.agents.generic_client import (
-    COMMAND as COMMAND,
-    MOMENTS as MOMENTS,
-    PLACES as PLACES,
-    RECORDED as RECORDED,
-)
+from holdfast.agents.generic_client import *  # noqa: F403
 
 NAME, LABEL = "cursor", "Cursor"
-PROJECT = PROCESS = TOOL = None
-CONVERSATION, MARK = None, "CURSOR_VERSION"
+MARK = "CURSOR_VERSION"
 
 
 def is_caller(payload: dict[str, object]) -> bool:

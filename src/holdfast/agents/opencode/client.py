@@ -1,15 +1,8 @@
-"""OpenCode's description for hooks. Hooks load this, so it imports only the defaults."""
+"""OpenCode's description for hooks."""
 
-from holdfast.agents.generic_client import (
-    COMMAND as COMMAND,
-    MOMENTS as MOMENTS,
-    PLACES as PLACES,
-    RECORDED as RECORDED,
-)
+from holdfast.agents.generic_client import *  # noqa: F403
 
 NAME, LABEL = "opencode", "OpenCode"
-PROJECT = PROCESS = TOOL = None
-CONVERSATION, MARK = None, None
 
 
 def is_caller(payload: dict[str, object]) -> bool:

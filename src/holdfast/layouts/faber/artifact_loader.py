@@ -19,9 +19,17 @@ from holdfast.layouts.faber.files import Target
 from holdfast.layouts.faber.screens import LEFT_OUT, LOADED, MISSING, NOT_RUN, SKIPPED, ArtifactReport
 from holdfast.layouts.faber.workflows import find_executable, plugin_root
 from holdfast.project.artifacts.command import IN_A_HOOK, permit
-from holdfast.project.artifacts.protocol import COMMANDS, PATHS, SUMMARY, Loaded, Source, Unloadable, Wanted
-from holdfast.project.artifacts.registry import find_source
-from holdfast.project.trust.check import judge
+from holdfast.project.artifacts.protocol import (
+    COMMANDS,
+    PATHS,
+    SUMMARY,
+    Loaded,
+    Source,
+    Unloadable,
+    Wanted,
+    find_source,
+)
+from holdfast.project.trust import judge
 from holdfast.project.workspace import Workspace
 
 KILOBYTE = 1024

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from holdfast.agents.claude import bundled_plugin
+from holdfast.agents.claude.hooks import FABER_PLUGIN, faber_command
 from holdfast.agents.protocol import HookCommand, Moment, Setup, setup_of
 from holdfast.agents.registry import adapters
 from holdfast.core.model import WARNING, Check
@@ -18,7 +18,7 @@ from holdfast.project.workspace import Workspace
 
 COMMAND = re.compile(r"/fractary-faber:|\bfractary-faber session-|faber/hooks/")
 SESSION = (Moment.START, Moment.COMPACTING, Moment.END)  # when FABER loads or saves
-PLUGINS = (f"{bundled_plugin.FABER}@", "faber@")
+PLUGINS = (f"{FABER_PLUGIN}@", "faber@")
 
 
 def is_client_hook(command: str) -> bool:
@@ -57,7 +57,7 @@ def ways_to_replace(found: list[ClientHooks]) -> list[str]:
 def find_plugin_hint(workspace: Workspace) -> str | None:
     if not is_used(workspace):
         return None
-    return f"`{bundled_plugin.faber_command()}` adds FABER's own names: `/fractary-faber:session-load` and the others"
+    return f"`{faber_command()}` adds FABER's own names: `/fractary-faber:session-load` and the others"
 
 
 def health(workspace: Workspace) -> Iterator[Check]:

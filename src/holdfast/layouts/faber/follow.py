@@ -32,7 +32,7 @@ from holdfast.layouts.faber.sessions import close_session, load_context
 from holdfast.layouts.results import LoadRequest
 from holdfast.project import inbox_writer
 from holdfast.project.inbox import Call
-from holdfast.project.sessions import attended
+from holdfast.project.sessions import live_sessions
 from holdfast.project.workspace import Workspace
 
 PATIENCE = 2.0  # seconds to lock the state file
@@ -93,7 +93,7 @@ def _active(workspace: Workspace) -> str | None:
 
 def _other(workspace: Workspace, run: str, client: Client) -> str | None:
     with workspace.reading() as journal:
-        others = [found for found in attended(journal, journal_id(run)) if found.agent_session != client.id]
+        others = [found for found in live_sessions(journal, journal_id(run)) if found.agent_session != client.id]
     if not others:
         return None
     process = others[0].process

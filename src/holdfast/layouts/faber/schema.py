@@ -20,7 +20,7 @@ from holdfast.core.model import Status
 from holdfast.core.text import one_line, path_text, visible
 from holdfast.layouts.faber import SIGN
 from holdfast.layouts.json_file import object_of
-from holdfast.project.trust.command_line import PLACEHOLDER
+from holdfast.project.trust import PLACEHOLDER
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.system.safe_paths import real_path

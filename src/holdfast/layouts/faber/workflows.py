@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdfast.agents.claude.setup import config_directory
+from holdfast.agents.claude.installed import config_directory
 from holdfast.core.errors import WorkflowError
 from holdfast.core.text import one_line, path_text, sound_text
 from holdfast.layouts.faber.schema import check_run_id
 from holdfast.layouts.json_file import Unreadable, parse_json, read_json
-from holdfast.project.trust.check import FILE_LIMIT, Executable
+from holdfast.project.trust import FILE_LIMIT, Executable
 from holdfast.project.workspace import Workspace
 from holdfast.system.safe_paths import real_path
 

@@ -15,7 +15,7 @@ from holdfast.layouts.goteam.runs import find_silent, list_all, silent_since
 from holdfast.layouts.goteam.schema import last_action, progress, word_of
 from holdfast.layouts.results import ChatCommand, Verbs
 from holdfast.project.runs import select
-from holdfast.project.sessions import go_over
+from holdfast.project.sessions import switch_session
 from holdfast.project.workspace import Workspace
 from holdfast.system.clock import shown
 from holdfast.system.git.repository import Repository
@@ -35,7 +35,7 @@ def go_on(workspace: Workspace, run: Run, order: Order, verbs: Verbs) -> Lines:
     chosen, left = order.way or recommended(ways).start_from, select.pointed(workspace)
     done = verbs.resume(workspace, run.id, start_from=chosen)
     with workspace.writing(for_session=False) as journal:
-        go_over(workspace, journal, journal.get_run(run.id), left)
+        switch_session(workspace, journal, journal.get_run(run.id), left)
     yield from screens.resumed_screen(done.run, workspace.hide(Repository(workspace.root).head().branch))
     if done.restored and done.restored.restore:
         yield f"Restored from {done.restored.to}; `holdfast undo` takes that back"
@@ -51,7 +51,7 @@ def begin(workspace: Workspace, run: Run, order: Order, verbs: Verbs) -> Lines:
         return ["What is the topic? `*new TOPIC` starts a new session; the one before it is paused"]
     begun = verbs.start(workspace, order.argument, layout=NAME).run
     with workspace.writing(for_session=False) as journal:
-        go_over(workspace, journal, journal.get_run(begun.id))
+        switch_session(workspace, journal, journal.get_run(begun.id))
     return screens.started_screen(begun, workspace.settings.number("save.interval"))
 
 

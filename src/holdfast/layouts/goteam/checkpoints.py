@@ -24,10 +24,14 @@ from holdfast.layouts.goteam.files import is_directory, root_of
 from holdfast.layouts.goteam.runs import COMMIT, tree_of
 from holdfast.layouts.json_file import Unreadable, read_json
 from holdfast.layouts.results import Examined, Exported
-from holdfast.project.checkpoints.create import make_checkpoint, shadow_of
-from holdfast.project.checkpoints.interrupted import find_unfinished, refuse_unfinished
+from holdfast.project.checkpoints.create import (
+    find_unfinished,
+    keep_changes,
+    make_checkpoint,
+    refuse_unfinished,
+    shadow_of,
+)
 from holdfast.project.checkpoints.restore import Restored
-from holdfast.project.checkpoints.save import keep_changes
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.system import files

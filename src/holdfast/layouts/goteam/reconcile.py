@@ -37,8 +37,8 @@ from holdfast.layouts.goteam.files import (
 from holdfast.layouts.goteam.runs import list_ways
 from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE, Around, stamp
 from holdfast.layouts.memory import SHARED, own_directory, relative
-from holdfast.project.drift import take_bearings
-from holdfast.project.sessions import attended, is_silent, last_heard
+from holdfast.project.drift import find_drift
+from holdfast.project.sessions import is_silent, last_heard, live_sessions
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.system.git.repository import Head, Repository
@@ -131,7 +131,7 @@ def _is_stale(shelf: SessionFiles, run: Run) -> bool:
 
 
 def _last_heard(workspace: Workspace, journal: Journal, run: Run) -> datetime | None:
-    alive = [session for session in attended(journal, run.id) if not is_silent(workspace, session)]
+    alive = [session for session in live_sessions(journal, run.id) if not is_silent(workspace, session)]
     return max((last_heard(workspace, session) for session in alive), default=None)
 
 
@@ -161,7 +161,7 @@ def _write_run(shelf: SessionFiles, run: Run, around: Around) -> None:
     shelf.put(directory / MANIFEST, schema.manifest(run))
     shelf.put(directory / ROLLBACKS, schema.rollback_history(run))
     if (reason_of(run) is not None or run.status is Status.PAUSED) and run.status.is_open:
-        bearings = take_bearings(shelf.workspace, run, PATIENCE)
+        bearings = find_drift(shelf.workspace, run, PATIENCE)
         around = msgspec.structs.replace(around, uncommitted=bool(bearings.uncommitted))
         shelf.put(directory / RECOVERY, schema.recovery(run, list_ways(shelf.workspace, run), around))
     elif run.standing.saved is None:  # else it is the file of another program about its own session

@@ -20,7 +20,7 @@ from holdfast.layouts.goteam.files import team_runs
 from holdfast.layouts.registry import find_layout, is_present
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.runs import select
-from holdfast.project.sessions import attended, attended_by_others, is_silent, last_heard
+from holdfast.project.sessions import is_silent, last_heard, live_sessions, other_live_sessions
 from holdfast.project.workspace import Workspace
 from holdfast.system import process
 from holdfast.worktree.capture import Shadow
@@ -82,7 +82,7 @@ def silent_since(workspace: Workspace, run: Run) -> datetime | None:
     if run.status is not Status.ACTIVE or run.updated is None:
         return None
     with workspace.reading() as journal:
-        sessions = attended(journal, run.id)
+        sessions = live_sessions(journal, run.id)
     if any(session.process and process.judge(session.process).alive for session in sessions):
         return None
     heard = max([run.updated, *(last_heard(workspace, session) for session in sessions)])
@@ -93,7 +93,7 @@ def silent_since(workspace: Workspace, run: Run) -> datetime | None:
 def is_resumable(workspace: Workspace, journal: Journal, run: Run) -> bool:
     """Return whether a run is open and no living process works on it; a silent one elsewhere does not count."""
     is_active = run.status is Status.ACTIVE  # else the caller's own client may wait for the choice of a way to resume
-    found = attended(journal, run.id) if is_active else attended_by_others(workspace, journal, run.id)
+    found = live_sessions(journal, run.id) if is_active else other_live_sessions(workspace, journal, run.id)
     return run.status.is_open and all(is_silent(workspace, session) for session in found)
 
 

@@ -1,1 +1,1 @@
-"""Artifacts: a piece of context that an agent needs again, by its source."""
+"""Artifacts: a module for each source of context that agents need again."""

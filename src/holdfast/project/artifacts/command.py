@@ -1,7 +1,7 @@
-"""A command: run where the user has allowed it, as a list of words and never by a shell; else named and not run.
+"""Artifact of a trusted command, which is run as a list of words, never by a shell. Others are named and not run.
 
-What runs has no input, no terminal and a process group of its own, stands in the project, and sees of the environment
-only what a program needs to find its way. It ends in time or is ended, with all that it has started in its group.
+The process runs in the project with a minimal environment, without input or terminal, in a process group of its own,
+which is killed at the deadline.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.core.text import one_line
 from holdfast.project.artifacts.protocol import Found, Loaded, Unloadable, Wanted, said, too_large
-from holdfast.project.trust.check import Verdict
+from holdfast.project.trust import Verdict
 from holdfast.project.workspace import Workspace
 from holdfast.system import safe_paths
 from holdfast.system.git.command import find_program
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
 PASSED = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
-UNCOMPILED = {"PYTHONPYCACHEPREFIX": os.devnull}  # else a `.pyc` of the project runs, and not what was allowed
+UNCOMPILED = {"PYTHONPYCACHEPREFIX": os.devnull}  # else a `.pyc` of the project would run instead of the trusted source
 CHUNK = 1 << 16
-IN_A_HOOK = "a hook does not wait for commands"
-COMPLAINT = 4096  # bytes of what it says to standard error
+IN_A_HOOK = "hooks do not wait for commands"
+COMPLAINT = 4096  # bytes of standard error
 
 
 def permit(wanted: Wanted, verdict: Verdict, workspace: Workspace, *, runs: bool, how: str) -> None:
-    """Let a command run where the user has allowed it; in a hook, which does not wait, say `how` it runs."""
+    """Let a trusted command run; in a hook, which does not wait, give the hint `how` to run it."""
     wanted.words, wanted.why, wanted.hint = verdict.words, verdict.why, verdict.hint
     if verdict.words and not runs:
         wanted.words, wanted.why, wanted.hint = [], IN_A_HOOK, how
@@ -53,13 +53,13 @@ def load(wanted: Wanted) -> Loaded:
         raise Unloadable("names no command")
     if not wanted.words:
         text = f"Not run: {command}\nThis is because {wanted.why}.\n"
-        text += f"{wanted.hint or 'To see what it says, type the command in the client'}.\n"
+        text += f"{wanted.hint or 'To see its output, type the command in the client'}.\n"
         return Loaded(text, 0, command, ran=False, notes=[f"not run: {wanted.why}"])
     try:
         data = _run(wanted)
         return Loaded(safe_paths.decode(data), len(data), command)
     except ValueError as error:
-        raise Unloadable(f"printed what {error}") from error
+        raise Unloadable(f"printed output that {error}") from error
     except OSError as error:
         raise Unloadable(f"cannot be run: {error.strerror or error}") from error
 
@@ -83,13 +83,13 @@ def _run(wanted: Wanted) -> bytes:
 
 
 def _heard(started: Popen[bytes], wanted: Wanted) -> tuple[bytes, bytes]:
-    """What it prints, until it has ended: no more than anybody wants to hear, and no longer than the deadline."""
+    """Read standard output and standard error until the process ends, up to the limits and the deadline."""
     assert started.stdout is not None
     assert started.stderr is not None
     end = time.monotonic() + wanted.deadline
     out, complaints = started.stdout.fileno(), started.stderr.fileno()
     heard = {out: b"", complaints: b""}
-    # It is not waited for: until then its number is nobody else's. Where that cannot be, the end of its output counts.
+    # It is not reaped before its group is killed, so that its pid is not reused. Without pidfd, EOF counts as its end.
     ended = os.pidfd_open(started.pid) if sys.platform == "linux" else os.open(os.devnull, os.O_RDONLY)
     waiting = [out, complaints, *([ended] if sys.platform == "linux" else [])]
     try:
@@ -104,7 +104,7 @@ def _heard(started: Popen[bytes], wanted: Wanted) -> tuple[bytes, bytes]:
                 raise too_large(len(heard[out]), wanted.limit)
             if not waiting:
                 started.wait(left)
-            if not waiting or ready == [ended]:  # and there is nothing more to read
+            if not waiting or ready == [ended]:  # and the pipes are empty
                 return heard[out], heard[complaints]
     finally:
         os.close(ended)
@@ -112,17 +112,17 @@ def _heard(started: Popen[bytes], wanted: Wanted) -> tuple[bytes, bytes]:
 
 
 def _program(wanted: Wanted) -> str:
-    """The program's path. One without a slash is looked for on PATH, and never in the project."""
+    """Return the program's path. A name without a slash is searched on PATH, never in the project."""
     name = wanted.words[0]
     if "/" in name:
         return os.path.join(wanted.root, name)
     if found := find_program(name, _search(wanted), str(wanted.root)):
         return found
-    raise Unloadable("is no program here; if it is a skill of the client, ask for it there", missing=True)
+    raise Unloadable("is no program here; if it is a skill of the client, use it there", missing=True)
 
 
 def _search(wanted: Wanted) -> str:
-    """PATH without what lies in the project or depends on where one stands."""
+    """Return PATH without directories in the project and relative ones."""
     inside_it = real_path(wanted.root) + os.sep
     places = wanted.environ.get("PATH", os.defpath).split(os.pathsep)
     good = [place for place in places if os.path.isabs(place)]

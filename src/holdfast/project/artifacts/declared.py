@@ -1,7 +1,6 @@
-"""Artifacts that the settings declare (`brief.artifacts`) and every brief carries, as far as there is room.
+"""Artifacts in every brief, as the setting `brief.artifacts` declares them.
 
-The list may come with the repository: its files are inside of it, and its commands run only where the user has allowed
-them. What they say is quoted.
+The list can come with the repository, so its files must be inside the project, and its commands must be trusted.
 """
 
 from __future__ import annotations
@@ -11,9 +10,8 @@ from collections.abc import Iterable
 from holdfast.core.model import Artifact
 from holdfast.core.text import path_text
 from holdfast.project import settings
-from holdfast.project.artifacts.protocol import COMMANDS, KINDS, PATHS, SUMMARY, Unloadable, Wanted
-from holdfast.project.trust.check import Executable, judge
-from holdfast.project.trust.command_line import OWN
+from holdfast.project.artifacts.protocol import COMMANDS, PATHS, SOURCES, SUMMARY, Unloadable, Wanted, find_source
+from holdfast.project.trust import OWN, Executable, judge
 from holdfast.project.workspace import Workspace
 
 LIMIT = 100_000  # bytes of one
@@ -22,14 +20,14 @@ FILE = "markdown"
 
 
 def read_artifacts(workspace: Workspace, *, runs: bool) -> tuple[list[Artifact], list[str]]:
-    """The artifacts that can be loaded, in the order given, and for each of the others why not."""
-    from holdfast.project.artifacts.registry import SOURCES  # all of them are loaded, and `status` needs none
-
+    """Load the artifacts in the given order; also return the errors of those that cannot be loaded."""
     found: list[Artifact] = []
     missing: list[str] = []
     for kind, text in parse(workspace.settings.words(KEY)):
+        source = find_source(kind)
+        assert source is not None
         try:
-            loaded = SOURCES[kind].load(_wanted(workspace, kind, text, runs))
+            loaded = source.load(_wanted(workspace, kind, text, runs))
         except Unloadable as error:
             missing.append(f"{text}: {error.why}")
             continue
@@ -40,13 +38,13 @@ def read_artifacts(workspace: Workspace, *, runs: bool) -> tuple[list[Artifact],
 
 
 def parse(words: Iterable[str]) -> list[tuple[str, str]]:
-    """The kind of each artifact, and its path or command: `docs/plan.md`, `directory:docs`, `git_info:git log -5`."""
+    """Parse each artifact into kind and path or command: `docs/plan.md`, `directory:docs`, `git_info:git log -5`."""
     parts = ((word, *word.partition(":")) for word in dict.fromkeys(words))
-    return [(kind, text.strip()) if kind in KINDS and text else (FILE, word) for word, kind, _, text in parts]
+    return [(kind, text.strip()) if kind in SOURCES and text else (FILE, word) for word, kind, _, text in parts]
 
 
 def executable(workspace: Workspace) -> Executable:
-    """The project's settings, as a file that may name commands."""
+    """Return the project's settings as a file that can name commands."""
     return Executable(workspace.root / settings.PROJECT_FILE, "settings", _read_commands)
 
 

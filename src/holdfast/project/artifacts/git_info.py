@@ -1,8 +1,8 @@
-"""What git tells about the project: a read-only command from a list, in a private directory, without a shell.
+"""Artifact of a git command: an allow-list of read-only commands, run in a private git directory, without a shell.
 
-The command may come with the repository. So only sub-commands that read are allowed, and of them only the options that
-are listed here, spelled out: git takes any abbreviation of an option, and new options come with each version. The
-directory has an empty configuration, so that no hook, filter, pager or diff program of anybody's is ever started.
+The command can come with the repository. So only reading sub-commands are allowed, and only the options listed here,
+unabbreviated: git accepts any abbreviation, and each version has new options. The private directory has an empty
+configuration, so that no hook, filter, pager or diff program is started.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LONGEST = 4096  # characters of a command
 
 
 class Allowed(NamedTuple):
-    """What may follow a sub-command: long options without a value after `=`, and short ones as they may look."""
+    """Allowed arguments of a sub-command: long options without `=VALUE`, and a pattern of short ones."""
 
     long: frozenset[str]
     short: str
@@ -85,7 +85,7 @@ ALLOWED = {
 WITHOUT_COMMIT = ("status", "branch", "diff")
 FROM_INDEX = ("status", "diff")
 SHELL = r"\d*[|;&<>].*|.*[;&]|.*(?:\$\(|`).*"
-SIGNATURE = r"%[-+ ]?G"  # in a format: git would start a program that checks it
+SIGNATURE = r"%[-+ ]?G"  # in a format: git would start a program to verify it
 
 
 def look(wanted: Wanted) -> Found:
@@ -107,13 +107,13 @@ def load(wanted: Wanted) -> Loaded:
         told = dict(error.facts).get("said") or dict(error.facts).get("deadline")
         raise Unloadable(f"{error.message}: {told}" if told else error.message) from error
     except OSError as error:
-        raise Unloadable(f"cannot be asked: {error.strerror or error}") from error
+        raise Unloadable(f"cannot be run: {error.strerror or error}") from error
     except ValueError as error:
         raise Unloadable(str(error)) from error
 
 
 def plan_command(command: str | None) -> list[str]:
-    """What git is given for a command: it is refused here, before anything is started."""
+    """Validate a command before anything is started, and return git's arguments."""
     words = _split(command)
     program, name, rest = words[0], words[1] if len(words) > 1 else "", words[2:]
     if program != "git":
@@ -129,7 +129,7 @@ def plan_command(command: str | None) -> list[str]:
     for word in rest:
         _check(name, word, allowed)
     if name == "shortlog" and not _names_commits(rest):
-        rest = ["HEAD", *rest]  # otherwise it waits for a log to be given to it
+        rest = ["HEAD", *rest]  # otherwise it reads a log from standard input
     return [name, *allowed.always, *rest]
 
 
@@ -137,20 +137,20 @@ def _split(command: str | None) -> list[str]:
     if not command or not command.strip():
         raise Unloadable("names no command")
     if len(command) > LONGEST or visible(command) != command:
-        raise Unloadable("is too long, or holds characters that no command has")
+        raise Unloadable("is too long, or contains invisible characters")
     try:
         return shlex.split(command)
     except ValueError as error:
-        raise Unloadable(f"cannot be taken apart: {str(error).lower()}") from error
+        raise Unloadable(f"cannot be parsed: {str(error).lower()}") from error
 
 
 def _check(name: str, word: str, allowed: Allowed) -> None:
-    """Refuse a word that could do more than read this repository. One after `--` counts like any other: what git takes
-    for the value of an option may look like `--` to us."""
+    """Refuse a word that could do more than read this repository. A word after `--` is checked like any other, since
+    git may parse that `--` as the value of an option."""
     if word == "--" and allowed.words:
         return
     if re.search(SIGNATURE, word):
-        raise Unloadable(f"has {said(word)}: to check a signature, git would start another program")
+        raise Unloadable(f"has {said(word)}: to verify a signature, git would start another program")
     if word.startswith("-"):
         if word.partition("=")[0] not in allowed.long and not re.fullmatch(allowed.short, word, re.DOTALL):
             raise Unloadable(f"has the option {said(word)}, which is not on the list for `git {name}`")
@@ -171,34 +171,34 @@ def _names_commits(words: list[str]) -> bool:
 def _open(root: Path) -> Repository:
     repository = Repository(root)
     if not repository.exists:
-        raise Unloadable("needs a git repository, and the project is in none", missing=True)
+        raise Unloadable("needs a git repository, and the project has none", missing=True)
     if repository.uses_reftable():
-        raise Unloadable("needs refs that are files, and this repository keeps them in a reftable")
+        raise Unloadable("needs refs in files, and this repository stores them in a reftable")
     try:
-        _refuse_to_be_led_away(repository)
+        _refuse_foreign_repository(repository)
     except OSError as error:
-        raise Unloadable(f"cannot be asked: {error.strerror or error}") from error
+        raise Unloadable(f"cannot be run: {error.strerror or error}") from error
     return repository
 
 
-def _refuse_to_be_led_away(repository: Repository) -> None:
-    """What git prints is shown to a model: it must be of this repository, whatever somebody made of its directory."""
+def _refuse_foreign_repository(repository: Repository) -> None:
+    """Refuse a directory that leads into another repository, since the output is shown to a model."""
     if not repository.is_sure:  # safeguard: git-info-without-worktree
         raise Unloadable(
-            "is not asked: `.git` leads to a repository that does not say that this is a worktree of its own",
-            hint="if it is yours, `git worktree repair` or `git config core.worktree PATH` lets it say so",
+            "is not run: `.git` leads to a repository that does not name this worktree",
+            hint="if it is yours, `git worktree repair` or `git config core.worktree PATH` makes it name it",
         )
     if link := repository.find_link():  # safeguard: linked-git-info
-        raise Unloadable(f"is not asked: {said(path_text(link))} is a link, and may lead into another repository")
+        raise Unloadable(f"is not run: {said(path_text(link))} is a link, and may lead into another repository")
     if borrows := repository.borrows:  # safeguard: borrowed-objects
         raise Unloadable(
-            f"is not asked: {said(path_text(borrows))} borrows objects, which may be another repository's",
+            f"is not run: {said(path_text(borrows))} borrows objects, which may be of another repository",
             hint="`git repack -a -d` copies them; then remove that file",
         )
 
 
 def _ask(repository: Repository, arguments: list[str], limit: int) -> bytes:
-    import tempfile  # most workflows ask git for nothing, and need none of these
+    import tempfile  # slow to import, and rarely needed
 
     from holdfast.system.git.command import TooMuch
 
@@ -211,7 +211,7 @@ def _ask(repository: Repository, arguments: list[str], limit: int) -> bytes:
 
 
 def _prepare(repository: Repository, place: Path, name: str) -> Git:
-    """A private directory in which git finds the user's commits, refs and index, and none of the settings."""
+    """Create a private git directory with the user's commits, refs and index, and without the settings."""
     from holdfast.system.git.command import Git
     from holdfast.worktree.user_index import Staging
 
@@ -233,7 +233,7 @@ def _prepare(repository: Repository, place: Path, name: str) -> Git:
 
 
 def _put_refs(refs: dict[str, str], directory: Path) -> None:
-    """Refs that name commits go into one file; HEAD, and one that names another ref, can only be files of their own."""
+    """Write refs: those of commits packed; HEAD and symbolic refs can only be files."""
     packed = []
     for ref, says in sorted(refs.items()):
         if ref == "HEAD" or says.startswith("ref: "):

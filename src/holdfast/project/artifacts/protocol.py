@@ -1,7 +1,7 @@
-"""What a source is: a module that looks for one kind of artifact, and loads it. What it loads is a stranger's text.
+"""The protocol of an artifact's source: a module that finds and loads one kind of artifact. Its text is untrusted.
 
-A path is looked for in the project, and one that is relative also beside it, in the plugin that the workflow came from.
-Each must stay where it was found: files outside are never read.
+A path is resolved in the project; a relative one also in the plugin that the workflow came from. Files outside of
+these directories are never read.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple, NoReturn, Protocol
+from typing import NamedTuple, NoReturn, Protocol, cast
 
 from msgspec import Struct, field
 
@@ -19,12 +20,20 @@ from holdfast.system import safe_paths
 
 LIMIT = 1024 * 1024  # bytes
 PATHS, COMMANDS = ("json", "markdown", "directory"), ("work_plugin", "skill")  # kinds; commands need trust
-KINDS = (*PATHS, *COMMANDS, "git_info")
-SUMMARY = "summary"  # the strategy that tells only how much there is and what it is about
+SOURCES = {  # the module of this package that loads each kind
+    "json": "files",
+    "markdown": "files",
+    "directory": "files",
+    "work_plugin": "command",
+    "skill": "command",
+    "git_info": "git_info",
+}
+KINDS = tuple(SOURCES)
+SUMMARY = "summary"  # the strategy that loads only size and beginning
 
 
 class Wanted(Struct):
-    """An artifact as it was asked for, all placeholders replaced."""
+    """A requested artifact, with all placeholders replaced."""
 
     id: str
     kind: str
@@ -34,15 +43,15 @@ class Wanted(Struct):
     strategy: str = "all"
     limit: int = LIMIT
     also: Path | None = None
-    words: list[str] = []  # of the command, where the user has allowed it
-    why: str = "nobody has allowed it"  # why it is not run, where they are none
+    words: list[str] = []  # of the command, if it is trusted
+    why: str = "nobody has allowed it"  # the reason why it is not run
     hint: str = ""
     deadline: float = 30.0  # seconds that a command may take
     environ: Mapping[str, str] = {}
 
 
 class Found(Struct):
-    """What a look at it tells: enough for a dry run."""
+    """An artifact that was not read, for a dry run."""
 
     exists: bool
     size: int | None
@@ -51,19 +60,19 @@ class Found(Struct):
 
 
 class Loaded(Struct):
-    """An artifact's text, unchanged: whoever shows it makes it visible."""
+    """An artifact's raw text, with control characters."""
 
     text: str
     size: int
     source: str
     ran: bool = True
-    whole: bool = True  # false: `text` is the first part of `size` bytes, and ends anywhere in a line
-    changed: datetime | None = None  # when the file was
+    whole: bool = True  # false: `text` is the first part of `size` bytes, cut anywhere
+    changed: datetime | None = None  # mtime of the file
     notes: list[str] = field(default_factory=list)
 
 
 class Unloadable(Exception):
-    """An artifact that cannot be loaded: why, in words that follow its path or command."""
+    """An artifact that cannot be loaded, with the reason as the predicate of a sentence."""
 
     def __init__(self, why: str, *, missing: bool = False, size: int | None = None, hint: str | None = None) -> None:
         super().__init__(why)
@@ -75,16 +84,20 @@ class Unloadable(Exception):
 
 class Source(Protocol):
     def look(self, wanted: Wanted) -> Found:
-        """Whether it is there and how large it is, without reading it. Never fails."""
-        ...
+        """Find the artifact and its size, without reading it. Never fails."""
 
     def load(self, wanted: Wanted) -> Loaded:
-        """Its text. Raises Unloadable, and nothing else."""
-        ...
+        """Load the text. Raises only Unloadable."""
+
+
+def find_source(kind: str) -> Source | None:
+    """Return the source of a kind of artifact; None for an unknown kind."""
+    name = SOURCES.get(kind)
+    return cast(Source, import_module(f"holdfast.project.artifacts.{name}")) if name else None
 
 
 class Place(NamedTuple):
-    """Where a path led: the directory that it must not leave, its path from there, and how it is shown."""
+    """A resolved path: the directory that it must not leave, its path from there, and its printable form."""
 
     root: Path
     full: str
@@ -93,7 +106,7 @@ class Place(NamedTuple):
 
 
 def locate(wanted: Wanted) -> Place:
-    """Where a wanted path is."""
+    """Resolve the path of a wanted artifact."""
     if not wanted.path:
         raise Unloadable("names no path")
     roots = [wanted.root]
@@ -113,14 +126,14 @@ def locate(wanted: Wanted) -> Place:
 
 
 def reason(error: OSError | ValueError) -> str:
-    """Why something could not be read, in words that follow its path."""
+    """Return the reason of an error as the predicate of a sentence."""
     if isinstance(error, (FileNotFoundError, NotADirectoryError)):
         return "does not exist"
     return f"cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
 
 
 def said(text: str | None) -> str:
-    """A path or a command as it was given, on one line."""
+    """Return a path or command printable, on one line."""
     return one_line(path_text(text.encode("utf-8", "backslashreplace").decode())) if text else ""
 
 
@@ -134,12 +147,12 @@ def _resolve(root: Path, wanted: Wanted) -> safe_paths.Inside:
         return safe_paths.resolve(root, path)
     except safe_paths.Outside:
         _refuse(wanted.root, path)
-    except ValueError as error:  # a NUL, or half a character
+    except ValueError as error:  # a NUL, or a lone surrogate
         raise Unloadable("is not a path") from error
 
 
 def _refuse(root: Path, path: str) -> NoReturn:
-    """Say that a path leads out, and for an absolute one of another machine which file of the project was meant."""
+    """Refuse a path outside the project; for an absolute one of another machine, suggest the file inside it."""
     if not os.path.isabs(path):
         raise Unloadable("does not lead to a file of the project", hint="only files inside the project are read")
     tail = _tail_inside(root, path)
@@ -149,7 +162,7 @@ def _refuse(root: Path, path: str) -> NoReturn:
 
 
 def _tail_inside(root: Path, path: str) -> str | None:
-    """The longest end of an absolute path that exists below the project."""
+    """Return the longest suffix of an absolute path that exists in the project."""
     parts = [part for part in path.split("/") if part]
     for first in range(1, min(len(parts), 40)):
         tail = "/".join(parts[first:])

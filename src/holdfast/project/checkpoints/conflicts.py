@@ -1,9 +1,9 @@
-"""What a restore would overwrite: work of another living session, a path that names nothing, another worktree.
+"""Preconditions of a restore: no conflict with another live session, only known paths, the same worktree.
 
-Four things are evidence that a session has changed a file, from when its conversation began: events of its run name
-the file; the file's date lies within a command that it ran; a checkpoint of its turn counts the file as changed, and
-nothing shows that we changed it; or the file's date lies between that session's beginning and ours. An edit that leaves
-none of these traces cannot be told from our own.
+There are four kinds of evidence that a session has changed a file since its conversation began: events of its run name
+the file; the file's mtime lies within a command that it ran; a checkpoint of its turn counts the file as changed, and
+nothing shows that we changed it; or the mtime lies between the start of that session and of ours. An edit without any
+of these traces is indistinguishable from our own.
 """
 
 from __future__ import annotations
@@ -26,56 +26,56 @@ from holdfast.system import process
 from holdfast.worktree.restore.plan import Plan
 
 SHOWN = 20
-LAG = timedelta(milliseconds=20)  # by which the dates of files may be behind the clock
-EVENTS = 5_000  # the newest of a run, in which its commands are looked for
-HARMLESS = frozenset({  # tools that write no file, or report the writing themselves
+LAG = timedelta(milliseconds=20)  # by which mtimes may lag behind the clock
+EVENTS = 5_000  # of a run, the newest, that are searched for its commands
+HARMLESS = frozenset({  # tools that write no file, or report what they write
     "Agent", "Glob", "Grep", "LS", "Read", "Task", "TodoWrite", "WebFetch", "WebSearch",
 })  # fmt: skip
 
 
-def find_clashes(plan: Plan, others: Bystanders | None) -> dict[str, str]:
-    """The files that another living session has changed, each with that session."""
+def find_clashes(plan: Plan, others: Conflicts | None) -> dict[str, str]:
+    """Return the files that another live session has changed, with that session."""
     clash = ((path, who) for path in plan.paths if (who := others.whose(path))) if others else ()
     return {path_text(os.fsdecode(path)): who for path, who in clash}
 
 
-def told_clashes(clashes: dict[str, str]) -> list[str]:
-    """Why what was only looked at would be refused: the files that the refusal names, by session."""
+def describe_clashes(clashes: dict[str, str]) -> list[str]:
+    """Describe conflicts in a dry run, by session."""
     named: dict[str, list[str]] = {}
     for path, who in list(clashes.items())[:SHOWN]:
         named.setdefault(who, []).append(one_line(path, 200))
-    told = "which is alive, has changed"
-    return [f"{who}, {told} {', '.join(paths)}: without `--force` this is refused" for who, paths in named.items()]
+    told = "is alive and has changed"
+    return [f"{who} {told} {', '.join(paths)}: without `--force` this is refused" for who, paths in named.items()]
 
 
-def refuse_others(plan: Plan, others: Bystanders | None) -> None:
+def refuse_others(plan: Plan, others: Conflicts | None) -> None:
     if clashes := find_clashes(plan, others):
         raise Busy(
-            "Another session that is alive has changed files that would be overwritten",
+            "A live session has changed files that would be overwritten",
             [(who, path) for path, who in clashes.items()][:SHOWN],
             [
-                "name the files that you want back",
-                "add `--force` to overwrite them all the same; `holdfast undo` brings them back",
+                "name the files to restore",
+                "add `--force` to overwrite them; `holdfast undo` brings them back",
             ],
         )
 
 
-def refuse_nameless(checkpoint: str, paths: list[bytes]) -> None:
-    """Say which paths name nothing that is known."""
+def refuse_unknown(checkpoint: str, paths: list[bytes]) -> None:
+    """Refuse paths that are neither in the checkpoint nor in the worktree."""
     typed = [os.fsdecode(path) for path in paths if path.startswith(b"cp-")]
     if typed:
         hints = ["`holdfast checkpoints` lists them"]
         raise NotFound(f"There is no checkpoint {one_line(typed[0], 80)}, and no such file", [], hints)
     if paths:
         raise NotFound(
-            "This path names nothing, neither in the checkpoint nor in the worktree",
+            "This path is neither in the checkpoint nor in the worktree",
             [("path", os.fsdecode(path)) for path in paths[:SHOWN]],
-            [f"`holdfast diff {checkpoint}` names what differs; ignored files are in no checkpoint"],
+            [f"`holdfast diff {checkpoint}` lists what differs; ignored files are in no checkpoint"],
         )
 
 
 def refuse_other_worktree(workspace: Workspace, target: Checkpoint) -> None:
-    """A checkpoint goes back to where it was made, unless somebody insists."""
+    """Refuse a checkpoint of another worktree, unless with `--force`."""
     if target.worktree == workspace.worktree:
         return
     go_there = f"`cd {shlex.quote(target.directory)} && holdfast restore {target.id}` restores it there"
@@ -87,7 +87,7 @@ def refuse_other_worktree(workspace: Workspace, target: Checkpoint) -> None:
 
 
 class Ran(Struct):
-    """A command of a session: when it began and ended; without an end it is still running."""
+    """The time span of a command of a session; without an end it is still running."""
 
     session: str
     begun: datetime
@@ -97,7 +97,9 @@ class Ran(Struct):
         return self.begun - LAG < time and (self.ended is None or time < self.ended + LAG)
 
 
-class Bystanders(Struct):
+class Conflicts(Struct):
+    """Evidence of the changes of other live sessions in this worktree."""
+
     root: Path
     after: datetime
     opened: datetime | None = None  # when our own session began
@@ -105,10 +107,10 @@ class Bystanders(Struct):
     kept: dict[str, str] = {}  # path -> session whose checkpoints count it as changed
     present: list[tuple[datetime, str]] = []  # when others began
     ran: list[Ran] = []  # commands of others
-    own: list[Ran] = []
+    own: list[Ran] = []  # our commands
 
     def whose(self, path: bytes) -> str | None:
-        """The session whose change stands at a path, as far as anything proves it."""
+        """Return the other session that changed a path, according to the evidence."""
         text = path_text(os.fsdecode(path))
         if text in self.named:
             return self.named[text]
@@ -134,10 +136,10 @@ class Bystanders(Struct):
         return next((id for opened, id in self.present if opened - LAG < changed), None)
 
 
-def find_bystanders(workspace: Workspace, journal: Journal, target: Checkpoint) -> Bystanders:
-    """Who else is alive in this worktree, and what they have changed since a checkpoint."""
+def find_conflicts(workspace: Workspace, journal: Journal, target: Checkpoint) -> Conflicts:
+    """Collect the evidence of changes of other live sessions since a checkpoint."""
     own = journal.find_session(workspace.session or "")
-    found = Bystanders(workspace.root, target.time, own.opened if own else None, {}, {}, [], [], [])
+    found = Conflicts(workspace.root, target.time, own.opened if own else None, {}, {}, [], [], [])
     ours = journal.find_run(own.run) if own else None
     mine = set(_named(workspace, ours, target.time)) if ours else set()
     if own and ours:
@@ -154,12 +156,11 @@ def find_bystanders(workspace: Workspace, journal: Journal, target: Checkpoint) 
 
 
 def _conversation(journal: Journal, session: Session) -> list[Session]:
-    """A session and the earlier ones of its conversation, which was resumed."""
+    """Return a session and the earlier ones of its conversation."""
     return [session, *(journal.sessions_of(session.agent_session) if session.agent_session else [])]
 
 
 def _others(workspace: Workspace, journal: Journal) -> Iterator[tuple[Session, Run]]:
-    """Sessions of this worktree that live and are not the caller's own."""
     listed = journal.list_sessions(only_open=True, with_process=True)
     for session in listed:
         run = journal.find_run(session.run)
@@ -170,16 +171,16 @@ def _others(workspace: Workspace, journal: Journal) -> Iterator[tuple[Session, R
 
 
 def _named(workspace: Workspace, run: Run, since: datetime) -> Iterator[str]:
-    """Files that the run's events name since then, from the worktree's root."""
+    """Return the files that later events of the run name, relative to the root."""
     for file, time in run.files.items():
         if time > since:
             yield os.path.relpath(os.path.join(workspace.root, file), workspace.root)
 
 
 def _kept(journal: Journal, run: Run, known: Collection[Session], target: Checkpoint, since: datetime) -> Iterator[str]:
-    """Files that checkpoints of the run count as changed: of these sessions' turns, or made on request.
+    """Return the changed files of the run's checkpoints: those of these sessions' turns, and those made on request.
 
-    Those that a way back makes hold the changes of every session.
+    A checkpoint before a restore contains the changes of all sessions, so it is no evidence.
     """
     names = {None, *(session.id for session in known)}
     for made in journal.list_checkpoints(run=run.id):
@@ -189,7 +190,7 @@ def _kept(journal: Journal, run: Run, known: Collection[Session], target: Checkp
 
 
 def _commands(journal: Journal, run: Run, session: Session, known: Collection[Session], since: datetime) -> list[Ran]:
-    """The commands that a conversation has run since then, as far as its client reports beginning and end."""
+    """Return the later commands of a conversation, if its client reports their beginning and end."""
     names = {other.id for other in known}
     ran: dict[str, Ran] = {}
     for event in journal.events(run.id, newest=EVENTS):

@@ -1,19 +1,25 @@
-"""Making a checkpoint: look, write the objects, point the ref, then commit the event. In that order it is acknowledged.
+"""Creation of checkpoints: scan, write the objects, update the ref, then commit the event.
 
-Whoever makes one in a worktree holds that worktree's lock, so that there are never two at once.
+The event comes last, so a checkpoint in the journal is complete. Each worktree has a lock, which serialises them. While
+a restore is unfinished, the worktree may be a mixture, which no automatic checkpoint should hold.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+
+from msgspec import Struct
 
 from holdfast.core import ids
-from holdfast.core.errors import Damaged, HoldfastError
-from holdfast.core.fold.run import record_of
-from holdfast.core.model import Checkpoint, Draft, Reason, Run
+from holdfast.core.errors import Damaged, HoldfastError, Interrupted, Refused, from_os_error
+from holdfast.core.fold.run import VISITING, record_of
+from holdfast.core.model import Checkpoint, Draft, Reason, Restore, Run
 from holdfast.core.text import path_text
+from holdfast.journal.journal import Journal
+from holdfast.project import inbox_writer
+from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.system.git.repository import DIRECTORY, Entry
@@ -22,14 +28,14 @@ from holdfast.worktree.metadata import TreeMetadata
 from holdfast.worktree.packs.object_store import MERGED, differing
 from holdfast.worktree.scan import Limits, Scan
 
-NAMED_CHANGES = 200  # changed paths that a checkpoint's record names
+NAMED_CHANGES = 200  # changed paths in the record of a checkpoint
 PATIENCE = 120.0  # seconds to wait for another checkpoint of this worktree
 MEGABYTE = 1_000_000
 
 
 @contextlib.contextmanager
 def shadow_of(workspace: Workspace, patience: float = PATIENCE) -> Iterator[Shadow]:
-    """The worktree's shadow, for us alone."""
+    """Lock the worktree's shadow."""
     shadow = _shadow(workspace)
     if not shadow.directory.exists():
         files.make_private_directory(shadow.directory.parent)
@@ -40,7 +46,7 @@ def shadow_of(workspace: Workspace, patience: float = PATIENCE) -> Iterator[Shad
 
 
 def never_kept_any(workspace: Workspace) -> bool:
-    """Whether there is no checkpoint to look for, because a link has always stood where they would be kept."""
+    """True if there can be no checkpoints, because a link has always been in their place."""
     return _shadow(workspace).never_kept_any()
 
 
@@ -60,11 +66,11 @@ def make_checkpoint(
     named: Iterable[bytes] | None = None,
     seen: Scan | None = None,
 ) -> tuple[Checkpoint, Scan]:
-    """Keep the worktree as it is now, or as it was `seen` a moment ago. On disk when this returns."""
+    """Make a checkpoint of the worktree as it is, or as it was `seen`. It is durable when this returns."""
     scan = look(workspace, shadow, named) if seen is None else seen
     staged = shadow.staging.tree(scan.memory, shadow.reader)
     if shadow.staging.is_damaged:
-        workspace.warn(f"The repository's index is damaged, or made to lead elsewhere: {shadow.staging.way_out()}")
+        workspace.warn(f"The repository's index is damaged, or leads elsewhere: {shadow.staging.way_out()}")
     object_store = shadow.object_store
     with workspace.reading() as journal:
         number = journal.view.last_checkpoint_number(workspace.worktree) + 1
@@ -110,16 +116,15 @@ def make_checkpoint(
 
 
 def _changed_since(shadow: Shadow, before: Checkpoint | None, scan: Scan) -> list[bytes]:
-    """What differs from the checkpoint before. The last look may have been another one, as the one after a restore."""
+    """Return the paths that differ from the previous checkpoint, even if the last scan was for something else."""
     if before is None or before.tree == scan.base:
         return scan.changed
-    with contextlib.suppress(HoldfastError):  # some of the one before may be lost
+    with contextlib.suppress(HoldfastError):  # objects of the previous one may be lost
         return sorted(found.path for found in differing(shadow.reader, before.tree, scan.tree, []))
     return scan.changed
 
 
 def beside_of(shadow: Shadow, target: Checkpoint) -> TreeMetadata:
-    """What a checkpoint keeps beside its tree."""
     data = shadow.reader.read(target.beside)
     if data is None:
         raise Damaged("A part of this checkpoint is missing", [("checkpoint", target.id)], ["`holdfast checkpoints`"])
@@ -127,19 +132,20 @@ def beside_of(shadow: Shadow, target: Checkpoint) -> TreeMetadata:
 
 
 def _look_after(workspace: Workspace, shadow: Shadow) -> None:
-    """Keep packs few, and tell when they have become large."""
+    """Merge packs if there are many, and warn if they are large."""
     sizes = shadow.known.kept_sizes()
     if len(sizes) >= MERGED:
         from holdfast.worktree.packs.prune import merge
 
-        with contextlib.suppress(HoldfastError):  # merging only saves space; the next one tries again
+        with contextlib.suppress(HoldfastError):  # merging only saves space; the next checkpoint retries
             merge(shadow)
     cap = workspace.settings.whole("store.cap")
     if sum(sizes) > cap * MEGABYTE:
-        workspace.warnings.append(f"checkpoints take more than {cap:,} MB; `holdfast tidy` gives room back")
+        workspace.warnings.append(f"checkpoints take more than {cap:,} MB; `holdfast tidy` frees space")
 
 
 def look(workspace: Workspace, shadow: Shadow, named: Iterable[bytes] | None = None) -> Scan:
+    """Scan the worktree within the limits of the settings."""
     settings = workspace.settings
     limits = Limits(
         settings.whole("checkpoint.file_limit") * MEGABYTE,
@@ -150,15 +156,117 @@ def look(workspace: Workspace, shadow: Shadow, named: Iterable[bytes] | None = N
 
 
 def _included(workspace: Workspace) -> list[bytes]:
-    """The ignored files that the user wants kept too."""
+    """Return the ignored files that match `checkpoint.include`."""
     found: list[bytes] = []
     patterns = workspace.settings.words("checkpoint.include")
     if not patterns:
         return found
-    import glob  # takes its time to load, and few need it
+    import glob  # slow to import, and rarely needed
 
     for pattern in patterns:
         if not os.path.isabs(pattern) and ".." not in pattern.split("/"):
             names = glob.glob(pattern, root_dir=workspace.root, recursive=True, include_hidden=True)
             found += [os.fsencode(name) for name in names if not os.path.isdir(workspace.root / name)]
     return [name for name in found if not name.startswith((b".git/", b".holdfast/"))]
+
+
+class Turn(Struct):
+    """The run and the session that a checkpoint belongs to."""
+
+    run: str
+    session: str | None = None
+    has_acted: Callable[[], bool] = lambda: True  # called after the scan; false: it made no changes
+
+
+def keep_changes(
+    workspace: Workspace,
+    shadow: Shadow,
+    reason: Reason,
+    run: Run | None,
+    *,
+    session: Callable[[], str | None] = lambda: None,
+    holds: Callable[[Checkpoint], bool] = lambda last: True,
+) -> tuple[Checkpoint, bool]:
+    """Return the checkpoint of the present worktree, and True if it is new. The last one is reused if `holds`."""
+    with workspace.reading() as journal:
+        last = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
+    scan = look(workspace, shadow)
+    if last is not None and last.tree == scan.tree and holds(last):
+        return last, False
+    return make_checkpoint(workspace, shadow, run=run, session=session(), reason=reason, seen=scan)[0], True
+
+
+def keep_if_changed(workspace: Workspace, reason: Reason, turn: Turn | None = None) -> None:
+    """Make a checkpoint if the worktree has changed, for a turn's run or the current one."""
+    with shadow_of(workspace) as shadow:
+        with workspace.reading() as journal:
+            if find_unfinished(journal, workspace):
+                return
+            run = journal.find_run(turn.run) if turn else select.current_run(journal, workspace.worktree)
+        session = (lambda: turn.session if turn.has_acted() else None) if turn else (lambda: None)
+        keep_changes(workspace, shadow, reason, run, session=session)
+
+
+def keep_or_note(workspace: Workspace, reason: Reason, turn: Turn | None = None) -> None:
+    """The same for a hook: a failure goes into the trouble file, which `status` shows."""
+    try:
+        keep_if_changed(workspace, reason, turn)
+    except HoldfastError as error:
+        inbox_writer.note_trouble(str(workspace.place), "checkpoint", reason, error)
+
+
+def refuse_unfinished(journal: Journal, workspace: Workspace) -> None:
+    if unfinished := find_unfinished(journal, workspace):
+        raise _broken_off(unfinished, Refused)
+
+
+def find_unfinished(journal: Journal, workspace: Workspace) -> Restore | None:
+    ledger = journal.ledger_of(workspace.worktree)
+    return ledger.unfinished if ledger else None
+
+
+@contextlib.contextmanager
+def telling_when_interrupted(workspace: Workspace) -> Iterator[None]:
+    """Add to Ctrl-C and to an error in the middle of a restore that the worktree may be a mixture, and the remedies."""
+    before = _unfinished_now(workspace)
+    try:
+        yield
+    except KeyboardInterrupt:
+        unfinished = _unfinished_now(workspace)
+        if unfinished is None:
+            raise
+        raise _broken_off(unfinished, Interrupted) from None
+    except (HoldfastError, OSError) as error:
+        try:
+            unfinished = None if before else _unfinished_now(workspace)
+        except HoldfastError:  # the store cannot be read either: the first error says more
+            raise error from None
+        if unfinished is None:
+            raise
+        raise _failed(unfinished, error) from error
+
+
+def _unfinished_now(workspace: Workspace) -> Restore | None:
+    with workspace.reading() as journal:
+        return find_unfinished(journal, workspace)
+
+
+def _failed(unfinished: Restore, error: HoldfastError | OSError) -> HoldfastError:
+    told = from_os_error(error) if isinstance(error, OSError) else error
+    left = _broken_off(unfinished, type(told))
+    return type(told)(left.message, [("because", told.message), *told.facts, *left.facts], [*left.hints, *told.hints])
+
+
+def _broken_off(unfinished: Restore, kind: type[HoldfastError]) -> HoldfastError:
+    facts = [("to", unfinished.target), ("from", unfinished.before)]
+    if unfinished.verb == VISITING:
+        return kind(
+            "A bisect was interrupted, so the worktree may be a mixture",
+            facts,
+            ["`holdfast restore --continue`, or `--undo`: both lead back to where it began"],
+        )
+    return kind(
+        "A restore was interrupted, so the worktree may be a mixture",
+        facts,
+        ["`holdfast restore --continue` finishes it", "`holdfast restore --undo` takes it back"],
+    )

@@ -1,15 +1,17 @@
-"""Going back: the one way by which a worktree, or what a run knows, is returned to a checkpoint.
+"""Restore of a worktree, or of a run's state, to a checkpoint.
 
-First what is there now becomes a checkpoint, then the intent is written down, then only what differs is touched, and at
-the end the worktree is looked at again and must equal the checkpoint. Killed in between, the next command says so.
+The present state becomes a checkpoint, then the intent is journalled, then only what differs is written, and at the end
+a scan must equal the checkpoint. A killed restore is reported by the next command, and can be continued or reverted.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct, structs
 
@@ -22,32 +24,40 @@ from holdfast.core.text import escape_path, path_text, unescape_path
 from holdfast.journal.journal import Journal
 from holdfast.project.checkpoints.conflicts import (
     SHOWN,
-    find_bystanders,
     find_clashes,
-    refuse_nameless,
+    find_conflicts,
     refuse_other_worktree,
     refuse_others,
+    refuse_unknown,
 )
-from holdfast.project.checkpoints.create import MEGABYTE, beside_of, look, make_checkpoint, shadow_of
-from holdfast.project.checkpoints.interrupted import (
-    Broken,
+from holdfast.project.checkpoints.create import (
+    MEGABYTE,
+    beside_of,
     find_unfinished,
-    is_changed,
+    look,
+    make_checkpoint,
     refuse_unfinished,
+    shadow_of,
     telling_when_interrupted,
 )
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
+from holdfast.system.git.command import Reader
+from holdfast.system.git.repository import BLOB
 from holdfast.worktree.capture import Shadow
+from holdfast.worktree.metadata import EXECUTABLE
+from holdfast.worktree.packs.object_store import differing
 from holdfast.worktree.restore.plan import Plan, State, apply_plan, holds, keep_ignored, left_alone, plan_restore
-from holdfast.worktree.restore.writer import Written, list_attempts, remove_displaced
+from holdfast.worktree.restore.writer import WorktreeWriter, Written, list_attempts, list_displaced, remove_displaced
 from holdfast.worktree.scan import Scan
 from holdfast.worktree.user_index import MOST
 
+Held = tuple[int, str, int]
+
 
 class Restored(Struct):
-    restore: Restore | None  # null for a dry run, and where there was nothing to do
+    restore: Restore | None  # null for a dry run, or if there was nothing to do
     to: str
     written: int
     removed: int
@@ -58,67 +68,69 @@ class Restored(Struct):
     state: bool = False
     name: str | None = None  # of the checkpoint
     acts: dict[str, str] = {}  # `create`, `write`, `mode` or `remove` for each path; a directory ends with a slash
-    left: dict[str, str] = {}  # repositories and files that a restore does not bring back, and why
-    event: int | None = None  # the event to whose state the run went
+    left: dict[str, str] = {}  # repositories and files that are not restored, with the reason
+    event: int | None = None  # the event to whose state the run was restored
     later_events: int = 0  # of the run, after that one; they stay in the journal
-    taken_back_by: str | None = None  # `undo` or `redo`; null: neither does
-    undone: Restore | None = None  # what `undo` or `redo` took back
-    undone_name: str | None = None  # of the checkpoint that it had gone to
-    given_up: bool = False  # whether all is as it was before an interrupted one began
-    clashes: dict[str, str] = {}  # of a dry run: file -> living session that changed it; refused without `force`
+    taken_back_by: str | None = None  # `undo` or `redo`; null: neither
+    undone: Restore | None = None  # the restore that `undo` or `redo` reverted
+    undone_name: str | None = None  # of its checkpoint
+    given_up: bool = False  # an interrupted one was reverted
+    clashes: dict[str, str] = {}  # of a dry run: file -> live session that changed it; refused without `force`
 
 
-def go_back(
+def restore_to(
     workspace: Workspace, choose: Callable[[Journal], Restore], *, dry_run: bool = False, force: bool = False
 ) -> Restored:
-    """Go back as `choose` says, which is asked once nobody else can go anywhere."""
+    """Restore as `choose` decides, which is called under the lock."""
     with telling_when_interrupted(workspace), shadow_of(workspace) as shadow:
         with workspace.reading() as journal:
             refuse_unfinished(journal, workspace)
-            way = Way(workspace, shadow, journal, choose(journal))
-            others = None if force else find_bystanders(workspace, journal, way.target)
+            restore = RestoreRun(workspace, shadow, journal, choose(journal))
+            others = None if force else find_conflicts(workspace, journal, restore.target)
         if not force:
-            refuse_other_worktree(workspace, way.target)
-        way.refuse_unknown_paths()
+            refuse_other_worktree(workspace, restore.target)
+        restore.refuse_unknown_paths()
         scan = look(workspace, shadow)
-        plan = way.plan(scan)
-        if way.is_there_already(plan, scan):
-            return way.said(plan, dry_run=dry_run)
+        plan = restore.plan(scan)
+        if restore.is_there_already(plan, scan):
+            return restore.said(plan, dry_run=dry_run)
         if dry_run:
-            return structs.replace(way.said(plan, dry_run=True), clashes=find_clashes(plan, others))
+            return structs.replace(restore.said(plan, dry_run=True), clashes=find_clashes(plan, others))
         refuse_others(plan, others)
-        way.begin(plan, scan)
-        way.carry_out(plan)
-        way.end()
-        return way.said(plan, done=True)
+        restore.begin(plan, scan)
+        restore.carry_out(plan)
+        restore.end()
+        return restore.said(plan, done=True)
 
 
 def finish(workspace: Workspace, *, take_back: bool = False) -> Restored:
-    """Finish a restore that was killed, or take it back."""
+    """Continue a killed restore, or revert it."""
     with telling_when_interrupted(workspace), shadow_of(workspace) as shadow:
         with workspace.reading() as journal:
             unfinished = find_unfinished(journal, workspace)
             if unfinished is None:
                 raise NotFound("No restore was left unfinished", [], ["`holdfast checkpoints`"])
-            start, goal = (Way(workspace, shadow, journal, wanted) for wanted in (taken_back(unfinished), unfinished))
-        way = start if take_back or unfinished.verb == VISITING else goal
-        broken = Broken(unfinished, start.then, goal.then)
+            start, goal = (
+                RestoreRun(workspace, shadow, journal, each) for each in (taken_back(unfinished), unfinished)
+            )
+        restore = start if take_back or unfinished.verb == VISITING else goal
+        broken = InterruptedRestore(unfinished, start.then, goal.then)
         scan = look(workspace, shadow)
         if broken.clear_leftovers(workspace, shadow.reader, scan):
             scan = look(workspace, shadow)
         if broken.holds_something_new(workspace, shadow, scan):
-            _, scan = make_checkpoint(workspace, shadow, run=way.run, reason=Reason.BEFORE_CONTINUE)
-        plan = way.plan(scan)
-        way.carry_out(plan)
-        way.end(given_up=take_back)
-        return way.said(plan, done=True)
+            _, scan = make_checkpoint(workspace, shadow, run=restore.run, reason=Reason.BEFORE_CONTINUE)
+        plan = restore.plan(scan)
+        restore.carry_out(plan)
+        restore.end(given_up=take_back)
+        return restore.said(plan, done=True)
 
 
 @contextlib.contextmanager
 def visiting(workspace: Workspace) -> Iterator[Callable[[Checkpoint], None]]:
-    """Let the worktree be one checkpoint after another; at the end it is as it was.
+    """Check out one checkpoint after another, for bisect; at the end the first state is restored.
 
-    Killed in between, an unfinished restore is told of, and both ways out of it lead to where all began.
+    If killed, the restore is unfinished, and both `--continue` and `--undo` lead to the first state.
     """
     wanted = Restore(ids.make("res"), workspace.clock.now(), before="", target="", verb=VISITING)
     with shadow_of(workspace) as shadow:
@@ -133,16 +145,16 @@ def visiting(workspace: Workspace) -> Iterator[Callable[[Checkpoint], None]]:
     def visit(checkpoint: Checkpoint) -> None:
         with shadow_of(workspace) as shadow:
             with workspace.reading() as journal:
-                way = Way(workspace, shadow, journal, structs.replace(wanted, target=checkpoint.id))
-                others = find_bystanders(workspace, journal, checkpoint) if len(states) == 1 else None
+                restore = RestoreRun(workspace, shadow, journal, structs.replace(wanted, target=checkpoint.id))
+                others = find_conflicts(workspace, journal, checkpoint) if len(states) == 1 else None
             scan = look(workspace, shadow)
-            if is_changed(states[-1], scan):  # the command has written something, or somebody else has
-                _, scan = make_checkpoint(workspace, shadow, run=way.run, reason=Reason.BEFORE_BISECT)
-            plan = way.plan(scan)
+            if is_changed(states[-1], scan):  # the command, or another process, has written something
+                _, scan = make_checkpoint(workspace, shadow, run=restore.run, reason=Reason.BEFORE_BISECT)
+            plan = restore.plan(scan)
             refuse_others(plan, others)
-            _note(workspace, "restore.began", way.wanted)
-            way.carry_out(plan)
-            states.append(way.then)
+            _note(workspace, "restore.began", restore.wanted)
+            restore.carry_out(plan)
+            states.append(restore.then)
 
     try:
         yield visit
@@ -150,13 +162,13 @@ def visiting(workspace: Workspace) -> Iterator[Callable[[Checkpoint], None]]:
         finish(workspace)
 
 
-class Way:
-    """One way back, while the worktree is ours alone."""
+class RestoreRun:
+    """One restore, under the worktree's lock."""
 
     def __init__(self, workspace: Workspace, shadow: Shadow, journal: Journal, wanted: Restore) -> None:
         target = journal.find_checkpoint(wanted.target)
         if target is None:
-            raise NotFound(f"Checkpoint {wanted.target} is not there any more", [], ["`holdfast checkpoints`"])
+            raise NotFound(f"Checkpoint {wanted.target} no longer exists", [], ["`holdfast checkpoints`"])
         self.workspace = workspace
         self.shadow = shadow
         self.wanted = wanted
@@ -176,7 +188,7 @@ class Way:
         if unknown and self.wanted.undoes is None:
             scan = look(self.workspace, self.shadow)
             unknown = [path for path in unknown if not holds(self.shadow.reader, (scan.tree, scan.beside), path)]
-            refuse_nameless(self.target.id, unknown)
+            refuse_unknown(self.target.id, unknown)
 
     def plan(self, scan: Scan) -> Plan:
         if not self.wanted.code:
@@ -191,7 +203,7 @@ class Way:
         return plan
 
     def is_there_already(self, plan: Plan, scan: Scan) -> bool:
-        """Whether nothing has to be done. Taking a restore back is always a step, so that the one before is next."""
+        """True if nothing has to be done. An undo is always a step, so that the next one undoes the one before."""
         if plan.acts or self.wanted.undoes is not None or not self.is_same_state:
             return False
         staged = self.target.staged
@@ -201,7 +213,7 @@ class Way:
         )
 
     def begin(self, plan: Plan, scan: Scan) -> None:
-        """Keep what is there, and write down what is going to happen."""
+        """Make a checkpoint of the present state, and journal the intent."""
         reason = Reason.before(self.wanted.verb)
         made, _ = make_checkpoint(self.workspace, self.shadow, run=self.run, reason=reason, seen=scan)
         self.wanted.before = made.id
@@ -253,7 +265,7 @@ class Way:
         return "redo" if self.wanted.verb == "undo" else "undo"
 
     def _prove(self, done: Plan) -> None:
-        """Look again: what was asked for must be what is there."""
+        """Scan again, and refuse a worktree that does not equal the checkpoint."""
         scan = look(self.workspace, self.shadow)
         planned = set(done.paths)
         wrong = [change for change in self.plan(scan).changes if not self._is_excused(change.path, scan)]
@@ -262,17 +274,17 @@ class Way:
             raise Damaged(
                 "The worktree does not equal the checkpoint",
                 [("path", _as_text(path)) for path in left[:SHOWN]],
-                ["somebody may be writing: `holdfast restore --continue`", "take it back: `holdfast restore --undo`"],
+                ["if another process was writing: `holdfast restore --continue`", "else: `holdfast restore --undo`"],
             )
         if not self.shadow.reader.pending:
             self.shadow.remember(scan)
 
     def _is_excused(self, path: bytes, scan: Scan) -> bool:
-        """Whether nothing can be said of a path: it came back from aside, or is more than one look reads."""
+        """True if a path cannot be compared: it was displaced and brought back, or exceeds the limits of a scan."""
         return self.put.has_returned(path) or path in scan.beside.skipped
 
     def _put_index(self, held: Path) -> None:
-        """Put back what was staged. The index as it is now is kept whole, so that undo brings back all of it."""
+        """Restore the staged changes. The present index is kept as a file, so that undo restores all of it."""
         if self.shadow.repository.directory is None:
             return
         earlier = files.read(held / f"{self.wanted.undoes}.index", MOST) if self.wanted.undoes else None
@@ -286,8 +298,72 @@ class Way:
             self.shadow.staging.put_tree(self.target.staged)
 
 
+class InterruptedRestore(NamedTuple):
+    """A killed restore, with the states of the worktree between which it was."""
+
+    wanted: Restore
+    start: State
+    goal: State
+
+    def clear_leftovers(self, workspace: Workspace, reader: Reader, scan: Scan) -> int:
+        """Remove partially written files from all directories that the restore may have written to."""
+        trees = ((scan.tree, self.start[0]), (self.start[0], self.goal[0]))
+        paths = {found.path for now, then in trees for found in differing(reader, now, then, [])}
+        held = workspace.place / "aside"
+        for id in filter(None, (self.wanted.id, self.wanted.undoes)):
+            paths.update(path for attempt in list_attempts(held / id) for path in list_displaced(attempt))
+        return WorktreeWriter(workspace.root, held / self.wanted.id).clear_leftovers(paths)
+
+    def holds_something_new(self, workspace: Workspace, shadow: Shadow, scan: Scan) -> bool:
+        """True if the worktree has content that no checkpoint holds: a file, its permissions, an empty directory."""
+        reader, now = shadow.reader, (scan.tree, scan.beside)
+        beside = shadow.git.form.id_of(BLOB, scan.beside.encode())
+        with workspace.reading() as journal:
+            kept = journal.list_checkpoints(workspace.worktree)
+            if any((made.tree, made.beside) == (scan.tree, beside) for made in kept):
+                return False
+        ends = (self.start, self.goal)
+        paths = chain(
+            (found.path for found in differing(reader, scan.tree, self.start[0], [])), self._other_modes(scan)
+        )
+        if any(_is_new(_held(reader, now, path), (_held(reader, end, path) for end in ends)) for path in paths):
+            return True
+        return any(not any(_has_directory(reader, end, path) for end in ends) for path in scan.beside.empty)
+
+    def _other_modes(self, scan: Scan) -> set[bytes]:
+        return {path for path, _ in scan.beside.modes.items() ^ self.start[1].modes.items()}
+
+
+def is_changed(state: State, scan: Scan) -> bool:
+    """True if files, permissions or empty directories differ from a state; nested repositories do not count."""
+    beside = state[1]
+    return (state[0], beside.modes, sorted(beside.empty)) != (scan.tree, scan.beside.modes, sorted(scan.beside.empty))
+
+
+def _is_new(now: Held | None, ends: Iterable[Held | None]) -> bool:
+    return now is not None and now not in ends
+
+
+def _held(reader: Reader, state: State, path: bytes) -> Held | None:
+    """Return the kind, content and permissions of a path in a state."""
+    entry = reader.find(state[0], path)
+    if entry is None or entry.is_tree:
+        return None
+    return entry.mode, entry.id, state[1].mode_of(path, entry.mode == EXECUTABLE)
+
+
+def _has_directory(reader: Reader, state: State, path: bytes) -> bool:
+    """True if a state has a directory, empty or not: a restore creates and empties the directories of its files."""
+    entry = reader.find(state[0], path)
+    return path in state[1].empty or (entry is not None and entry.is_tree) or _is_above(path, state[1].empty)
+
+
+def _is_above(path: bytes, others: Iterable[bytes]) -> bool:
+    return any(other.startswith(path + b"/") for other in others)
+
+
 def reversed_way(done: Restore, word: str, workspace: Workspace) -> Restore:
-    """The way back from where a restore led to."""
+    """Return the restore that reverts a finished one."""
     return structs.replace(
         done,
         id=ids.make("res"),
@@ -304,7 +380,7 @@ def reversed_way(done: Restore, word: str, workspace: Workspace) -> Restore:
 
 
 def taken_back(unfinished: Restore) -> Restore:
-    """An unfinished restore, led back to where it began."""
+    """Return the restore that reverts an unfinished one."""
     paths = [*unfinished.paths, *unfinished.cleared]
     return structs.replace(unfinished, target=unfinished.before, paths=paths, run=None, undoes=unfinished.id)
 
@@ -325,7 +401,7 @@ def _return_state(journal: Journal, wanted: Restore) -> None:
 
 
 def _is_at(journal: Journal, run: Run | None, seq: int | None) -> bool:
-    """Whether a run stands at an event, or has gone back to it and done nothing since."""
+    """True if a run is at an event, or was restored to it and has no later event."""
     if run is None or run.seq == seq:
         return run is not None
     last = next(journal.events(run.id, after=run.seq - 1), None)
@@ -333,7 +409,7 @@ def _is_at(journal: Journal, run: Run | None, seq: int | None) -> bool:
 
 
 def _find_undone(workspace: Workspace, journal: Journal, wanted: Restore) -> Restore | None:
-    """The restore that this one takes back."""
+    """Find the restore that this one undoes."""
     ledger = journal.ledger_of(workspace.worktree)
     ways = [*ledger.undoable, *ledger.redoable] if ledger and wanted.undoes else []
     return next((way for way in ways if way.id == wanted.undoes), None)

@@ -1,7 +1,7 @@
-"""Which run, session or event somebody means.
+"""Resolution of names: the run, session, checkpoint or event that an argument denotes.
 
-A name may be shortened to any beginning or end that only one thing has; a number is a row of the last list. Where
-several things fit, the choices are listed; nothing is guessed.
+A name may be shortened to a unique prefix or suffix; a number is a row of the last list. An ambiguous name is refused
+with the candidates.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from holdfast.core.text import count, one_line, path_text, sound_text
 from holdfast.journal.codec import UNREADABLE, checkpoint_of
 from holdfast.journal.journal import Journal, is_ledger
 from holdfast.journal.store import RunQuery
-from holdfast.project.sessions import find_conversation, told_conversation
+from holdfast.project.sessions import find_conversation, find_named_conversation
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.system.clock import micros
 from holdfast.system.safe_paths import real_path
 
 SHOWN = 10
-TERMINALS = 50  # lists that are remembered
+TERMINALS = 50  # lists that are stored
 LISTED = "listed.json"
 NAME = 64  # characters of a conversation's name
-ENDINGS = 15  # runs that are listed where several have the same end of an id
+ENDINGS = 15  # listed runs of an ambiguous suffix
 OPEN_STATUSES = frozenset(status.value for status in OPEN)
 STATUSES = [status.value for status in Status]
 
 
 def get_run(workspace: Workspace, journal: Journal, name: str | None, *, ended_too: bool = False) -> Run:
-    """The run that is meant: by name, by this session, by this worktree, or because it is the only open one.
+    """Resolve a run: by name, by this session, by this worktree, or as the only open one.
 
-    With `ended_too`, the worktree's run is meant also after its end, so that ending it twice ends no other.
+    With `ended_too`, the worktree's current run counts after its end too, so that ending it twice ends no other one.
     """
     named = _given_run(workspace, journal) if name is None else name
     if named is not None:
         return find_by_name(workspace, journal, named)
     session = journal.find_session(workspace.session or "")
     if session is None or not (session.is_open or session.fenced):
-        told = told_conversation(workspace, journal)
+        told = find_named_conversation(workspace, journal)
         session = told if told and told.is_open else None
     if session and (run := journal.find_run(session.run)):
         return run
@@ -68,7 +68,7 @@ def get_run(workspace: Workspace, journal: Journal, name: str | None, *, ended_t
 
 
 def _given_run(workspace: Workspace, journal: Journal) -> str | None:
-    """The run that the environment names, unless the conversation in which this command runs has left it since."""
+    """Return the run that the environment names, unless the conversation of this command has left it."""
     given = workspace.environ.get("HOLDFAST_RUN") or None
     own = find_conversation(workspace, journal) if given else None
     if own is None or own.run == given:
@@ -78,13 +78,13 @@ def _given_run(workspace: Workspace, journal: Journal) -> str | None:
 
 
 def current_run(journal: Journal, worktree: str) -> Run | None:
-    """The open run that a worktree points at."""
+    """Return the current run of a worktree, if it is open."""
     run = journal.find_run(journal.view.pointer(worktree) or "")
     return run if run and run.is_open else None
 
 
 def choose(journal: Journal, worktree: str, run: Run) -> None:
-    """Make a run the one that commands in a worktree mean, because a command asked for it; out of its archive too."""
+    """Make a run the current one of a worktree, because a command asked for it, and unarchive it."""
     if run.archived:
         journal.append(run.id, Draft("run.archived", {"path": None}))
     if run.unasked:
@@ -93,7 +93,6 @@ def choose(journal: Journal, worktree: str, run: Run) -> None:
 
 
 def newest_run(journal: Journal, worktree: str) -> Run | None:
-    """The run of a worktree that was worked on last; an open one before any other."""
     for statuses in (OPEN_STATUSES, frozenset[str]()):
         runs, _ = journal.list_runs(RunQuery(worktree=worktree, statuses=statuses, limit=1))
         if runs:
@@ -113,28 +112,21 @@ def find_by_name(workspace: Workspace, journal: Journal, name: str) -> Run:
 
 
 def get_session(workspace: Workspace, journal: Journal, name: str) -> Session:
-    found = [name] if journal.find_session(name) else _matching(workspace, journal, "session", name)
-    session = journal.find_session(found[0]) if len(found) == 1 else None
-    if len(found) > 1:
-        raise Ambiguous(
-            f'Several sessions fit "{one_line(name, 40)}"',
-            [("session", id) for id in found],
-            ["give more letters of one"],
-        )
-    if session is None:
+    found = journal.find_session(name) or journal.find_session(_find_only(workspace, journal, "session", name) or "")
+    if found is None:
         raise _not_found(workspace, "session", name)
-    return session
+    return found
 
 
 def get_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkpoint:
-    """By id, the row last listed, its name (the newest of that name, here first), or a unique part of its id."""
+    """Resolve a checkpoint by its id, a row of the last list, its name (the newest, here first), or part of its id."""
     if found := find_checkpoint(workspace, journal, name):
         return found
     raise _not_found(workspace, "checkpoint", name)
 
 
 def count_back(workspace: Workspace, journal: Journal, name: str) -> Checkpoint:
-    """A checkpoint; where none were listed, a number counts from the newest."""
+    """Resolve a checkpoint; without a list, a number counts from the newest one."""
     if not _is_row(name) or listed(workspace, "checkpoint"):
         return get_checkpoint(workspace, journal, name)
     newest = list(journal.list_checkpoints(workspace.worktree, limit=max(1, int(name))))
@@ -148,18 +140,20 @@ def find_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkp
         return found
     if not _is_row(name) and (found := _named_checkpoint(workspace, journal, name)):
         return found
-    matching = _matching(workspace, journal, "checkpoint", name)
-    if len(matching) > 1:
-        raise Ambiguous(
-            f'Several checkpoints fit "{one_line(name, 40)}"',
-            [("checkpoint", id) for id in matching],
-            ["give more letters of one", "`holdfast checkpoints` lists them"],
-        )
-    return journal.find_checkpoint(matching[0]) if matching else None
+    return journal.find_checkpoint(_find_only(workspace, journal, "checkpoint", name) or "")
+
+
+def _find_only(workspace: Workspace, journal: Journal, kind: str, name: str) -> str | None:
+    """Find the only id that a shortened name matches."""
+    found = _matching(workspace, journal, kind, name)
+    if len(found) > 1:
+        hints = ["give more letters of one", f"`holdfast {kind}s` lists them"]
+        raise Ambiguous(f'Several {kind}s fit "{one_line(name, 40)}"', [(kind, id) for id in found], hints)
+    return found[0] if found else None
 
 
 def names_checkpoint(workspace: Workspace, word: str, *, is_path: bool) -> bool:
-    """Whether a word that may be a path as well names a checkpoint. Where it is both, nothing is guessed.
+    """True if a word denotes a checkpoint and not a path; one that could be both is refused.
 
     A number that is no path is a row of the last list, if there was one.
     """
@@ -171,7 +165,7 @@ def names_checkpoint(workspace: Workspace, word: str, *, is_path: bool) -> bool:
                 return False
             raise
     if found is not None and is_path and found.worktree != workspace.worktree:
-        return False  # somebody gave another worktree's checkpoint the name of a file that is here
+        return False  # a checkpoint of another worktree has the name of a file here
     if found is None and not is_path and _is_row(word) and listed(workspace, "checkpoint"):
         error = _not_found(workspace, "checkpoint", word)
         error.hints.append("`holdfast diff A -- PATH` means a path")
@@ -186,7 +180,7 @@ def names_checkpoint(workspace: Workspace, word: str, *, is_path: bool) -> bool:
 
 
 def _named_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkpoint | None:
-    """The newest checkpoint of a name: of this worktree, or else of another one of the repository."""
+    """Return the newest checkpoint of a name: of this worktree, or else of another one."""
     for worktree in (workspace.worktree, None):
         named = (row for row in journal.view.list_checkpoints(worktree) if row.named)
         if found := next((found for found in map(checkpoint_of, named) if found.name == name), None):
@@ -195,10 +189,10 @@ def _named_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Chec
 
 
 def inside(workspace: Workspace, path: str) -> bytes:
-    """A path of the worktree as git names it, from the root; empty for the root itself."""
+    """Return a path relative to the root, as git names it; empty for the root itself."""
     root = os.fsencode(workspace.root)
     full = os.path.normpath(os.path.join(root, os.fsencode(path)))
-    if not (full + b"/").startswith(root + b"/"):  # it may lead here through a link
+    if not (full + b"/").startswith(root + b"/"):  # it may be below the root through a link
         full = os.path.join(real_path(os.path.dirname(full)), os.path.basename(full))
     if not (full + b"/").startswith(root + b"/"):
         facts = [("path", path), ("worktree", path_text(workspace.root))]
@@ -207,7 +201,7 @@ def inside(workspace: Workspace, path: str) -> bytes:
 
 
 def get_entry(entries: Iterable[str], name: str, letter: str, noun: str) -> str:
-    """The id of a decision, task or note: `d3`, or just 3."""
+    """Resolve the id of a decision, task or note: `d3`, or just 3."""
     wanted = name if name[:1].isalpha() else letter + name
     known = list(entries)
     if wanted in known:
@@ -217,7 +211,7 @@ def get_entry(entries: Iterable[str], name: str, letter: str, noun: str) -> str:
 
 
 def get_seq(run: Run, name: str) -> int:
-    """The number of an event in its run: `42` or `#42`."""
+    """Parse the number of an event in its run: `42` or `#42`."""
     digits = name.lstrip("#")
     if not digits.isdecimal() or len(digits) > 15:
         raise WrongUsage(f'"{one_line(name, 40)}" is not the number of an event', [], ["`holdfast log` shows them"])
@@ -228,17 +222,14 @@ def get_seq(run: Run, name: str) -> int:
 
 
 def remember(workspace: Workspace, kind: str, shown: list[str]) -> None:
-    """Keep what was listed, so that a number can name a row of it."""
+    """Store a list, so that a number can denote a row of it."""
     new = _new_lists(workspace)
     new.lists.pop(_terminal(workspace) + kind, None)
     new.lists[_terminal(workspace) + kind] = shown
 
 
 class NewLists:
-    """What was listed in this workspace. The next command may know it when the workspace is closed.
-
-    A program that lists all the time should not write a file each time.
-    """
+    """The lists of this workspace, written when it is closed, so that a program that lists often writes once."""
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
@@ -247,7 +238,7 @@ class NewLists:
     def close(self) -> None:
         if self.lists and self.workspace.exists:
             newest = dict(list(_with(self.workspace, self.lists).items())[-TERMINALS:])
-            with contextlib.suppress(HoldfastError):  # a list that nobody remembers is no reason to fail
+            with contextlib.suppress(HoldfastError):  # a lost list is no reason to fail
                 files.put(self.workspace.here / LISTED, msgspec.json.encode(newest), synced=False)
 
 
@@ -256,7 +247,7 @@ def _new_lists(workspace: Workspace) -> NewLists:
 
 
 def forget_listed(workspace: Workspace, names: Collection[str]) -> None:
-    """Let no list name these any more; their rows stay, or numbers would mean others than were shown beside them."""
+    """Blank these names in all lists. Their rows stay, so that the other numbers do not shift."""
     owners = {one_line(name, NAME) for name in names}
     kept = {
         whose: ["" if id in names else id for id in shown]
@@ -271,12 +262,11 @@ def forget_listed(workspace: Workspace, names: Collection[str]) -> None:
 
 
 def listed(workspace: Workspace, kind: str) -> list[str]:
-    """What was listed here last, in the order of its rows."""
     return _lists(workspace).get(_terminal(workspace) + kind, [])
 
 
 def is_checkpoint(workspace: Workspace, journal: Journal, name: str) -> bool:
-    """Whether a name means a checkpoint: by its form; a number, if they were listed last; else if no run has it."""
+    """True if a name denotes a checkpoint: by its form; a number, if they were listed last; else if no run matches."""
     if name.startswith(("cp-", "run-", "ses-")):
         return name.startswith("cp-")
     if name.isdecimal():
@@ -290,16 +280,16 @@ def is_checkpoint(workspace: Workspace, journal: Journal, name: str) -> bool:
 
 def several(workspace: Workspace, message: str, runs: list[Run]) -> Ambiguous:
     facts = [(run.id, f"{run.status}, {one_line(run.title, 60)}") for run in runs[:SHOWN]]
-    way = "`holdfast switch RUN` chooses one for this worktree"
+    way = "`holdfast switch RUN` makes one current in this worktree"
     if workspace.is_preview:  # `switch` needs a store
-        way = "`holdfast resume RUN` goes on with one"
+        way = "`holdfast resume RUN` resumes one"
     return Ambiguous(message, facts, ["name one of them", way])
 
 
 def _terminal(workspace: Workspace) -> str:
-    """Whose list it is: another terminal's must not change what a number means in this one.
+    """Return the owner of a list: the terminal, so that a list in another one does not change the numbers in this one.
 
-    A client starts each command in a session of its own, so what belongs together there is the conversation.
+    A client starts each command in a process session of its own, so there the conversation is the owner.
     """
     conversation = workspace.callers[0].conversation if workspace.callers else ""
     return f"{one_line(conversation, NAME) or os.getsid(0)} "
@@ -310,7 +300,7 @@ def _lists(workspace: Workspace) -> dict[str, list[str]]:
 
 
 def _with(workspace: Workspace, new: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Everything that is remembered, what was listed last at the end."""
+    """Return all stored lists, the latest last."""
     try:
         kept = msgspec.json.decode(files.read(workspace.here / LISTED) or b"{}", type=dict[str, list[str]])
     except (*UNREADABLE, Refused):
@@ -322,7 +312,7 @@ def _matching(workspace: Workspace, journal: Journal, kind: str, name: str) -> l
     if _is_row(name):
         row = int(name) - 1
         shown = listed(workspace, kind)
-        return list(filter(None, shown[row : row + 1])) if row >= 0 else []  # never, by chance, a part of some id
+        return list(filter(None, shown[row : row + 1])) if row >= 0 else []  # never part of an id
     found = journal.view.find_ids(kind, name, SHOWN + 1) if ids.is_safe(name) else []
     return [id for id in found if not is_ledger(id)]
 
@@ -350,7 +340,7 @@ def _not_found(workspace: Workspace, noun: str, name: str, near: Sequence[str] =
 
 
 def get_typed(workspace: Workspace, journal: Journal, name: str) -> Run:
-    """A run by its id, the row of the list last shown, or an end of its id that only one has."""
+    """Resolve a run by its id, a row of the last list, or a unique suffix of its id."""
     if not name:
         return get_run(workspace, journal, None)
     is_row = name.isdecimal() and len(name) < 6 and 0 < int(name) <= len(listed(workspace, "run"))
@@ -363,13 +353,12 @@ def get_typed(workspace: Workspace, journal: Journal, name: str) -> Run:
 
 
 def pointed(workspace: Workspace) -> str | None:
-    """The id of the run that commands in this worktree mean."""
     with workspace.reading() as journal:
         return journal.view.pointer(workspace.worktree)
 
 
 def statuses(words: tuple[str, ...], command: str) -> frozenset[str]:
-    """Statuses by their names; `open` is all that are."""
+    """Parse names of statuses; `open` is all open ones."""
     wanted: set[str] = set()
     for word in words:
         if word == "open":
@@ -389,7 +378,6 @@ def layouts(words: tuple[str, ...]) -> frozenset[str]:
 
 
 def labels(agent: str | None, tag: str | None) -> frozenset[str]:
-    """What the store calls runs of an agent, or with a tag."""
     return frozenset(sound_text(label) for label in (agent and f"agent:{agent}", tag and f"tag:{tag}") if label)
 
 
@@ -398,7 +386,6 @@ def moment(time: datetime | None) -> int | None:
 
 
 def length(workspace: Workspace, limit: int | None) -> int:
-    """How many rows a list has at most."""
     if limit is not None and limit < 1:
         raise WrongUsage("A list has at least one row", [("limit", limit)])
     return limit or workspace.settings.whole("list.limit")

@@ -1,6 +1,6 @@
-"""What has left the store: up to which event a run was exported, and which conversations had a run that was deleted.
+"""Tombstones: the last exported event of each run, and the conversations whose run was deleted.
 
-One small file each, so that nobody has to wait for anybody. A conversation's name is only kept as a digest.
+Each is a small file, so that no lock is needed. Of a conversation's name only the digest is stored.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from holdfast.journal.codec import UNREADABLE
 from holdfast.system import files
 
 EXPORTED, DELETED = "exported", "deleted"
-PLAN = ".json"  # how the name of a file in `deleted` ends that is about a run
-PURGING = "purging"  # the file that says which run is being purged
+PLAN = ".json"  # suffix of the files in `deleted` that are about a run
+PURGING = "purging"  # the file that names the run being purged
 
 
 class Exported(NamedTuple):
-    """The last event of a run that is in an export. A backup that is put back can give its number to another one."""
+    """The last exported event of a run. After a restored backup, another event can have its number."""
 
     seq: int
     event: str  # its id
@@ -33,18 +33,15 @@ class Exported(NamedTuple):
 
 
 def note_exported(place: Path, told: Exported) -> None:
-    """Remember that all of a run up to this event is in a file somewhere."""
     _put(place / EXPORTED, ids.file_name(told.run), f"{told.seq} {told.event} {told.run}\n".encode())
 
 
 def find_exported(place: Path, run: str) -> Exported | None:
-    """Up to where a run was exported; None where it was not."""
     told = read_exported(place / EXPORTED / ids.file_name(run))
     return told if told is not None and told.run == run else None
 
 
 def list_exported(place: Path) -> list[str]:
-    """The runs that were exported."""
     try:
         names = sorted(os.listdir(place / EXPORTED))
     except FileNotFoundError:
@@ -53,7 +50,7 @@ def list_exported(place: Path) -> list[str]:
 
 
 def read_exported(path: Path) -> Exported | None:
-    """What a mark says; None where it says nothing that can be understood."""
+    """Parse a file in `exported`; None if it is invalid."""
     match (files.read(path, 4096) or b"").decode("utf-8", "replace").strip().split(" ", 2):
         case [seq, event, run] if seq.isdecimal() and len(seq) < 16:
             return Exported(int(seq), event, run)
@@ -61,7 +58,7 @@ def read_exported(path: Path) -> Exported | None:
 
 
 def note_deleted(place: Path, run: str, conversations: set[str], plan: bytes | None = None) -> None:
-    """Remember that the run of these conversations was deleted; with a plan, also how it could still be purged."""
+    """Record that the run of these conversations was deleted; the plan is for a later purge."""
     if plan is not None:
         _put(place / DELETED, ids.file_name(run) + PLAN, plan)
     for conversation in sorted(conversations):
@@ -70,7 +67,6 @@ def note_deleted(place: Path, run: str, conversations: set[str], plan: bytes | N
 
 
 def list_plans(place: Path) -> list[bytes]:
-    """How runs that were deleted could still be purged."""
     return [files.read(path) or b"" for path in sorted((place / DELETED).glob(f"*{PLAN}"))]
 
 
@@ -80,19 +76,17 @@ def forget_plan(place: Path, run: str) -> None:
 
 
 def was_deleted(place: Path, conversation: str) -> bool:
-    """Whether the run of a conversation was deleted."""
     return os.path.exists(place / DELETED / _digest(conversation))
 
 
 def forget_deleted(place: Path, but: Collection[str], conversations: Iterable[str]) -> None:
-    """These conversations have a run again, so that they were not deleted; but for the marks of some names."""
+    """Remove the tombstones of conversations that have a run again, except the files `but`."""
     if (place / DELETED).is_dir():
         for name in {_digest(conversation) for conversation in conversations}.difference(but):
             files.remove(place / DELETED / name)
 
 
 def unfinished_purge(place: Path) -> str | None:
-    """What is said where somebody looks while a purge is unfinished."""
     if not os.path.exists(place / PURGING):
         return None
     try:

@@ -1,9 +1,9 @@
-"""One file that carries a run away: parts one after the other, a manifest of them, and a digest over all.
+"""Bundles: an exported run in one file, with its parts, a manifest and a digest.
 
     holdfast-run 1, a newline; the parts; the manifest in JSON; its length in 8 bytes; the SHA-256 of all that in 32
 
-A parcel is believed only as a whole: `opened` reads every byte before it gives anything out. It is hostile all the
-same, so nothing is expanded beyond what the manifest says, and nothing that is larger than its reader allows.
+`opened` verifies the whole file before it returns anything. A bundle can still be hostile, so nothing is expanded
+beyond the sizes in the manifest and the limit of the caller.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAGIC = b"holdfast-run 1\n"
 LENGTH, DIGEST = 8, 32
 CHUNK = 1 << 20
 MOST_MANIFEST, MOST_PARTS = 1 << 20, 1000
-RATIO, FREE = 100, 1 << 26  # a part that is larger than this expanded may not be smaller than a hundredth of that
+RATIO, FREE = 100, 1 << 26  # a part that expands to more than FREE bytes may be compressed at most RATIO-fold
 PLAIN, SQUEEZED = "plain", "zlib"
 
 
@@ -43,26 +43,24 @@ class Part(Struct):
 class Manifest(Struct):
     run: str
     made: datetime
-    by: str  # the program that made it
+    by: str  # the version of Holdfast
     events: int
     fold: int  # the version of the fold that made `state`
     redacted: bool
-    counts: dict[str, int] = {}  # what was redacted: kind -> how many
-    form: str | None = None  # how the objects are named, sha1 or sha256; null: no code is in it
+    counts: dict[str, int] = {}  # redacted secrets by kind
+    form: str | None = None  # the object format, sha1 or sha256; null: without code
     checkpoints: int = 0
     parts: list[Part] = []
 
 
 class Outgoing:
-    """A parcel that is being written."""
-
     def __init__(self, descriptor: int) -> None:
         self._file = descriptor
         self.parts: list[Part] = []
         files.write_all(descriptor, MAGIC)
 
     def add(self, name: str, make: Callable[[], Iterable[bytes]]) -> None:
-        """Add a part. What could not be told from a bomb is not compressed."""
+        """Add a part. It is stored uncompressed if its ratio would look like a decompression bomb."""
         start = os.lseek(self._file, 0, os.SEEK_CUR)
         try:
             part = self._write(name, SQUEEZED, make())
@@ -79,11 +77,11 @@ class Outgoing:
         os.lseek(self._file, start, os.SEEK_SET)
 
     def add_plain(self, name: str, chunks: Iterable[bytes]) -> None:
-        """Add a part that is compressed in its own way."""
+        """Add a part with a compression of its own."""
         self.parts.append(self._write(name, PLAIN, chunks))
 
     def seal(self, manifest: Manifest) -> str:
-        """Write the manifest and the digest, which is the answer. All is read once more for it."""
+        """Write the manifest and the digest of the whole file, and return the digest."""
         manifest.parts = self.parts
         told = msgspec.json.encode(manifest)
         files.write_all(self._file, told + len(told).to_bytes(LENGTH))
@@ -103,9 +101,9 @@ class Outgoing:
 
 @contextlib.contextmanager
 def written(path: Path) -> Iterator[Outgoing]:
-    """A parcel that appears under its name whole, on disk, for the user alone. What is no parcel is not replaced.
+    """Write a bundle atomically and durably, with a private mode. A file that is no bundle is not replaced.
 
-    The way to its directory is gone once: it is written, named and cleared away in one place, whatever names become.
+    The directory is held open, so that a change of its path meanwhile has no effect.
     """
     temporary = f".{path.name[:200]}.{os.urandom(6).hex()}"
     with files.os_errors(path):
@@ -121,7 +119,7 @@ def written(path: Path) -> Iterator[Outgoing]:
                 yield Outgoing(descriptor)
                 os.fsync(descriptor)  # safeguard: sync-export
                 # safeguard: export-place-swapped
-                _refuse_to_replace(place, path)  # somebody may have put something there while we wrote
+                _refuse_to_replace(place, path)  # a file may have appeared while we wrote
                 with _named(path):
                     os.rename(temporary, path.name, src_dir_fd=directory, dst_dir_fd=directory)
                 os.fsync(directory)  # safeguard: sync-export-name
@@ -133,7 +131,7 @@ def written(path: Path) -> Iterator[Outgoing]:
 
 @contextlib.contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Let a failed system call name the file that was asked for, not the name in a directory that is held open."""
+    """Put the requested path into an OSError, instead of the name relative to a descriptor."""
     try:
         yield
     except OSError as error:
@@ -147,11 +145,11 @@ def _refuse_to_replace(place: Path, path: Path) -> None:
     with contextlib.suppress(HoldfastError), open_regular(place) as file:
         if os.pread(file, len(MAGIC), 0) == MAGIC:
             return
-    raise Refused("Something else stands at this path", [("path", path)], ["name a file that is not there yet"])
+    raise Refused("There is another file at this path", [("path", path)], ["name a file that does not exist yet"])
 
 
 class Incoming:
-    """A parcel whose every byte was proven. What it means is another matter."""
+    """A bundle with a verified digest. Its content is still untrusted."""
 
     def __init__(self, descriptor: int, manifest: Manifest) -> None:
         self._file = descriptor
@@ -166,7 +164,7 @@ class Incoming:
         return name in self._parts
 
     def read(self, name: str) -> Iterator[bytes]:
-        """A part, expanded. It is proven once more, for the file may change while it is open."""
+        """Read and expand a part. It is verified again, since the file may change while it is open."""
         part, start = self._parts[name]
         state, length, decoder = hashlib.sha256(), 0, zlib.decompressobj()
         for data in _chunks(self._file, start, start + part.size):
@@ -180,7 +178,7 @@ class Incoming:
             raise _broken(f"{name} is not what the manifest says")
 
     def lines(self, name: str, longest: int) -> Iterator[bytes]:
-        """The lines of a part, none of them longer than allowed."""
+        """Read the lines of a part; a line longer than `longest` is refused."""
         left = b""
         for piece in self.read(name):
             *whole, left = (left + piece).split(b"\n")
@@ -188,19 +186,19 @@ class Incoming:
             if len(left) > longest:
                 raise _broken(f"a line of {name} is too long")
         if left:
-            raise _broken(f"{name} breaks off")
+            raise _broken(f"{name} is truncated")
 
 
 @contextlib.contextmanager
 def opened(path: Path, most: int) -> Iterator[Incoming]:
-    """A parcel, proven. Refused where it would be more than `most` bytes once it is expanded."""
+    """Open and verify a bundle. Refused if it expands to more than `most` bytes."""
     with open_regular(path) as file, files.os_errors(path):
         size = os.fstat(file).st_size
         end = size - DIGEST
         if os.pread(file, len(MAGIC), 0) != MAGIC or end < len(MAGIC) + LENGTH:
-            raise _broken("it does not begin as an exported run does")
+            raise _broken("it does not begin like an exported run")
         if _digest_of(file, end) != os.pread(file, DIGEST, end):
-            raise _broken("its digest is not that of its content")
+            raise _broken("its digest does not match its content")
         manifest, start = _manifest(file, end - LENGTH)
         _check_sizes(manifest, start, most)
         incoming = Incoming(file, manifest)
@@ -225,7 +223,7 @@ def _check_sizes(manifest: Manifest, end: int, most: int) -> None:
     names = {part.name for part in parts}
     is_odd = any(min(part.size, part.length) < 0 or part.form not in (PLAIN, SQUEEZED) for part in parts)
     if is_odd or len(parts) > MOST_PARTS or len(names) != len(parts) or len(MAGIC) + sum(p.size for p in parts) != end:
-        raise _broken("its parts are not what its manifest says")
+        raise _broken("its parts do not match its manifest")
     if sum(part.length for part in parts) > most or any(map(_is_bomb, parts)):
         facts = [("bytes", sum(part.length for part in parts)), ("allowed", most)]
         raise Refused("This file would become too large", facts, ["`holdfast config set store.cap MB` allows more"])
@@ -239,7 +237,7 @@ def _chunks(file: int, start: int, end: int) -> Iterator[bytes]:
     while start < end:
         data = os.pread(file, min(CHUNK, end - start), start)
         if not data:
-            raise _broken("it became shorter while it was read")
+            raise _broken("it was truncated while it was read")
         start += len(data)
         yield data
 
@@ -265,19 +263,19 @@ def _squeezed(part: Part, chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _expanded(decoder: zlib._Decompress, data: bytes) -> Iterator[bytes]:
-    """What compressed bytes expand to, a piece at a time, so that a bomb is noticed before it has gone off."""
+    """Decompress in pieces, so that a bomb is detected before it fills the memory."""
     try:
         while True:
             piece = decoder.decompress(data, CHUNK)
             yield piece
             data = decoder.unconsumed_tail
             if decoder.unused_data:
-                raise _broken("something follows where a part should end")
+                raise _broken("a part has trailing bytes")
             if not data and len(piece) < CHUNK:
                 return
     except zlib.error as error:
-        raise _broken("a part cannot be expanded") from error
+        raise _broken("a part cannot be decompressed") from error
 
 
 def _broken(why: str) -> Damaged:
-    return Damaged(f"This is no whole exported run: {why}", [], ["copy the file again, or export the run again"])
+    return Damaged(f"This is not a complete exported run: {why}", [], ["copy the file again, or export the run again"])

@@ -1,8 +1,7 @@
-"""What an exported run says, believed as far as it fits: its events, its checkpoints, and which run here they are of.
+"""Validation of an exported run, and the plan of its import. Nothing here writes.
 
-Nothing here writes. An event's id decides whether it is known: a copy that is longer than the run here extends it, and
-one that went another way becomes a run of its own, whose id follows from where they parted, so that the same copy taken
-in twice is one run.
+Events are compared by id: a copy that is longer than the run here extends it, and a diverged copy becomes a run of its
+own. The id of that run is derived from the point of divergence, so the import is idempotent.
 """
 
 from __future__ import annotations
@@ -31,21 +30,19 @@ from holdfast.system.git.repository import Format
 from holdfast.worktree.packs.portable import Shapes, check_beside, parse_pack
 
 LONGEST = 1 << 27  # bytes of one event
-DEPTH = 100  # objects and arrays in each other
+DEPTH = 100  # nested objects and arrays
 KIND = re.compile(r"[a-z]{1,40}(?:\.[a-z_]{1,40}){1,3}\Z")
 LONGEST_NAME, LONGEST_TEXT = 200, 20_000
-OF_THAT_MACHINE = ("process", "transcript")  # what a session may not bring: who is alive, and a file to read
-OWNED = ".fractary"  # where files of another system lie
+OF_THAT_MACHINE = ("process", "transcript")  # fields of a session that are dropped: its process, and a file to read
+OWNED = ".fractary"  # the directory of FABER's files
 NATIVE = "native"
 PLACED = ("run.started", "run.moved")
-ELSEWHERE = "elsewhere:"  # no worktree has such a name
+ELSEWHERE = "elsewhere:"  # never the name of a worktree
 FORMS = ("sha1", "sha256")
-FORKS = 100  # ways that copies of one run may have gone
+FORKS = 100  # diverged copies of one run
 
 
 class Line(Struct, forbid_unknown_fields=True):
-    """An event as it stands in the file."""
-
     seq: int
     id: str
     kind: str
@@ -56,7 +53,7 @@ class Line(Struct, forbid_unknown_fields=True):
 
 
 class Plan(Struct):
-    """What shall happen with an exported run: to which run it belongs here, and from which event on it is new."""
+    """The plan of an import: the run here that the events belong to, and how many of them are known."""
 
     run: str
     known: int  # events that are here already
@@ -71,18 +68,17 @@ _record = msgspec.json.Decoder(Checkpoint).decode
 
 
 def read_events(incoming: Incoming, run: str) -> Iterator[Event]:
-    """The events in the file, each of them checked."""
     seq, is_native = 0, True
     for line in incoming.lines("events", LONGEST):
         seq += 1
         event = _event(line, run, seq)
         if seq == 1:
             is_native = event.body.get("layout", NATIVE) == NATIVE
-        if event.kind in PLACED and not is_native:  # or the files of its system would begin to show it here
+        if event.kind in PLACED and not is_native:  # or its layout would begin to write its files here
             event = msgspec.structs.replace(event, body={**event.body, "worktree": ELSEWHERE})
         yield event
     if seq != incoming.manifest.events or not seq:
-        raise _odd("it does not have the events that it says")
+        raise _odd("it does not have the number of events in its manifest")
 
 
 def _event(line: bytes, run: str, seq: int) -> Event:
@@ -94,24 +90,24 @@ def _event(line: bytes, run: str, seq: int) -> Event:
         raise _odd(f"event {seq} cannot be read") from error
     session, agent = found.session, found.agent
     if found.seq != seq or not KIND.match(found.kind) or abs(found.time) >= 1 << 60 or is_deeper(body, DEPTH):
-        raise _odd(f"event {seq} is none of ours")
+        raise _odd(f"event {seq} is invalid")
     if not _is_event_id(found.id) or (session and not ids.is_safe(session)) or (agent and len(agent) > LONGEST_NAME):
         raise _odd(f"event {seq} has a name that cannot be used")
     if (seq == 1) != (found.kind == "run.started") or (seq == 1 and found.body.get("layout") == LEDGER):
-        raise _odd("it does not begin as a run does")
+        raise _odd("it does not begin like a run")
     assert isinstance(body, dict)
     time = from_micros(found.time)
     return Event(run, seq, found.id, found.kind, time, session or None, agent or None, _at_home(found.kind, body))
 
 
 def _at_home(kind: str, body: Body) -> Body:
-    """The body of an event without what only holds where it happened."""
+    """Remove the fields of an event that are valid only on its machine."""
     if kind == fold.OPENED:
         return {name: None if name in OF_THAT_MACHINE else value for name, value in body.items()}
     if kind == external.TOLD:
         parts = str(body.get("path")).split("/")
         if parts[0] != OWNED or ".." in parts:
-            raise _odd("a file of another system is where none may be")
+            raise _odd("a file of another system has a forbidden path")
     return body
 
 
@@ -120,7 +116,7 @@ def _is_event_id(text: str) -> bool:
 
 
 def check(incoming: Incoming, most: int) -> None:
-    """Refuse a file that is not, in all its parts, what `export` writes."""
+    """Refuse a file with any part that `export` would not write."""
     told = incoming.manifest
     if not ids.is_safe(told.run) or is_ledger(told.run) or told.run.startswith(("ses-", "cp-")):
         raise _odd("its run has a name that cannot be used")
@@ -130,7 +126,7 @@ def check(incoming: Incoming, most: int) -> None:
     for event in read_events(incoming, told.run):
         seen.add(event.id)
     if len(seen) != told.events:
-        raise _odd("an event stands twice in it")
+        raise _odd("an event occurs twice")
     if told.form is not None:
         _check_code(incoming, Format(told.form) if told.form in FORMS else None, most)
     elif told.checkpoints:
@@ -138,7 +134,7 @@ def check(incoming: Incoming, most: int) -> None:
 
 
 def read_checkpoints(incoming: Incoming) -> list[Checkpoint]:
-    """The checkpoints in the file, the oldest first, each of them checked by itself."""
+    """Read and validate the checkpoints, oldest first."""
     told = incoming.manifest
     try:
         found = [_record(line) for line in incoming.lines("checkpoints", LONGEST)]
@@ -153,9 +149,9 @@ def read_checkpoints(incoming: Incoming) -> list[Checkpoint]:
             or len(made.message or "") > LONGEST_TEXT
             or _is_late(made, told.events)
         ):
-            raise _odd("a checkpoint is none of ours")
+            raise _odd("a checkpoint is invalid")
     if len({made.id for made in found}) != told.checkpoints:
-        raise _odd("it does not have the checkpoints that it says")
+        raise _odd("it does not have the number of checkpoints in its manifest")
     return found
 
 
@@ -164,9 +160,9 @@ def _is_late(made: Checkpoint, events: int) -> bool:
 
 
 def _check_code(incoming: Incoming, form: Format | None, most: int) -> None:
-    """Every checkpoint's files are in the pack, and no path in it leads anywhere but into a worktree."""
+    """Verify that the pack has all files of the checkpoints, and that no path leads out of a worktree."""
     if form is None or "objects" not in incoming or "checkpoints" not in incoming:
-        raise _odd("its code has a form that is not known")
+        raise _odd("its code has an unknown format")
     found, shapes = read_checkpoints(incoming), Shapes(form)
     lists = {made.beside for made in found}
     for each in parse_pack(incoming.read("objects"), form, most):
@@ -180,7 +176,7 @@ def _check_code(incoming: Incoming, form: Format | None, most: int) -> None:
 
 
 def plan_receipt(journal: Journal, incoming: Incoming) -> Plan:
-    """Which run here the events belong to, and how many of them are known."""
+    """Find the run here that the events belong to, and how many of them are known."""
     told = incoming.manifest
     plan = Plan(told.run, 0, told.events, 0)
     for _ in range(FORKS):
@@ -193,11 +189,11 @@ def plan_receipt(journal: Journal, incoming: Incoming) -> Plan:
             return plan
         id = f"run-{_letters(f'{plan.run} {parted}')}"
         plan = Plan(id, 0, told.events, 0, plan.run, plan.known)
-    raise _odd("copies of this run went too many ways")
+    raise _odd("this run has too many diverged copies")
 
 
 def _common(journal: Journal, run: str, theirs: Iterable[Event]) -> tuple[int, str]:
-    """How many events are the same from the first on, and the id of theirs that is not."""
+    """Return the length of the common prefix, and the id of the first event of theirs after it."""
     known = 0
     ours = journal.events(run)
     for event in theirs:
@@ -209,13 +205,13 @@ def _common(journal: Journal, run: str, theirs: Iterable[Event]) -> tuple[int, s
 
 
 def _is_same(stored: Event, event: Event, run: str) -> bool:
-    """Bodies are not compared: what was redacted is still the same event, and what is stored here stays."""
+    """Compare events without their bodies, since redaction changes those."""
     same = stored.id in (event.id, _own_id(run, event.id))
     return same and (stored.kind, stored.time) == (event.kind, event.time)
 
 
 def new_events(journal: Journal, incoming: Incoming, plan: Plan) -> Iterator[Event]:
-    """The events that are not here yet, under names that no other run here has."""
+    """Return the unknown events, with ids that no other run here has."""
     names: dict[str, str] = {}
     for event in read_events(incoming, incoming.manifest.run):
         if event.seq <= plan.known:
@@ -235,7 +231,7 @@ def new_events(journal: Journal, incoming: Incoming, plan: Plan) -> Iterator[Eve
 
 
 def new_checkpoints(journal: Journal, found: list[Checkpoint], plan: Plan) -> list[Checkpoint]:
-    """The checkpoints that are not here yet. One whose name means another state here gets a name of its own."""
+    """Return the unknown checkpoints. One whose id denotes another state here gets a derived id."""
     new = []
     for made in found:
         here = journal.find_checkpoint(made.id)
@@ -248,12 +244,12 @@ def new_checkpoints(journal: Journal, found: list[Checkpoint], plan: Plan) -> li
 
 
 def _own_id(run: str, id: str) -> str:
-    """The id of an event in a copy, where another run here has the event's own."""
+    """Derive the id of an event in a copy, if another run here has the event's own."""
     return id[:12] + blake2b(f"{run} {id}".encode(), digest_size=10).hexdigest()
 
 
 def _letters(text: str) -> str:
-    """Ten characters of an id that follow from a text."""
+    """Derive the ten characters of an id from a text."""
     number = int.from_bytes(blake2b(text.encode(), digest_size=7).digest())
     return "".join(ids.ALPHABET[number >> 5 * place & 31] for place in range(ids.LENGTH))
 

@@ -24,7 +24,7 @@ from holdfast.operations.past_runs import past_runs
 from holdfast.operations.recover import HISTORY, Recovery, recover
 from holdfast.operations.resume import Resumed, resume as go_on
 from holdfast.operations.runs import runs as list_runs, which_run
-from holdfast.project.checkpoints.conflicts import told_clashes
+from holdfast.project.checkpoints.conflicts import describe_clashes
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import questions, terminal
 from holdfast.surfaces.cli.render.history import said_history
@@ -202,7 +202,7 @@ def _banner(workspace: Workspace, found: Resumed) -> Iterator[Line]:
     if found.restored and not found.restored.dry_run:
         yield f"  restored from {found.restored.to}; `holdfast undo` takes that back"
     if found.restored:
-        yield from (("warn", f"  {line}") for line in told_clashes(found.restored.clashes))
+        yield from (("warn", f"  {line}") for line in describe_clashes(found.restored.clashes))
     for line in found.bearings.disagreements:
         yield ("warn", f"  git: {one_line(line, 200)}")
     for id in found.attended:

@@ -12,7 +12,7 @@ from holdfast.agents.registry import find_tool_mark
 from holdfast.core.errors import Refused
 from holdfast.core.text import count, one_line, spelled
 from holdfast.operations import trust as trusting
-from holdfast.project.trust.check import TRUSTED, Brought
+from holdfast.project.trust import TRUSTED, Brought
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
 from holdfast.surfaces.cli.questions import ask

@@ -23,10 +23,10 @@ from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.registry import find_layout, present
 from holdfast.project.briefs import make_brief, without_secrets
-from holdfast.project.checkpoints.save import Turn, keep_or_note
+from holdfast.project.checkpoints.create import Turn, keep_or_note
 from holdfast.project.inbox import Call
 from holdfast.project.runs import select
-from holdfast.project.sessions import attended, judged, who
+from holdfast.project.sessions import find_dead, live_sessions, who
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.hooks import due_brief
 
@@ -149,7 +149,7 @@ def answer_shortly(workspace: Workspace, asking: Asking) -> Answer:
 
 def _as_it_is(session: Session) -> Session:
     """A session with what nobody has written down yet: that its process is gone."""
-    for dead, evidence in judged([session] if session.is_open else []):
+    for dead, evidence in find_dead([session] if session.is_open else []):
         return structs.replace(dead, how=Ending.DIED, reason=evidence, ended=dead.last_active)
     return session
 
@@ -197,5 +197,5 @@ def _others(workspace: Workspace, journal: Journal) -> str | None:
 def _other(journal: Journal, run: Run) -> str:
     """A run that could be joined, and who has it."""
     line = f"- {run.id} {run.status}: {one_line(run.title, 100)} (`holdfast join {run.id}`)"
-    alive = attended(journal, run.id)
+    alive = live_sessions(journal, run.id)
     return f"{line}; {who(alive[0])} works on it" if alive else line

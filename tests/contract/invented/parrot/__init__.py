@@ -4,9 +4,9 @@ MEMBERS = {
     "client": "NAME LABEL STATUS_LINE",
     "events": "conversation_in read_call",
     "replies": "ANSWERS BRIEF_LIMIT refuse_prompt reply",
-    "setup": "SCOPES is_used places",
+    "installed": "SCOPES find_silence is_used places",
     "hooks": "executable_files hook_commands plan_drop plan_install",
-    "health": "find_silence health",
-    "transcripts": "find_transcripts opening_of owns_transcript read_head read_spent read_usage resume_command retell "
+    "health": "health",
+    "transcript": "find_transcripts opening_of owns_transcript read_head read_spent read_usage resume_command retell "
     "transcripts_of",
 }

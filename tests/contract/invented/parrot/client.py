@@ -1,4 +1,6 @@
-"""Parrot's description for hooks. Hooks load this, so it imports nothing."""
+"""Parrot's description for hooks."""
+
+from holdfast.agents.generic_client import *  # noqa: F403
 
 NAME, LABEL = "parrot", "Parrot"
 MOMENTS = {
@@ -11,9 +13,7 @@ MOMENTS = {
     "closed": "end",
 }
 PROJECT, PROCESS, CONVERSATION = "PARROT_CAGE", "PARROT_PID", "PARROT_TALK"
-TOOL = MARK = None
 PLACES = ("talk", "log", "at")
-RECORDED: tuple[str, ...] = ()
 STATUS_LINE = ""
 COMMAND = b'"words":"*'
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.agents.payloads import text_of
+from holdfast.agents.generic_client import text_of
 from holdfast.agents.protocol import Moment, Reading
 from holdfast.core import chat_commands
 from holdfast.core.model import Beginning, Body, Draft
@@ -23,7 +23,7 @@ def read_call(call: Call) -> Reading:
     return Reading(
         [Draft(kind, body, id=call.id, time=call.time, agent=call.agent)],
         moment,
-        conversation=conversation_in(payload) or call.environment.get(CONVERSATION),
+        conversation=conversation_in(payload) or call.environment.get(CONVERSATION or ""),
         begins=BEGINNINGS.get(text_of(payload, "how"), Beginning.STARTUP) if moment is Moment.START else None,
         ends=(text_of(payload, "why") or "closed") if moment is Moment.END else None,
         transcript=text_of(payload, "log") or None,

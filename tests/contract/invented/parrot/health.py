@@ -7,13 +7,13 @@ from pathlib import Path
 
 from holdfast.agents import install
 from holdfast.agents.program_checks import check_programs
-from holdfast.agents.protocol import Silence, setup_of
+from holdfast.agents.protocol import setup_of
 from holdfast.core.model import OK, WARNING, Check
 from holdfast.core.text import path_text
 from holdfast.project.workspace import Workspace
 
 from . import settings_file
-from .setup import places
+from .installed import places
 
 
 def health(workspace: Workspace, allowed: Callable[[Path], list[str]]) -> Iterator[Check]:
@@ -25,8 +25,3 @@ def health(workspace: Workspace, allowed: Callable[[Path], list[str]]) -> Iterat
             yield from check_programs(workspace, [{"command": hook["run"]} for hook in hooks], remedy, [], None)
             return
     yield Check("parrot hooks", WARNING, "no file has our hooks", ["`holdfast init --agent parrot`"])
-
-
-def find_silence(workspace: Workspace) -> Silence | None:
-    lost = [place for place in places(setup_of(workspace)).values() if install.has_lost(place)]
-    return Silence(f"the hooks are gone from {path_text(lost[0].path)}", ["`holdfast init`"]) if lost else None

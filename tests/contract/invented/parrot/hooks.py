@@ -12,8 +12,8 @@ from holdfast.core.text import path_text
 
 from . import settings_file
 from .client import MOMENTS, NAME
+from .installed import places
 from .replies import ANSWERS
-from .setup import places
 
 
 def calls(setup: Setup) -> dict[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from holdfast.core.text import count, one_line
-from holdfast.project.checkpoints.conflicts import told_clashes
+from holdfast.project.checkpoints.conflicts import describe_clashes
 from holdfast.project.checkpoints.restore import Restored
 from holdfast.surfaces.cli import terminal
 from holdfast.surfaces.cli.render import View, previews, renders
@@ -53,7 +53,7 @@ def summary(found: Restored) -> Iterator[Line]:
         yield f"Is in its place again: {one_line(path)}"
     for path, why in list(found.left.items())[:SHOWN]:
         yield ("warn", f"Not brought back: {one_line(path)} {why}")
-    yield from (("warn", line) for line in told_clashes(found.clashes))
+    yield from (("warn", line) for line in describe_clashes(found.clashes))
 
 
 def _undone(undone: Restore, name: str | None, restore: Restore | None) -> str:

@@ -1,15 +1,17 @@
-"""What a repository brings that could run, and whether the user has allowed it.
+"""Trust in the files of a repository that name commands to run.
 
-FABER's workflows name commands, and settings of an agent name the programs of hooks. Until somebody has seen such a
-file at a terminal and allowed it, nothing that it names is started. One changed byte of it, or of a file that it names,
-and that holds no more. Grants lie in the user's own directory, one for each file, at its real path in this project; one
-that a repository could have brought, or another user written, is worth nothing.
+FABER's workflows name commands, and settings of an agent name the programs of hooks. Nothing in such a file is run
+before the user has seen it at a terminal and granted trust. A change of one byte in it, or in a file that its commands
+name, revokes the grant. Grants are in the user's own directory, one for each file by its real path in this project; a
+grant that came with a repository, or that another user can write, is ignored.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
+import re
 import shlex
 import stat
 from collections.abc import Callable, Iterable, Iterator
@@ -21,50 +23,54 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
+from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.text import one_line, path_text, sound_text
 from holdfast.journal.codec import UNREADABLE
 from holdfast.project import settings
-from holdfast.project.trust import command_line
-from holdfast.project.trust.command_line import Unfit, named_paths
 from holdfast.project.workspace import Workspace
-from holdfast.system import files
+from holdfast.system import files, safe_paths
 from holdfast.system.safe_paths import real_path
 
 WAITING, TRUSTED, CHANGED = "waiting", "trusted", "changed"
 FILE_LIMIT = 1024 * 1024
 SCRIPT_LIMIT = 16 * 1024 * 1024
 MOST_TEXT = 20_000  # characters of a named file that are shown
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+LONGEST = 4096  # characters of a command
+SLASH = re.compile(r"/[A-Za-z][\w:.-]*")
+OWN = "project_root"  # the only placeholder with a value of ours
+SPLITTING = "();<>|&`"  # characters that end a word in a shell, besides blanks
+MOST_LINKS = 40  # in the paths of one command; the system allows as many for one path
+UNSTEADY = ("/proc", "/dev/fd")  # below which a path is different for each process
 
 
 class Executable(NamedTuple):
-    """A file that may name something to be run, and how it is read."""
+    """A file that can name commands, and its parser."""
 
     path: Path
     kind: str  # `workflow`, `hooks` or `settings`
-    read: Callable[[bytes], list[tuple[str, str]]]  # the commands or programs that it names, by artifact or event
-    is_program: bool = False  # it names programs, and no commands with words
+    read: Callable[[bytes], list[tuple[str, str]]]  # returns (artifact or event, command or program)
+    is_program: bool = False  # it names programs instead of commands
 
 
 class Order(Struct):
-    """A command that a file names."""
-
     artifact: str  # or the event of a hook
     command: str  # the literal text
-    why_not: str | None = None  # why it never runs, whoever allows it
+    why_not: str | None = None  # the reason why it never runs, even if trusted
 
 
 class Named(Struct):
-    """A file of the project that a command names."""
+    """A file of the project that is a word of a command."""
 
     path: str
     sha256: str
     text: str
-    cut: bool  # whether there is more of it
+    cut: bool  # the text is truncated
 
 
 class Brought(Struct):
-    """A file that brings something which could run."""
+    """A file that names commands, and the state of its grant."""
 
     path: str
     kind: str  # `workflow`, `hooks` or `settings`
@@ -79,7 +85,7 @@ class Brought(Struct):
 
 
 class Verdict(Struct):
-    """Whether a command may run: its words, or why not."""
+    """The words of a command that may run, or the reason why it may not."""
 
     words: list[str]
     why: str = ""
@@ -87,25 +93,24 @@ class Verdict(Struct):
 
 
 def grants_of(workspace: Workspace) -> Grants:
-    """The user's grants, worth nothing where this repository could have brought them."""
+    """Return the user's grants; none if they are inside this repository."""
     common = workspace.place.parent
     borders = [workspace.root, common, *([common.parent] if common.name == ".git" else [])]
     return Grants(settings.own_directory() / "trust", borders)
 
 
 def key(workspace: Workspace, path: Path) -> tuple[str, str]:
-    """By what a grant is known: the real paths of the project and of the file."""
+    """Return the key of a grant: the real paths of the project and of the file."""
     return path_text(real_path(workspace.root)), path_text(real_path(path))
 
 
 def allowed(workspace: Workspace, file: Executable) -> list[str]:
-    """The commands of a file that could run and that the user has allowed."""
     found = look(workspace, file)
     return [] if found is None or found.state != TRUSTED else [order.command for order in found.orders]
 
 
 def look(workspace: Workspace, file: Executable) -> Brought | None:
-    """The commands that a file brings; None where there are none, or it cannot be read."""
+    """Parse the commands of a file, and check its grant; None if the file cannot be read."""
     data = _read(real_path(file.path), FILE_LIMIT)
     if data is None:
         return None
@@ -121,23 +126,23 @@ def look(workspace: Workspace, file: Executable) -> Brought | None:
 
 
 def holds(grant: Grant, found: str, orders: Iterable[Order]) -> bool:
-    """Whether all that could run is what was seen: the same bytes, and no command of which it was said otherwise."""
+    """True if the grant covers all that can run: the same bytes, and no command that was shown as never running."""
     # safeguard: ungranted-command
     return grant.digest == found and all(order.command in grant.commands for order in orders if order.why_not is None)
 
 
 def _never(orders: Iterable[Order]) -> Iterator[bytes]:
-    """What was said never to run, and why: that depends on what lies in the project, so it is part of what was seen."""
+    """Return the commands shown as never running, with the reasons, which depend on files of the project."""
     for number, order in enumerate(orders):
         if order.why_not:
-            yield from (f"\0{number}".encode(), order.why_not.encode())  # no path of a file begins so
+            yield from (f"\0{number}".encode(), order.why_not.encode())  # no path begins with NUL
 
 
 def judge(workspace: Workspace, definitions: Iterable[Executable], command: str, values: dict[str, str]) -> Verdict:
-    """Whether a command of a workflow may run, as one of these definitions names it and with these values filled in."""
+    """Decide if a command of a workflow, in one of these definitions and with these values, may run."""
     try:
-        words = command_line.split(command)
-        filled = command_line.fill(words, values)
+        words = split(command)
+        filled = fill(words, values)
         literal, named = (named_paths(each, workspace.root) for each in (words, filled))
     except Unfit as error:
         return Verdict([], f"it {error.why}")
@@ -148,10 +153,10 @@ def judge(workspace: Workspace, definitions: Iterable[Executable], command: str,
         if found is None or order is None:
             continue
         # safeguard: command-never-runs
-        if order.why_not is not None:  # with other values it might run, but whoever allowed the rest was told otherwise
+        if order.why_not is not None:  # other values might make it fit, but the user was shown that it never runs
             return Verdict([], f"it {order.why_not}")
         if found.state == CHANGED:
-            return Verdict([], "it was changed since you allowed it, or a file that it names was", hint)
+            return Verdict([], "it, or a file that it names, was changed since you trusted it", hint)
         if found.state == TRUSTED:  # safeguard: untrusted-command
             seen = {*literal, *(file.path for file in found.files)}
             # safeguard: unseen-file
@@ -159,7 +164,7 @@ def judge(workspace: Workspace, definitions: Iterable[Executable], command: str,
             return Verdict([], _unseen(other[0])) if other else Verdict(filled)
         if not is_inside(workspace, file.path):
             hint = f"`holdfast trust {shlex.quote(path_text(file.path))}` shows it and asks"
-    return Verdict([], "a command that a project names runs only where you have allowed it", hint)
+    return Verdict([], "a command of a project runs only if you trust it", hint)
 
 
 def _unseen(path: str) -> str:
@@ -172,13 +177,13 @@ def is_inside(workspace: Workspace, path: Path) -> bool:
 
 
 def _orders(root: Path, file: Executable, data: bytes) -> tuple[list[Order], list[Named]]:
-    """The commands that a file names, and the files that they name, by path, each with its text."""
+    """Return the commands of a file, and the files that they name, sorted by path."""
     orders: list[Order] = []
     found: dict[str, str] = {}
     for id, command in file.read(data):
         why = None
         try:
-            named = {} if file.is_program else named_paths(command_line.split(command), root)
+            named = {} if file.is_program else named_paths(split(command), root)
             found |= {path: full for path, full in named.items() if os.path.isfile(full)}
         except Unfit as error:
             why = error.why
@@ -188,7 +193,7 @@ def _orders(root: Path, file: Executable, data: bytes) -> tuple[list[Order], lis
 
 def _seen(path: str, full: str) -> Named:
     data = _read(full, SCRIPT_LIMIT)
-    if data is None:  # too large or unreadable: no byte of it is known, so no grant may ever fit
+    if data is None:  # too large or unreadable: no grant may ever match it
         return Named(path, os.urandom(32).hex(), "", cut=True)
     text = data[: MOST_TEXT * 4].decode("utf-8", "backslashreplace")
     return Named(path, files.digest(data), text[:MOST_TEXT], len(text) > MOST_TEXT or len(data) > MOST_TEXT * 4)
@@ -202,20 +207,18 @@ def _read(path: str, limit: int) -> bytes | None:
 
 
 class Grant(Struct):
-    """That the user has seen a file and allowed what it brings."""
+    """The user's trust in a file that was shown."""
 
     root: str  # of the project
     path: str
-    digest: str  # of the file, of all files that its commands name, and of why others never run
+    digest: str  # of the file, of all files that its commands name, and of the reasons why others never run
     time: datetime
     commands: list[str] = []  # that may run
 
 
 class Grants:
-    """All grants of this user."""
-
     def __init__(self, directory: Path, borders: Iterable[Path]) -> None:
-        """`borders` are directories that a repository fills: what lies inside of them is nobody's word."""
+        """`borders` are directories with a repository's files: grants inside them are ignored."""
         self.directory = directory
         self._borders = [real_path(border) for border in borders]
 
@@ -235,7 +238,6 @@ class Grants:
         files.remove(self._place(grant.root, grant.path))
 
     def every(self) -> list[Grant]:
-        """All of them, by path."""
         names = sorted(os.listdir(self.directory)) if self.directory.is_dir() else []
         found = [self._load(self.directory / name) for name in names if not name.startswith(".")]
         return sorted((grant for grant in found if grant is not None), key=lambda grant: (grant.root, grant.path))
@@ -254,21 +256,125 @@ class Grants:
         return None
 
     def _is_safe(self) -> bool:
-        """Whether no repository could have brought the directory, by a link or by a variable that moves it."""
+        """True unless the directory is inside a repository, by a link or by a variable."""
         real = real_path(self.directory)
         return not any(real == border or real.startswith(border.rstrip(os.sep) + os.sep) for border in self._borders)
 
     def _refuse(self) -> None:
         raise Refused(
-            "Trust is not kept inside of the project that asks for it",
+            "Trust cannot be stored inside the project that asks for it",
             [("directory", path_text(self.directory))],
             ["set HOME to your own home directory"],
         )
 
 
 def digest(parts: Iterable[bytes]) -> str:
-    """One number for several parts, which no other division into parts has."""
+    """Hash several parts with their lengths, so that no other division into parts has the same digest."""
     found = sha256()
     for part in parts:
         found.update(len(part).to_bytes(8) + part)
     return found.hexdigest()
+
+
+# The words of a command. No shell reads it. Values come from an untrusted state file, so each stays part of one word.
+
+
+class Unfit(Exception):
+    """A command that cannot be run, with the reason as the predicate of a sentence."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+def split(command: str) -> list[str]:
+    """Split a command into words, without expanding anything in them."""
+    if len(command) > LONGEST:
+        raise Unfit("is too long for a command")
+    if "\0" in command:
+        raise Unfit("contains a NUL")
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise Unfit("has a quote that is not closed") from error
+    if not words or not words[0]:
+        raise Unfit("names no program")
+    if SLASH.fullmatch(words[0]):
+        raise Unfit("is a slash command of the client, and only the client can run it")
+    return words
+
+
+def fill(words: Iterable[str], values: dict[str, str]) -> list[str]:
+    """Replace placeholders. Each word stays one word, and becomes neither an option nor another path."""
+    return [_filled(word, values) for word in words]
+
+
+def _filled(word: str, values: dict[str, str]) -> str:
+    for name in PLACEHOLDER.findall(word):
+        if name not in values:
+            raise Unfit(f"has the placeholder {one_line(name, 40)}, which has no value")
+        if name != OWN and not ids.is_safe(values[name]):  # safeguard: filled-in-value
+            raise Unfit(f"would hold {one_line(values[name], 80)}, which is not safe in a command")
+    return PLACEHOLDER.sub(lambda found: values[found[1]], word)
+
+
+def named_paths(words: Iterable[str], root: Path) -> dict[str, str]:
+    """Return the existing files and directories of the project that are words of a command, with their real paths.
+
+    The words of shell code inside a word count too, and the VALUE of `--option=VALUE`. Nothing is expanded.
+    """
+    top = safe_paths.real_path(os.fspath(root))
+    links = itertools.count(1)
+    full = [_follow(top, word, links) for word in dict.fromkeys(_plain_words(words, root, top)) if word]
+    return {path_text(os.path.relpath(found, top)): found for found in sorted(filter(None, full))}
+
+
+def _plain_words(words: Iterable[str], root: Path, top: str) -> Iterator[str]:
+    places = [place for place in (f"{{{OWN}}}", str(root), top) if place != os.sep]
+    here = re.compile("|".join(rf"{re.escape(place)}(?![\w.-])" for place in places))
+    for word in words:
+        relative = here.sub(os.curdir, word)
+        # safeguard: script-in-shell-text
+        for found in (relative, *_shell_words(relative)):
+            # safeguard: script-behind-equals
+            yield from (found, found.partition("=")[2])
+
+
+def _shell_words(text: str) -> Iterator[str]:
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=SPLITTING)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    with contextlib.suppress(ValueError):  # a quote that is not closed
+        yield from lexer
+
+
+def _follow(top: str, path: str, links: Iterator[int]) -> str | None:
+    """Resolve a path in the project; None if it does not exist, or is a path of the system."""
+    here, rest, was_link = os.sep if os.path.isabs(path) else top, path.split(os.sep)[::-1], False
+    is_ours = _is_below(top, here)
+    while rest:
+        name = rest.pop()
+        here = os.path.dirname(here) if name == os.pardir else os.path.normpath(os.path.join(here, name))
+        is_ours = is_ours or _is_below(top, here)
+        # safeguard: name-unsteady
+        if here in UNSTEADY:
+            if is_ours or not was_link:
+                raise Unfit(f"names {one_line(path_text(path), 80)}, which is another file for each process")
+            return None
+        with contextlib.suppress(OSError, ValueError):
+            rest += os.readlink(here).split(os.sep)[::-1]
+            here, was_link = os.sep if rest[-1] == "" else os.path.dirname(here), True
+            # safeguard: name-limit
+            if next(links) > MOST_LINKS:
+                raise Unfit(f"names paths through more than {MOST_LINKS} links")
+    # safeguard: filled-directory
+    if not is_ours or not os.path.exists(here):
+        return None
+    parts = os.path.relpath(here, top).lower().split(os.sep)
+    # safeguard: name-outside
+    if not _is_below(top, here) or any(part in safe_paths.FORBIDDEN for part in parts):
+        raise Unfit(f"names {one_line(path_text(path), 80)}, which leads out of the project")
+    return here
+
+
+def _is_below(top: str, full: str) -> bool:
+    return full == top or full.startswith(top.rstrip(os.sep) + os.sep)

@@ -1,11 +1,14 @@
-"""Locations of Parrot's settings files."""
+"""Parrot's settings files, and detection of its use."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from holdfast.agents.protocol import Place, Setup
+from holdfast.agents import install
+from holdfast.agents.protocol import Place, Setup, Silence, setup_of
+from holdfast.core.text import path_text
+from holdfast.project.workspace import Workspace
 
 from . import settings_file
 
@@ -25,3 +28,8 @@ def places(setup: Setup) -> dict[str, Place]:
     return {
         scope: Place(root / ".parrot" / "hooks.toml", root, setup.state, settings_file) for scope, root in roots.items()
     }
+
+
+def find_silence(workspace: Workspace) -> Silence | None:
+    lost = [place for place in places(setup_of(workspace)).values() if install.has_lost(place)]
+    return Silence(f"the hooks are gone from {path_text(lost[0].path)}", ["`holdfast init`"]) if lost else None

@@ -1,4 +1,7 @@
-"""The text files directly inside a directory: all of them, the newest, or only how many there are."""
+"""Artifacts of a text file, and of the text files in a directory, not recursive: all, the newest, or a summary.
+
+For a summary, a single file larger than the limit is truncated.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +36,8 @@ class File(NamedTuple):
 
 
 def look(wanted: Wanted) -> Found:
+    if wanted.kind != "directory":
+        return _look_at_file(wanted)
     try:
         place = locate(wanted)
         files, _ = _list(place)
@@ -45,6 +50,8 @@ def look(wanted: Wanted) -> Found:
 
 
 def load(wanted: Wanted) -> Loaded:
+    if wanted.kind != "directory":
+        return _load_file(wanted)
     place = locate(wanted)
     files, notes = _list(place)
     if wanted.strategy not in STRATEGIES:
@@ -54,15 +61,42 @@ def load(wanted: Wanted) -> Loaded:
         return Loaded(text, len(text.encode()), place.shown, notes=notes)
     latest = wanted.strategy == "latest_only"
     texts, size = _read(_newest_first(files) if latest else files, wanted.limit, notes, 1 if latest else None)
-    shown = [
+    format_time = [
         f"--- {_join(place.shown, name)}\n{text}{'' if text.endswith(chr(10)) else chr(10)}" for name, text in texts
     ]
     newest = safe_paths.changed(_newest_first(files)[0].full) if files else None
-    return Loaded("\n".join(shown), size, place.shown, changed=newest, notes=notes)
+    return Loaded("\n".join(format_time), size, place.shown, changed=newest, notes=notes)
+
+
+def _look_at_file(wanted: Wanted) -> Found:
+    try:
+        place = locate(wanted)
+        status = os.stat(place.full)
+    except Unloadable as error:
+        return Found(False, None, said(wanted.path), error.why)
+    except OSError as error:
+        return Found(False, None, said(wanted.path), reason(error))
+    if not os.path.isfile(place.full):
+        return Found(False, None, place.shown, "is not a regular file")
+    return Found(True, status.st_size, place.shown)
+
+
+def _load_file(wanted: Wanted) -> Loaded:
+    place = locate(wanted)
+    try:
+        data, size = safe_paths.read(place.full, wanted.limit + 1)
+        if len(data) > wanted.limit:
+            if wanted.strategy != SUMMARY:
+                raise too_large(size, wanted.limit)
+            data = data[: wanted.limit]
+        changed = safe_paths.changed(place.full)
+        return Loaded(safe_paths.decode(data), size, place.shown, whole=len(data) == size, changed=changed)
+    except (OSError, ValueError) as error:
+        raise Unloadable(reason(error), missing=isinstance(error, FileNotFoundError)) from error
 
 
 def _list(place: Place) -> tuple[list[File], list[str]]:
-    """The regular files of a directory, by name, and what is none. What lies deeper is passed over."""
+    """List the regular files of a directory, with notes on others. Subdirectories are skipped."""
     files: list[File] = []
     notes: list[str] = []
     try:
@@ -86,7 +120,7 @@ def _list(place: Place) -> tuple[list[File], list[str]]:
 
 
 def _read(files: list[File], limit: int, notes: list[str], most: int | None) -> tuple[list[tuple[str, str]], int]:
-    """The texts of files and how many bytes they are together; what cannot be read is noted."""
+    """Read files, with their total size; unreadable ones are noted."""
     texts: list[tuple[str, str]] = []
     size = 0
     for file in files:
@@ -118,7 +152,7 @@ def _summary(files: list[File]) -> str:
 def _moment(date: int) -> str:
     try:
         return format_time(datetime.fromtimestamp(date // 10**9, UTC), seconds=True)
-    except (OverflowError, ValueError, OSError):  # a file can carry a date that no calendar has
+    except (OverflowError, ValueError, OSError):  # an mtime can be outside of the calendar
         return "at an unknown time"
 
 

@@ -8,8 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from holdfast.agents.generic_client import text_of
 from holdfast.agents.jsonl import ENDING, parse, split
-from holdfast.agents.payloads import text_of
 from holdfast.agents.protocol import Head, Setup, Usage
 from holdfast.core import ids
 from holdfast.core.fold.activity import Spent
@@ -18,7 +18,7 @@ from holdfast.system import files
 from holdfast.system.safe_paths import real_path
 
 from .client import NAME
-from .setup import home
+from .installed import home
 
 
 def resume_command(conversation: str | None) -> list[str]:

@@ -1,1 +1,0 @@
-"""What a repository may run: grants, and the files that a grant covers."""
