@@ -55,46 +55,58 @@ if TYPE_CHECKING:
     )
     from holdfast.operations.backup import backup as backup, restore_backup as restore_backup
     from holdfast.operations.brief import brief as brief
-    from holdfast.operations.budget import budget as budget
+    from holdfast.operations.budget import budget as budget, compressed as compressed
     from holdfast.operations.chat_command import command as command
     from holdfast.operations.checkpoint import checkpoint as checkpoint
-    from holdfast.operations.checkpoints import checkpoints as checkpoints, diff as diff
-    from holdfast.operations.cleanup import cleanup as cleanup
-    from holdfast.operations.compacted import compressed as compressed
+    from holdfast.operations.checkpoints import (
+        checkpoints as checkpoints,
+        delete_checkpoint as delete_checkpoint,
+        diff as diff,
+        export_checkpoints as export_checkpoints,
+        validate_checkpoints as validate_checkpoints,
+    )
     from holdfast.operations.config import (
         config_get as config_get,
         config_list as config_list,
         config_set as config_set,
     )
-    from holdfast.operations.decide import decide as decide, revoke as revoke
     from holdfast.operations.delete import delete as delete
-    from holdfast.operations.delete_checkpoint import delete_checkpoint as delete_checkpoint
     from holdfast.operations.disk_usage import sizes as sizes
     from holdfast.operations.doctor import doctor as doctor
+    from holdfast.operations.entries import (
+        action as action,
+        add_task as add_task,
+        decide as decide,
+        error as error,
+        finish_task as finish_task,
+        forget as forget,
+        list_tasks as list_tasks,
+        note as note,
+        pin as pin,
+        prompt as prompt,
+        rename as rename,
+        revoke as revoke,
+        tag as tag,
+    )
     from holdfast.operations.export import export as export
-    from holdfast.operations.finish import (
+    from holdfast.operations.guard import bisect as bisect, guard as guard
+    from holdfast.operations.import_claude import import_claude as import_claude
+    from holdfast.operations.import_run import import_run as import_run
+    from holdfast.operations.init import init as init, off as off, on as on, uninit as uninit
+    from holdfast.operations.lifecycle import (
         abandon as abandon,
         abort as abort,
         complete as complete,
         fail as fail,
+        join as join,
+        leave as leave,
         pause as pause,
         reopen as reopen,
+        switch as switch,
     )
-    from holdfast.operations.forget import forget as forget
-    from holdfast.operations.guard import bisect as bisect, guard as guard
-    from holdfast.operations.import_claude import import_claude as import_claude
-    from holdfast.operations.import_run import import_run as import_run
-    from holdfast.operations.init import init as init, off as off, on as on
-    from holdfast.operations.join import join as join
-    from holdfast.operations.leave import leave as leave
-    from holdfast.operations.look import log as log, sessions as sessions, show as show
-    from holdfast.operations.note import note as note
+    from holdfast.operations.maintenance import repair as repair, sweep as sweep, tidy as tidy, verify as verify
     from holdfast.operations.past_runs import past_runs as past_runs
-    from holdfast.operations.pin import pin as pin
-    from holdfast.operations.record import action as action, error as error, prompt as prompt
     from holdfast.operations.recover import recover as recover
-    from holdfast.operations.rename import rename as rename, tag as tag
-    from holdfast.operations.repair import repair as repair
     from holdfast.operations.report import picture as picture, report as report
     from holdfast.operations.restore import (
         continue_restore as continue_restore,
@@ -108,10 +120,10 @@ if TYPE_CHECKING:
     from holdfast.operations.run import run as run
     from holdfast.operations.runs import runs as runs
     from holdfast.operations.runs_everywhere import everywhere as everywhere
-    from holdfast.operations.save import save as save
+    from holdfast.operations.save import save as save, session_load as session_load, session_save as session_save
     from holdfast.operations.scan_secrets import scan as scan
     from holdfast.operations.search import search as search
-    from holdfast.operations.session_load import session_load as session_load, session_save as session_save
+    from holdfast.operations.show import log as log, sessions as sessions, show as show
     from holdfast.operations.start import start as start
     from holdfast.operations.status import status as status
     from holdfast.operations.step import (
@@ -120,23 +132,14 @@ if TYPE_CHECKING:
         list_steps as list_steps,
         start_step as start_step,
     )
-    from holdfast.operations.sweep import sweep as sweep
-    from holdfast.operations.switch import switch as switch
-    from holdfast.operations.task import add_task as add_task, finish_task as finish_task, list_tasks as list_tasks
     from holdfast.operations.team import (
         breakpoint as breakpoint,
+        cleanup as cleanup,
         handoff as handoff,
         metric as metric,
         output as output,
     )
-    from holdfast.operations.team_checkpoints import (
-        export_checkpoints as export_checkpoints,
-        validate_checkpoints as validate_checkpoints,
-    )
-    from holdfast.operations.tidy import tidy as tidy
     from holdfast.operations.trust import list_trusted as list_trusted, trust as trust, untrust as untrust
-    from holdfast.operations.uninit import uninit as uninit
-    from holdfast.operations.verify import verify as verify
 
     # end of what is generated
     from holdfast.project.workspace import Workspace as Workspace
@@ -150,35 +153,25 @@ HOMES = {
     "operations.agent": "complete_agent fail_agent list_agents progress_agent start_agent",
     "operations.backup": "backup restore_backup",
     "operations.brief": "brief",
-    "operations.budget": "budget",
+    "operations.budget": "budget compressed",
     "operations.chat_command": "command",
     "operations.checkpoint": "checkpoint",
-    "operations.checkpoints": "checkpoints diff",
-    "operations.cleanup": "cleanup",
-    "operations.compacted": "compressed",
+    "operations.checkpoints": "checkpoints delete_checkpoint diff export_checkpoints validate_checkpoints",
     "operations.config": "config_get config_list config_set",
-    "operations.decide": "decide revoke",
     "operations.delete": "delete",
-    "operations.delete_checkpoint": "delete_checkpoint",
     "operations.disk_usage": "sizes",
     "operations.doctor": "doctor",
+    "operations.entries": "action add_task decide error finish_task forget list_tasks note pin prompt rename revoke "
+    "tag",
     "operations.export": "export",
-    "operations.finish": "abandon abort complete fail pause reopen",
-    "operations.forget": "forget",
     "operations.guard": "bisect guard",
     "operations.import_claude": "import_claude",
     "operations.import_run": "import_run",
-    "operations.init": "init off on",
-    "operations.join": "join",
-    "operations.leave": "leave",
-    "operations.look": "log sessions show",
-    "operations.note": "note",
+    "operations.init": "init off on uninit",
+    "operations.lifecycle": "abandon abort complete fail join leave pause reopen switch",
+    "operations.maintenance": "repair sweep tidy verify",
     "operations.past_runs": "past_runs",
-    "operations.pin": "pin",
-    "operations.record": "action error prompt",
     "operations.recover": "recover",
-    "operations.rename": "rename tag",
-    "operations.repair": "repair",
     "operations.report": "picture report",
     "operations.restore": "continue_restore redo restore undo undo_restore",
     "operations.resume": "resume",
@@ -186,22 +179,15 @@ HOMES = {
     "operations.run": "run",
     "operations.runs": "runs",
     "operations.runs_everywhere": "everywhere",
-    "operations.save": "save",
+    "operations.save": "save session_load session_save",
     "operations.scan_secrets": "scan",
     "operations.search": "search",
-    "operations.session_load": "session_load session_save",
+    "operations.show": "log sessions show",
     "operations.start": "start",
     "operations.status": "status",
     "operations.step": "complete_step fail_step list_steps start_step",
-    "operations.sweep": "sweep",
-    "operations.switch": "switch",
-    "operations.task": "add_task finish_task list_tasks",
-    "operations.team": "breakpoint handoff metric output",
-    "operations.team_checkpoints": "export_checkpoints validate_checkpoints",
-    "operations.tidy": "tidy",
+    "operations.team": "breakpoint cleanup handoff metric output",
     "operations.trust": "list_trusted trust untrust",
-    "operations.uninit": "uninit",
-    "operations.verify": "verify",
     # end of what is generated
     "ingest.open": "open",
     "project.workspace": "Workspace",

@@ -17,7 +17,7 @@ import pytest
 
 import holdfast
 from holdfast.layouts.faber.screens import Reloaded, SessionSaved
-from holdfast.operations.repair import Repaired
+from holdfast.operations.maintenance import Repaired
 from holdfast.project.workspace import Workspace
 from tests.crash.cases import an_empty_project, opened, verb
 from tests.crash.modes import ENDS, FAILURES, KILLS, each_tier

@@ -167,5 +167,5 @@ def test_an_agent_at_work_tells_its_tokens_alone(project: Workspace) -> None:
     (written,) = session_of(project)["agents"]
     assert (written["progress"], written["context_tokens"]) == (60, 3200)
     assert holdfast.progress_agent(project, "code-1", tokens=3200).changed is False
-    with pytest.raises(WrongUsage, match="How far"):
+    with pytest.raises(WrongUsage, match="Give the agent"):
         holdfast.progress_agent(project, "code-1")

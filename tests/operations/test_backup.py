@@ -146,7 +146,7 @@ def test_calls_that_wait_are_in_it(worked: Workspace, target: Path) -> None:
 
 def test_a_file_that_is_there_is_not_replaced_unasked(worked: Workspace, target: Path) -> None:
     target.write_text("mine")
-    with pytest.raises(Refused, match="there already"):
+    with pytest.raises(Refused, match="with this name already"):
         holdfast.backup(worked, str(target))
     assert target.read_text() == "mine"
 

@@ -9,7 +9,7 @@ import pytest
 
 import holdfast
 from holdfast.core.errors import Busy, NotFound, Refused
-from holdfast.operations import delete_checkpoint
+from holdfast.operations import checkpoints
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.workspace import Workspace
 from tests.operations.trees import commit, picture, put, take
@@ -96,7 +96,7 @@ def test_a_checkpoint_that_undo_or_redo_needs_is_deleted_only_by_force(held: Wor
 def test_by_force_the_ways_that_need_it_and_those_behind_them_are_lost_and_that_is_said(held: Workspace) -> None:
     first, _, _ = went_back(held)
     assert holdfast.delete_checkpoint(held, first, force=True).lost_ways == 1
-    assert any("1 restore cannot be undone or redone any more" in told for told in held.warnings)
+    assert any("1 restore can no longer be undone or redone" in told for told in held.warnings)
     holdfast.undo(held)
     assert (held.root / "a.txt").read_text() == "one\n"
     with pytest.raises(NotFound, match="nothing to undo"):
@@ -114,7 +114,7 @@ def test_a_restore_that_was_interrupted_keeps_what_it_needs_even_by_force(held: 
     assert Command.run("bisect", "--", "sh", "-c", script, directory=held.root).code == -9
     unfinished = holdfast.checkpoints(held).unfinished
     assert unfinished is not None
-    with pytest.raises(Refused, match="was interrupted"):
+    with pytest.raises(Refused, match="interrupted restore"):
         holdfast.delete_checkpoint(held, unfinished.before, force=True)
     assert first.id in ids_of(held)
     holdfast.undo_restore(held)
@@ -137,7 +137,7 @@ def test_nothing_is_deleted_while_somebody_else_looks_at_the_worktree(
     held: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = take(held)
-    monkeypatch.setattr(delete_checkpoint, "PATIENCE", 0.0)
+    monkeypatch.setattr(checkpoints, "PATIENCE", 0.0)
     with shadow_of(held), pytest.raises(Busy):
         holdfast.delete_checkpoint(held, made.id)
     assert ids_of(held) == [made.id]

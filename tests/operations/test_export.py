@@ -164,7 +164,7 @@ def test_code_comes_along_also_where_somebody_goes_on_with_the_run_while_it_is_t
         raw(other, run, file)
 
     def go_on(what: str, done: int, total: int) -> None:
-        if (what, done) == ("taking in the code", 1):
+        if (what, done) == ("importing code", 1):
             with holdfast.open(project.root, clock=clock) as colleague:
                 holdfast.note(colleague, "here", run=run)
 
@@ -453,7 +453,7 @@ def test_run_that_is_damaged_at_home_is_not_exported(project: Workspace, file: P
     take(project)
     packs, away = project.root / ".git/objects/pack", file.with_name("away")
     packs.rename(away)
-    with pytest.raises(Damaged, match="not there"), holdfast.open(project.root) as again:
+    with pytest.raises(Damaged, match="is missing"), holdfast.open(project.root) as again:
         raw(again, run, file)
     assert not file.exists()
     shutil.rmtree(packs, ignore_errors=True)

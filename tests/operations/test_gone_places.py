@@ -9,7 +9,7 @@ import pytest
 
 import holdfast
 from holdfast.core.model import Checkpoint
-from holdfast.operations.look import RunShown
+from holdfast.operations.show import RunShown
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree

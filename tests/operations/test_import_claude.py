@@ -287,8 +287,8 @@ def test_transcript_of_another_project_is_skipped(
     found = holdfast.import_claude(project)
     assert (found.conversations, runs(project)) == (0, [])
     assert sorted(each.reason for each in found.skipped) == [
-        "it is of another project: /gone/elsewhere",
-        f"it is of another project: {other}",
+        "it belongs to another project: /gone/elsewhere",
+        f"it belongs to another project: {other}",
     ]
 
 
@@ -356,7 +356,7 @@ def test_what_is_no_transcript_is_skipped_and_said(project: Workspace, told: Tra
         "directory.jsonl": "This is not a regular file",
         "empty.jsonl": "it holds no conversation",
         "summary.jsonl": "it holds no conversation",
-        "silent.jsonl": "nobody asked anything in it",
+        "silent.jsonl": "it holds no prompt",
     }
 
 

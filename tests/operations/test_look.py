@@ -15,7 +15,7 @@ from holdfast.core.errors import NotFound, WrongUsage
 from holdfast.core.fold import run as fold
 from holdfast.core.model import Draft, Run, Status
 from holdfast.journal import journal
-from holdfast.operations.look import RunShown
+from holdfast.operations.show import RunShown
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import events_of, run_of, stored_events

@@ -13,7 +13,7 @@ import pytest
 import holdfast
 from holdfast.core.errors import NotFound, WrongUsage
 from holdfast.core.model import Checkpoint
-from holdfast.operations.look import CheckpointShown, RunShown
+from holdfast.operations.show import CheckpointShown, RunShown
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_worktree

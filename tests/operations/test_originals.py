@@ -10,7 +10,7 @@ import pytest
 
 import holdfast
 from holdfast.maintenance.repair import quarantine
-from holdfast.operations.repair import Repaired
+from holdfast.operations.maintenance import Repaired
 from holdfast.project.quota import measure_usage
 from holdfast.project.workspace import Workspace
 from holdfast.system import files

@@ -13,7 +13,7 @@ import holdfast
 from holdfast.core.errors import NotFound
 from holdfast.core.model import Status
 from holdfast.layouts.orchestrator import HISTORY
-from holdfast.operations.finish import Settled
+from holdfast.operations.lifecycle import Settled
 from holdfast.project.workspace import Workspace
 from tests.operations.orchestras import agree, archived, edit, orchestrate, session_of, session_path
 from tests.operations.people import a_process, kill, run_of

@@ -10,7 +10,7 @@ import pytest
 import holdfast
 from holdfast.core.errors import NotFound, Refused, Trouble, WrongUsage
 from holdfast.core.model import Run
-from holdfast.operations.look import SessionShown
+from holdfast.operations.show import SessionShown
 from holdfast.project.workspace import Workspace
 from tests.operations.test_context import Client
 
@@ -56,7 +56,7 @@ def test_a_picture_does_not_follow_a_link_and_says_what_is_in_the_way(
     link = tmp_path / "link.svg"
     link.symlink_to(precious)
     for place in (link, tmp_path):
-        with pytest.raises(Refused, match="something else than a file"):
+        with pytest.raises(Refused, match="something other than a file"):
             holdfast.picture(project, file=str(place))
     with pytest.raises(Trouble):
         holdfast.picture(project, file=str(tmp_path / "no" / "such" / "place.svg"))
@@ -74,7 +74,7 @@ def test_a_picture_replaces_an_earlier_one_and_nothing_else(project: Workspace, 
     for text in ("price = 1\n", '<svg xmlns="http://www.w3.org/2000/svg"><desc>Timeline of a logo</desc></svg>\n'):
         precious = tmp_path / "precious"
         precious.write_text(text)
-        with pytest.raises(Refused, match="something else than a picture"):
+        with pytest.raises(Refused, match="something other than a timeline"):
             holdfast.picture(project, file=str(precious))
         assert precious.read_text() == text
 
@@ -139,7 +139,7 @@ def test_while_a_session_is_open_its_last_checkpoint_counts(project: Workspace, 
 def test_where_no_two_checkpoints_lie_around_a_session_nothing_is_guessed(project: Workspace, run: Run) -> None:
     session = holdfast.join(project).session
     for _ in range(2):
-        with pytest.raises(NotFound, match="nobody knows what it changed"):
+        with pytest.raises(NotFound, match="changes of this session are unknown"):
             holdfast.show(project, session.id, diff=True)
         (project.root / "a.txt").write_text("x")
         holdfast.leave(project, session.id)

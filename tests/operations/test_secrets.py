@@ -164,7 +164,7 @@ def test_what_went_wrong_is_told_without_the_secrets_that_were_typed(
 
 def test_a_pattern_of_the_users_hides_and_a_bad_one_is_told_and_passed_over(project: Workspace) -> None:
     run = holdfast.start(project, "goal").run.id
-    with pytest.raises(WrongUsage, match="takes patterns, and this is none"):
+    with pytest.raises(WrongUsage, match="takes patterns, and this is not one"):
         holdfast.config_set(project, "redact.patterns", "acme-[0-9]{4} (")
     Command.run("config", "set", "redact.patterns", "acme-[0-9]{4}", directory=project.root).ok()
     Command.run("note", "badge acme-1234", directory=project.root).ok()

@@ -12,7 +12,7 @@ import pytest
 import holdfast
 from holdfast.core.errors import Ambiguous, Fenced, NotFound, Refused
 from holdfast.core.model import Run, Status
-from holdfast.operations.look import SessionShown
+from holdfast.operations.show import SessionShown
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.operations.people import a_process, a_worktree, as_session, events_of, kill, kinds_of, run_of

@@ -9,7 +9,7 @@ import pytest
 import holdfast
 from holdfast.core.errors import NotFound, Refused
 from holdfast.core.model import Status
-from holdfast.operations.finish import Settled
+from holdfast.operations.lifecycle import Settled
 from holdfast.project.workspace import Workspace
 from tests.operations.people import a_process, as_session, events_of, kill, run_of
 

@@ -184,7 +184,7 @@ def test_one_setting_is_read_and_set(project: Workspace, home: Path) -> None:
 
 
 def test_project_may_not_set_what_is_the_users(project: Workspace) -> None:
-    with pytest.raises(Refused, match="user's alone"):
+    with pytest.raises(Refused, match="only be set by the user"):
         holdfast.config_set(project, "store.deadline", "1", for_project=True)
     assert os.listdir(project.root) == [".git"]
 

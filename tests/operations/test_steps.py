@@ -112,7 +112,7 @@ def test_a_name_is_one_line_that_can_be_seen(planned: Workspace) -> None:
 
 def test_there_is_an_end_to_steps(project: Workspace) -> None:
     holdfast.start(project, "goal", steps=[str(number) for number in range(200)])
-    with pytest.raises(WrongUsage, match="more steps"):
+    with pytest.raises(WrongUsage, match="maximum number of steps"):
         holdfast.start_step(project, "one more")
     assert kinds_of(project) == ["run.started", "step.planned"]
 

@@ -12,7 +12,7 @@ import holdfast
 from holdfast.core.model import Draft
 from holdfast.journal import codec
 from holdfast.journal.journal import MILESTONE
-from holdfast.operations.verify import Problem
+from holdfast.operations.maintenance import Problem
 from holdfast.project.workspace import Workspace
 from tests.operations.people import a_process, kill, run_of
 from tests.tools import Command

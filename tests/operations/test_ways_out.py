@@ -226,7 +226,7 @@ def test_a_checkpoint_says_why_something_was_not_kept(held: Workspace) -> None:
             said = say(held, "checkpoint").ok().err
             for line in (
                 "Not kept: large (1,000,001 bytes, the limit is 1 MB a file (`checkpoint.file_limit`))",
-                "Not kept: a.psd (a filter stands before it (`checkpoint.filtered`))",
+                "Not kept: a.psd (a git filter would change it (`checkpoint.filtered`))",
                 "Not kept: dir/pipe (it is a pipe)",
                 "Not kept: ear (it is a socket)",
             ):

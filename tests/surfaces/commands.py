@@ -12,7 +12,7 @@ from typing import NamedTuple
 import click
 
 from holdfast.operations.checkpoint import checkpoint
-from holdfast.operations.record import action
+from holdfast.operations.entries import action
 from holdfast.operations.restore import restore, undo
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli.parser import holdfast

@@ -118,5 +118,5 @@ def test_an_agent_that_brings_a_terminal_of_its_own_is_not_asked(brought: Path, 
 def test_restricted_is_said_where_one_looks(brought: Path, say: Callable[..., Command]) -> None:
     say("start", "goal").ok()
     assert f"Commands are not run until you have allowed them: {brought}/{WORKFLOW}; " in say("status").ok().out
-    assert "warning  commands: commands wait until you have allowed them" in say("doctor").out
+    assert "warning  commands: commands that you have not allowed yet" in say("doctor").out
     assert json.loads(say("status", "--json").ok().out)["untrusted"] == [f"{brought}/{WORKFLOW}"]

@@ -1,4 +1,4 @@
-"""Keep the whole store in one file, and put it back from one."""
+"""Backup of the whole store in one file, and its restoration."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class BackedUp(Struct):
     events: int
     checkpoints: int
     format: int  # of the store in it
-    unread: list[str]  # kept calls that cannot be read for the moment; they are not in it, and wait in the inbox
+    unread: list[str]  # calls that cannot be read at present: they stay in the inbox, outside the backup
 
 
 class PutStoreBack(Struct):
@@ -35,8 +35,8 @@ class PutStoreBack(Struct):
     runs: int
     events: int
     checkpoints: int
-    before: str | None  # a backup of what was there; null: it was too damaged or too new for one, or that one is gone
-    aside: str | None  # where the old database is, if that backup does not hold all of it
+    before: str | None  # a backup of the replaced store; null: that was too damaged or too new, or the backup is gone
+    aside: str | None  # the old database, if that backup does not hold all of it
 
 
 def _ask_to_replace(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
@@ -50,26 +50,26 @@ def _ask_to_replace(workspace: Workspace, given: Arguments, can_ask: bool) -> Ch
 @verb(
     group=Group.CARE,
     example="holdfast backup ~/holdfast.tar.gz",
-    about="keep the whole store in one file",
+    about="back the whole store up into one file",
     asks=_ask_to_replace,
     options=(flag("--yes", help="Do not ask.", gives={"replace": True}),),
 )
 def backup(
     workspace: Workspace, path: Annotated[str, argument(metavar="FILE", kind=Kind.FILE)], *, replace: bool = False
 ) -> BackedUp:
-    """Write the whole store into one file, while others work: journal, checkpoints, copies of files, waiting calls.
+    """Write the whole store into one file, without stopping others: journal, checkpoints, file copies, waiting calls.
 
-    It is compressed, read back before it gets its name, and readable by you alone. Killed or stopped, it goes on where
-    it was when it is called again with the same name.
+    It is compressed, read back before it gets its name, and readable by you alone. After a kill, the same command
+    continues where it was.
     """
     workspace.check_exists()
-    target = _outside(workspace, path)
+    target = Path(os.path.abspath(path))
+    facts = [("path", path_text(target))]
+    if workspace.place in target.parents:
+        raise Refused("A backup inside the store would be lost with it", facts, ["give a path outside"])
     if target.is_dir() or (os.path.lexists(target) and not replace):
-        raise Refused(
-            "Something is there already",
-            [("path", path_text(target))],
-            ["give another name", "`--yes` replaces a file"],
-        )
+        hints = ["give another name", "`--yes` replaces a file"]
+        raise Refused("There is something with this name already", facts, hints)
     if not target.parent.is_dir():
         place = path_text(target.parent)
         raise NotFound("There is no such directory", [("path", place)], [f"`mkdir -p {shlex.quote(place)}`"])
@@ -81,9 +81,9 @@ def backup(
 def _ask_to_put_back(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
     if given.get("yes"):
         return None
-    made, runs = look_into_backup(given["path"])
+    made, runs = inspect_backup(given["path"])
     held = f"{count(runs, 'run')} and {count(made.rows.get('event', 0), 'event')}"
-    prompt = f"Put back {held}, as of {one_line(made.made, 40)}?"
+    prompt = f"Restore {held}, as of {one_line(made.made, 40)}?"
     return confirmation(prompt, f"holdfast restore-backup {shlex.quote(given['path'])}")
 
 
@@ -91,7 +91,7 @@ def _ask_to_put_back(workspace: Workspace, given: Arguments, can_ask: bool) -> C
     "restore-backup",
     group=Group.CARE,
     example="holdfast restore-backup ~/holdfast.tar.gz --yes",
-    about="put the store back from a backup",
+    about="restore the store from a backup",
     asks=_ask_to_put_back,
     syncs=False,
     options=(YES,),
@@ -99,8 +99,8 @@ def _ask_to_put_back(workspace: Workspace, given: Arguments, can_ask: bool) -> C
 def restore_backup(
     workspace: Workspace, path: Annotated[str, argument(metavar="FILE", kind=Kind.FILE)]
 ) -> PutStoreBack:
-    """Let the store be what a backup says. What is there now becomes a backup first, so this can be undone."""
-    source = _whole(path)
+    """Restore the store from a backup. The present store is backed up first, so this can be undone."""
+    source = Path(os.path.abspath(path))
     if workspace.exists:
         workspace.check_ours()
     with files.os_errors(source):
@@ -112,24 +112,11 @@ def restore_backup(
     return PutStoreBack(path_text(source), *_counts(found.contents), before, found.aside)
 
 
-def look_into_backup(path: str) -> tuple[backup_file.Contents, int]:
-    """What a backup says about itself, once all of it was read; and how many runs it holds."""
+def inspect_backup(path: str) -> tuple[backup_file.Contents, int]:
+    """Read a whole backup; return its table of contents and the number of its runs."""
     with files.os_errors(path):
-        found = backup_file.read_archive(_whole(path), lambda _: None)
+        found = backup_file.read_archive(Path(os.path.abspath(path)), lambda _: None)
     return found, _counts(found)[0]
-
-
-def _whole(path: str) -> Path:
-    return Path(os.path.abspath(path))
-
-
-def _outside(workspace: Workspace, path: str) -> Path:
-    target = _whole(path)
-    if workspace.place in target.parents:
-        raise Refused(
-            "A backup inside the store would go with it", [("path", path_text(target))], ["give a path outside"]
-        )
-    return target
 
 
 def _counts(contents: backup_file.Contents) -> tuple[int, int, int]:

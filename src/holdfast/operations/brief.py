@@ -1,4 +1,4 @@
-"""What the next session would be told, exactly."""
+"""The brief as the next session would get it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,21 @@ from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
 
-@verb(group=Group.SEE, example="holdfast brief --budget 4000", common=True, changes=False, previews=True)
+@verb(
+    group=Group.SEE,
+    example="holdfast brief --budget 4000",
+    about="the brief that the next session would get",
+    common=True,
+    changes=False,
+    previews=True,
+)
 def brief(
     workspace: Workspace,
     *,
     run: RunName = None,
     budget: Annotated[int | None, option(least=500, most=1_000_000, metavar="N", help="At most N characters.")] = None,
 ) -> Brief:
-    """What the next session would be told, exactly."""
+    """Print the brief exactly as the next session would get it."""
     if budget is not None:
         settings.check("brief.budget", budget, "the budget")
     with workspace.reading() as journal:

@@ -1,4 +1,4 @@
-"""How full the agent's context is, and what to do about it; told by hand, where nothing measures it."""
+"""Fill of the agent's context window: measured by hooks or entered by hand, with advice; and its compactions."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from holdfast.core.errors import WrongUsage
 from holdfast.core.fold import steps
-from holdfast.core.fold.activity import MEASURED, MOST_TOKENS, UNTOLD, Fill, fill_of
-from holdfast.core.model import Draft, Run, Session
+from holdfast.core.fold.activity import COMPACTED, MEASURED, MOST_TOKENS, UNTOLD, Fill, fill_of
+from holdfast.core.model import Draft, Run
+from holdfast.core.text import checked
 from holdfast.ingest.open import readable
-from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import find_layout
 from holdfast.operations.parameters import RunName, option
 from holdfast.operations.verb import Group, verb
@@ -23,15 +23,21 @@ from holdfast.project.workspace import Workspace
 
 class Budget(Struct):
     run: str
-    session: str | None  # the one that it was measured in
+    session: str | None  # in which it was measured
     model: str | None
-    fill: Fill | None  # null: nothing has measured it yet
-    compacted: datetime | None = None  # when that was done last
-    by_agent: dict[str, int] = {}  # tokens that agents of the run took
+    fill: Fill | None  # null: not measured yet
+    compacted: datetime | None = None  # the last compaction
+    by_agent: dict[str, int] = {}  # tokens that each agent of the run used
     mode: str | None = None  # of an orchestrator
-    at_once: int | None = None  # agents that its mode advises
+    at_once: int | None = None  # concurrent agents that its mode advises
     compress_at: int | None = None  # per cent of the window
     advice: list[str] = []
+
+
+class Compressed(Struct):
+    run: str
+    seq: int
+    compactions: int  # of this run so far
 
 
 @verb(group=Group.SEE, example="holdfast budget --used 86000 --window 200000")
@@ -40,16 +46,18 @@ def budget(
     *,
     used: Annotated[
         int | None,
-        option(least=0, most=MOST_TOKENS, metavar="N", help="Tokens in the context now, where nothing measures it."),
+        option(least=0, most=MOST_TOKENS, metavar="N", help="Tokens in the context now, if not measured."),
     ] = None,
-    window: Annotated[int | None, option(least=1, most=MOST_TOKENS, metavar="N", help="Tokens that it holds.")] = None,
+    window: Annotated[
+        int | None, option(least=1, most=MOST_TOKENS, metavar="N", help="The size of the context.")
+    ] = None,
     run: RunName = None,
 ) -> Budget:
-    """How full the agent's context is, and what to do about it."""
+    """Show how full the agent's context is, and what to do about it."""
     if used is None and window is not None:
         raise WrongUsage("Option `--window` needs `--used`", [], ["`holdfast budget --used N --window N`"])
     if used is not None:
-        _tell(workspace, used, window, run)
+        _record_measure(workspace, used, window, run)
         return _measured(workspace, run)
     with readable(workspace) as found:
         return _measured(found, run)
@@ -58,7 +66,7 @@ def budget(
 def _measured(workspace: Workspace, run: str | None) -> Budget:
     with workspace.reading() as journal:
         found = select.get_run(workspace, journal, run)
-        session = _session(journal, found)
+        session = next((known for known in journal.list_sessions(found.id, limit=20) if known.context_window), None)
     fill = fill_of(found.context_tokens, found.context_window)
     result = Budget(found.id, session.id if session else None, session.model if session else None, fill)
     result.compacted = found.compacted
@@ -66,12 +74,12 @@ def _measured(workspace: Workspace, run: str | None) -> Budget:
     result.advice = [fill.advice] if fill else []
     if found.mode and (mode := find_layout(found.layout).MODES.get(found.mode)):
         result.mode, result.at_once, result.compress_at = found.mode, mode.at_once, mode.compress_at
-        result.advice += list(_of_mode(found, fill, result))
+        result.advice += list(_advice_of_mode(found, fill, result))
     return result
 
 
-def _of_mode(run: Run, fill: Fill | None, result: Budget) -> Iterator[str]:
-    """What the mode of an orchestrator advises now. Nothing is refused because of it."""
+def _advice_of_mode(run: Run, fill: Fill | None, result: Budget) -> Iterator[str]:
+    """Advice of an orchestrator's mode. Nothing is refused because of it."""
     at_work = sum(worker.status == steps.IN_PROGRESS for worker in run.workers)
     if result.at_once is not None and at_work > result.at_once:
         yield f"{at_work} agents are at work; mode {result.mode} advises {result.at_once} at once"
@@ -79,11 +87,10 @@ def _of_mode(run: Run, fill: Fill | None, result: Budget) -> Iterator[str]:
         yield f"mode {result.mode} compresses at {result.compress_at} %: save, then compress"
 
 
-def _tell(workspace: Workspace, used: int, window: int | None, run: str | None) -> None:
+def _record_measure(workspace: Workspace, used: int, window: int | None, run: str | None) -> None:
     if not 0 <= used <= MOST_TOKENS or not (window is None or 1 <= window <= MOST_TOKENS):
-        raise WrongUsage(
-            "This is not a number of tokens", [("most", MOST_TOKENS)], ["`holdfast budget --used N --window N`"]
-        )
+        hint = "`holdfast budget --used N --window N`"
+        raise WrongUsage("The number of tokens is out of range", [("most", MOST_TOKENS)], [hint])
     with workspace.writing() as journal:
         found = select.get_run(workspace, journal, run)
         known = window or workspace.settings.whole("context.window") or found.context_window or UNTOLD
@@ -91,6 +98,20 @@ def _tell(workspace: Workspace, used: int, window: int | None, run: str | None) 
             journal.append(found.id, Draft(MEASURED, {"tokens": used, "window": known, "origin": "told"}))
 
 
-def _session(journal: Journal, run: Run) -> Session | None:
-    """The newest session of which anything was measured."""
-    return next((found for found in journal.list_sessions(run.id, limit=20) if found.context_window), None)
+@verb(
+    group=Group.ORCHESTRATOR,
+    example='holdfast compressed --summary "Kept the plan and the open tasks"',
+    prints="the event's number",
+)
+def compressed(
+    workspace: Workspace,
+    *,
+    summary: Annotated[str | None, option(metavar="TEXT", help="Summary of the part that was kept.")] = None,
+    run: RunName = None,
+) -> Compressed:
+    """Record a compaction of the agent's context, where no hook does."""
+    body = {"trigger": "told", "summary": checked(summary, "summary") if summary is not None else ""}
+    with workspace.writing() as journal:
+        found = select.get_run(workspace, journal, run)
+        (event,) = journal.append(found.id, Draft(COMPACTED, body))
+        return Compressed(found.id, event.seq, journal.get_run(found.id).compactions)

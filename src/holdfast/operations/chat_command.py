@@ -1,6 +1,6 @@
-"""Observer commands over the verbs: what is typed into a client and answered there without the model.
+"""Chat commands: lines such as `*sessions`, typed into an agent's client and answered there without the model.
 
-The answer is text. A run of another layout can mean other things by these words: its table goes before `ACTIONS`.
+A layout's own table of commands goes before `ACTIONS`.
 """
 
 from __future__ import annotations
@@ -24,16 +24,15 @@ from holdfast.ingest.open import foreign_files, readable
 from holdfast.layouts.registry import find_chat_run, find_layout, layouts
 from holdfast.layouts.save import save_run
 from holdfast.maintenance.verify import prove
-from holdfast.operations import checkpoints as looking, finish, team_checkpoints
+from holdfast.operations import checkpoints, lifecycle
 from holdfast.operations.brief import brief
-from holdfast.operations.cleanup import cleanup
 from holdfast.operations.parameters import argument
 from holdfast.operations.resume import resume
 from holdfast.operations.rollback import rollback
 from holdfast.operations.runs import runs
 from holdfast.operations.start import start
 from holdfast.operations.status import Status, status
-from holdfast.operations.switch import switch
+from holdfast.operations.team import cleanup
 from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.checkpoints.conflicts import describe_clashes
 from holdfast.project.checkpoints.restore import Restored
@@ -44,21 +43,20 @@ from holdfast.project.workspace import Workspace
 from holdfast.system.clock import shown
 
 ROWS, PATHS, TASKS = 15, 20, 5
-READING = ("sessions", "session-info", "status", "brief", "checkpoints", "cp-show")  # they work without a store
-GOING = ("resume", "continue")  # they make a store for a run in another system's files
-HEAD = 3_000  # characters of a brief that come with a run that is gone on with
-
+READING = ("sessions", "session-info", "status", "brief", "checkpoints", "cp-show")  # work without a store
+RESUMING = ("resume", "continue")  # create a store for a run in another system's files
+HEAD = 3_000  # characters of the brief in the answer to `*resume`
 
 Lines = Iterable[str]
 
 
 class Commanded(Struct):
-    text: str  # what is shown
-    known: bool  # false: it is no command, and whoever was typing means somebody else
+    text: str
+    known: bool  # false: no command of ours, so the line goes to the model
 
 
 def _ask_for_more(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | Instead | None:
-    """The goal of a new run; or how to go on with a Go Team run, which `resume` asks."""
+    """Ask for the goal of a new run; leave the question of how to resume a Go Team run to `resume`."""
     if (goal := given.get("goal")) is not None:
         return Instead("command", {"text": f"*new {goal}"})
     order = observer.parse(given["text"])
@@ -80,18 +78,18 @@ def _find_run(workspace: Workspace, order: Order) -> Run | None:
 @verb(
     group=Group.GO,
     example="holdfast command '*sessions'",
-    about="carry out an observer command such as `*sessions`",
+    about="run a chat command such as `*sessions`",
     asks=_ask_for_more,
 )
 def command(workspace: Workspace, text: Annotated[str, argument(metavar="'*…'")]) -> Commanded:
-    """Carry out an observer command, as one types it into a client."""
+    """Run a chat command, as typed into an agent's client."""
     order = observer.parse(text)
     if order is None:
         return Commanded("", known=False)
     if observer.FORMS[order.word].needed and not order.argument:
         form = f"`{observer.typed(order.word)}`"
-        raise WrongUsage(f"`*{order.word}` needs to know which", [("typed", order.word)], [form, "`*help`"])
-    if order.word in GOING and not workspace.exists and foreign_files(workspace):
+        raise WrongUsage(f"`*{order.word}` needs an argument", [("typed", order.word)], [form, "`*help`"])
+    if order.word in RESUMING and not workspace.exists and foreign_files(workspace):
         workspace.create()
         catch_up(workspace)
     with readable(workspace) if order.word in READING else contextlib.nullcontext(workspace) as found:
@@ -103,7 +101,7 @@ def command(workspace: Workspace, text: Annotated[str, argument(metavar="'*…'"
 
 
 def _of_layout(workspace: Workspace, order: Order) -> Callable[[Workspace, Order], Lines] | None:
-    """The action of a command in a run of a layout that has its own."""
+    """Return the layout's own action for a command, where the run's layout has chat commands."""
     run = find_chat_run(workspace, order)
     if run is None:
         return None
@@ -115,29 +113,29 @@ class _Verbs:
     """The verbs for a layout's commands."""
 
     start, resume = staticmethod(start), staticmethod(resume)
-    validate_checkpoints = staticmethod(team_checkpoints.validate_checkpoints)
-    export_checkpoints = staticmethod(team_checkpoints.export_checkpoints)
+    validate_checkpoints = staticmethod(checkpoints.validate_checkpoints)
+    export_checkpoints = staticmethod(checkpoints.export_checkpoints)
 
 
 def _get_meant(workspace: Workspace, name: str) -> Run:
-    """The run of a name; one that is not there is told in the words of the layout that is meant here."""
+    """Return the run of a name; a missing one is reported in the words of the layout in use here."""
     try:
         with workspace.reading() as journal:
             return select.get_typed(workspace, journal, name)
     except NotFound as error:
-        told = (layout.told_missing(name) for layout in layouts() if layout.is_meant(workspace))
-        words = next(filter(None, told), None) if name else None
-        if words is None:
+        messages = (layout.told_missing(name) for layout in layouts() if layout.is_meant(workspace))
+        message = next(filter(None, messages), None) if name else None
+        if message is None:
             raise
-        raise NotFound(words, error.facts, [*error.hints[:-1], "`*sessions` lists them"]) from error
+        raise NotFound(message, error.facts, [*error.hints[:-1], "`*sessions` lists them"]) from error
 
 
 def _sessions(workspace: Workspace, order: Order) -> Lines:
     found = runs(workspace, limit=ROWS).runs
     if not found:
-        return ["No run yet; the first prompt begins one, or `*new GOAL`"]
+        return ["No run yet; the first prompt starts one, or `*new GOAL`"]
     rows = [f"{number:>2}  {_row(run)}" for number, run in enumerate(found, 1)]
-    return [*rows, "", "`*resume:N` goes on with one, `*session-info:N` tells more of it"]
+    return [*rows, "", "`*resume:N` resumes one, `*session-info:N` shows its details"]
 
 
 def _row(run: Run) -> str:
@@ -148,13 +146,13 @@ def _row(run: Run) -> str:
 def _resume(workspace: Workspace, order: Order) -> Lines:
     run = _get_meant(workspace, order.argument).id
     left = select.pointed(workspace)
-    moved = switch(workspace, run).moved_from
+    moved = lifecycle.switch(workspace, run).moved_from
     with workspace.writing(for_session=False) as journal:
         switch_session(workspace, journal, journal.get_run(run), left)
         own = workspace.session
         others = [found.id for found in journal.list_sessions(run, only_open=True) if found.id != own]
     return [
-        f"This is now {run}; a new client goes on with it by `holdfast resume {run}`",
+        f"This is now {run}; `holdfast resume {run}` resumes it in a new client",
         *([f"It moved here from {one_line(moved)}"] if moved else []),
         *(f"Also on it: {id}" for id in others),
         "",
@@ -164,31 +162,22 @@ def _resume(workspace: Workspace, order: Order) -> Lines:
 
 def _new(workspace: Workspace, order: Order) -> Lines:
     if not order.argument:
-        return ["What is it about? `*new GOAL` begins another run; the one before it is put to rest"]
+        return ["A goal is missing: `*new GOAL` starts another run and pauses the current one"]
     begun = start(workspace, order.argument, layout=_layout_of_new(workspace))
     with workspace.writing(for_session=False) as journal:
         switch_session(workspace, journal, journal.get_run(begun.run.id))
-    return [f"Began {begun.run.id}: {one_line(begun.run.goal, 200)}", *(f"Archived {id}" for id in begun.archived)]
+    return [f"Started {begun.run.id}: {one_line(begun.run.goal, 200)}", *(f"Archived {id}" for id in begun.archived)]
 
 
 def _layout_of_new(workspace: Workspace) -> str:
-    """The layout of a run that `*new` begins, where no layout has a command of its own for that."""
+    """Return the layout of a run that `*new` starts; a layout with chat commands starts its own."""
     kinds = (layout.NAME for layout in layouts() if not layout.CHAT_COMMANDS and layout.is_meant(workspace))
     return next(kinds, "native")
 
 
-def _info(workspace: Workspace, order: Order) -> Lines:
-    run = _get_meant(workspace, order.argument).id
-    return _standing(status(workspace, run=run))
-
-
-def _status(workspace: Workspace, order: Order) -> Lines:
-    return _standing(status(workspace))
-
-
-def _standing(found: Status) -> Lines:
+def _describe(found: Status) -> Lines:
     if found.run is None:
-        yield "No run is open here" if not found.others else "Several runs are open here; `*resume:ID` chooses one"
+        yield "No run is open here" if not found.others else "Several runs are open here; `*resume:ID` selects one"
     else:
         yield from _run(found.run)
         if found.silent_since:
@@ -213,18 +202,14 @@ def _run(run: Run) -> Lines:
         yield f"Last action: {one_line(run.actions[-1].text, 160)}"
 
 
-def _brief(workspace: Workspace, order: Order) -> Lines:
-    return [brief(workspace, budget=min(observer.LIMIT, workspace.settings.whole("brief.budget"))).text]
-
-
 def _pause(workspace: Workspace, order: Order) -> Lines:
-    kept = save_run(workspace, None).checkpoint
-    run = finish.pause(workspace).run
-    return [f"{run.id} is {run.status}; it is kept as {kept.id}", "`*continue` goes on"]
+    saved = save_run(workspace, None).checkpoint
+    run = lifecycle.pause(workspace).run
+    return [f"{run.id} is {run.status}, saved as {saved.id}", "`*continue` resumes it"]
 
 
 def _exit(workspace: Workspace, order: Order) -> Lines:
-    """Leaving is never refused: a run that is over, or cannot pause, stays as it is."""
+    """Pause the run and tell how to leave; a run that has ended or cannot pause stays as it is."""
     leave = "Leave the client with `/exit`"
     try:
         with workspace.reading() as journal:
@@ -237,22 +222,15 @@ def _exit(workspace: Workspace, order: Order) -> Lines:
         first, _ = _pause(workspace, order)
     except Refused as error:
         first = f"{run.id} stays {run.status}: {error.message}"
-    return [first, f"{leave}; `holdfast resume` goes on later"]
+    return [first, f"{leave}; `holdfast resume` resumes it later"]
 
 
-def _abort(workspace: Workspace, order: Order) -> Lines:
-    run = finish.abort(workspace).run
-    return [f"{run.id} is {run.status}: {one_line(run.title, 80)}"]
-
-
-def _abandon(workspace: Workspace, order: Order) -> Lines:
-    meant = _get_meant(workspace, order.argument).id
-    run = finish.abandon(workspace, meant).run
-    return [f"{run.id} is {run.status}: {one_line(run.title, 80)}"]
+def _ended(found: lifecycle.Settled) -> Lines:
+    return [f"{found.run.id} is {found.run.status}: {one_line(found.run.title, 80)}"]
 
 
 def _checkpoints(workspace: Workspace, order: Order) -> Lines:
-    found = looking.checkpoints(workspace, limit=ROWS)
+    found = checkpoints.checkpoints(workspace, limit=ROWS)
     if not found.checkpoints:
         ways = "`holdfast checkpoint` makes" if workspace.is_preview else "`*pause` and `holdfast checkpoint` make"
         return [f"No checkpoint yet; {ways} one"]
@@ -294,7 +272,7 @@ def _cp_show(workspace: Workspace, order: Order) -> Lines:
 def _cp_diff(workspace: Workspace, order: Order) -> Lines:
     first, _, second = order.argument.partition(":")
     a, b = _checkpoint(workspace, first), _checkpoint(workspace, second) if second else None
-    found = looking.diff(workspace, a.id, b.id if b else None)
+    found = checkpoints.diff(workspace, a.id, b.id if b else None)
     yield from (f"run: {line}" for line in found.state[-PATHS:])
     yield found.code or "The code is the same"
 
@@ -314,18 +292,18 @@ def _rollback(workspace: Workspace, order: Order) -> Lines:
     if found.dry_run:
         yield f"Would go back to {_made(target)}"
         yield from _acts(found)
-        yield f"`*rollback:{target.id} yes` does it; what is there now is kept first"
+        yield f"`*rollback:{target.id} yes` does it; a checkpoint of the present state is made first"
     elif found.restore is None:
-        yield f"Nothing to do: all is as in {target.id} already"
+        yield f"Nothing to do: everything is as in {target.id} already"
     else:
         yield f"Back at {target.id}: {found.written:,} written, {found.removed:,} removed"
-        yield f"The run knows what it knew after event {found.event}; `holdfast undo` takes all of it back"
+        yield f"The run is as it was after event {found.event}; `holdfast undo` takes all of it back"
 
 
 def _acts(found: Restored) -> Lines:
-    """What would happen to files, and to what the run knows."""
+    """Describe the changes that a rollback would make to files and to the run's state."""
     yield f"{count(len(found.paths), 'file')} would change"
-    yield f"The run would not know of its last {count(found.later_events, 'event')}; the journal keeps all"
+    yield f"The run's last {count(found.later_events, 'event')} would not count; the journal keeps them"
     lines = [f"  {act:<6}  {one_line(path)}" for path, act in found.acts.items()]
     yield from lines[:PATHS]
     if len(lines) > PATHS:
@@ -342,26 +320,26 @@ def _cleanup(workspace: Workspace, order: Order) -> Lines:
     if not found.runs:
         return ["Nothing to clean up: no completed or abandoned session is old enough"]
     rows = [f"{id}  {one_line(topic, 80)}" for id, topic in zip(found.runs, found.topics, strict=True)]
-    after = "`*cleanup yes` takes their files away; the journal keeps them" if found.dry_run else "Their files are gone"
+    after = "`*cleanup yes` removes their files; the journal keeps them" if found.dry_run else "Their files are gone"
     return [*rows, "", after]
 
 
-def _help(workspace: Workspace, order: Order) -> Lines:
-    return observer.instructions()
+def _brief_budget(workspace: Workspace) -> int:
+    return min(observer.LIMIT, workspace.settings.whole("brief.budget"))
 
 
 ACTIONS: dict[str, Callable[[Workspace, Order], Lines]] = {
     "sessions": _sessions,
     "resume": _resume,
     "continue": _resume,
-    "session-info": _info,
+    "session-info": lambda here, order: _describe(status(here, run=_get_meant(here, order.argument).id)),
     "new": _new,
-    "status": _status,
-    "brief": _brief,
+    "status": lambda here, order: _describe(status(here)),
+    "brief": lambda here, order: [brief(here, budget=_brief_budget(here)).text],
     "pause": _pause,
     "exit": _exit,
-    "abort": _abort,
-    "abandon": _abandon,
+    "abort": lambda here, order: _ended(lifecycle.abort(here)),
+    "abandon": lambda here, order: _ended(lifecycle.abandon(here, _get_meant(here, order.argument).id)),
     "checkpoints": _checkpoints,
     "cp-show": _cp_show,
     "cp-diff": _cp_diff,
@@ -369,5 +347,5 @@ ACTIONS: dict[str, Callable[[Workspace, Order], Lines]] = {
     "cp-export": _cp_export,
     "cleanup": _cleanup,
     "rollback": _rollback,
-    "help": _help,
+    "help": lambda here, order: observer.instructions(),
 }

@@ -1,4 +1,4 @@
-"""Keep the run's state, the journal's position and the exact worktree, so that both can be returned to."""
+"""Creation of a checkpoint: the exact worktree, with the run's position in the journal."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFBLK: "a dev
 
 class Made(Struct):
     checkpoint: Checkpoint
-    filtered: list[str] = []  # not kept, because a filter stands before them and nobody has said yes
-    left_out: dict[str, str] = {}  # what was not kept, and why
-    files: int | None = None  # how many are kept in all; told of the first checkpoint of a worktree alone
+    filtered: list[str] = []  # files left out because a git filter would change them, until the user allows them
+    left_out: dict[str, str] = {}  # path -> why it was left out
+    files: int | None = None  # total; only for the first checkpoint of a worktree
 
 
 def _ask_about_filters(workspace: Workspace, given: Arguments, found: Made) -> Choose | None:
-    """Ask once whether the content behind LFS or git-crypt may be kept as it is in the worktree."""
+    """Ask once whether checkpoints may hold the decrypted or fetched content of git-crypt and LFS files."""
     if not found.filtered or "filtered" in given or workspace.settings.values[FILTERED].value != "ask":
         return None
 
@@ -63,7 +63,7 @@ def _ask_about_filters(workspace: Workspace, given: Arguments, found: Made) -> C
 @verb(
     group=Group.BACK,
     example='holdfast checkpoint before-refactoring -m "all tests pass"',
-    about="keep the exact worktree and the run's state",
+    about="save the exact worktree and the run's state",
     common=True,
     follows=_ask_about_filters,
 )
@@ -71,13 +71,11 @@ def checkpoint(
     workspace: Workspace,
     name: Annotated[str | None, argument()] = None,
     *,
-    message: Annotated[
-        str | None, option("-m", "--message", metavar="TEXT", help="What is worth remembering about it.")
-    ] = None,
+    message: Annotated[str | None, option("-m", "--message", metavar="TEXT", help="A description.")] = None,
     run: RunName = None,
     files: tuple[str, ...] | None = None,
 ) -> Made:
-    """Keep the exact worktree and the run's state. Prints the checkpoint's id; works without a run too."""
+    """Save the exact worktree and the run's state. Prints the checkpoint's id; works without a run too."""
     for text, noun in ((name, "name"), (message, "message")):
         if text is not None:
             checked(text, noun, 200 if noun == "name" else 20_000)
@@ -90,7 +88,7 @@ def checkpoint(
     with shadow_of(workspace) as shadow:
         made, scan = make_checkpoint(workspace, shadow, run=found, name=name, message=message, named=named)
         filtered = find_filtered(shadow.git, shadow.directory, scan.beside.skipped) if scan.beside.skipped else set()
-        reasons = _skipped(workspace, scan, filtered) | _odd(shadow, scan)
+        reasons = _why_skipped(workspace, scan, filtered) | _special_files(shadow, scan)
         return Made(
             made,
             sorted(path_text(os.fsdecode(path)) for path in filtered),
@@ -100,7 +98,7 @@ def checkpoint(
 
 
 def _refuse_misleading(name: str) -> None:
-    """A name that would be read as something else could never be used."""
+    """Refuse a name that other commands would read as an id, a row, an option or a subcommand."""
     if name in ACTS:
         message = f"`{name}` is a command of `holdfast checkpoints`, not a name for a checkpoint"
         raise WrongUsage(message, [], [f"`holdfast checkpoints {name}`", "`holdfast checkpoint before-refactoring`"])
@@ -108,24 +106,23 @@ def _refuse_misleading(name: str) -> None:
     if name.startswith(("cp-", "run-", "ses-")):
         reason = "looks like an id"
     elif name.isdecimal():
-        reason = "is a number, and a number means a row of the last list"
+        reason = "is a number, which means a row of the last list"
     elif name.startswith("-"):
         reason = "looks like an option"
     elif visible(name) != name or "\n" in name or "\t" in name:
-        reason = "holds characters that cannot be seen"
+        reason = "contains invisible characters"
     if reason:
         facts = [("name", name)]
         raise WrongUsage(f"This name {reason}", facts, ["`holdfast checkpoint before-refactoring`", "leave it out"])
 
 
-def _skipped(workspace: Workspace, scan: Scan, filtered: set[bytes]) -> dict[bytes, str]:
-    """Why files were left out."""
+def _why_skipped(workspace: Workspace, scan: Scan, filtered: set[bytes]) -> dict[bytes, str]:
     limit = workspace.settings.whole("checkpoint.file_limit")
     total = workspace.settings.whole("checkpoint.total_limit")
     reasons = {}
     for path, size in scan.beside.skipped.items():
         if path in filtered:
-            reasons[path] = "a filter stands before it (`checkpoint.filtered`)"
+            reasons[path] = "a git filter would change it (`checkpoint.filtered`)"
         elif size > limit * MEGABYTE:
             reasons[path] = f"{size:,} bytes, the limit is {limit:,} MB a file (`checkpoint.file_limit`)"
         elif not os.access(os.path.join(os.fsencode(workspace.root), path), os.R_OK):
@@ -135,8 +132,8 @@ def _skipped(workspace: Workspace, scan: Scan, filtered: set[bytes]) -> dict[byt
     return reasons
 
 
-def _odd(shadow: Shadow, scan: Scan) -> dict[bytes, str]:
-    """What is neither a file nor a link, and is not ignored."""
+def _special_files(shadow: Shadow, scan: Scan) -> dict[bytes, str]:
+    """Return the pipes, sockets and devices that are not ignored."""
     watch = scan.memory.watch
     reasons = {}
     for path in sorted(watch.odd if watch else ())[:SHOWN]:
@@ -167,8 +164,8 @@ def _run(workspace: Workspace, name: str | None) -> Run | None:
 
 
 def _file(workspace: Workspace, file: str) -> bytes:
-    """A file below the worktree, as git names it."""
+    """Return the path of a file below the worktree, as git names it."""
     found = select.inside(workspace, file)
     if not found:
-        raise WrongUsage("This is the worktree itself, not a file in it", [("file", file)], ["name no file for all"])
+        raise WrongUsage("This is the worktree itself, not a file in it", [("file", file)], ["omit it for all files"])
     return found

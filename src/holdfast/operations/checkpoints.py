@@ -1,7 +1,8 @@
-"""Look at checkpoints: list them, and see what is different between two of them or since one."""
+"""Checkpoints: list, compare, delete, validate and export them."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -10,19 +11,25 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from holdfast.core.errors import NotFound, WrongUsage
+from holdfast.core.errors import NotFound, Refused, WrongUsage
 from holdfast.core.event_text import headline
-from holdfast.core.model import Checkpoint, Reason, Restore
-from holdfast.core.question import Instead
-from holdfast.core.text import path_text
+from holdfast.core.fold.run import needs
+from holdfast.core.model import Checkpoint, Draft, Kept, Reason, Restore, Run
+from holdfast.core.question import Choose, Instead, confirmation
+from holdfast.core.text import count, one_line, path_text
 from holdfast.journal.journal import Journal
+from holdfast.layouts.registry import find_layout
+from holdfast.layouts.results import Examined as Examined, Exported as Exported
+from holdfast.maintenance.verify import prove
 from holdfast.operations.checkpoint import ACTS
-from holdfast.operations.parameters import Kind, Parameter, argument, option
+from holdfast.operations.parameters import YES, Kind, Parameter, RunName, argument, option
 from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.checkpoints.conflicts import refuse_unknown
-from holdfast.project.checkpoints.create import MEGABYTE, beside_of, find_unfinished, look, shadow_of
+from holdfast.project.checkpoints.create import MEGABYTE, PATIENCE, beside_of, find_unfinished, look, shadow_of
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
+from holdfast.system import files
+from holdfast.system.clock import ago
 from holdfast.system.git.repository import DIRECTORY, Entry, write_pack
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.restore.plan import State, holds, left_alone
@@ -32,7 +39,7 @@ from holdfast.worktree.scan_directories import literal
 class CheckpointsListed(Struct):
     checkpoints: list[Checkpoint]
     unfinished: Restore | None = None
-    more: bool = False  # whether there are more than these
+    more: bool = False  # the list was cut
 
 
 class Diffed(Struct):
@@ -40,16 +47,27 @@ class Diffed(Struct):
     b: str | None  # None: the worktree
     code: str
     state: list[str]
-    left: dict[str, str] = {}  # repositories, and files that were left out, which differ too, and how
+    left: dict[str, str] = {}  # nested repositories and left-out files that differ, with the difference
+
+
+class CheckpointDeleted(Struct):
+    checkpoint: Checkpoint
+    lost_ways: int = 0  # restores that `undo` and `redo` can no longer reach
+
+
+class Validated(Struct):
+    run: str | None
+    checkpoints: list[Examined]
+    whole: bool
 
 
 def _find_act(workspace: Workspace, given: Arguments, can_ask: bool) -> Instead | None:
-    """The verb behind the first word of `holdfast checkpoints`."""
+    """Translate the first word of `holdfast checkpoints` into its verb."""
     act, names = given.get("act", "list"), given.get("names", ())
     more = {name: value for name, value in given.items() if name in ("run", "force", "yes")}
     if act == "delete":
         if len(names) != 1:
-            raise WrongUsage("Which checkpoint? One at a time is deleted", [], ["`holdfast checkpoints` lists them"])
+            raise WrongUsage("Name one checkpoint to delete", [], ["`holdfast checkpoints` lists them"])
         return Instead("delete_checkpoint", {**more, "checkpoint": names[0]})
     if act in ("validate", "export"):
         return Instead(f"{act}_checkpoints", more)
@@ -58,15 +76,15 @@ def _find_act(workspace: Workspace, given: Arguments, can_ask: bool) -> Instead 
     if act == "list":
         return None
     if not names:
-        raise WrongUsage("Which checkpoint?", [], ["`holdfast checkpoints` lists them"])
-    if (run := given.get("run")) is not None:  # a number would be a step of another run than this one
+        raise WrongUsage("Name a checkpoint", [], ["`holdfast checkpoints` lists them"])
+    if (run := given.get("run")) is not None:  # a number would mean a step of the wrong run
         hints = [f"`holdfast checkpoints --run {run}` lists its ids", f"`holdfast {act} cp-…`"]
         raise WrongUsage(f"`checkpoints {act}` works on the current run only", [("run", run)], hints)
     return Instead("command", {"text": f"*cp-{act}:{':'.join(names)}"})
 
 
 def _find_other(workspace: Workspace, given: Arguments, can_ask: bool) -> Instead | None:
-    """Tell the other checkpoint of `holdfast diff` from paths."""
+    """Split the words after the checkpoint of `holdfast diff` into another checkpoint and paths."""
     if (rest := given.get("rest")) is None:
         return None
     b = rest[0] if select.names_checkpoint(workspace, rest[0], is_path=os.path.lexists(rest[0])) else None
@@ -88,27 +106,27 @@ def checkpoints(
     workspace: Workspace,
     *,
     touching: Annotated[
-        str | None, option(metavar="PATH", kind=Kind.PATH, help="Only those in which this file or directory changed.")
+        str | None, option(metavar="PATH", kind=Kind.PATH, help="Only checkpoints that changed this file or directory.")
     ] = None,
     run: Annotated[
         str | None,
         option(
             metavar="RUN",
             kind=Kind.RUN,
-            help="Only of this run; else of this worktree. For `validate` and `export`: the run; else the current one.",
+            help="Only of this run; else of this worktree. `validate` and `export`: the run; else the current one.",
         ),
     ] = None,
-    every: Annotated[bool, option("--all", help="Of all worktrees of the repository, also of removed ones.")] = False,
-    asked: Annotated[bool, option(help="Only those that somebody asked for.")] = False,
+    every: Annotated[bool, option("--all", help="Of all worktrees of the repository, removed ones too.")] = False,
+    asked: Annotated[bool, option(help="Only checkpoints made on request.")] = False,
     limit: Annotated[int | None, option(least=1, most=100_000, metavar="N", help="At most N rows.")] = None,
 ) -> CheckpointsListed:
-    """Checkpoints of this worktree, newest first; or show one, compare two, delete one, validate or export them."""
+    """List the checkpoints of this worktree, newest first; or show, compare, delete, validate or export them."""
     _refuse_without_store(workspace)
     most = limit or workspace.settings.whole("list.limit")
     with workspace.reading() as journal:
         id = select.find_by_name(workspace, journal, run).id if run else None
         found = list(journal.list_checkpoints(None if id or every else workspace.worktree, run=id))
-        before = _one_before(journal.list_checkpoints(None)) if touching else {}
+        before = _predecessors(journal.list_checkpoints(None)) if touching else {}
         unfinished = find_unfinished(journal, workspace)
     fitting: Iterable[Checkpoint] = (made for made in found if made.reason is Reason.ASKED or not asked)
     if touching:
@@ -122,7 +140,7 @@ def checkpoints(
 @verb(
     group=Group.BACK,
     example="holdfast diff cp-4x9k2m7pq3 src/client.py",
-    about="what differs between checkpoints, or since one",
+    about="compare two checkpoints, or one with the worktree",
     common=True,
     changes=False,
     options=(Parameter(metavar="[OTHER] [PATH…]", many=True, target="rest"),),
@@ -134,19 +152,19 @@ def diff(
     b: str | None = None,
     paths: Annotated[tuple[str, ...], argument(kind=Kind.PATHS)] = (),
 ) -> Diffed:
-    """What differs between two checkpoints, or between one and the worktree: the code, and what the run learned.
+    """Compare two checkpoints, or one with the worktree: the code, and the run's events in between.
 
-    After `--` there are only paths.
+    Words after `--` are paths.
     """
     inside = [select.inside(workspace, path) for path in paths]
     with workspace.reading() as journal:
         first = select.get_checkpoint(workspace, journal, a)
         second = select.get_checkpoint(workspace, journal, b) if b else None
-        state = _learned(journal, first, second)
+        state = _headlines(journal, first, second)
     within = inside if b"" not in inside else []
     limit = workspace.settings.whole("checkpoint.file_limit") * MEGABYTE
     with shadow_of(workspace) as shadow:
-        then, now = _state(shadow, first), _state(shadow, second) if second else _worktree(workspace, shadow)
+        then, now = _state_of(shadow, first), _state_of(shadow, second) if second else _worktree(workspace, shadow)
         _refuse_unknown(shadow, first, (then, now), within)
         stands = partial(holds, shadow.reader, now) if second else shadow.stands
         left = left_alone(now[1], then[1], stands, within, limit)
@@ -155,16 +173,84 @@ def diff(
     return Diffed(first.id, second.id if second else None, code, state, differ_too)
 
 
+def _ask_to_delete(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
+    if given.get("yes"):
+        return None
+    with workspace.reading() as journal:
+        made = select.get_checkpoint(workspace, journal, given["checkpoint"])
+    about = one_line(made.name or made.message or made.kind, 60)
+    command = f"holdfast checkpoints delete {made.id}{' --force' if given.get('force') else ''}"
+    prompt = f"Delete checkpoint {made.id} ({about}, {ago(made.time)}), for good?"
+    return confirmation(prompt, command, arguments={"checkpoint": made.id})
+
+
+@verb("checkpoints delete", asks=_ask_to_delete, options=(YES,))
+def delete_checkpoint(
+    workspace: Workspace,
+    checkpoint: Annotated[str, argument(kind=Kind.CHECKPOINT)],
+    *,
+    force: Annotated[bool, option(help="Even if it is pinned, or `undo`, `redo` or a step needs it.")] = False,
+) -> CheckpointDeleted:
+    """Delete a checkpoint. One that is pinned, or that an undo, a redo or a step of a team needs, only by force.
+
+    The next `tidy` frees its space.
+    """
+    with workspace.reading() as journal:
+        worktree = select.get_checkpoint(workspace, journal, checkpoint).worktree
+    with _locked(workspace, worktree) as shadow, workspace.writing() as journal:
+        made = select.get_checkpoint(workspace, journal, checkpoint)
+        ledger = journal.ledger(made.worktree)
+        _refuse_unfinished(ledger, made)
+        step = _step_of(journal, made)
+        ways = len(ledger.undoable) + len(ledger.redoable)
+        if not force:
+            _refuse_needed(ledger, made, step)
+        shadow.forget()  # else the next checkpoint could build on objects that are pruned
+        journal.append(ledger.id, Draft("checkpoint.dropped", {"id": made.id}))
+        if step and made.run:
+            body = {"id": step.id, "valid": False, "by": "its checkpoint was deleted"}
+            journal.append(made.run, Draft("step.judged", body))
+        after = journal.ledger(made.worktree)
+        lost = ways - len(after.undoable) - len(after.redoable)
+    select.forget_listed(workspace, {made.id})
+    if lost:
+        workspace.warn(f"{count(lost, 'restore')} can no longer be undone or redone")
+    return CheckpointDeleted(made, lost)
+
+
+@verb("checkpoints validate", changes=False)
+def validate_checkpoints(workspace: Workspace, *, run: RunName = None) -> Validated:
+    """Check that checkpoints are whole: the code of this worktree's; for a Go Team run its files too."""
+    with workspace.reading() as journal:
+        found = select.get_run(workspace, journal, run, ended_too=True)
+        of_run = found.id if journal.rules_of(found).has_numbered_steps else None
+        listed = list(journal.list_checkpoints(workspace.worktree, run=of_run))
+    problems = prove(workspace, listed, deep=False).problems
+    broken = {made.id: [problem.what for problem in problems if made.id in problem.where] for made in listed}
+    examined = find_layout(found.layout).examine_checkpoints(workspace, found, broken)
+    if examined is None:
+        examined = [Examined(made.id, broken[made.id]) for made in listed]
+    return Validated(found.id, examined, not problems and not any(one.problems for one in examined))
+
+
+@verb("checkpoints export")
+def export_checkpoints(workspace: Workspace, *, run: RunName = None) -> Exported:
+    """Write the files of a Go Team run and the code of its checkpoints into an archive, and its digest beside it."""
+    with workspace.reading() as journal:
+        found = select.get_run(workspace, journal, run, ended_too=True)
+    return find_layout(found.layout).export_checkpoints(workspace, found)
+
+
 def _refuse_without_store(workspace: Workspace) -> None:
     if not workspace.exists:
         raise NotFound(
-            "There is no Holdfast store here, so there is no checkpoint yet",
+            "There is no Holdfast store here, so there are no checkpoints",
             [("looked at", workspace.place)],
             ["`holdfast checkpoint` makes the first one"],
         )
 
 
-def _state(shadow: Shadow, checkpoint: Checkpoint) -> State:
+def _state_of(shadow: Shadow, checkpoint: Checkpoint) -> State:
     return checkpoint.tree, beside_of(shadow, checkpoint)
 
 
@@ -180,14 +266,14 @@ def _refuse_unknown(shadow: Shadow, first: Checkpoint, states: tuple[State, Stat
 
 def _code(shadow: Shadow, first: str, second: str, paths: list[bytes]) -> str:
     arguments = ("diff-tree", "-p", "--no-ext-diff", "--no-textconv", "--no-color", "-M")
-    with shadow.scratch() as scratch:  # what was only looked at is not on disk
+    with shadow.scratch() as scratch:  # the tree of the worktree is not on disk
         write_pack(scratch, shadow.reader.pending, shadow.git.form)
         limited = (literal(path) for path in paths)
         return shadow.git.run(*arguments, first, second, "--", *limited, scratch=scratch).decode("utf-8", "replace")
 
 
-def _learned(journal: Journal, first: Checkpoint, second: Checkpoint | None) -> list[str]:
-    """What happened to the run between two points of its journal, in a line each."""
+def _headlines(journal: Journal, first: Checkpoint, second: Checkpoint | None) -> list[str]:
+    """Return a line for each event of the run between two checkpoints, or since one."""
     if first.run is None or first.seq is None or journal.find_run(first.run) is None:
         return []
     until = second.seq if second and second.run == first.run else None
@@ -195,8 +281,8 @@ def _learned(journal: Journal, first: Checkpoint, second: Checkpoint | None) -> 
     return [headline(event) for event in journal.events(first.run, after=low, until=high)]
 
 
-def _one_before(newest_first: Iterable[Checkpoint]) -> dict[str, Checkpoint]:
-    """For each checkpoint the one that was made before it in the same worktree."""
+def _predecessors(newest_first: Iterable[Checkpoint]) -> dict[str, Checkpoint]:
+    """Map each checkpoint to the one before it in the same worktree."""
     found: dict[str, Checkpoint] = {}
     later: dict[str, Checkpoint] = {}
     for made in newest_first:
@@ -209,21 +295,59 @@ def _one_before(newest_first: Iterable[Checkpoint]) -> dict[str, Checkpoint]:
 def _touching(
     workspace: Workspace, found: Iterable[Checkpoint], before: dict[str, Checkpoint], path: bytes
 ) -> Iterator[Checkpoint]:
-    """Those at which something else stands at a path than in the checkpoint before."""
+    """Filter for checkpoints whose entry at a path differs from that of the checkpoint before."""
     with shadow_of(workspace) as shadow:
         for made in found:
-            now, earlier = _standing(shadow, made.tree, path), before.get(made.id)
-            if now != _standing(shadow, earlier.tree, path) if earlier else _may_name(made, path, now is not None):
+            now, earlier = _entry(shadow, made.tree, path), before.get(made.id)
+            if now != _entry(shadow, earlier.tree, path) if earlier else _may_name(made, path, now is not None):
                 yield made
 
 
-def _may_name(made: Checkpoint, path: bytes, stands: bool) -> bool:
-    """Whether the record of a checkpoint with none before it names a path, or is too short to tell."""
+def _may_name(made: Checkpoint, path: bytes, exists: bool) -> bool:
+    """Check whether a checkpoint without a predecessor lists a path as changed, or has a list too short to tell."""
     wanted = path_text(os.fsdecode(path))
     named = any(not wanted or found == wanted or found.startswith(wanted + "/") for found in made.changed)
-    return named or (stands and made.changes > len(made.changed))
+    return named or (exists and made.changes > len(made.changed))
 
 
-def _standing(shadow: Shadow, tree: str, path: bytes) -> tuple[int, str] | None:
+def _entry(shadow: Shadow, tree: str, path: bytes) -> tuple[int, str] | None:
     entry = shadow.reader.find(tree, path) if path else Entry(DIRECTORY, b"", tree)
     return (entry.mode, entry.id) if entry else None
+
+
+@contextlib.contextmanager
+def _locked(workspace: Workspace, worktree: str) -> Iterator[Shadow]:
+    """Lock the shadow of a checkpoint's worktree, which may be another than this one."""
+    shadow = Shadow(workspace.place, workspace.root, worktree)
+    files.make_private_directory(shadow.directory.parent)
+    files.make_private_directory(shadow.directory)
+    with files.lock(shadow.directory / "lock", PATIENCE):  # safeguard: lock-checkpoint-deleted
+        yield shadow
+
+
+def _refuse_unfinished(ledger: Run, made: Checkpoint) -> None:
+    if ledger.unfinished and needs(ledger.unfinished, made.id):
+        hints = ["`holdfast restore --continue` finishes it", "`holdfast restore --undo` takes it back"]
+        raise Refused("An interrupted restore needs this checkpoint", [("checkpoint", made.id)], hints)
+
+
+def _refuse_needed(ledger: Run, made: Checkpoint, step: Kept | None) -> None:
+    facts = [("checkpoint", made.id)]
+    anyway = f"`holdfast checkpoints delete {made.id} --force`"
+    if made.pinned:
+        raise Refused("This checkpoint is pinned", facts, [f"`holdfast pin {made.id} --off` unpins it", anyway])
+    if any(needs(way, made.id) for way in (*ledger.undoable, *ledger.redoable)):
+        hint = f"{anyway} makes that impossible"
+        raise Refused("`holdfast undo` or `holdfast redo` needs this checkpoint", facts, [hint])
+    if step:
+        facts.append(("step", step.id))
+        hint = f"{anyway} marks the step's checkpoint as not valid"
+        raise Refused("This checkpoint holds the code of a step", facts, [hint])
+
+
+def _step_of(journal: Journal, made: Checkpoint) -> Kept | None:
+    """Return the step of a Go Team run whose code the checkpoint holds."""
+    run = journal.find_run(made.run or "")
+    if run is None:
+        return None
+    return next((kept for kept in run.standing.kept if kept.checkpoint == made.id and kept.is_valid), None)

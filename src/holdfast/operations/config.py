@@ -1,4 +1,4 @@
-"""Look at settings and change them."""
+"""Settings: list, get and set."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from holdfast.system.shared_files import Generations
 family(
     "config",
     Group.SETUP,
-    about="look at settings and change them",
-    help="Look at settings and change them.",
+    about="show and change settings",
+    help="Show and change settings.",
     example="holdfast config list --origin",
     common=True,
 )
@@ -42,16 +42,16 @@ class Set(Struct):
     example="holdfast config list --origin",
     changes=False,
     syncs=False,
-    options=(flag("--origin", help="Show where each value comes from."),),
+    options=(flag("--origin", help="Show the origin of each value."),),
 )
 def config_list(workspace: Workspace) -> Configured:
-    """Every setting with its value."""
+    """List every setting with its value."""
     return Configured([workspace.settings.values[key] for key in sorted(config.SETTINGS)], workspace.warnings)
 
 
 @verb("config get", example="holdfast config get brief.budget", changes=False, syncs=False)
 def config_get(workspace: Workspace, key: Annotated[str, argument()]) -> Value:
-    """One setting's value."""
+    """Print the value of a setting."""
     return workspace.settings.values[config.get_setting(key).key]
 
 
@@ -62,7 +62,7 @@ def _check_patterns(key: str, value: str) -> None:
         if why := check_pattern(source):
             facts = [("pattern", one_line(source, 100)), ("because", one_line(why, 200))]
             hints = [f"`holdfast config set {key} 'acme_[0-9a-f]{{32}}'`, for example; `\\s` stands for a space"]
-            raise WrongUsage(f"The setting {key} takes patterns, and this is none", facts, hints)
+            raise WrongUsage(f"The setting {key} takes patterns, and this is not one", facts, hints)
 
 
 @verb("config set", example="holdfast config set brief.budget 20000", syncs=False)
@@ -71,13 +71,15 @@ def config_set(
     key: Annotated[str, argument()],
     value: Annotated[str, argument()],
     *,
-    for_project: Annotated[
-        bool, option("--project", help="In the project's .holdfast.toml, where it is harmless.")
-    ] = False,
+    for_project: Annotated[bool, option("--project", help="In the project's .holdfast.toml, if it may be.")] = False,
 ) -> Set:
-    """Set one setting; comments in the file stay."""
+    """Change a setting. Comments in the file stay."""
     if for_project and not config.get_setting(key).by_project:
-        raise Refused(f"The setting {key} is the user's alone", [], [f"`holdfast config set {key} {value}`"])
+        raise Refused(
+            f"The setting {key} can only be set by the user, not by a project",
+            [],
+            [f"`holdfast config set {key} {value}`"],
+        )
     if key in config.PATTERNS:
         _check_patterns(key, value)
     user_file = workspace.user_directory("config") / "config.toml"

@@ -1,4 +1,4 @@
-"""Remove a run with everything that belongs to it alone."""
+"""Deletion of a run, and its purge: no byte of it stays in the store."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import find_rules
 from holdfast.maintenance import purge as purging
 from holdfast.maintenance.purge import Purge, Purged
-from holdfast.operations.look import show
 from holdfast.operations.parameters import YES, Kind, argument, option
+from holdfast.operations.show import show
 from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.runs import select, tombstones
 from holdfast.project.sessions import is_own, live_sessions
@@ -27,10 +27,10 @@ class Deleted(Struct):
     run: str
     goal: str
     events: int
-    purge: Purged | None = None  # what `--purge` removed beside
+    purge: Purged | None = None  # with `--purge`: what else was removed
 
 
-def _ask_whether(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
+def _ask_to_delete(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
     run, purge = given["run"], given.get("purge", False)
     if given.get("yes") or (
         purge and (purging.is_meant(purging.find_pending(workspace.place), run) or purging.find_gone(workspace, run))
@@ -45,18 +45,18 @@ def _ask_whether(workspace: Workspace, given: Arguments, can_ask: bool) -> Choos
 @verb(
     group=Group.CARE,
     example="holdfast delete run-4x9k2m7pq3 --yes",
-    about="remove a run for good",
-    asks=_ask_whether,
+    about="delete a run for good",
+    asks=_ask_to_delete,
     options=(YES,),
 )
 def delete(
     workspace: Workspace,
     run: Annotated[str, argument(kind=Kind.RUN)],
     *,
-    purge: Annotated[bool, option(help="Its checkpoints too, and leave no byte of it in the store.")] = False,
+    purge: Annotated[bool, option(help="Its checkpoints too; no byte of it stays in the store.")] = False,
 ) -> Deleted:
-    """Remove a run with all its events, for good."""
-    if purge and (begun := _begun(workspace)):
+    """Delete a run with all its events, for good."""
+    if purge and (begun := _find_interrupted(workspace)):
         done = Deleted(begun.run, "", 0, purging.finish(workspace, begun))
         if purging.is_meant(begun, run):
             return done
@@ -81,13 +81,14 @@ def _find(workspace: Workspace, journal: Journal, run: str, purge: bool) -> Run:
         return select.find_by_name(workspace, journal, run)
     except NotFound as error:
         if purge:
-            told = "nothing here says that it was deleted before"
-            error.hints.append(f"{told}; `holdfast uninit --purge` deletes the whole store")
+            error.hints.append(
+                "nothing here was deleted under this name; `holdfast uninit --purge` deletes the whole store"
+            )
         raise
 
 
-def _begun(workspace: Workspace) -> Purge | None:
-    """A purge that was interrupted. Where the journal still has the run, nothing is gone, and nothing need be."""
+def _find_interrupted(workspace: Workspace) -> Purge | None:
+    """Return an interrupted purge. While the journal still has the run, nothing was deleted and it need not finish."""
     found = purging.find_pending(workspace.place)
     with workspace.reading() as journal:
         return found if found and journal.find_run(found.run) is None else None
@@ -105,10 +106,10 @@ def _refuse_while_alive(workspace: Workspace, journal: Journal, run: Run) -> Non
     for session in live_sessions(journal, run.id):
         assert session.process is not None
         is_ours = is_own(workspace, session)
-        what = "This session works on run" if is_ours else "Another session works on run"
+        which = "This" if is_ours else "Another"
         end = "end this session first, then delete the run from outside" if is_ours else "end that process first"
         raise Busy(
-            f"{what} {run.id}",
+            f"{which} session works on run {run.id}",
             [("session", session.id), ("process", session.process.pid), ("host", session.process.host)],
-            [end, f"`holdfast abandon --run {run.id}` gives the run up and keeps it"],
+            [end, f"`holdfast abandon --run {run.id}` gives the run up but keeps it"],
         )

@@ -1,15 +1,14 @@
-"""What each run takes on the disk."""
+"""Disk usage of each run."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated
 
 from msgspec import Struct
 
 from holdfast.core.errors import WrongUsage
 from holdfast.journal.journal import is_ledger
-from holdfast.operations.parameters import option
+from holdfast.operations.runs import Limit
 from holdfast.operations.verb import verb
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.quota import Room, cap_of, measure_usage
@@ -18,32 +17,32 @@ from holdfast.worktree.packs.reachability import weigh
 
 
 class Sized(Struct):
-    """What one run takes that nobody else needs, in bytes."""
+    """Bytes that one run alone uses."""
 
     run: str
     title: str
     status: str
     total: int
-    events: int  # with what they add up to
-    values: int  # large ones that no other run refers to
-    checkpoints: int  # what of them no newer checkpoint of any run has too
+    events: int  # with the folded state
+    values: int  # large values that no other run refers to
+    checkpoints: int  # objects that no newer checkpoint of any run shares
 
 
 class RunsSized(Struct):
-    runs: list[Sized]  # the largest first
+    runs: list[Sized]  # largest first
     others: int  # bytes of runs that are not listed
-    rest: dict[str, int]  # what belongs to no run alone -> bytes
-    room: Room  # all of it: what the runs, the others and the rest add up to
-    cap: int  # bytes that the store may take
+    rest: dict[str, int]  # category of data that belongs to no run alone -> bytes
+    room: Room  # the total of the runs, the others and the rest
+    cap: int  # limit of the store, in bytes
 
 
 @verb("runs --size", example="holdfast runs --size", changes=False)
 def sizes(
     workspace: Workspace,
     *,
-    limit: Annotated[int | None, option(least=1, most=10_000, metavar="N", help="At most N rows.")] = None,
+    limit: Limit = None,
 ) -> RunsSized:
-    """What each run takes on the disk, the largest first."""
+    """List the disk usage of each run, largest first."""
     if limit is not None and limit < 1:
         raise WrongUsage("A list has at least one row", [("limit", limit)])
     weights = _weights(workspace)
@@ -74,7 +73,7 @@ def sizes(
 
 
 def _weights(workspace: Workspace) -> Counter[str]:
-    """What the checkpoints of each run take that no newer one takes too; the key is empty for those of no run."""
+    """Return the bytes of each run's checkpoints that no newer one shares; the empty key is for those of no run."""
     with workspace.reading() as journal:
         made = list(journal.list_checkpoints())
     if not made:

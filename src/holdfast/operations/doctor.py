@@ -1,4 +1,4 @@
-"""Prove that hooks are active, not only installed: everything that can keep a call from arriving, looked at."""
+"""Health checks: are hooks active, not only installed, and what keeps calls from arriving."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from holdfast.project.workspace import Workspace, rescan_notice
 from holdfast.redaction.redactor import check_pattern, listed
 from holdfast.system import files
 
-MANY = 10_000  # calls that wait, though every command takes them in
+MANY = 10_000  # waiting calls, though every command ingests them
 
 
 class Examined(Struct):
     checks: list[Check]
-    healthy: bool  # nothing is broken
+    healthy: bool  # no check is `broken`
 
 
 @verb(
     group=Group.SETUP,
     example="holdfast doctor",
-    about="look whether hooks are active, and what to do",
+    about="check that hooks are active, and what to do",
     common=True,
     changes=False,
     syncs=False,
 )
 def doctor(workspace: Workspace) -> Examined:
-    """Look whether hooks are active, and what keeps them from it."""
+    """Check that hooks are active, or find what prevents it."""
     trusted = functools.partial(allowed, workspace)
     with files.os_errors():
         checks = [
@@ -58,7 +58,7 @@ def _store(workspace: Workspace) -> Iterator[Check]:
     if told := workspace.find_earlier_hint():
         yield Check("earlier store", WARNING, told)
     if not workspace.exists:
-        yield Check("store", BROKEN, "there is no store here, so hooks keep nothing", ["`holdfast init`"])
+        yield Check("store", BROKEN, "there is no store here, so hooks record nothing", ["`holdfast init`"])
         return
     try:
         with workspace.reading() as journal:
@@ -75,25 +75,25 @@ def _store(workspace: Workspace) -> Iterator[Check]:
     else:
         yield Check("store", OK, path_text(workspace.place))
     if told := quarantine_notice(workspace):
-        hints = ["`holdfast tidy --dry-run`", "`holdfast config set aside.keep_days 0` keeps them for good"]
+        hints = ["`holdfast tidy --dry-run`", "`holdfast config set aside.keep_days 0` keeps them"]
         yield Check("put aside", WARNING if warning else OK, told, hints)
 
 
 def _switch(workspace: Workspace) -> Iterator[Check]:
     if workspace.is_off:
-        way = "`unset HOLDFAST`" if workspace.environ.get("HOLDFAST") == "0" else "`holdfast on`"
-        yield Check("switches", BROKEN, "Holdfast is off here", [way])
+        hint = "`unset HOLDFAST`" if workspace.environ.get("HOLDFAST") == "0" else "`holdfast on`"
+        yield Check("switches", BROKEN, "Holdfast is off here", [hint])
 
 
 def _commands(workspace: Workspace) -> Iterator[Check]:
-    """Commands that a workflow of the project names."""
+    """Check for commands of the project's workflows that were not allowed yet."""
     if waiting := find_waiting(workspace):
-        about = f"commands wait until you have allowed them: {', '.join(waiting)}"
+        about = f"commands that you have not allowed yet: {', '.join(waiting)}"
         yield Check("commands", WARNING, about, ["`holdfast trust` shows them and asks"])
 
 
 def _patterns(workspace: Workspace) -> Iterator[Check]:
-    """Patterns of the user's that cannot be used, and a journal that was written with fewer patterns of our own."""
+    """Check for invalid patterns in the settings, and for a journal written before our newest patterns."""
     if told := rescan_notice(workspace):
         yield Check("secrets", WARNING, told, ["`holdfast scan`"])
     for key in settings.PATTERNS:
@@ -108,19 +108,15 @@ def _inbox(workspace: Workspace) -> Iterator[Check]:
         waiting, aside = intake.waiting(workspace.inbox), intake.aside(workspace.inbox)
         unread = intake.unread(workspace.inbox)
         troubles = intake.troubles(workspace.here) if workspace.exists else []
-    except HoldfastError:  # the check of the store says why
+    except HoldfastError:  # reported by the check of the store
         return
     state = WARNING if len(waiting) >= MANY else OK
-    yield Check("inbox", state, f"{count(len(waiting), 'call')} wait", ["`holdfast sweep`"] if waiting else [])
+    yield Check("inbox", state, f"{count(len(waiting), 'call')} waiting", ["`holdfast sweep`"] if waiting else [])
     if aside:
-        yield Check(
-            "set aside",
-            WARNING,
-            f"{count(len(aside), 'call')} could not be read",
-            [f"`ls {shlex.quote(path_text(workspace.place))}/inbox/aside`"],
-        )
+        hint = f"`ls {shlex.quote(path_text(workspace.place))}/inbox/aside`"
+        yield Check("set aside", WARNING, f"{count(len(aside), 'call')} could not be read", [hint])
     if unread:
-        about = f"{count(len(unread), 'call')} cannot be read for the moment"
+        about = f"{count(len(unread), 'call')} cannot be read at present"
         yield Check("not read", WARNING, about, [f"`ls -l {shlex.quote(path_text(workspace.place))}/inbox`", "`dmesg`"])
     if troubles:
         _, time, failure = intake.parse_failure(troubles[-1])

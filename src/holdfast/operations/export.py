@@ -1,4 +1,4 @@
-"""Put a run into one file that can be carried away: its events, its state and its code."""
+"""Export of a run into one file: its events, state, checkpoints and transcripts."""
 
 from __future__ import annotations
 
@@ -53,17 +53,17 @@ class RunExported(Struct):
     sha256: str  # of the file without its last 32 bytes, which are this digest
     events: int
     checkpoints: int  # whose code is in it
-    left_out: int  # checkpoints that are not in it, because nobody wanted code in it
+    left_out: int  # checkpoints left out on request
     transcripts: int
-    skipped: list[str]  # transcripts that were asked for and cannot be read
+    skipped: list[str]  # transcripts that cannot be read
     raw: bool
-    redacted: dict[str, int]  # what was taken out: kind -> how many
+    redacted: dict[str, int]  # kind of secret -> how many were removed
 
 
 @verb(
     group=Group.CARE,
     example="holdfast export run-4x9k2m7pq3 login.holdfast",
-    about="put a run into one file that can be carried away",
+    about="export a run into one portable file",
     common=True,
 )
 def export(
@@ -71,13 +71,13 @@ def export(
     run: Annotated[str, argument(kind=Kind.RUN)],
     file: Annotated[str | os.PathLike[str], argument(metavar="FILE", kind=Kind.FILE)],
     *,
-    raw: Annotated[bool, option(help="Everything as it is: nothing is redacted.")] = False,
-    without_code: Annotated[bool, option(help="Leave its checkpoints out: code cannot be redacted.")] = False,
-    transcripts: Annotated[bool, option(help="The agent's own records of its conversations too.")] = False,
+    raw: Annotated[bool, option(help="Redact nothing.")] = False,
+    without_code: Annotated[bool, option(help="Leave checkpoints out: code cannot be redacted.")] = False,
+    transcripts: Annotated[bool, option(help="The agent's own transcripts too.")] = False,
 ) -> RunExported:
-    """Put a run into one file that can be carried away, without the secrets that are known to be some.
+    """Export a run into one portable file, without the secrets that are recognised.
 
-    The code of its checkpoints is in it as it is, also what was never committed.
+    The code of its checkpoints is exported unchanged, uncommitted files too.
     """
     path = Path(file).absolute()
     with workspace.reading() as journal:
@@ -89,23 +89,23 @@ def export(
         made = list(journal.list_checkpoints(run=found.id))[::-1]
         cleaner = _Cleaner(workspace.redactor, raw)
         result = RunExported(found.id, path_text(path), "", found.seq, 0, len(made), 0, [], raw, {})
-        with bundle.written(path) as parcels:
-            parcels.add("events", lambda: _event_lines(workspace, journal, found, cleaner.anew()))
-            parcels.add("state", lambda: [encode(cleaner.without_counting(msgspec.to_builtins(found)))])
+        with bundle.written(path) as parts:
+            parts.add("events", lambda: _event_lines(workspace, journal, found, cleaner.restart()))
+            parts.add("state", lambda: [encode(cleaner.without_counting(msgspec.to_builtins(found)))])
             form = None
             if shadow is not None and made:
                 form = shadow.git.form.name
-                _add_code(workspace, parcels, shadow, made, cleaner)
+                _add_code(workspace, parts, shadow, made, cleaner)
                 result.checkpoints, result.left_out = len(made), 0
             if transcripts:
-                _add_transcripts(workspace, parcels, journal.list_sessions(found.id), cleaner, result)
+                _add_transcripts(workspace, parts, journal.list_sessions(found.id), cleaner, result)
             result.redacted = dict(cleaner.counts)
-            told = Manifest(
+            manifest = Manifest(
                 found.id, workspace.clock.now(), f"holdfast {holdfast.__version__}", found.seq, fold.VERSION,
                 not raw, result.redacted, form, result.checkpoints,
             )  # fmt: skip
-            result.sha256 = parcels.seal(told)
-    if not result.redacted and not result.left_out:  # else the file is not all of it
+            result.sha256 = parts.seal(manifest)
+    if not result.redacted and not result.left_out:  # else the file is incomplete
         tombstones.note_exported(workspace.here, last)
     return result
 
@@ -115,15 +115,15 @@ def _last_event(journal: Journal, run: Run) -> str:
 
 
 class _Cleaner:
-    """Takes secrets out of one value after the other, and counts them."""
+    """Redaction of one value after another, with a count of the secrets."""
 
     def __init__(self, redactor: Redactor, raw: bool) -> None:
         self.redactor = redactor
         self.raw = raw
         self.counts: Counts = Counter()
 
-    def anew(self) -> Clean:
-        """Begin to count, because the same is told once more."""
+    def restart(self) -> Clean:
+        """Reset the counts: the same events are written once more."""
         self.counts.clear()
         return self.clean
 
@@ -136,7 +136,7 @@ class _Cleaner:
         return clean
 
     def without_counting(self, value: Body) -> Body:
-        """For what says once more what was counted already."""
+        """Redact a value that repeats what was counted before."""
         clean: Body = value if self.raw else self.redactor.clean(value)[0]
         return clean
 
@@ -145,12 +145,12 @@ def _event_lines(workspace: Workspace, journal: Journal, run: Run, clean: Clean)
     forgotten = set(run.forgotten)
     for event in journal.events(run.id, until=run.seq):
         body = {} if event.seq in forgotten else clean(event.body)
-        yield encode(_told(event, body)) + b"\n"
+        yield encode(_record(event, body)) + b"\n"
         if event.seq % 1000 == 0 or event.seq == run.seq:
             workspace.progress("exporting events", event.seq, run.seq)
 
 
-def _told(event: Event, body: Body) -> Body:
+def _record(event: Event, body: Body) -> Body:
     return {
         "seq": event.seq,
         "id": event.id,
@@ -162,61 +162,59 @@ def _told(event: Event, body: Body) -> Body:
     }
 
 
-def _add_code(
-    workspace: Workspace, parcels: Outgoing, shadow: Shadow, made: list[Checkpoint], cleaner: _Cleaner
-) -> None:
-    parcels.add("checkpoints", lambda: (encode(cleaner.clean(record_of(one))) + b"\n" for one in made))
+def _add_code(workspace: Workspace, parts: Outgoing, shadow: Shadow, made: list[Checkpoint], cleaner: _Cleaner) -> None:
+    parts.add("checkpoints", lambda: (encode(cleaner.clean(record_of(one))) + b"\n" for one in made))
     roots = {id for one in made for id in (one.tree, one.beside, one.staged) if id}
     there = kinds(shadow, roots)
     if roots - there.keys():
         raise _lost(min(roots - there.keys()))
     named = list(dict.fromkeys(reached(shadow, there)))
-    what = kinds(shadow, named)
-    parcels.add_plain("objects", format_pack(_objects(workspace, shadow, named, what), len(named), shadow.git.form))
+    kind_of = kinds(shadow, named)
+    parts.add_plain("objects", format_pack(_objects(workspace, shadow, named, kind_of), len(named), shadow.git.form))
 
 
 def _objects(
-    workspace: Workspace, shadow: Shadow, named: list[str], what: dict[str, str]
+    workspace: Workspace, shadow: Shadow, named: list[str], kind_of: dict[str, str]
 ) -> Iterator[tuple[str, bytes]]:
     for number, (id, data) in enumerate(zip(named, shadow.reader.read_many(named), strict=True), 1):
-        if data is None or id not in what:
+        if data is None or id not in kind_of:
             raise _lost(id)
-        yield what[id], data
+        yield kind_of[id], data
         if number % 1000 == 0 or number == len(named):
             workspace.progress("exporting code", number, len(named))
 
 
 def _lost(id: str) -> Damaged:
     return Damaged(
-        "What a checkpoint needs is not there",
+        "An object of a checkpoint is missing",
         [("object", id)],
-        ["`holdfast verify --deep` names the checkpoints", "`holdfast export` without code leaves them out"],
+        ["`holdfast verify --deep` names the checkpoints", "`holdfast export --without-code` leaves them out"],
     )
 
 
 def _add_transcripts(
-    workspace: Workspace, parcels: Outgoing, sessions: Iterable[Session], cleaner: _Cleaner, result: RunExported
+    workspace: Workspace, parts: Outgoing, sessions: Iterable[Session], cleaner: _Cleaner, result: RunExported
 ) -> None:
-    """The clients' own records of the run's conversations."""
+    """Add the agents' own transcripts of the run's conversations."""
     setup = setup_of(workspace)
     for session in {session.agent_session or session.transcript: session for session in sessions}.values():
         agent = find_agent(session.agent)
-        for name, told in agent.transcripts_of(setup, session):
-            path = Path(real_path(told))
+        for name, place in agent.transcripts_of(setup, session):
+            path = Path(real_path(place))
             part = f"transcripts/{ids.file_name(name)}{jsonl.ENDING}"
             try:
-                if result.transcripts == MOST_TRANSCRIPTS or any(part == known.name for known in parcels.parts):
-                    raise Refused("There is no place for this transcript", [("path", path_text(path))])
+                if result.transcripts == MOST_TRANSCRIPTS or any(part == known.name for known in parts.parts):
+                    raise Refused("There are too many transcripts, or two of one name", [("path", path_text(path))])
                 _check_transcript(workspace, agent, path)
-                parcels.add(part, functools.partial(jsonl.copied, path, cleaner.clean))
+                parts.add(part, functools.partial(jsonl.copied, path, cleaner.clean))
                 result.transcripts += 1
             except HoldfastError:
-                result.skipped.append(path_text(told))
+                result.skipped.append(path_text(place))
 
 
 def _check_transcript(workspace: Workspace, agent: Agent, path: Path) -> None:
     if not agent.owns_transcript(setup_of(workspace), path):  # safeguard: foreign-transcript
-        raise Refused("This is not a file that the client keeps", [("path", path_text(path))])
+        raise Refused("This file is not the agent's own", [("path", path_text(path))])
     head = agent.read_head(path)
     # safeguard: foreign-conversation
     if head is None or worktree_of(workspace, head.directory, is_named=False) is None:

@@ -1,8 +1,9 @@
-"""Run a command over checkpoints: keep one where it passes, go back to that where it fails, find the first bad one."""
+"""Commands run against checkpoints: `guard` saves the state that passes, `bisect` finds the first one that fails."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from typing import Annotated
 
 from msgspec import Struct, structs
@@ -25,7 +26,7 @@ from holdfast.system.clock import shown
 
 
 class Guarded(Struct):
-    """How the command ended; where it failed, the last checkpoint at which it passed."""
+    """The exit code of a command; if it failed, the last checkpoint at which it passed."""
 
     command: str
     code: int
@@ -55,17 +56,17 @@ def _offer_way_back(workspace: Workspace, given: Arguments, found: Guarded) -> C
 @verb(
     group=Group.BACK,
     example="holdfast guard --auto -- pytest -q",
-    about="run a command; where it fails, the way back",
+    about="run a command; if it fails, offer to go back",
     follows=_offer_way_back,
 )
 def guard(
     workspace: Workspace,
     command: Annotated[tuple[str, ...], argument(metavar="-- COMMAND…", kind=Kind.COMMAND)] = (),
     *,
-    auto: Annotated[bool, option(help="Where it fails, go back without asking.")] = False,
+    auto: Annotated[bool, option(help="If it fails, go back without asking.")] = False,
     to_stderr: Annotated[bool, argument(kind=Kind.AS_JSON)] = False,
 ) -> Guarded:
-    """Run a command. Where it passes, keep that state; where it fails, offer the way back to it. Exits as it does.
+    """Run a command. If it passes, save the state; if it fails, offer to restore that state. Exits as it does.
 
     Standard output is the command's own; with --json it goes to standard error.
     """
@@ -75,7 +76,7 @@ def guard(
         refuse_unfinished(journal, workspace)
     code = process.run_foreground(command, workspace.root, to_stderr=to_stderr)
     if code == 0:
-        return Guarded(line, code, _keep_passed(workspace, line))
+        return Guarded(line, code, _save_passed(workspace, line))
     passed = _last_passed(workspace, line)
     return Guarded(line, code, passed, _back_to(workspace, passed) if passed and auto else None)
 
@@ -89,59 +90,49 @@ def bisect(
     workspace: Workspace,
     command: Annotated[tuple[str, ...], argument(metavar="-- COMMAND…", kind=Kind.COMMAND)] = (),
     *,
-    good: Annotated[str | None, option(metavar="CHECKPOINT", help="Where it passed; else the oldest.")] = None,
-    bad: Annotated[str | None, option(metavar="CHECKPOINT", help="Where it failed; else the newest.")] = None,
+    good: Annotated[str | None, option(metavar="CHECKPOINT", help="One that passes; else the oldest.")] = None,
+    bad: Annotated[str | None, option(metavar="CHECKPOINT", help="One that fails; else the newest.")] = None,
 ) -> Bisected:
-    """Find the first checkpoint at which a command fails. The worktree is put back as it was.
+    """Find the first checkpoint at which a command fails. Afterwards the worktree is as before.
 
-    Prints the checkpoint's id; what the command prints goes to standard error.
+    Prints the checkpoint's id; the command's output goes to standard error.
     """
     line = _line(command, "bisect")
     with workspace.reading() as journal:
         refuse_unfinished(journal, workspace)
         between = _between(workspace, journal, good, bad)
     with telling_when_interrupted(workspace), visiting(workspace) as visit:
-        search = Search(workspace, between)
-        for checkpoint in search:
+
+        def passes(checkpoint: Checkpoint) -> bool:
             visit(checkpoint)
-            search.passes = process.run_foreground(command, workspace.root, to_stderr=True) == 0
-    return Bisected(line, between[search.high], between[search.low], search.tried)
+            return process.run_foreground(command, workspace.root, to_stderr=True) == 0
+
+        good_at, tried = _search(workspace, between, passes)
+    return Bisected(line, between[good_at + 1], between[good_at], tried)
 
 
-class Search:
-    """Which checkpoint to try next: first the two ends, which must pass and fail, then always the middle."""
+def _search(workspace: Workspace, between: list[Checkpoint], passes: Callable[[Checkpoint], bool]) -> tuple[int, int]:
+    """Search for the last checkpoint that passes, by halves, once the first passes and the last fails.
 
-    def __init__(self, workspace: Workspace, between: list[Checkpoint]) -> None:
-        self.workspace = workspace
-        self.between = between
-        self.low, self.high = -1, len(between)
-        self.tried = 0
-        self.passes = False  # whether the one that was tried last passes
+    Returns its position and the number of checkpoints that were tried.
+    """
+    low, high, tried = 0, len(between) - 1, 0
+    total = 2 + (len(between) - 2).bit_length()
 
-    def __iter__(self) -> Search:
-        return self
+    def try_at(position: int) -> bool:
+        nonlocal tried
+        tried += 1
+        workspace.progress("trying checkpoints", tried, max(tried, total))
+        return passes(between[position])
 
-    def __next__(self) -> Checkpoint:
-        if self.tried:
-            self._learn()
-        if self.low >= 0 and self.high - self.low == 1:
-            raise StopIteration
-        self.tried += 1
-        left = max(self.high - self.low - 1, 1).bit_length() if self.tried > 2 else len(self.between).bit_length()
-        self.workspace.progress("trying checkpoints", self.tried, self.tried + left)
-        return self.between[self._position()]
-
-    def _position(self) -> int:
-        last = len(self.between) - 1
-        return {1: 0, 2: last}.get(self.tried, (self.low + self.high) // 2)
-
-    def _learn(self) -> None:
-        position = self._position()
-        if self.tried == 1 and not self.passes:
-            raise _no_end("The command already fails at the oldest of these checkpoints", self.between[0], "--good")
-        if self.tried == 2 and self.passes:
-            raise _no_end("The command still passes at the newest of these checkpoints", self.between[-1], "--bad")
-        self.low, self.high = (position, self.high) if self.passes else (self.low, position)
+    if not try_at(low):
+        raise _no_end("The command already fails at the oldest of these checkpoints", between[low], "--good")
+    if try_at(high):
+        raise _no_end("The command still passes at the newest of these checkpoints", between[high], "--bad")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if try_at(middle) else (low, middle)
+    return low, tried
 
 
 def _no_end(message: str, checkpoint: Checkpoint, option: str) -> NotFound:
@@ -154,7 +145,7 @@ def _no_end(message: str, checkpoint: Checkpoint, option: str) -> NotFound:
 
 
 def _between(workspace: Workspace, journal: Journal, good: str | None, bad: str | None) -> list[Checkpoint]:
-    """The checkpoints to search, oldest first. Those that a way back made are searched only where they are named."""
+    """Return the checkpoints to search, oldest first. Those made by a restore are left out unless they are named."""
     ends = [select.get_checkpoint(workspace, journal, name) if name else None for name in (good, bad)]
     named = {end.id for end in ends if end}
     found = [
@@ -164,14 +155,14 @@ def _between(workspace: Workspace, journal: Journal, good: str | None, bad: str 
     high = _position(found, ends[1]) if ends[1] else len(found) - 1
     if high - low < 1:
         raise NotFound(
-            "There are not two checkpoints to look between, a good one before a bad one",
+            "The search needs two checkpoints, a good one before a bad one",
             [(word, end.id) for word, end in zip(("good", "bad"), ends, strict=True) if end],
             ["`holdfast checkpoints` lists them, newest first"],
         )
     return found[low : high + 1]
 
 
-def _keep_passed(workspace: Workspace, line: str) -> Checkpoint:
+def _save_passed(workspace: Workspace, line: str) -> Checkpoint:
     with workspace.reading() as journal:
         refuse_unfinished(journal, workspace)
         run = select.current_run(journal, workspace.worktree)
@@ -186,16 +177,14 @@ def _back_to(workspace: Workspace, checkpoint: Checkpoint) -> Restored:
 
 def _last_passed(workspace: Workspace, line: str) -> Checkpoint | None:
     with workspace.reading() as journal:
-        for checkpoint in journal.list_checkpoints(workspace.worktree):
-            if checkpoint.reason is Reason.PASSED and checkpoint.message == line:
-                return checkpoint
-    return None
+        made = journal.list_checkpoints(workspace.worktree)
+        return next((found for found in made if found.reason is Reason.PASSED and found.message == line), None)
 
 
 def _position(ordered: list[Checkpoint], checkpoint: Checkpoint) -> int:
-    for number, found in enumerate(ordered):
-        if found.id == checkpoint.id:
-            return number
+    known = [found.id for found in ordered]
+    if checkpoint.id in known:
+        return known.index(checkpoint.id)
     raise NotFound(
         "This checkpoint belongs to another worktree",
         [("checkpoint", checkpoint.id), ("made in", checkpoint.directory)],

@@ -1,4 +1,4 @@
-"""Take in the conversations that Claude Code had in this project before it was recorded."""
+"""Import of Claude Code's transcripts: conversations of this project from before it was recorded."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from holdfast.operations.verb import verb
 from holdfast.project.runs import tombstones
 from holdfast.project.workspace import Workspace
 
-MOST = 100  # conversations, unless all are wanted
+MOST = 100  # conversations, without `--all`
 
 
 class Skipped(Struct):
-    """A transcript that was not taken in."""
+    """A transcript that was not imported."""
 
     file: str
     reason: str
 
 
 class Imported(Struct):
-    runs: list[str]  # that were begun
-    joined: list[str]  # that were there already and learned something
+    runs: list[str]  # new ones
+    joined: list[str]  # existing ones that got new events
     conversations: int  # that were read
     prompts: int
     actions: int
     skipped: list[Skipped]
-    left: int  # older conversations that only `--all` takes
+    left: int  # older conversations, left to `--all`
     reason: str | None = None  # why nothing was imported
-    damaged: int = 0  # lines of transcripts that cannot be read: what stood in them is not taken in
+    damaged: int = 0  # lines of transcripts that cannot be read and were not imported
 
 
 @verb("import --claude")
@@ -47,17 +47,10 @@ def import_claude(
     *,
     every: Annotated[bool, option("--all", help="Every conversation, not only the newest hundred.")] = False,
 ) -> Imported:
-    """Conversations of Claude Code, from its transcripts.
-
-    Each becomes a run; with paths, only those that are named.
-    """
-    return _import(workspace, "claude", as_tuple(paths), every=every)
-
-
-def _import(workspace: Workspace, agent: str, named: tuple[str, ...], *, every: bool) -> Imported:
+    """Import conversations of Claude Code from its transcripts, each as a run. With FILE, only those."""
     if workspace.exists:
         workspace.check_ours()
-    adapter = find_agent(agent)
+    adapter, named = find_agent("claude"), as_tuple(paths)
     result = Imported([], [], 0, 0, 0, [], 0)
     home, files = _files(workspace, adapter, named)
     found = _conversations(workspace, adapter, files, result, is_named=bool(named))
@@ -66,7 +59,7 @@ def _import(workspace: Workspace, agent: str, named: tuple[str, ...], *, every: 
     importer = Importer(workspace, adapter)
     for done, (heads, worktree) in enumerate(chosen):
         workspace.progress("importing conversations", done, len(chosen))
-        _take(importer, heads, worktree, result)
+        _import_one(importer, heads, worktree, result)
     if not result.conversations:
         result.reason = _why_nothing(home, files, named)
     return result
@@ -79,7 +72,7 @@ def _why_nothing(home: Path, files: list[Path], named: tuple[str, ...]) -> str:
     return f"there is no transcript of this project in {one_line(place, 200)}"
 
 
-def _take(importer: Importer, heads: list[Head], worktree: str, result: Imported) -> None:
+def _import_one(importer: Importer, heads: list[Head], worktree: str, result: Imported) -> None:
     try:
         taken = importer.take(heads, worktree)
     except HoldfastError as error:
@@ -88,7 +81,7 @@ def _take(importer: Importer, heads: list[Head], worktree: str, result: Imported
         _skip(result, heads[0].path, error.message)
         return
     if taken is None:
-        _skip(result, heads[0].path, "nobody asked anything in it")
+        _skip(result, heads[0].path, "it holds no prompt")
         return
     result.conversations += 1
     result.prompts += taken.prompts
@@ -99,7 +92,7 @@ def _take(importer: Importer, heads: list[Head], worktree: str, result: Imported
 
 
 def _files(workspace: Workspace, agent: Agent, named: tuple[str, ...]) -> tuple[Path, list[Path]]:
-    """The client's directory, and the transcripts: those named or in a named directory, or those of this project."""
+    """Return the agent's directory and the transcripts: those named, or those of this project."""
     home, found = agent.find_transcripts(setup_of(workspace), roots_of(workspace) if not named else ())
     for name in named:
         path = Path(name).absolute()
@@ -112,10 +105,10 @@ def _files(workspace: Workspace, agent: Agent, named: tuple[str, ...]) -> tuple[
 def _conversations(
     workspace: Workspace, agent: Agent, files: list[Path], result: Imported, *, is_named: bool
 ) -> list[tuple[list[Head], str]]:
-    """The files of each conversation of this project, its own before those of its subagents; the oldest first."""
+    """Group transcripts by conversation, each conversation's own before its subagents', oldest conversation first."""
     heads: dict[str, list[Head]] = {}
     for done, path in enumerate(files):
-        workspace.progress("looking at transcripts", done, len(files))
+        workspace.progress("reading transcripts", done, len(files))
         try:
             head = agent.read_head(path)
         except (HoldfastError, OSError) as error:
@@ -132,7 +125,7 @@ def _conversations(
         listed.sort(key=lambda head: (not head.is_main, head.changed))
         worktree = worktree_of(workspace, listed[0].directory, is_named=is_named)
         if worktree is None:
-            _skip(result, listed[0].path, f"it is of another project: {one_line(listed[0].directory, 200)}")
+            _skip(result, listed[0].path, f"it belongs to another project: {one_line(listed[0].directory, 200)}")
         else:
             found.append((listed, worktree))
     return sorted(found, key=lambda each: max(head.changed for head in each[0]))

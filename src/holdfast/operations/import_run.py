@@ -1,4 +1,4 @@
-"""Take in a run that `export` has put into a file: all of it, or nothing."""
+"""Import of an exported run: all of it, or nothing."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from msgspec import Struct, structs
 
 from holdfast.agents import jsonl
 from holdfast.core import ids
-from holdfast.core.errors import NotFound, Refused
+from holdfast.core.errors import NotFound, Refused, WrongUsage
 from holdfast.core.fold.run import record_of
 from holdfast.core.model import Checkpoint, Draft
 from holdfast.core.text import path_text
 from holdfast.journal.journal import Journal
 from holdfast.operations.parameters import Kind, argument
-from holdfast.operations.verb import Group, verb
+from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.checkpoints.create import MEGABYTE, shadow_of
 from holdfast.project.transfer import bundle, import_plan
 from holdfast.project.transfer.bundle import Incoming
@@ -30,9 +30,9 @@ from holdfast.system.safe_paths import real_path
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.packs.portable import parse_pack
 
-BATCH = 1 << 25  # bytes of objects that are written as one pack
+BATCH = 1 << 25  # bytes of objects a pack
 TRANSCRIPT = re.compile(r"transcripts/([A-Za-z0-9][A-Za-z0-9._-]{0,150}\.jsonl)\Z")
-CARRIED = "carried"  # the directory in the store for transcripts that came with a run
+CARRIED = "carried"  # directory in the store for imported transcripts
 
 
 class RunImported(Struct):
@@ -40,29 +40,36 @@ class RunImported(Struct):
     goal: str
     outcome: str  # `new`, `extended`, `forked`, or `known`: all its events were here
     added: int  # events
-    events: int  # that the run has now
+    events: int  # of the run now
     checkpoints: int  # that were added
-    left_out: int  # checkpoints whose code cannot be kept here
-    redacted: bool  # whether secrets were taken out before
-    forked_from: str | None = None  # the run here that it was the same as, up to its event `forked_at`
+    left_out: int  # checkpoints whose code cannot be stored here
+    redacted: bool  # secrets were removed by the export
+    forked_from: str | None = None  # the run here that has the same events up to `forked_at`
     forked_at: int | None = None
-    transcripts: list[str] = []  # where those that came along are kept
+    transcripts: list[str] = []  # paths of those that came with it
+
+
+def _refuse_nothing(workspace: Workspace, given: Arguments, can_ask: bool) -> None:
+    if "file" not in given:
+        hints = ["`holdfast import login.holdfast`", "`holdfast import --claude`"]
+        raise WrongUsage("Name an exported file, or import old conversations", [], hints)
 
 
 @verb(
     "import",
     group=Group.CARE,
     example="holdfast import login.holdfast",
-    about="take in an exported run, or old conversations",
+    about="import an exported run, or old conversations",
     common=True,
+    asks=_refuse_nothing,
 )
 def import_run(
     workspace: Workspace, file: Annotated[str | os.PathLike[str], argument(metavar="[FILE]", kind=Kind.FILE)]
 ) -> RunImported:
-    """Take in an exported run; or, with --claude, the conversations that were there before. Prints the runs' ids."""
+    """Import an exported run; or, with --claude, earlier conversations. Prints the runs' ids."""
     path = Path(real_path(file))
     if not path.exists():
-        raise NotFound("There is no such file", [("path", path_text(path))], ["`holdfast export RUN FILE` makes one"])
+        raise NotFound("There is no such file", [("path", path_text(path))], ["`holdfast export RUN FILE` writes one"])
     workspace.create()
     if workspace.is_off:
         raise Refused("Holdfast is off here, so nothing is recorded", [("store", workspace.place)], ["`holdfast on`"])
@@ -72,18 +79,18 @@ def import_run(
         import_plan.check(incoming, most)
         workspace.progress("checking the file", 1, 1)
         if incoming.manifest.form is None:
-            return _take_in(workspace, incoming, {}, 0)
+            return _import_run(workspace, incoming, {}, 0)
         with shadow_of(workspace) as shadow:
             if shadow.git.form.name != incoming.manifest.form:
-                workspace.warn(f"its code is named by {incoming.manifest.form}, which this repository does not use")
-                return _take_in(workspace, incoming, {}, incoming.manifest.checkpoints)
-            return _take_in(workspace, incoming, _bring_code(workspace, shadow, incoming, most), 0)
+                workspace.warn(f"its code uses {incoming.manifest.form} hashes, which this repository does not use")
+                return _import_run(workspace, incoming, {}, incoming.manifest.checkpoints)
+            return _import_run(workspace, incoming, _import_code(workspace, shadow, incoming, most), 0)
 
 
-def _bring_code(workspace: Workspace, shadow: Shadow, incoming: Incoming, most: int) -> dict[str, Checkpoint]:
-    """Write the objects and put the checkpoints on shelves of this worktree: id -> the checkpoint as it stands here.
+def _import_code(workspace: Workspace, shadow: Shadow, incoming: Incoming, most: int) -> dict[str, Checkpoint]:
+    """Store objects and trees of the new checkpoints under numbers of this worktree; returns the checkpoints by id.
 
-    Until the journal names them, the next checkpoint may take their place.
+    Until the journal records them, the next checkpoint may reuse their numbers.
     """
     with workspace.reading() as journal:
         plan = import_plan.plan_receipt(journal, incoming)
@@ -91,7 +98,7 @@ def _bring_code(workspace: Workspace, shadow: Shadow, incoming: Incoming, most: 
         first = journal.view.last_checkpoint_number(workspace.worktree) + 1
     if not new:
         return {}
-    workspace.progress("taking in the code", 0, 1)
+    workspace.progress("importing code", 0, 1)
     waiting: dict[str, tuple[str, bytes]] = {}
     size = 0
     for found in parse_pack(incoming.read("objects"), shadow.git.form, most):
@@ -107,7 +114,7 @@ def _bring_code(workspace: Workspace, shadow: Shadow, incoming: Incoming, most: 
         for number, made in enumerate(new, first)
     }
     shadow.object_store.keep_many({number: _parts(made) for number, made in here.items()})
-    workspace.progress("taking in the code", 1, 1)
+    workspace.progress("importing code", 1, 1)
     return {made.id: made for made in here.values()}
 
 
@@ -116,20 +123,20 @@ def _parts(made: Checkpoint) -> dict[bytes, Entry]:
     return {**parts, b"staged": Entry(DIRECTORY, b"", made.staged)} if made.staged else parts
 
 
-def _take_in(workspace: Workspace, incoming: Incoming, shelved: dict[str, Checkpoint], left_out: int) -> RunImported:
+def _import_run(workspace: Workspace, incoming: Incoming, stored: dict[str, Checkpoint], left_out: int) -> RunImported:
     with workspace.writing(for_session=False) as journal:
         plan = import_plan.plan_receipt(journal, incoming)
         is_new = journal.find_run(plan.run) is None
         added = journal.replay(plan.run, import_plan.new_events(journal, incoming, plan))
-        # the run here may have gone on since they were shelved, so that they belong to a fork now
-        new = [structs.replace(made, run=plan.run) for made in shelved.values() if not journal.find_checkpoint(made.id)]
-        _keep(workspace, journal, new)
+        # the run here may have new events since the trees were stored, so that these belong to a fork now
+        new = [structs.replace(made, run=plan.run) for made in stored.values() if not journal.find_checkpoint(made.id)]
+        _record_checkpoints(workspace, journal, new)
         run = journal.get_run(plan.run)
         result = RunImported(
             run.id, run.goal, _outcome(plan, is_new, added), added, run.seq, len(new), left_out,
             incoming.manifest.redacted, run.forked_from, run.forked_at,
         )  # fmt: skip
-    result.transcripts = _carry(workspace, incoming, result.run)
+    result.transcripts = _store_transcripts(workspace, incoming, result.run)
     return result
 
 
@@ -139,14 +146,14 @@ def _outcome(plan: Plan, is_new: bool, added: int) -> str:
     return "extended" if added else "known"
 
 
-def _keep(workspace: Workspace, journal: Journal, made: Iterable[Checkpoint]) -> None:
+def _record_checkpoints(workspace: Workspace, journal: Journal, made: Iterable[Checkpoint]) -> None:
     for checkpoint in made:
         body = {name: value for name, value in record_of(checkpoint).items() if name != "time"}
         journal.append(journal.ledger(workspace.worktree).id, Draft("checkpoint.made", body, time=checkpoint.time))
 
 
-def _carry(workspace: Workspace, incoming: Incoming, run: str) -> list[str]:
-    """Keep transcripts in the store, where only the user reads them. A longer one that is there stays."""
+def _store_transcripts(workspace: Workspace, incoming: Incoming, run: str) -> list[str]:
+    """Write transcripts into the store, where only the user reads them. A longer one of the same name stays."""
     kept = []
     for part in incoming.manifest.parts:
         if found := TRANSCRIPT.match(part.name):

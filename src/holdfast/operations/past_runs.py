@@ -1,4 +1,4 @@
-"""The archive: runs that have ended."""
+"""History: runs that have ended."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ MOST = 10_000
 
 class PastRuns(Struct):
     runs: list[Run]
-    more: bool  # whether there are more than these
-    words: dict[str, str] = {}  # by run, the status of an orchestrator's session as its file says it
+    more: bool  # the list was cut
+    words: dict[str, str] = {}  # by run: the status in the file of an orchestrator's session
 
 
 def _find_row(workspace: Workspace, given: Arguments, can_ask: bool) -> Instead | None:
-    """One run of the archive, in full. To go on with it is another matter."""
+    """Show one run of the list in full. Resuming it is `resume`'s."""
     if (row := given.get("row")) is None:
         return None
     found = past_runs(workspace, max(given.get("number", 10), row), here=given.get("here", False)).runs
@@ -49,11 +49,13 @@ def _find_row(workspace: Workspace, given: Arguments, can_ask: bool) -> Instead 
 )
 def past_runs(
     workspace: Workspace,
-    number: Annotated[int, option("--limit", least=1, most=MOST, metavar="N", help="How many; 10 by default.")] = 10,
+    number: Annotated[
+        int, option("--limit", least=1, most=MOST, metavar="N", help="At most N rows; 10 by default.")
+    ] = 10,
     *,
     here: Annotated[bool, option(help="Only runs of this worktree.")] = False,
 ) -> PastRuns:
-    """Runs that were completed, failed, aborted, abandoned or archived, newest first; with N, the one in row N."""
+    """List runs that were completed, failed, aborted, abandoned or archived, newest first; or show the one in row N."""
     archives = [layout for layout in layouts() if layout.has_archive(workspace)]
     for layout in archives:
         layout.ingest_archive(workspace)
@@ -63,11 +65,11 @@ def past_runs(
     query = RunQuery(worktree=here_only, statuses=ENDED, limit=MOST if archives else number)
     with workspace.reading() as journal:
         found, page = journal.list_runs(query)
-    if archives:  # they are in the order in which runs began
+    if archives:  # sorted by creation
         found.sort(key=lambda run: (run.created is not None, run.created, run.id), reverse=True)
     has_more, found = page.next is not None or len(found) > number, found[:number]
-    if found:  # an empty list names nothing, so what was listed before still does
+    if found:  # rows of the last list stay valid after an empty one
         select.remember(workspace, "run", [run.id for run in found])
-    told = ((run.id, find_layout(run.layout).find_word(workspace, run)) for run in found)
-    words = {id: word for id, word in told if word is not None}
+    named = ((run.id, find_layout(run.layout).find_word(workspace, run)) for run in found)
+    words = {id: word for id, word in named if word is not None}
     return PastRuns(found, has_more, words)

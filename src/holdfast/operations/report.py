@@ -1,4 +1,4 @@
-"""Reports of a run: Markdown for a pull request, and a picture of when things happened."""
+"""Reports of a run: Markdown for a pull request, and an SVG timeline."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
-SESSIONS, CHECKPOINTS = 1_000, 1_000  # the newest of them that a report is made of
-MODE = 0o644  # a picture is for others
-HEAD = 512  # bytes of a file that tell whether we have drawn it
+SESSIONS, CHECKPOINTS = 1_000, 1_000  # the newest ones in a report
+MODE = 0o644  # a timeline is made to be shared
+HEAD = 512  # bytes of a file that identify our own timeline
 
 
 class Reported(Struct):
     run: str
     markdown: str
-    spent: Spent  # what all sessions of the run have used
+    spent: Spent  # by all sessions of the run
 
 
 class Pictured(Struct):
     run: str
-    path: str | None  # where it was written; null: nowhere
+    path: str | None  # of the file; null: it was not written
     svg: str
 
 
 @verb("show --markdown", changes=False, previews=True)
 def report(workspace: Workspace, run: Annotated[str | None, argument(kind=Kind.RUN)] = None) -> Reported:
-    """A run as a report in Markdown, fit for a pull request.
+    """Print a report of a run in Markdown, fit for a pull request.
 
-    What was done, decided and changed, what is open, who worked on it and what it cost.
+    It lists the work, decisions, changed files, open tasks, sessions and cost.
     """
     found, sessions, checkpoints = _gather(workspace, run)
     return Reported(found.id, recount(found, sessions, checkpoints), total_usage(sessions))
@@ -55,10 +55,12 @@ def picture(
     run: Annotated[str | None, argument(kind=Kind.RUN)] = None,
     file: Annotated[
         str | None,
-        option("--svg", metavar="FILE", kind=Kind.OUTPUT, help="Draw a run's timeline into a file; `-`: print it."),
+        option(
+            "--svg", metavar="FILE", kind=Kind.OUTPUT, help="Write a run's timeline into an SVG file; `-`: print it."
+        ),
     ] = None,
 ) -> Pictured:
-    """A run as a picture of its sessions over time, in SVG; written into a file where one is named."""
+    """Draw a run's sessions over time, in SVG, into a file if one is named."""
     found, sessions, checkpoints = _gather(workspace, run)
     with workspace.reading() as journal:
         events = fold.without(journal.events(found.id), set(found.forgotten))
@@ -74,16 +76,16 @@ def picture(
 
 
 def _refuse_to_replace(path: Path) -> None:
-    """Only an earlier picture, or an empty file, makes way: a slip of the keyboard must not cost somebody's work."""
+    """Refuse to overwrite anything but an earlier timeline or an empty file: a typo must not destroy work."""
     if not os.path.lexists(path):
         return
     facts = [("path", path_text(path))]
     if path.is_symlink() or not path.is_file():
-        raise Refused("There is something else than a file", facts, ["name another file"])
+        raise Refused("There is something other than a file", facts, ["name another file"])
     with path.open("rb") as file:
         head = file.read(HEAD)
     if head and not timeline.is_drawn(head):  # safeguard: picture-place-taken
-        raise Refused("There is something else than a picture", facts, ["name a file that is not there yet"])
+        raise Refused("There is something other than a timeline of ours", facts, ["name a new file"])
 
 
 def _gather(workspace: Workspace, name: str | None) -> tuple[Run, list[Session], list[Checkpoint]]:

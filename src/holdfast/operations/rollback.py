@@ -1,4 +1,4 @@
-"""Go back to a checkpoint with all that belongs to it: the code, and what the run knew then."""
+"""Rollback: restore both the code and the run's state of a checkpoint."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
 
-def _ask_whether(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
+def _ask_to_roll_back(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
     if given.get("yes") or given.get("dry_run"):
         return None
     run, force = given.get("run"), given.get("force", False)
@@ -32,8 +32,8 @@ def _ask_whether(workspace: Workspace, given: Arguments, can_ask: bool) -> Choos
 @verb(
     group=Group.BACK,
     example="holdfast rollback 3 --yes",
-    about="go back in code and in what the run knew",
-    asks=_ask_whether,
+    about="restore both the code and the run's state",
+    asks=_ask_to_roll_back,
     options=(YES,),
 )
 def rollback(
@@ -42,26 +42,19 @@ def rollback(
     *,
     run: RunName = None,
     dry_run: DryRun = False,
-    force: Annotated[bool, option(help="Over what another living session changed, or from another worktree.")] = False,
+    force: Annotated[bool, option(help="Even over changes of another live session, or from another worktree.")] = False,
 ) -> Restored:
-    """Go back to a checkpoint in code and in what the run knew. `holdfast undo` takes it back.
+    """Restore both the code and the run's state of a checkpoint. `holdfast undo` takes it back.
 
-    N is a row of the last list of checkpoints; where none were listed, it counts from the newest.
+    N is a row of the last list of checkpoints; without a list, it counts from the newest.
     """
 
     def choose(journal: Journal) -> Restore:
         found = select.get_run(workspace, journal, run, ended_too=True)
         target = find_layout(found.layout).get_checkpoint(workspace, journal, found, checkpoint)
         _refuse_without_state(target, found)
-        return Restore(
-            id=ids.make("res"),
-            time=workspace.clock.now(),
-            before="",
-            target=target.id,
-            run=found.id,
-            seq_after=target.seq,
-            verb="rollback",
-        )
+        id, now = ids.make("res"), workspace.clock.now()
+        return Restore(id, now, before="", target=target.id, run=found.id, seq_after=target.seq, verb="rollback")
 
     with workspace.reading() as journal:
         meant = select.get_run(workspace, journal, run, ended_too=True)
@@ -73,15 +66,15 @@ def rollback(
 
 
 def _refuse_without_state(target: Checkpoint, run: Run) -> None:
-    """What another run knew is no place to which this one can go back."""
+    """Refuse a checkpoint that holds no state of this run."""
     if target.run == run.id and target.seq is not None:
         return
-    code = f"`holdfast restore {target.id}` brings back the code alone"
+    code = f"`holdfast restore {target.id}` restores the code alone"
     if target.run is None or target.seq is None:
         facts = [("checkpoint", target.id)]
-        raise Refused("This checkpoint was made without a run, so it knows no state", facts, [code])
+        raise Refused("This checkpoint was made without a run, so it holds no state", facts, [code])
     raise Refused(
         "This checkpoint belongs to another run",
         [("checkpoint", target.id), ("its run", target.run), ("this run", run.id)],
-        [code, f"`holdfast rollback {target.id} --run {target.run}` goes back with that run"],
+        [code, f"`holdfast rollback {target.id} --run {target.run}` rolls that run back"],
     )

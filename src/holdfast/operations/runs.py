@@ -1,4 +1,4 @@
-"""Runs of this project, newest first; a page at a time, all or those that fit."""
+"""Runs of this project, newest first, filtered and paged; the filters that other lists share."""
 
 from __future__ import annotations
 
@@ -17,10 +17,23 @@ from holdfast.operations.verb import Group, verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
+Statuses = Annotated[
+    tuple[str, ...], option(metavar="STATUS", help="Only runs of this status, or `open`. Can be repeated.")
+]
+Layouts = Annotated[tuple[str, ...], option(metavar="LAYOUT", help="Only runs of this layout. Can be repeated.")]
+AgentName = Annotated[str | None, option(metavar="NAME", help="Only runs that this agent worked on.")]
+Tag = Annotated[str | None, option(metavar="TAG", help="Only runs with this tag.")]
+Since = Annotated[datetime | None, option(metavar="WHEN", help="Active since: 2026-11-01, or 3d, 12h, 30m ago.")]
+Until = Annotated[datetime | None, option(metavar="WHEN", help="Active before.")]
+Words = Annotated[
+    str | None, option(metavar="TEXT", help='Words in goals, prompts, decisions, files; `begin*`, "a phrase".')
+]
+Limit = Annotated[int | None, option(least=1, most=10_000, metavar="N", help="At most N rows.")]
+
 
 class RunsListed(Struct):
     runs: list[Run]
-    next: str | None  # the key of the next page
+    next: str | None  # key of the next page
 
 
 @verb(
@@ -34,24 +47,18 @@ class RunsListed(Struct):
 def runs(
     workspace: Workspace,
     *,
-    status: Annotated[
-        tuple[str, ...], option(metavar="STATUS", help="Only this status, or `open`. Can be repeated.")
-    ] = (),
-    layout: Annotated[tuple[str, ...], option(metavar="LAYOUT", help="Only runs of this layout.")] = (),
-    agent: Annotated[str | None, option(metavar="NAME", help="Only runs that this agent worked on.")] = None,
-    tag: Annotated[str | None, option(metavar="TAG", help="Only runs with this tag.")] = None,
-    since: Annotated[
-        datetime | None, option(metavar="WHEN", help="Worked on since: 2026-11-01, or 3d, 12h, 30m.")
-    ] = None,
-    until: Annotated[datetime | None, option(metavar="WHEN", help="Worked on before.")] = None,
-    search: Annotated[
-        str | None, option(metavar="TEXT", help='Words in goals, prompts, decisions, files; `begin*`, "a phrase".')
-    ] = None,
+    status: Statuses = (),
+    layout: Layouts = (),
+    agent: AgentName = None,
+    tag: Tag = None,
+    since: Since = None,
+    until: Until = None,
+    search: Words = None,
     here: Annotated[bool, option(help="Only runs of this worktree.")] = False,
-    limit: Annotated[int | None, option(least=1, most=10_000, metavar="N", help="At most N rows.")] = None,
-    after: Annotated[str | None, option(metavar="KEY", help="The page after this key.")] = None,
+    limit: Limit = None,
+    after: Annotated[str | None, option(metavar="KEY", help="The page that follows this key.")] = None,
 ) -> RunsListed:
-    """Runs of this project, newest first. A row's number names its run in the next command."""
+    """List the runs of this project, newest first. The next command takes a row's number for its run."""
     query = RunQuery(
         statuses=select.statuses(status, "runs"),
         layouts=select.layouts(layout),
@@ -70,9 +77,9 @@ def runs(
 
 
 def which_run(parameter: str, found: list[Run]) -> Choose:
-    """Ask which of these runs is meant."""
+    """Return the question that selects one of these runs."""
     if not found:
-        hints = ["`holdfast runs` lists all", '`holdfast start "GOAL"` begins one']
+        hints = ["`holdfast runs` lists all", '`holdfast start "GOAL"` starts one']
         raise NotFound("There is no run to choose", [], hints)
     options = tuple((run.id, f"{run.status}, {one_line(run.title, 80)}") for run in found)
     return Choose(
@@ -85,7 +92,6 @@ def _page_key(text: str | None) -> tuple[int, int] | None:
         return None
     first, _, second = text.partition(".")
     if not all(part.isdecimal() and len(part) < 19 for part in (first, second)):
-        raise WrongUsage(
-            "This is not the key of a page", [("key", one_line(text, 40))], ["take `next` from the last page"]
-        )
+        facts = [("key", one_line(text, 40))]
+        raise WrongUsage("There is no page with this key", facts, ["take `next` of the page before"])
     return int(first), int(second)

@@ -1,4 +1,4 @@
-"""Look for secrets: what of the journal is hidden, what an older version stored raw, what of a file would be hidden."""
+"""Scan for secrets: those hidden in the journal, those that an older version stored, and those in files or code."""
 
 from __future__ import annotations
 
@@ -25,42 +25,42 @@ from holdfast.redaction.unmask import texts
 from holdfast.system import files
 from holdfast.worktree.capture import Shadow
 
-MOST = 1_000  # secrets that are named
+MOST = 1_000  # secrets that are listed
 MOST_FILES = 100_000
 LARGEST = 16 << 20
-BINARY = 8192  # bytes in which a file that is no text shows a zero
+BINARY = 8192  # bytes to search for the zero byte of a binary file
 OTHERS = {".git", ".hg", ".svn", "node_modules", ".venv"}
 
 
 class Secret(Struct):
     kind: str
     where: str  # run and event, or file and line
-    length: int  # in characters; nothing else of it is told
+    length: int  # in characters; the secret itself is never shown
     run: str | None = None
 
 
 class Scanned(Struct):
     target: str  # a run, a path, or "the journal"
-    events: int  # that were looked at
+    events: int  # that were scanned
     files: int
-    skipped: int  # files that are no text, too large, or cannot be read
-    hidden: dict[str, int]  # marks in the journal that stand for secrets: kind -> how many
-    secrets: list[Secret]  # that stand there as they are
+    skipped: int  # files that are binary, too large or unreadable
+    hidden: dict[str, int]  # marks in the journal in place of secrets: kind -> how many
+    secrets: list[Secret]  # in plain text
     more: int  # secrets beyond those that are listed
-    checkpoints: int = 0  # that hold code
-    code: int | None = None  # different files in them that were looked at; None where none was
+    checkpoints: int = 0  # with code
+    code: int | None = None  # distinct files in them that were scanned; null without `--code`
 
 
-@verb(group=Group.CARE, example="holdfast scan src", about="secrets: what is hidden, and what would be", changes=False)
+@verb(group=Group.CARE, example="holdfast scan src", about="scan the journal, files or code for secrets", changes=False)
 def scan(
     workspace: Workspace,
     target: Annotated[str | None, argument(metavar="[RUN|PATH]")] = None,
     *,
-    code: Annotated[bool, option(help="Look at the code in checkpoints, too.")] = False,
+    code: Annotated[bool, option(help="Scan the code in checkpoints too.")] = False,
 ) -> Scanned:
-    """What is hidden in the journal, and secrets that an older version stored; or what of a file would be hidden.
+    """Count hidden secrets in the journal and find those an older version stored; or find the secrets of a file.
 
-    Nothing of a secret is printed but its kind, its place and its length.
+    Of a secret only its kind, place and length are printed.
     """
     run = _find_run(workspace, target)
     if target is not None and run is None:
@@ -77,7 +77,7 @@ def scan(
 
 
 def _find_run(workspace: Workspace, target: str | None) -> str | None:
-    """The run that is meant; None for a path, or for everything."""
+    """Return the run to scan; None for a path or for everything."""
     if target is None:
         return None
     if not workspace.exists and os.path.lexists(target):
@@ -95,7 +95,7 @@ def _scan_events(workspace: Workspace, run: str | None) -> Scanned:
     with workspace.reading() as journal:
         runs = [run] if run else sorted(journal.view.all_run_ids())
         total = sum(journal.get_run(name).seq for name in runs)
-        for event in itertools.chain.from_iterable(map(journal.events, runs)):  # also those that were forgotten
+        for event in itertools.chain.from_iterable(map(journal.events, runs)):  # forgotten events too
             result.events += 1
             for place, text in texts(event.body):
                 data = text.encode("utf-8", "surrogatepass")
@@ -103,7 +103,7 @@ def _scan_events(workspace: Workspace, run: str | None) -> Scanned:
                 where = f"{event.run} event {event.seq}, at {'.'.join(map(str, filter(None, place)))}"
                 _add(result, _secrets(workspace, place, text, where, event.run))
             if result.events % 1000 == 0 or result.events == total:
-                workspace.progress("looking at events", result.events, total)
+                workspace.progress("scanning events", result.events, total)
     result.hidden = dict(sorted(hidden.items()))
     return result
 
@@ -115,7 +115,7 @@ def _secrets(workspace: Workspace, place: tuple[str | int, ...], text: str, wher
         return
     found = workspace.redactor.find(text)
     yield from (Secret(one.kind, where, one.length, run) for one in found)
-    if not found:  # the name of a member says it, or it lies in JSON inside the text
+    if not found:  # known by the name of the member, or inside JSON in the text
         yield from (Secret(kind, where, len(text), run) for kind in counts.elements())
 
 
@@ -130,42 +130,39 @@ def _add(result: Scanned, found: Iterator[Secret]) -> None:
 def _scan_files(workspace: Workspace, path: Path) -> Scanned:
     result = Scanned(path_text(path), 0, 0, 0, {}, [], 0)
     for number, file in zip(range(1, MOST_FILES + 1), _files(path), strict=False):
-        data = _read(file)
-        if data is None:
-            result.skipped += 1
-            continue
-        result.files += 1
-        found = workspace.redactor.find(data.decode("utf-8", "replace"))
-        _add(result, (Secret(one.kind, f"{path_text(file)}:{one.line}", one.length) for one in found))
+        result.files += _scan_text(workspace, _read(file), path_text(file), result)
         if number % 100 == 0:
-            workspace.progress("looking at files", number, 0)
+            workspace.progress("scanning files", number, 0)
     return result
 
 
 def _scan_code(workspace: Workspace, checkpoints: list[Checkpoint], result: Scanned) -> None:
-    """Every different file of the checkpoints, once: most of them are the same in many."""
+    """Scan each distinct file of the checkpoints once: most are the same in many of them."""
     seen = set[str]()
-    result.code = 0
+    code = 0
     with shadow_of(workspace) as shadow:
         for number, checkpoint in enumerate(checkpoints, 1):
             for blob, path in _blobs(shadow, checkpoint.tree):
                 if blob not in seen:
                     seen.add(blob)
-                    _scan_blob(workspace, shadow.reader.read(blob), f"checkpoint {checkpoint.id}, {path}", result)
-            workspace.progress("looking at checkpoints", number, len(checkpoints))
+                    where = f"checkpoint {checkpoint.id}, {path}"
+                    code += _scan_text(workspace, shadow.reader.read(blob), where, result)
+            workspace.progress("scanning checkpoints", number, len(checkpoints))
+    result.code = code
 
 
-def _scan_blob(workspace: Workspace, data: bytes | None, where: str, result: Scanned) -> None:
+def _scan_text(workspace: Workspace, data: bytes | None, where: str, result: Scanned) -> bool:
+    """Scan a text file; anything else is counted as skipped."""
     if data is None or len(data) > LARGEST or b"\0" in data[:BINARY]:
         result.skipped += 1
-        return
-    result.code = (result.code or 0) + 1
+        return False
     found = workspace.redactor.find(data.decode("utf-8", "replace"))
     _add(result, (Secret(one.kind, f"{where}:{one.line}", one.length) for one in found))
+    return True
 
 
 def _blobs(shadow: Shadow, tree: str) -> Iterator[tuple[str, str]]:
-    """The files of a tree, each with its path; none where the tree is lost."""
+    """List the blobs of a tree, each with its path; none if the tree is lost."""
     try:
         listed = shadow.git.run("ls-tree", "-r", "-z", "--full-tree", tree)
     except HoldfastError:
@@ -186,9 +183,7 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def _read(path: Path) -> bytes | None:
-    """The bytes of a text; None for anything else."""
     try:
-        data = files.read(path, LARGEST)
-    except HoldfastError:
+        return files.read(path, LARGEST)
+    except HoldfastError:  # unreadable or too large
         return None
-    return None if data is None or b"\0" in data[:BINARY] else data

@@ -1,4 +1,4 @@
-"""Search: single events by the words in them, the best first."""
+"""Full-text search over events, best match first."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from holdfast.core.text import one_line, sound_text
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import Hit, HitQuery, RunQuery
 from holdfast.operations.parameters import Kind, argument, option
+from holdfast.operations.runs import AgentName, Layouts, Limit, Since, Statuses, Tag, Until
 from holdfast.operations.verb import Group, verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
-WIDTH = 160  # characters of the piece that is shown
+WIDTH = 160  # characters of an excerpt
 BY_MERIT = {kind: MERITS[sort] for kind, sort in SORT_OF.items()}
 
 
 class Found(Struct):
-    """One event that a search finds."""
+    """An event that matches a search."""
 
     run: str
     seq: int
@@ -33,20 +34,20 @@ class Found(Struct):
     title: str  # of the run
     status: Status  # of the run
     session: str | None
-    text: str  # the piece of it in which the words stand
-    marks: list[tuple[int, int]]  # where in the piece they stand: begin and end, in characters
+    text: str  # an excerpt with the words
+    marks: list[tuple[int, int]]  # the words in the excerpt: begin and end, in characters
 
 
 class Searched(Struct):
     search: str
     found: list[Found]
-    ranked: bool  # the best come first; else the newest, because they were asked for or the words are everywhere
+    ranked: bool  # best match first; else newest first, on request or because the words are too common to rank
 
 
 @verb(
     group=Group.SEE,
     example="holdfast search '\"exponential backoff\" retr*' --kind decision",
-    about="events by the words in them, the best first",
+    about="search events, best match first",
     common=True,
     changes=False,
     previews=True,
@@ -55,22 +56,20 @@ def search(
     workspace: Workspace,
     text: Annotated[str, argument(metavar="TEXT...", kind=Kind.WORDS)],
     *,
-    status: Annotated[tuple[str, ...], option(metavar="STATUS", help="Only in runs of this status, or `open`.")] = (),
-    layout: Annotated[tuple[str, ...], option(metavar="LAYOUT", help="Only in runs of this layout.")] = (),
-    agent: Annotated[str | None, option(metavar="NAME", help="Only in runs that this agent worked on.")] = None,
-    tag: Annotated[str | None, option(metavar="TAG", help="Only in runs with this tag.")] = None,
+    status: Statuses = (),
+    layout: Layouts = (),
+    agent: AgentName = None,
+    tag: Tag = None,
     run: Annotated[str | None, option(metavar="RUN", kind=Kind.RUN, help="Only in this run; else in all runs.")] = None,
     kind: Annotated[
         tuple[str, ...], option(choices=tuple(SORTS), help="Only events of this kind. Can be repeated.")
     ] = (),
-    since: Annotated[
-        datetime | None, option(metavar="WHEN", help="Happened since: 2026-11-01, or 3d, 12h, 30m.")
-    ] = None,
-    until: Annotated[datetime | None, option(metavar="WHEN", help="Happened before.")] = None,
-    newest: Annotated[bool, option(help="The newest first, not the best.")] = False,
-    limit: Annotated[int | None, option(least=1, most=10_000, metavar="N", help="At most N events.")] = None,
+    since: Since = None,
+    until: Until = None,
+    newest: Annotated[bool, option(help="Newest first instead of best match first.")] = False,
+    limit: Limit = None,
 ) -> Searched:
-    """Events that hold all these words, the best first: goals, prompts, decisions, notes, tasks, files, errors."""
+    """Search goals, prompts, decisions, notes, tasks, files and errors for all these words, best match first."""
     with workspace.reading() as journal:
         query = HitQuery(
             search=text,
@@ -87,7 +86,7 @@ def search(
             limit=select.length(workspace, limit),
         )
         hits, is_ranked = journal.view.hits(query)
-        found = [_told(workspace, journal, hit, text) for hit in hits]
+        found = [_found(workspace, journal, hit, text) for hit in hits]
     return Searched(workspace.hide(sound_text(text))[: search_terms.LONGEST], found, is_ranked)
 
 
@@ -98,11 +97,13 @@ def _kinds(word: str) -> tuple[str, ...]:
     return SORTS[word]
 
 
-def _told(workspace: Workspace, journal: Journal, hit: Hit, text: str) -> Found:
+def _found(workspace: Workspace, journal: Journal, hit: Hit, text: str) -> Found:
     run: Run = journal.get_run(hit.run)
     event: Event = next(journal.events(hit.run, after=hit.seq - 1, until=hit.seq))
     # safeguard: hide-search
-    words, title = workspace.hide([passage(event), run.title])  # before they are cut: half of a secret is not known
+    words, title = workspace.hide(
+        [passage(event), run.title]
+    )  # before the excerpt is cut: half a secret is not recognised
     piece = search_terms.excerpt(words, text, WIDTH)
     kind = SORT_OF.get(event.kind, event.kind)
     return Found(run.id, event.seq, kind, event.time, title, run.status, event.session, piece.text, piece.marks)

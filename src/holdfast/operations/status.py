@@ -1,4 +1,4 @@
-"""Where we are: the run, who works on it, what else is open, and what went wrong unseen."""
+"""Status of a worktree: its run and sessions, other open runs, and failures in the background."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from holdfast.system.clock import shown
 
 
 class Presence(Struct):
-    """A session that is open, and what can be known of its process."""
+    """An open session, and the evidence about its process."""
 
     session: Session
     alive: bool | None
@@ -42,21 +42,28 @@ class Status(Struct):
     run: Run | None = None
     last_session: Session | None = None
     present: list[Presence] = []
-    running: list[Leftover] = []  # processes that sessions which died have left running
-    silent_since: datetime | None = None  # of an active Go Team run: it is potentially interrupted
+    running: list[Leftover] = []  # processes that dead sessions left running
+    silent_since: datetime | None = None  # of an active Go Team run that may be interrupted
     others: list[Run] = []
     troubles: list[str] = []
     set_aside: list[str] = []
-    unread: list[str] = []  # kept calls that cannot be read for the moment
+    unread: list[str] = []  # calls in the inbox that cannot be read at present
     warnings: list[str] = []
     unfinished: Restore | None = None
     checkpoint: Checkpoint | None = None  # the worktree's last one
     untrusted: list[str] = []  # files whose commands wait for `holdfast trust`
 
 
-@verb(group=Group.SEE, example="holdfast status", about="where we are", common=True, changes=False, previews=True)
+@verb(
+    group=Group.SEE,
+    example="holdfast status",
+    about="the run, its sessions and what is next",
+    common=True,
+    changes=False,
+    previews=True,
+)
 def status(workspace: Workspace, *, run: RunName = None) -> Status:
-    """Where we are: the run, who works on it, what is next, and what went wrong unseen."""
+    """Show the run, its sessions, what is next, and failures in the background."""
     if told := workspace.find_earlier_hint():
         workspace.warn(told)
     if not workspace.exists:
@@ -64,7 +71,7 @@ def status(workspace: Workspace, *, run: RunName = None) -> Status:
     place = None if workspace.is_preview else path_text(workspace.place)
     result = Status(path_text(workspace.root), place, workspace.is_off)
     with workspace.reading() as journal:
-        _fill_in(workspace, journal, result, run)
+        _add_run(workspace, journal, result, run)
         ledger = journal.ledger_of(workspace.worktree)
         result.checkpoint = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
     result.silent_since = find_layout(result.run.layout).silent_since(workspace, result.run) if result.run else None
@@ -88,7 +95,7 @@ def status(workspace: Workspace, *, run: RunName = None) -> Status:
     return result
 
 
-def _fill_in(workspace: Workspace, journal: Journal, result: Status, name: str | None) -> None:
+def _add_run(workspace: Workspace, journal: Journal, result: Status, name: str | None) -> None:
     try:
         result.run = select.get_run(workspace, journal, name)
     except (Ambiguous, NotFound):
@@ -96,7 +103,7 @@ def _fill_in(workspace: Workspace, journal: Journal, result: Status, name: str |
             raise
     ours = journal.find_session(workspace.session or "")
     if ours and ours.fenced:
-        workspace.warnings.append(f"this session, {ours.id}, may not write any more: {ours.reason}")
+        workspace.warnings.append(f"this session, {ours.id}, is fenced off and cannot write: {ours.reason}")
     here, _ = journal.list_runs(RunQuery(worktree=workspace.worktree, statuses=select.OPEN_STATUSES, limit=10))
     result.others = [found for found in here if result.run is None or found.id != result.run.id]
     if result.run is not None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from holdfast.core.errors import DONE, Damaged
 from holdfast.core.fold.run import interrupted
 from holdfast.core.text import one_line
-from holdfast.operations.checkpoints import CheckpointsListed, Diffed
-from holdfast.operations.delete_checkpoint import CheckpointDeleted
+from holdfast.operations.checkpoints import CheckpointDeleted, CheckpointsListed, Diffed, Exported, Validated
 from holdfast.operations.guard import Bisected, Guarded
-from holdfast.operations.team_checkpoints import Exported, Validated
 from holdfast.surfaces.cli import terminal
 from holdfast.surfaces.cli.render import View, renders
 from holdfast.surfaces.cli.render.patch import coloured

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from holdfast.core.fold.activity import format_fill
 from holdfast.core.text import count, one_line
-from holdfast.operations.budget import Budget
-from holdfast.operations.compacted import Compressed
+from holdfast.operations.budget import Budget, Compressed
 from holdfast.surfaces.cli.render import View, renders
 from holdfast.surfaces.cli.runner import Said
 from holdfast.surfaces.cli.terminal import Line, when

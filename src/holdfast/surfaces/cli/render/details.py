@@ -10,7 +10,7 @@ from holdfast.core.fold.activity import fill_of, format_fill, format_usage, tota
 from holdfast.core.fold.external import said
 from holdfast.core.model import Event, Run, Session
 from holdfast.core.text import count, one_line
-from holdfast.operations import look
+from holdfast.operations import show
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
 from holdfast.surfaces.cli.render import View, renders
@@ -26,7 +26,7 @@ def told_event(event: Event) -> str:
     return f"#{event.seq:<5} {shown(event.time, seconds=True)}  {headline(event)}"
 
 
-def told_run(found: look.RunShown) -> Iterator[Line]:
+def told_run(found: show.RunShown) -> Iterator[Line]:
     """A run in full."""
     run = found.run
     yield ("title", one_line(run.title, 200))
@@ -85,7 +85,7 @@ def _entry(id: str, pinned: bool, text: str) -> str:
     return f"{id}{' (pinned)' if pinned else ''}  {one_line(text, 400)}"
 
 
-def told_session(found: look.SessionShown) -> Iterator[Line]:
+def told_session(found: show.SessionShown) -> Iterator[Line]:
     session = found.session
     yield ("title", f"{session.id}{by(session)} on {found.run.id}")
     yield f"goal       {one_line(found.run.title, 200)}"
@@ -115,7 +115,7 @@ def _used(session: Session) -> Iterator[Line]:
         yield f"cost       {session.cost:,.4f} US dollars"
 
 
-def told_checkpoint(found: look.CheckpointShown) -> Iterator[Line]:
+def told_checkpoint(found: show.CheckpointShown) -> Iterator[Line]:
     made = found.checkpoint
     yield ("title", made.id + (f"  {one_line(made.name, 200)}" if made.name else ""))
     yield f"made       {when(made.time)}"
@@ -139,23 +139,23 @@ def told_checkpoint(found: look.CheckpointShown) -> Iterator[Line]:
         yield from coloured(found.code)
 
 
-@renders(look.RunShown)
-def said_run(found: look.RunShown, view: View) -> Said:
+@renders(show.RunShown)
+def said_run(found: show.RunShown, view: View) -> Said:
     return Said(found, list(told_run(found)))
 
 
-@renders(look.SessionShown)
-def said_session(found: look.SessionShown, view: View) -> Said:
+@renders(show.SessionShown)
+def said_session(found: show.SessionShown, view: View) -> Said:
     return Said(found, list(told_session(found)))
 
 
-@renders(look.CheckpointShown)
-def said_checkpoint(found: look.CheckpointShown, view: View) -> Said:
+@renders(show.CheckpointShown)
+def said_checkpoint(found: show.CheckpointShown, view: View) -> Said:
     return Said(found, list(told_checkpoint(found)))
 
 
-@renders(look.SessionsListed)
-def said_sessions(found: look.SessionsListed, view: View) -> Said:
+@renders(show.SessionsListed)
+def said_sessions(found: show.SessionsListed, view: View) -> Said:
     if not found.sessions:
         return Said(found, talk=["No session yet."])
     rows = [
@@ -172,14 +172,14 @@ def said_sessions(found: look.SessionsListed, view: View) -> Said:
     return Said(found, lambda: terminal.table(["#", "session", "agent", "opened", "how", "what"], rows))
 
 
-@renders(look.Logged)
-def said_log(found: look.Logged, view: View) -> Said:
+@renders(show.Logged)
+def said_log(found: show.Logged, view: View) -> Said:
     if not view.given.get("follow"):
         return Said(found, [told_event(event) for event in found.events])
     return Said(found, stream=lambda as_json: _follow(view.workspace, found, as_json))
 
 
-def _follow(workspace: Workspace, found: look.Logged, as_json: bool) -> None:
+def _follow(workspace: Workspace, found: show.Logged, as_json: bool) -> None:
     """Print events until somebody presses Ctrl-C; with --json one object a line."""
     seen = 0
     while True:
@@ -187,4 +187,4 @@ def _follow(workspace: Workspace, found: look.Logged, as_json: bool) -> None:
             print_json(event) if as_json else terminal.emit([told_event(event)])
             seen = event.seq
         time.sleep(FOLLOW)
-        found = look.log(workspace, run=found.run, after=seen)
+        found = show.log(workspace, run=found.run, after=seen)

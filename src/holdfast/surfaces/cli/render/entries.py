@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from holdfast.core.text import count, one_line
-from holdfast.operations.decide import Decided, Revoked
-from holdfast.operations.forget import Forgotten
-from holdfast.operations.note import Noted
-from holdfast.operations.pin import Pinned
-from holdfast.operations.record import Recorded
-from holdfast.operations.rename import Renamed, Tagged
-from holdfast.operations.task import TaskAdded, TaskDone, TasksListed
+from holdfast.operations.entries import (
+    Decided,
+    Forgotten,
+    Noted,
+    Pinned,
+    Recorded,
+    Renamed,
+    Revoked,
+    Tagged,
+    TaskAdded,
+    TaskDone,
+    TasksListed,
+)
 from holdfast.surfaces.cli import terminal
 from holdfast.surfaces.cli.render import View, renders
 from holdfast.surfaces.cli.runner import Said

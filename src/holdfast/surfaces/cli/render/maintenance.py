@@ -10,10 +10,7 @@ from holdfast.core.text import count, one_line
 from holdfast.maintenance.purge import Purged
 from holdfast.operations.backup import BackedUp, PutStoreBack
 from holdfast.operations.delete import Deleted
-from holdfast.operations.repair import Mended, Repaired
-from holdfast.operations.sweep import Swept
-from holdfast.operations.tidy import Tidied
-from holdfast.operations.verify import Verified
+from holdfast.operations.maintenance import Mended, Repaired, Swept, Tidied, Verified
 from holdfast.surfaces.cli.render import View, renders
 from holdfast.surfaces.cli.render.sizes import megabytes
 from holdfast.surfaces.cli.render.troubles import told_troubles

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from holdfast.core.model import Session
 from holdfast.core.text import one_line
-from holdfast.operations.finish import Settled
-from holdfast.operations.join import Joined
-from holdfast.operations.leave import Left
+from holdfast.operations.lifecycle import Joined, Left, Settled, Switched
 from holdfast.operations.start import Started
-from holdfast.operations.switch import Switched
 from holdfast.surfaces.cli.render import View, renders
 from holdfast.surfaces.cli.runner import Said
 from holdfast.surfaces.cli.terminal import Line

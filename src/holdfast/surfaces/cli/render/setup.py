@@ -11,8 +11,7 @@ from holdfast.agents.install import Changed
 from holdfast.core.errors import DONE, FAILED
 from holdfast.core.text import count, one_line
 from holdfast.operations.doctor import Examined
-from holdfast.operations.init import Initialised, Switched
-from holdfast.operations.uninit import Uninstalled
+from holdfast.operations.init import Initialised, Switched, Uninstalled
 from holdfast.surfaces.cli.render import View, renders
 from holdfast.surfaces.cli.runner import Said
 from holdfast.surfaces.cli.terminal import Line

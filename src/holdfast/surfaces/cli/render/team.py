@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from holdfast.core.text import count, one_line
-from holdfast.operations.cleanup import Cleaned
-from holdfast.operations.team import Breakpoint, Given, Handed
+from holdfast.operations.team import Breakpoint, Cleaned, Given, Handed
 from holdfast.surfaces.cli.render import View, previews, renders
 from holdfast.surfaces.cli.runner import Said
 

@@ -1,4 +1,4 @@
-"""Looking: one run, one session, one checkpoint, many sessions, the events."""
+"""Details of one run, session or checkpoint; the sessions of a run; its events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holdfast.core.question import Choose
 from holdfast.core.text import one_line, path_text
 from holdfast.journal.journal import Journal
 from holdfast.operations.parameters import Kind, RunName, argument, flag, option
-from holdfast.operations.runs import runs, which_run
+from holdfast.operations.runs import Limit, runs, which_run
 from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.runs import select
@@ -24,6 +24,7 @@ from holdfast.worktree.capture import Shadow
 from holdfast.worktree.metadata import TreeMetadata
 
 MOST = 2**31
+CHOICES = 500  # runs offered by `--pick`
 
 
 class RunShown(Struct):
@@ -37,8 +38,8 @@ class SessionShown(Struct):
     run: Run
     events: list[Event]
     before: str | None = None  # with `--diff`: the last checkpoint before it
-    after: str | None = None  # the first one after it, or the last one in it
-    code: str | None = None  # what changed between them, whoever did it
+    after: str | None = None  # the first checkpoint after it, or the last one in it
+    code: str | None = None  # the changes between them, by any process
 
 
 class CheckpointShown(Struct):
@@ -46,12 +47,12 @@ class CheckpointShown(Struct):
     goal: str | None  # of its run
     before: str | None  # the checkpoint before it
     nested: dict[str, str]  # repositories inside the worktree, with the commit of each
-    skipped: dict[str, int]  # what was left out, with its size in bytes
-    code: str | None = None  # what changed since the one before it, with `--diff`
+    skipped: dict[str, int]  # files that were left out, with their size in bytes
+    code: str | None = None  # with `--diff`: the changes since the one before it
 
     @property
     def run(self) -> Run:
-        """For callers that mean a run, whatever the name they were given turned out to be."""
+        """Refuse a checkpoint where a run is needed: the name that a caller was given may be that of either."""
         raise WrongUsage("This is a checkpoint, not a run", [("checkpoint", self.checkpoint.id)], ["`holdfast runs`"])
 
 
@@ -65,9 +66,6 @@ class Logged(Struct):
     events: list[Event]
 
 
-CHOICES = 500  # runs from which one can be picked
-
-
 def _ask_which(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
     if not given.get("pick") or "name" in given:
         return None
@@ -77,10 +75,10 @@ def _ask_which(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose 
 @verb(
     group=Group.SEE,
     example="holdfast show run-4x9k2m7pq3 --at 12",
-    about="a run or a session, also as it was earlier",
+    about="details of a run, a session or a checkpoint",
     common=True,
     changes=False,
-    options=(flag("--pick", help="Choose the run from a list, also where one is the current one."),),
+    options=(flag("--pick", help="Select the run from a list, even if there is a current one."),),
     previews=True,
     asks=_ask_which,
 )
@@ -88,10 +86,10 @@ def show(
     workspace: Workspace,
     name: Annotated[str | None, argument(metavar="[RUN|SESSION|CHECKPOINT]", kind=Kind.RUN)] = None,
     *,
-    at: Annotated[str | None, option(metavar="EVENT", help="A run as it was after this event.")] = None,
-    diff: Annotated[bool, option(help="What a checkpoint or a session changed in the code.")] = False,
+    at: Annotated[str | None, option(metavar="EVENT", help="The run as it was after this event.")] = None,
+    diff: Annotated[bool, option(help="The code changes of a checkpoint or a session.")] = False,
 ) -> RunShown | SessionShown | CheckpointShown:
-    """A run, as it is or as it was; a session with its events; or a checkpoint."""
+    """Show a run, now or at an earlier event; a session with its events; or a checkpoint."""
     with workspace.reading() as journal:
         if name and select.is_checkpoint(workspace, journal, name):
             _refuse_useless(at is not None, "--at", "a run")
@@ -121,7 +119,7 @@ def _session(workspace: Workspace, journal: Journal, session: Session, diff: boo
 
 
 def _around(journal: Journal, session: Session, worktree: str) -> tuple[Checkpoint, Checkpoint]:
-    """The last checkpoint before a session and the first one after it, or else the first and the last one in it."""
+    """Return the checkpoints around a session; where there is none before or after it, the first or last one in it."""
     made = sorted(journal.list_checkpoints(worktree), key=lambda found: found.number)
     end = session.ended or datetime.max.replace(tzinfo=UTC)
     before = [found for found in made if found.time <= session.opened]
@@ -130,8 +128,8 @@ def _around(journal: Journal, session: Session, worktree: str) -> tuple[Checkpoi
     around = [*(before[-1:] or inside[:1]), *(after[:1] or inside[-1:])]
     if len({found.id for found in around}) < 2:
         facts = [("session", session.id), ("checkpoints in it", len(inside))]
-        hints = ["`holdfast checkpoint` makes one now", f"`holdfast show {session.id}` tells what it did"]
-        raise NotFound("No two checkpoints lie around this session, so nobody knows what it changed", facts, hints)
+        hints = ["`holdfast checkpoint` makes one now", f"`holdfast show {session.id}` lists its events"]
+        raise NotFound("The changes of this session are unknown: no two checkpoints enclose it", facts, hints)
     return around[0], around[1]
 
 
@@ -179,10 +177,10 @@ def sessions(
     workspace: Workspace,
     *,
     run: RunName = None,
-    every: Annotated[bool, option("--all", help="Of the whole project.")] = False,
-    limit: Annotated[int | None, option(least=1, most=10_000, metavar="N", help="At most N rows.")] = None,
+    every: Annotated[bool, option("--all", help="All sessions of the project.")] = False,
+    limit: Limit = None,
 ) -> SessionsListed:
-    """Who worked on a run, and how it ended."""
+    """List the sessions of a run, and how each ended."""
     with workspace.reading() as journal:
         id = None if every else select.get_run(workspace, journal, run).id
         found = journal.list_sessions(id, limit=select.length(workspace, limit))
@@ -196,7 +194,7 @@ def sessions(
     about="the events of a run; follow them with -f",
     common=True,
     changes=False,
-    options=(flag("-f", "--follow", help="Stay, and print events as they come."),),
+    options=(flag("-f", "--follow", help="Keep printing events as they arrive."),),
     previews=True,
 )
 def log(
@@ -206,7 +204,7 @@ def log(
     newest: Annotated[int | None, option("-n", least=1, most=MOST, metavar="N", help="Only the newest N.")] = None,
     after: int = 0,
 ) -> Logged:
-    """The events of a run, oldest first. With -f and --json, one object a line."""
+    """List the events of a run, oldest first. With -f and --json, one object a line."""
     with workspace.reading() as journal:
         found = select.get_run(workspace, journal, run)
         events = journal.events(
