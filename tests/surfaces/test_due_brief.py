@@ -16,7 +16,7 @@ import pytest
 import holdfast
 from holdfast.surfaces.hooks import due_brief
 from holdfast.surfaces.hooks.record import DUE, mark_name
-from tests.operations.people import a_process, kill
+from tests.sessions import a_process, kill
 from tests.tools import ENTRY, Command
 
 PAYLOADS = Path(__file__).parents[1] / "payloads" / "claude"
