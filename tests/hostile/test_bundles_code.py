@@ -30,7 +30,6 @@ def id_of(found: tuple[str, bytes]) -> str:
 
 
 BLOB = ("blob", b"#!/bin/sh\ntouch pwned\n")
-EMPTY = ("blob", b"")
 
 
 def code(root: tuple[str, bytes], *others: tuple[str, bytes], beside: bytes = b"") -> Callable[[Parts], None]:
