@@ -458,7 +458,7 @@ def test_calls_that_cannot_be_read_are_counted(project: Workspace, monkeypatch: 
         assert holdfast.status(project).unread == [bad.name]
         assert holdfast.verify(project).unread == 1
         (check,) = [check for check in holdfast.doctor(project).checks if check.name == "not read"]
-        assert check.about == "1 call cannot be read for the moment"
+        assert check.about == "1 call cannot be read at present"
     assert (holdfast.status(project).unread, holdfast.verify(project).unread) == ([], 0)
 
 

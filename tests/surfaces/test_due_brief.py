@@ -251,7 +251,7 @@ def test_a_store_that_cannot_take_the_mark_still_answers_the_user(repository: Pa
     cli("start", "First").ok()
     client.begin()
     (repository / ".git/holdfast" / DUE).write_text("in the way")
-    assert "Began" in client.type("*new second")
+    assert "Started" in client.type("*new second")
     assert client.prompt() is None
 
 
