@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.core.model import text_of, texts_of
+from holdfast.core.model import int_of, text_of, texts_of
 from holdfast.core.text import one_line, parse_time, stamp
 from holdfast.layouts.json_file import object_of, objects_of
 
@@ -126,8 +126,7 @@ class Book:
 
     @property
     def reloads(self) -> int:
-        count = self.context.get("reload_count")
-        return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < MOST else 0
+        return int_of(self.context.get("reload_count"), 0, MOST - 1) or 0
 
     def _in_context(self) -> Iterable[tuple[str, datetime]]:
         found = self.context.get("artifacts_in_context")

@@ -7,7 +7,6 @@ no JSON, not of its schema, another session's, a link, a pipe, or too large.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
@@ -100,10 +99,7 @@ def look_at(path: Path) -> Look | None:
 
 
 def is_directory(path: Path) -> bool:
-    try:
-        return stat.S_ISDIR(os.lstat(path).st_mode)
-    except OSError:
-        return False
+    return os.path.isdir(path) and not os.path.islink(path)
 
 
 def point_files(directory: Path) -> list[Path]:
@@ -192,11 +188,11 @@ class SessionFiles:
         self.written.looks[self.key(path)] = look
         return cast(Body, self.workspace.hide(file.value))  # safeguard: hide-team-file-compared
 
-    def put(self, path: Path, ours: Body) -> bool:
-        """Write our members and keep those of other programs. False if the file is damaged."""
+    def put(self, path: Path, ours: Body) -> None:
+        """Write our members and keep those of other programs. A damaged file is left alone."""
         key = self.key(path)
         if key in self.broken:
-            return False
+            return
         before = self._before(path, key)
         theirs = parse_json(path, before).value if before is not None else {}
         if before is not None:
@@ -204,31 +200,25 @@ class SessionFiles:
         whole = merge.put_beside(ours, self.written.beside.get(key, {}))
         # safeguard: keep-team-file-secrets
         self.put_bytes(path, before, as_bytes(unmask(whole, theirs, self.workspace.hide)))
-        return True
 
     def put_registry(self, entries: list[Body], active: str | None, gone: set[str]) -> None:
         path = self.root / REGISTRY
         if REGISTRY in self.broken:
             return
-        before = self._before(path, REGISTRY)
+        before, value = self._before(path, REGISTRY), self.written.beside.get(REGISTRY, {})
         if before is not None:
             value = parse_json(path, before).value
             self.remember(REGISTRY, merge.registry_beside(value, entries))
-        else:
-            value = self.written.beside.get(REGISTRY, {})
         whole = merge.registry(value, entries, active, gone)
         # safeguard: keep-registry-secrets
         self.put_bytes(path, before, as_bytes(unmask(whole, value, self.workspace.hide)))
 
     def put_bytes(self, path: Path, before: bytes | None, data: bytes) -> None:
         """Replace the version that was read."""
-        if (
-            data != before
-            and shared_files.replace_shared(path, before, data, memory.SHARED, self.workspace.root) is not None
-        ):
+        root = self.workspace.root
+        if data != before and shared_files.replace_shared(path, before, data, memory.SHARED, root) is not None:
             raise Edited
-        look = look_at(path)
-        now = files.read(path, LIMIT, self.workspace.root)
+        look, now = look_at(path), files.read(path, LIMIT, root)
         if look is not None and now == data:  # else another program was quick; the next command ingests its edit
             self.written.looks[self.key(path)] = look
 

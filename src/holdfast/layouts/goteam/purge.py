@@ -13,7 +13,7 @@ from pathlib import Path
 
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError
-from holdfast.core.model import Run, Status
+from holdfast.core.model import Draft, Run, Status
 from holdfast.core.text import path_text
 from holdfast.journal.journal import Journal
 from holdfast.layouts.goteam import NAME, RECORD, merge
@@ -27,8 +27,8 @@ from holdfast.layouts.goteam.files import (
     root_of,
     team_runs,
 )
-from holdfast.layouts.goteam.reconcile import note_cleaned, open_files, reconcile
-from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE
+from holdfast.layouts.goteam.reconcile import open_files, reconcile
+from holdfast.layouts.goteam.schema import REGISTRY
 from holdfast.layouts.json_file import LIMIT, Unreadable, parse_json
 from holdfast.layouts.memory import each_locked, recall, remember, remove_shown
 from holdfast.project.workspace import Workspace
@@ -36,7 +36,6 @@ from holdfast.system import files
 
 ATTEMPTS = 5
 OVER = (Status.COMPLETED, Status.ABANDONED, Status.ABORTED)
-FILES = (MANIFEST, STATE, RECOVERY, ROLLBACKS)
 
 
 def own_files(workspace: Workspace, run: Run) -> Iterator[str]:
@@ -129,7 +128,7 @@ def clean_up(workspace: Workspace, days: int, keep: int, *, dry_run: bool) -> tu
             _remove(workspace, root_of(workspace) / run.id, run)
         with workspace.writing(for_session=False) as journal:
             for run in gone:
-                note_cleaned(journal, run)
+                journal.append(run.id, Draft("run.archived", {"path": "the journal"}))
         reconcile(workspace)
     return gone, len(over) - len(gone)
 
@@ -150,7 +149,7 @@ def _remove(workspace: Workspace, directory: Path, run: Run) -> None:
     if not is_directory(directory):
         return
     shelf = SessionFiles(workspace)
-    for name in (*FILES, *(f"{kept.id}.json" for kept in run.standing.kept)):
+    for name in (*FACES, *(f"{kept.id}.json" for kept in run.standing.kept)):
         if os.sep not in name and not (directory / name).is_symlink():
             shelf.discard(directory / name)
     with contextlib.suppress(OSError):

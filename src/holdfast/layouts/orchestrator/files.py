@@ -157,6 +157,11 @@ def make_id(workspace: Workspace, journal: Journal | None = None) -> str:
     return f"{workspace.clock.now():%Y-%m-%d}-{ids.make('x')[2:8]}"
 
 
+def current_run(workspace: Workspace) -> Run | None:
+    with workspace.reading() as journal:
+        return find_current(journal, workspace.worktree)
+
+
 def find_current(journal: Journal, worktree: str) -> Run | None:
     """The run in the session file: the unarchived one that was started or resumed last."""
     pointed = journal.find_run(journal.view.pointer(worktree) or "")

@@ -11,8 +11,8 @@ from holdfast.core.text import one_line
 from holdfast.layouts.json_file import Unreadable
 from holdfast.layouts.memory import relative
 from holdfast.layouts.orchestrator import SESSION
-from holdfast.layouts.orchestrator.files import find_current, find_incompatible, put_aside, read_session, told
-from holdfast.layouts.orchestrator.reconcile import reconcile, synchronize, take_salvaged
+from holdfast.layouts.orchestrator.files import current_run, find_incompatible, put_aside, read_session, told
+from holdfast.layouts.orchestrator.reconcile import reconcile, take_salvaged
 from holdfast.layouts.orchestrator.schema import INNER, MEMBERS
 from holdfast.layouts.results import COPY, FRESH, HISTORY, JOURNAL, MANUAL, Damage, FilesRepaired, Recovery
 from holdfast.project.workspace import Workspace
@@ -21,8 +21,7 @@ from holdfast.system import files
 
 def repair(workspace: Workspace, name: str | None, known: Run | None, *, keep: bool) -> FilesRepaired:
     """Rebuild an unreadable session file from the journal; the damaged one is renamed."""
-    with workspace.reading() as journal:
-        current = find_current(journal, workspace.worktree)
+    current = current_run(workspace)
     if known is None or current is None or current.id != known.id:
         return FilesRepaired(known.id if known else name, None, changed=False)
     try:
@@ -81,20 +80,15 @@ def recover(workspace: Workspace, choose: str | None, establish: Callable[[Works
         found.found = list(members)
         take_salvaged(workspace, members)
     elif choose == FRESH:
-        synchronize(workspace, fresh=True)
+        reconcile(workspace, fresh=True)
     if choose != FRESH:
-        synchronize(workspace)
-        with workspace.reading() as journal:
-            current = find_current(journal, workspace.worktree)
-        found.run = current.id if current else None
+        reconcile(workspace)
+        found.run = current.id if (current := current_run(workspace)) else None
     return found
 
 
 def _choices(workspace: Workspace, text: str) -> dict[str, str]:
-    current = None
-    if workspace.exists:
-        with workspace.reading() as journal:
-            current = find_current(journal, workspace.worktree)
+    current = current_run(workspace) if workspace.exists else None
     copy = {COPY: f"put back what the journal knows of {current.id}: nothing is lost"} if current else {}
     left = salvage(text, MEMBERS, INNER)
     return copy | {
