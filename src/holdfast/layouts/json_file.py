@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from holdfast.core.errors import Busy, Damaged, Refused, Trouble
+from holdfast.core.errors import Busy, Damaged, Refused
 from holdfast.core.formats import json_edit, json_limits
 from holdfast.core.text import one_line, path_text
 from holdfast.system import files, shared_files
@@ -127,7 +127,8 @@ def parse_json(path: Path, data: bytes, root: Path | None = None) -> JsonFile:
     except RecursionError as error:
         raise _too_deep(path) from error
     if not isinstance(value, dict):
-        raise Unreadable(path, f"It holds {_kind_of(value)} where an object belongs")
+        kind = {list: "an array", type(None): "null"}.get(type(value), "a single value")
+        raise Unreadable(path, f"It holds {kind} where an object belongs")
     if json_edit.is_deeper(value):
         raise _too_deep(path)
     file = JsonFile(path, data, value, text, [], root)
@@ -139,10 +140,8 @@ def parse_json(path: Path, data: bytes, root: Path | None = None) -> JsonFile:
 def _bytes_of(path: Path, limit: int, root: Path | None) -> bytes:
     try:
         data = files.read(path, limit, root)
-    except Trouble as error:
-        raise Unreadable(path, error.message, is_denied=isinstance(error.__cause__, PermissionError)) from error
     except Refused as error:
-        raise Unreadable(path, error.message) from error
+        raise Unreadable(path, error.message, is_denied=isinstance(error.__cause__, PermissionError)) from error
     if data is None:
         raise Unreadable(path, "There is no such file", is_missing=True)
     return data
@@ -150,12 +149,6 @@ def _bytes_of(path: Path, limit: int, root: Path | None) -> bytes:
 
 def _too_deep(path: Path) -> Unreadable:
     return Unreadable(path, "It is nested too deeply")
-
-
-def _kind_of(value: object) -> str:
-    if value is None:
-        return "null"
-    return "an array" if isinstance(value, list) else "a single value"
 
 
 class _Decoder(json.JSONDecoder):

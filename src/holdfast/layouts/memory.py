@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import shlex
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,7 +20,7 @@ from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.formats.json_limits import sparse
 from holdfast.core.ids import hexdigest
-from holdfast.core.text import path_text, sound
+from holdfast.core.text import parse_time, path_text, sound
 from holdfast.journal.codec import UNREADABLE
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, safe_paths
@@ -71,6 +72,12 @@ def relative(workspace: Workspace, path: Path) -> str:
 
 def digest(data: bytes) -> str:
     return hexdigest("blake2b", data, digest_size=16)
+
+
+def not_later(value: object, now: datetime) -> datetime | None:
+    """A time in a file; None for one in the future, which would be a time of no past event."""
+    found = parse_time(value)
+    return found if found and found <= now else None
 
 
 def journal_id(name: str, prefix: str, *, is_safe: bool = True) -> str:

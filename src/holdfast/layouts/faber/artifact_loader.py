@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import re
@@ -35,6 +36,11 @@ from holdfast.project.workspace import Workspace
 KILOBYTE = 1024
 PLUGIN = "plugins/faber/"
 COPIED = ("id", "kind", "required", "path", "path_from_state", "command", "condition")
+TO_FIND = (
+    "Check if path is correct in workflow config",
+    "Check if artifact was created in earlier phase",
+    "Run the phase that creates this artifact",
+)
 HEADINGS, KEYS, LINES, WIDTH = 20, 30, 5, 160
 HEADING = re.compile(r"^#{1,4} .+$", re.MULTILINE)
 TOKEN = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*+:)?|[{}\[\]]|"', re.DOTALL)  # of JSON; a lone quote is never closed
@@ -264,27 +270,15 @@ def _no_room(size: int, budget: int) -> str:
 
 
 def _required(report: ArtifactReport, where: str, error: Unloadable) -> WorkflowError:
+    facts = [("Artifact", report.id), (_place(report), where)]
     if error.size is not None:
-        facts = [("Artifact", report.id), (_place(report), where), ("Size", f"{error.size:,} bytes")]
-        kilobytes = -(-error.size // KILOBYTE)
-        steps = [
-            'Use load_strategy: "summary" in the workflow config',
-            f"`holdfast config set artifact.limit {kilobytes}`",
-        ]
-        if report.kind not in PATHS:  # the length of a command's output is not known
-            steps = ["`holdfast config set artifact.limit KILOBYTES`"]
-        return WorkflowError("Required artifact is too large", facts, steps)
+        steps = ["`holdfast config set artifact.limit KILOBYTES`"]  # the length of a command's output is not known
+        if report.kind in PATHS:
+            limit = f"`holdfast config set artifact.limit {-(-error.size // KILOBYTE)}`"
+            steps = ['Use load_strategy: "summary" in the workflow config', limit]
+        return WorkflowError("Required artifact is too large", [*facts, ("Size", f"{error.size:,} bytes")], steps)
     message = "Required artifact not found" if error.missing else "Required artifact cannot be loaded"
-    return WorkflowError(
-        message,
-        [("Artifact", report.id), (_place(report), where), ("Error", error.why)],
-        [
-            *([error.hint] if error.hint else []),
-            "Check if path is correct in workflow config",
-            "Check if artifact was created in earlier phase",
-            "Run the phase that creates this artifact",
-        ],
-    )
+    return WorkflowError(message, [*facts, ("Error", error.why)], [*([error.hint] if error.hint else []), *TO_FIND])
 
 
 def summary(kind: str, text: str, size: int | None = None) -> str:
@@ -327,15 +321,9 @@ def _members(text: str) -> Iterator[str]:
         if string is not None:
             if depth == 1 and colon and string not in known:
                 known.add(string)
-                yield from _decoded(string)
+                with contextlib.suppress(msgspec.MsgspecError, ValueError):
+                    yield msgspec.json.decode(string, type=str)
         elif (depth == 0 and token[0] != "{") or token[0] == '"':
             return
         else:
             depth += 1 if token[0] in "{[" else -1
-
-
-def _decoded(string: str) -> list[str]:
-    try:
-        return [msgspec.json.decode(string, type=str)]
-    except (msgspec.MsgspecError, ValueError):
-        return []

@@ -13,21 +13,10 @@ from holdfast.agents.protocol import Moment, Reading, setup_of
 from holdfast.core.errors import HoldfastError, WorkflowError
 from holdfast.core.text import one_line, visible
 from holdfast.core.untrusted_text import enclose
-from holdfast.layouts.faber import schema
+from holdfast.layouts.faber import schema, screens
 from holdfast.layouts.faber.client_hooks import find_client_hooks, told as told_of_hooks
 from holdfast.layouts.faber.files import ENDED, Client
 from holdfast.layouts.faber.reconcile import journal_id
-from holdfast.layouts.faber.screens import (
-    LEFT_OUT,
-    LOADED,
-    TITLE,
-    Reloaded,
-    fenced,
-    report,
-    told_artifacts,
-    told_error,
-    told_warnings,
-)
 from holdfast.layouts.faber.sessions import close_session, load_context
 from holdfast.layouts.results import LoadRequest
 from holdfast.project import inbox_writer
@@ -38,7 +27,7 @@ from holdfast.project.workspace import Workspace
 PATIENCE = 2.0  # seconds to lock the state file
 ROOM = 8_500  # characters of the reply
 ARTIFACTS = 6_500  # bytes of artifacts in it, with their fences: every loaded one must fit
-FENCE = TITLE + 20
+FENCE = screens.TITLE + 20
 
 
 def begin_session(workspace: Workspace, call: Call, reading: Reading) -> str | None:
@@ -58,7 +47,9 @@ def begin_session(workspace: Workspace, call: Call, reading: Reading) -> str | N
         found = load_context(workspace, asked, client)
     except HoldfastError as error:
         _note_failure(workspace, call, "session-load", error)
-        return enclose(workspace.hide("\n".join(told_error(error))), workspace.chance)  # safeguard: hide-workflow-error
+        return enclose(
+            workspace.hide("\n".join(screens.told_error(error))), workspace.chance
+        )  # safeguard: hide-workflow-error
     return enclose(_told(found, workspace.clock.now()), workspace.chance)
 
 
@@ -100,15 +91,17 @@ def _other(workspace: Workspace, run: str, client: Client) -> str | None:
     return f"another session ({others[0].id}{f', process {process.pid}' if process else ''})"
 
 
-def _told(found: Reloaded, now: datetime) -> str:
-    """The report and the artifacts, cut to the length of a hook's reply."""
-    text = visible("\n".join([*report(found), *(["", *told_warnings(found.warnings)] if found.warnings else [])]))
+def _told(found: screens.Reloaded, now: datetime) -> str:
+    """The screens.report and the artifacts, cut to the length of a hook's reply."""
+    text = visible(
+        "\n".join([*screens.report(found), *(["", *screens.told_warnings(found.warnings)] if found.warnings else [])])
+    )
     text = text[: ROOM - ARTIFACTS]
-    for artifact in sorted(told_artifacts(found), key=lambda artifact: artifact.outcome != LOADED):
-        fence = f"\n\n{fenced(artifact, now)}"
-        if artifact.outcome == LOADED or len(text) + len(fence) <= ROOM:
+    for artifact in sorted(screens.told_artifacts(found), key=lambda artifact: artifact.outcome != screens.LOADED):
+        fence = f"\n\n{screens.fenced(artifact, now)}"
+        if artifact.outcome == screens.LOADED or len(text) + len(fence) <= ROOM:
             text += fence
-    if any(artifact.outcome == LEFT_OUT for artifact in found.artifacts):
+    if any(artifact.outcome == screens.LEFT_OUT for artifact in found.artifacts):
         text += "\n\nNot everything had room here: `holdfast session-load --force` prints all."
     return text
 

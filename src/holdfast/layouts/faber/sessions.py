@@ -14,29 +14,14 @@ from msgspec import Struct
 from holdfast.core.errors import Ambiguous, NotFound, WorkflowError
 from holdfast.core.model import Draft, Run
 from holdfast.core.text import one_line, path_text
-from holdfast.layouts.faber import NAME, artifact_rules, schema
+from holdfast.layouts.faber import NAME, artifact_rules, files, schema
 from holdfast.layouts.faber.artifact_loader import Loader
 from holdfast.layouts.faber.artifact_rules import Asked, Choice
-from holdfast.layouts.faber.files import (
-    ATTEMPTS,
-    ENDED,
-    Client,
-    Target,
-    find_active,
-    find_for_load,
-    find_for_save,
-    make_opening,
-    own_client,
-    own_id,
-    put_state,
-    read_again,
-    turned_back,
-)
+from holdfast.layouts.faber.files import ENDED, Client, Target, find_active, own_id, turned_back, until_written
 from holdfast.layouts.faber.reconcile import journal_id
 from holdfast.layouts.faber.screens import LOADED, ArtifactReport, Reloaded, SessionSaved
 from holdfast.layouts.faber.session_records import Book, Entered, Left, Opening, State
 from holdfast.layouts.faber.workflows import find_workflow, plugin_root
-from holdfast.layouts.json_file import Changed
 from holdfast.layouts.memory import relative
 from holdfast.layouts.results import LoadRequest, SessionReport
 from holdfast.project.briefs import without_secrets
@@ -48,20 +33,22 @@ IN_PROGRESS = "in_progress"
 
 def find_session_run(workspace: Workspace, name: str | None) -> tuple[bool, str | None]:
     """Return whether a FABER run is meant, or none of our own; and its name, if one is given."""
-    found = _find_faber(workspace, name)
+    named = workspace.environ.get("HOLDFAST_RUN") or None if name is None else name
+    found = _find_faber(workspace, named)
     meant = _known(workspace, name) if found is None else None
     has_own = meant.layout != NAME if meant else name is not None and not schema.is_used(workspace)
-    return found is not None or not has_own, _named(workspace, found, name)
+    # The active run stays unnamed, so that its file's problems are reported when it is read.
+    return found is not None or not has_own, found or named if named is not None else None
 
 
 def load_session(workspace: Workspace, request: LoadRequest) -> Reloaded:
     with _usable_hints(workspace):
-        return load_context(workspace, request, own_client(workspace))
+        return load_context(workspace, request, files.own_client(workspace))
 
 
 def save_session(workspace: Workspace, run: str | None, reason: str) -> SessionSaved:
     with _usable_hints(workspace):
-        return close_session(workspace, own_client(workspace), run=run, reason=reason)
+        return close_session(workspace, files.own_client(workspace), run=run, reason=reason)
 
 
 @contextlib.contextmanager
@@ -75,28 +62,14 @@ def _usable_hints(workspace: Workspace) -> Iterator[None]:
         raise
 
 
-def _find_faber(workspace: Workspace, run: str | None) -> str | None:
-    named = workspace.environ.get("HOLDFAST_RUN") or None if run is None else run
+def _find_faber(workspace: Workspace, named: str | None) -> str | None:
     if named is None:
         active = find_active(workspace)
         return None if active is not None and _gives_way(workspace, active) else active
-    if _is_state(workspace, named):
+    if schema.find_any(workspace.root, named):
         return named
     meant = _known(workspace, named)
     return own_id(workspace, meant) if meant and meant.layout == NAME else None
-
-
-def _named(workspace: Workspace, found: str | None, run: str | None) -> str | None:
-    """The named run. The active one stays unnamed, so that its file's problems are reported when it is read."""
-    named = run if run is not None else workspace.environ.get("HOLDFAST_RUN") or None
-    return found or named if named is not None else None
-
-
-def _is_state(workspace: Workspace, run: str) -> bool:
-    try:
-        return schema.find_state(workspace.root, run) is not None
-    except WorkflowError:
-        return False
 
 
 def _gives_way(workspace: Workspace, active: str) -> bool:
@@ -120,9 +93,9 @@ def _known(workspace: Workspace, run: str | None) -> Run | None:
 
 
 def load_context(workspace: Workspace, request: LoadRequest, client: Client) -> Reloaded:
-    target = find_for_load(workspace, request.run)
+    target = files.find_for_load(workspace, request.run)
     warnings = list(target.warnings)
-    opening = make_opening(workspace, target, request.trigger, client)
+    opening = files.make_opening(workspace, target, request.trigger, client)
     asked = Asked(request.trigger, request.artifacts, request.force, target.told.phase)
     choices, definitions = _choose(workspace, target, asked, opening, warnings)
     loader = Loader(workspace, target, warnings, request.each, definitions, request.runs)
@@ -190,19 +163,16 @@ def _write(
     if why := _why_not_written(workspace, target):
         warnings.append(why)
         return None
-    for attempt in range(ATTEMPTS):
+
+    def write(target: Target) -> Written:
         book = Book(target.state)
         entered = book.enter(opening)
         book.loaded(loaded, opening)
-        try:
-            body = {"record": entered.id, "trigger": opening.trigger, "artifacts": [found["id"] for found in loaded]}
-            warnings += put_state(workspace, target, book, opening, client, Draft("context.loaded", body))
-            return Written(book, entered)
-        except Changed:
-            if attempt == ATTEMPTS - 1:
-                raise
-            target = read_again(workspace, target, warnings)
-    raise AssertionError("a loop that ends by itself")
+        body = {"record": entered.id, "trigger": opening.trigger, "artifacts": [found["id"] for found in loaded]}
+        warnings.extend(files.put_state(workspace, target, book, opening, client, Draft("context.loaded", body)))
+        return Written(book, entered)
+
+    return until_written(workspace, target, warnings, write)
 
 
 def _why_not_written(workspace: Workspace, target: Target) -> str:
@@ -222,15 +192,15 @@ def _result(
     warnings: list[str],
 ) -> Reloaded:
     book = written.book if written else Book(target.state)
-    entered = written.entered if written else None
-    last = book.context.get("last_artifact_reload")
     current = one_line(book.current_id or "", 200) if request.dry_run else ""
+    entered = written.entered if written else Entered(current, is_new=False)
+    last = book.context.get("last_artifact_reload")
     session = SessionReport(
-        entered.id if entered else current or None,
+        entered.id or None,
         len(book.history),
-        entered.is_new if entered else False,
-        entered.closed if entered else None,
-        entered.closed_because if entered else None,
+        entered.is_new,
+        entered.closed,
+        entered.closed_because,
         opening.environment["hostname"],
         opening.environment["platform"],
     )
@@ -254,30 +224,23 @@ def close_session(
     workspace: Workspace, client: Client, *, run: str | None = None, reason: str = "manual", raw: str | None = None
 ) -> SessionSaved:
     """Close the open session of a FABER run; one of another host or worktree is closed as interrupted."""
-    target = find_for_save(workspace, run, client.id)
+    target = files.find_for_save(workspace, run, client.id)
     if target is None:
         return SessionSaved(None, changed=False, why="no workflow", reason=reason)
     warnings = list(target.warnings)
-    for attempt in range(ATTEMPTS):
-        opening = make_opening(workspace, target, "save", client)
+
+    def write(target: Target) -> tuple[Target, Left]:
+        opening = files.make_opening(workspace, target, "save", client)
         book = Book(target.state)
         left = book.leave(opening, reason, raw)
-        if left.reason is None:
-            break
-        if found := turned_back(workspace, target):
-            raise WorkflowError(found[0], [("Run ID", target.run)], found[1])
-        try:
+        if left.reason is not None:
+            if found := turned_back(workspace, target):
+                raise WorkflowError(found[0], [("Run ID", target.run)], found[1])
             done = Draft("context.saved", {"record": left.id, "reason": left.reason, "raw": raw})
-            warnings += put_state(workspace, target, book, opening, client, done)
-            break
-        except Changed:
-            if attempt == ATTEMPTS - 1:
-                raise
-            target = read_again(workspace, target, warnings)
-    return _closed(target, left, reason, opening, warnings)
+            warnings.extend(files.put_state(workspace, target, book, opening, client, done))
+        return target, left
 
-
-def _closed(target: Target, left: Left, reason: str, opening: Opening, warnings: list[str]) -> SessionSaved:
+    target, left = until_written(workspace, target, warnings, write)
     return SessionSaved(
         run=target.run,
         changed=left.reason is not None,

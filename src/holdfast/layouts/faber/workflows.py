@@ -76,21 +76,16 @@ def executable_files(workspace: Workspace, *, outside: bool = False) -> list[Exe
     """List the files in which a workflow of the project, or of FABER's plugin, may be defined."""
     setting = str(workspace.settings.values["faber.plugin_root"].value)
     plugin = plugin_root(workspace.environ, setting) if outside else None
-    return [find_executable(path) for path in find_definitions(workspace.root, plugin)]
-
-
-def find_executable(path: Path) -> Executable:
-    return Executable(path, "workflow", functools.partial(read_commands, path))
-
-
-def find_definitions(root: Path, plugin_root: Path | None) -> list[Path]:
-    search = _Search(root, plugin_root)
-    found = []
+    search, found = _Search(workspace.root, plugin), list[Path]()
     for directory in search.custom + search.built_in:
         with contextlib.suppress(OSError):
             names = sorted(name for name in os.listdir(directory) if name.endswith(SUFFIX))
             found += [directory / name for name in names if search.is_at_home(directory, directory / name)]
-    return found
+    return [find_executable(path) for path in found]
+
+
+def find_executable(path: Path) -> Executable:
+    return Executable(path, "workflow", functools.partial(read_commands, path))
 
 
 def read_commands(path: Path, data: bytes) -> list[tuple[str, str]]:

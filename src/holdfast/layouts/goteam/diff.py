@@ -19,7 +19,6 @@ from holdfast.layouts.goteam import schema
 from holdfast.layouts.goteam.merge import GIVEN, NAMED_BY
 from holdfast.layouts.json_file import object_of, objects_of
 
-ENTRY = "sessions.json"
 EVENT = "holdfast_event"  # in the live state: the run's last event when it was written
 VOLATILE = (
     "saved_at", "save_trigger", "updated_at", "auto_save", "git_branch", "git_state", "resumable",
@@ -262,5 +261,5 @@ PARTS: dict[str, Part] = {
     schema.STATE: _state,
     schema.MANIFEST: _manifest,
     schema.ROLLBACKS: lambda before, after, run, whole: rollbacks(after.get("history"), run),
-    ENTRY: _entry,
+    schema.REGISTRY: _entry,
 }

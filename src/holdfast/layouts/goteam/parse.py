@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any
 
 from msgspec import Struct, structs
 
@@ -15,11 +14,11 @@ from holdfast.core import ids
 from holdfast.core.fold import team
 from holdfast.core.model import Body, Draft, Run, Step, int_of, text_of, texts_of
 from holdfast.core.recovery import FILES_SAY, REGISTRY_SAYS
-from holdfast.core.text import one_line, parse_time
+from holdfast.core.text import one_line
 from holdfast.layouts.goteam import NAME, diff, schema
 from holdfast.layouts.goteam.diff import MOVES, of
 from holdfast.layouts.json_file import objects_of
-from holdfast.layouts.memory import RESERVED
+from holdfast.layouts.memory import RESERVED, not_later
 
 NINE = (
     "init", "requirements", "architecture", "implementation", "testing", "review", "optimization", "release",
@@ -56,7 +55,7 @@ def entries(registry: Body | None) -> Iterator[Body]:
 
 def drafts(found: Found, worktree: str, directory: str, now: datetime) -> list[Draft]:
     """Convert a session's files to events in the order of their times; times in the future are ignored."""
-    created = _time(found.entry.get("created_at") or found.manifest.get("created_at"), now) or now
+    created = not_later(found.entry.get("created_at") or found.manifest.get("created_at"), now) or now
     told_topics = (text_of(part.get("topic")) for part in (found.entry, found.manifest, of(found.state, "state")))
     topic = next(filter(None, told_topics), "")
     start = {"goal": one_line(topic, 500) or "a Go Team session", "layout": NAME, "unasked": True}
@@ -68,7 +67,7 @@ def drafts(found: Found, worktree: str, directory: str, now: datetime) -> list[D
         told.append(Draft("loop.limited", {"iterations": most}, time=created))
     last, plan = created, Run(id="", steps=[Step(name, planned=True) for name in _plan(found)])
     for point in points(found):
-        last = max(last, _time(point.get("created_at"), now) or last)
+        last = max(last, not_later(point.get("created_at"), now) or last)
         kept = list(kept_point(found, point, last))
         told += [*_passed(plan, kept[0].body["name"], told, last), *kept]
     told += _step(found, plan, told, last)
@@ -152,7 +151,7 @@ def kept_point(found: Found, point: Body, time: datetime) -> Iterator[Draft]:
 
 def _live(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:
     context = of(found.state, "context")
-    saved = _time(found.state.get("saved_at"), now) or last
+    saved = not_later(found.state.get("saved_at"), now) or last
     yield from _dated(diff.live({"state": {"breakpoint_active": False}}, found.state, NOTHING), saved)
     action = text_of(context.get("last_action")) or text_of(of(found.recovery, "last_known_state").get("action"))
     if action:
@@ -167,9 +166,9 @@ def _live(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:
 def _status(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:
     """The registry's status. Silence does not change it: the program that wrote it may be at work."""
     word = text_of(found.entry.get("status")) or "interrupted"
-    saved = _time(found.state.get("saved_at"), now) or _time(found.entry.get("updated_at"), now) or last
+    saved = not_later(found.state.get("saved_at"), now) or not_later(found.entry.get("updated_at"), now) or last
     reason = text_of(found.recovery.get("interrupt_reason"))
-    at = _time(found.recovery.get("interrupted_at"), now) or saved
+    at = not_later(found.recovery.get("interrupted_at"), now) or saved
     if word == "interrupted":
         evidence = f"{FILES_SAY} {one_line(reason, 40) or 'that it was interrupted'}"
         yield Draft("run.interrupted", {"evidence": evidence}, time=at)
@@ -178,15 +177,10 @@ def _status(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:
 
 
 def _saved(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:
-    saved, listed = _time(found.state.get("saved_at"), now), _time(found.entry.get("updated_at"), now)
+    saved, listed = not_later(found.state.get("saved_at"), now), not_later(found.entry.get("updated_at"), now)
     body = {"saved": saved or listed or last, "trigger": text_of(found.state.get("save_trigger"))}
     yield Draft("save.told", body, time=max(filter(None, (saved, listed, last))))
 
 
 def _dated(drafts: Iterable[Draft], time: datetime) -> list[Draft]:
     return [structs.replace(draft, time=time) for draft in drafts]
-
-
-def _time(value: Any, now: datetime) -> datetime | None:
-    found = parse_time(value)
-    return found if found and found <= now else None

@@ -24,7 +24,7 @@ from holdfast.journal.journal import Journal
 from holdfast.layouts.goteam import NAME, diff, files as own, parse, schema
 from holdfast.layouts.goteam.runs import list_ways
 from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE, Around, stamp
-from holdfast.layouts.memory import SHARED, own_directory, relative
+from holdfast.layouts.memory import SHARED, not_later, own_directory, relative
 from holdfast.project.drift import find_drift
 from holdfast.project.sessions import is_silent, last_heard, live_sessions
 from holdfast.project.workspace import Workspace
@@ -223,7 +223,7 @@ def _follow_entry(shelf: own.SessionFiles, run: Run, entry: Body) -> None:
     then = _then(shelf, run, shelf.written.runs[run.id])
     before = schema.entry(then, Around(shelf.workspace.clock.now()))
     if not _is_older(entry.get("updated_at"), then):
-        drafts = diff.drafts(diff.ENTRY, before, entry, run)
+        drafts = diff.drafts(REGISTRY, before, entry, run)
         append(shelf, run, [*drafts, *_saved(shelf, run, run.standing.saved, entry.get("updated_at"))])
 
 
@@ -275,10 +275,8 @@ def _point(shelf: own.SessionFiles, run: Run, id: str, value: Body) -> list[Draf
     kept = next((found for found in run.standing.kept if found.id == id), None)
     now = shelf.workspace.clock.now()
     if kept is None:
-        time = parse_time(value.get("created_at"))
-        manifest = shelf.read(shelf.root / run.id / MANIFEST, run.id) or {}
-        found = parse.Found(manifest=manifest)
-        return list(parse.kept_point(found, {**value, "id": id}, time if time and time <= now else now))
+        found = parse.Found(manifest=shelf.read(shelf.root / run.id / MANIFEST, run.id) or {})
+        return list(parse.kept_point(found, {**value, "id": id}, not_later(value.get("created_at"), now) or now))
     told = []
     if kept.checkpoint:
         told = diff.drafts(f"{id}.json", schema.point(kept, _then(shelf, run, kept.seq)), value, run)

@@ -112,9 +112,10 @@ def find_chat_run(workspace: Workspace, order: Order) -> Run | None:
     if order.word not in WORDS or not workspace.exists:
         return None
     if order.word in ("sessions", "new"):  # about all runs: any one will do
+        if not is_meant(workspace):
+            return None
         with workspace.reading() as journal:
-            runs = team_runs(journal, workspace.worktree) if is_meant(workspace) else []
-        return runs[-1] if runs else None
+            return next(reversed(team_runs(journal, workspace.worktree)), None)
     run = find_run(workspace, order)
     return run if run is not None and run.layout == NAME else None
 

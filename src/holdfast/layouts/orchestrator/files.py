@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -172,13 +173,11 @@ def find_current(journal: Journal, worktree: str) -> Run | None:
 
 def is_meant(workspace: Workspace) -> bool:
     """Return whether the current run is the orchestrator's; without a current run, whether its files are here."""
-    try:
+    with contextlib.suppress(HoldfastError):
         if workspace.exists:
             with workspace.reading() as journal:
                 return select.get_run(workspace, journal, None, ended_too=True).layout == NAME
-    except HoldfastError:
-        pass
-    return any((workspace.root / name).exists() for name in (SESSION, HISTORY))
+    return bool(list_files(workspace))
 
 
 def list_runs(journal: Journal, worktree: str) -> list[Run]:

@@ -30,7 +30,11 @@ ATTEMPTS = 5
 MOST_ARCHIVED = 10_000
 
 
-def reconcile(workspace: Workspace, *, saved: str | None = None, fresh: bool = False) -> None:
+def reconcile(workspace: Workspace, *, saved: str | None = None) -> None:
+    synchronize(workspace, saved=saved)
+
+
+def synchronize(workspace: Workspace, *, saved: str | None = None, fresh: bool = False) -> None:
     """Ingest external edits, then write the file. A `fresh` start archives the current run first.
 
     The file of the run that is `saved` is written in any case, so that `updated` is the time of the save. A failure is

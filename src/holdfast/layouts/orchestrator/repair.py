@@ -12,7 +12,7 @@ from holdfast.layouts.json_file import Unreadable
 from holdfast.layouts.memory import relative
 from holdfast.layouts.orchestrator import SESSION
 from holdfast.layouts.orchestrator.files import current_run, find_incompatible, put_aside, read_session, told
-from holdfast.layouts.orchestrator.reconcile import reconcile, take_salvaged
+from holdfast.layouts.orchestrator.reconcile import synchronize, take_salvaged
 from holdfast.layouts.orchestrator.schema import INNER, MEMBERS
 from holdfast.layouts.results import COPY, FRESH, HISTORY, JOURNAL, MANUAL, Damage, FilesRepaired, Recovery
 from holdfast.project.workspace import Workspace
@@ -29,7 +29,7 @@ def repair(workspace: Workspace, name: str | None, known: Run | None, *, keep: b
         return FilesRepaired(known.id, SESSION, changed=False)
     except Unreadable:
         aside = put_aside(workspace)
-    reconcile(workspace)
+    synchronize(workspace)
     return FilesRepaired(known.id, SESSION, True, JOURNAL, relative(workspace, aside))
 
 
@@ -80,9 +80,9 @@ def recover(workspace: Workspace, choose: str | None, establish: Callable[[Works
         found.found = list(members)
         take_salvaged(workspace, members)
     elif choose == FRESH:
-        reconcile(workspace, fresh=True)
+        synchronize(workspace, fresh=True)
     if choose != FRESH:
-        reconcile(workspace)
+        synchronize(workspace)
         found.run = current.id if (current := current_run(workspace)) else None
     return found
 
